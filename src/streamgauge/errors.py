@@ -1,0 +1,179 @@
+"""Every failure Streamgauge reports, with its stable code and exit code.
+
+StreamgaugeError
+├── InvalidInput         what was given cannot be right          exit 2
+│   ├── UnreadableFile   a file that is no document of ours      exit 2
+│   └── CyclicTopology   a cycle where the answer needs none     exit 2
+├── Infeasible           right input, but nothing satisfies it   exit 3
+├── SourceUnreachable    a source or service does not answer     exit 4
+├── NotEnoughData        too little was measured to answer       exit 5
+└── InternalError        a fault of ours                         exit 1
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+Place = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing that is wrong: where, what was seen, what was expected, what to do."""
+
+    place: Place
+    seen: str
+    expected: str
+    remedy: str = ""
+    file: str = ""
+    line: int | None = None
+
+    @property
+    def path(self) -> str:
+        """The place as people write it: ``streams[3].target``."""
+        text = ""
+        for part in self.place:
+            if isinstance(part, int):
+                text += f"[{part}]"
+            else:
+                text += f".{part}" if text else part
+        return text
+
+    def __str__(self) -> str:
+        where = self.file
+        if self.line is not None:
+            where += f":{self.line}" if where else f"line {self.line}"
+        head = ": ".join(part for part in (where, self.path) if part)
+        body = f"{self.seen}; expected {self.expected}"
+        if self.remedy:
+            body += f" ({self.remedy})"
+        return f"{head}: {body}" if head else body
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """A flat record for ``--json`` and the REST service."""
+        return {
+            "file": self.file or None,
+            "line": self.line,
+            "path": self.path,
+            "seen": self.seen,
+            "expected": self.expected,
+            "remedy": self.remedy or None,
+        }
+
+
+class StreamgaugeError(Exception):
+    """Root of everything Streamgauge raises on purpose."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+
+class InvalidInput(StreamgaugeError, ValueError):
+    """What was given cannot be right; carries every problem that was found."""
+
+    code = "invalid-input"
+    exit_code = 2
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(map(str, self.problems)))
+
+    def __reduce__(self) -> tuple[type[InvalidInput], tuple[tuple[Problem, ...]]]:
+        # Exceptions are rebuilt from `args`, which holds the text here, not the problems.
+        return type(self), (self.problems,)
+
+    @classmethod
+    def single(
+        cls, place: Place, *, seen: str, expected: str, remedy: str = "", file: str = ""
+    ) -> InvalidInput:
+        """The error for exactly one problem."""
+        return cls([Problem(place=place, seen=seen, expected=expected, remedy=remedy, file=file)])
+
+    def below(self, *prefix: str | int) -> InvalidInput:
+        """The same error seen from further out: every place gets `prefix` in front."""
+        return type(self)(
+            replace(problem, place=(*prefix, *problem.place)) for problem in self.problems
+        )
+
+
+class UnreadableFile(InvalidInput):
+    """A file that is missing, too large, or not a document at all."""
+
+    code = "unreadable-file"
+
+
+class CyclicTopology(InvalidInput):
+    """The topology has a cycle and the question has no answer with one."""
+
+    code = "cyclic-topology"
+
+
+class Infeasible(StreamgaugeError):
+    """The input is right, and nothing satisfies it."""
+
+    code = "infeasible"
+    exit_code = 3
+
+
+class SourceUnreachable(StreamgaugeError):
+    """A metrics source, cluster or service does not answer."""
+
+    code = "source-unreachable"
+    exit_code = 4
+
+
+class NotEnoughData(StreamgaugeError):
+    """Too little was measured to give an answer worth having."""
+
+    code = "not-enough-data"
+    exit_code = 5
+
+
+class InternalError(StreamgaugeError):
+    """Something that can only be a fault of Streamgauge itself."""
+
+    code = "internal"
+
+
+class Findings:
+    """Collects problems so that a person sees all of them at once, not the first."""
+
+    def __init__(self) -> None:
+        self._problems: list[Problem] = []
+
+    def add(self, *place: str | int, seen: str, expected: str, remedy: str = "") -> None:
+        """Record one problem at `place`."""
+        self._problems.append(Problem(place=place, seen=seen, expected=expected, remedy=remedy))
+
+    def absorb(self, error: InvalidInput, *prefix: str | int) -> None:
+        """Take over the problems of a part, seen from the whole."""
+        self._problems.extend(error.below(*prefix).problems)
+
+    @contextmanager
+    def at(self, *prefix: str | int) -> Iterator[None]:
+        """Take over, seen from the whole, what goes wrong inside the block."""
+        try:
+            yield
+        except InvalidInput as error:
+            self.absorb(error, *prefix)
+
+    def __bool__(self) -> bool:
+        return bool(self._problems)
+
+    def raise_if_any(self) -> None:
+        """Raise InvalidInput when something was found."""
+        if self._problems:
+            raise InvalidInput(self._problems)
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """A remedy that names the nearest known name, else the known names."""
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    listed = ", ".join(known[:8]) + (", …" if len(known) > len(known[:8]) else "")
+    return f"known: {listed}" if known else ""

@@ -1,0 +1,221 @@
+"""Clusters: machines, the nodes on them, and the latency between nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from streamgauge.errors import Findings, InvalidInput, did_you_mean
+from streamgauge.topology.validation import check_name, check_number, check_whole
+
+FIRST_PORT = 6700
+GIBIBYTE = 2**30
+MAX_PORT = 65_535
+
+
+class Slot(NamedTuple):
+    """A place on a node where one worker process can run."""
+
+    node: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.node}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Hardware: the cores that all threads on it share.
+
+    Attributes:
+        name: Unique in its cluster.
+        cores: Cores that threads can run on at once; a fraction where a quota limits them.
+        memory_bytes: Memory for all that runs there, where known.
+        background_cores: Cores that something else keeps busy on average.
+    """
+
+    name: str
+    cores: float
+    memory_bytes: int | None = None
+    background_cores: float = 0.0
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        check_name(findings, self.name, "name")
+        fine = check_number(findings, self.cores, "cores", above=0.0)
+        if self.memory_bytes is not None:
+            check_whole(findings, self.memory_bytes, "memory_bytes")
+        if check_number(findings, self.background_cores, "background_cores") and fine:
+            check_number(findings, self.background_cores, "background_cores", most=self.cores)
+        findings.raise_if_any()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A supervisor (task manager, container host) with its slots; several may share a machine.
+
+    Attributes:
+        name: Unique in its cluster.
+        machine: The machine it runs on.
+        ports: One slot each, identified by the port its worker would listen on.
+        rack: Where the machine stands; nodes of one rack are closer.
+    """
+
+    name: str
+    machine: str
+    ports: tuple[int, ...] = (FIRST_PORT,)
+    rack: str = "default-rack"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ports", tuple(self.ports))
+        findings = Findings()
+        check_name(findings, self.name, "name")
+        check_name(findings, self.rack, "rack")
+        if not self.ports:
+            findings.add("ports", seen="no slot", expected="at least one slot a node")
+        for index, port in enumerate(self.ports):
+            if check_whole(findings, port, "ports", index) and port > MAX_PORT:
+                findings.add("ports", index, seen=str(port), expected=f"at most {MAX_PORT}")
+        if len(set(self.ports)) < len(self.ports):
+            findings.add("ports", seen=f"a port twice in {list(self.ports)}", expected="each once")
+        findings.raise_if_any()
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The node's slots, lowest port first."""
+        return tuple(Slot(self.name, port) for port in sorted(self.ports))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One-way network latency between two nodes; holds both ways unless the other is given."""
+
+    source: str
+    target: str
+    latency_ms: float
+    jitter_ms: float = 0.0
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        check_number(findings, self.latency_ms, "latency_ms")
+        check_number(findings, self.jitter_ms, "jitter_ms")
+        findings.raise_if_any()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Machines, nodes on them, and how far nodes are apart.
+
+    Attributes:
+        machines: What has cores and memory.
+        nodes: What has slots.
+        links: Measured latencies between pairs of nodes.
+        latency_ms: One-way latency between two nodes that no link names.
+    """
+
+    machines: tuple[Machine, ...]
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...] = ()
+    latency_ms: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("machines", "nodes", "links"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        findings = Findings()
+        machines = [machine.name for machine in self.machines]
+        nodes = [node.name for node in self.nodes]
+        _check_unique(findings, machines, "machines")
+        _check_unique(findings, nodes, "nodes")
+        check_number(findings, self.latency_ms, "latency_ms")
+        for node in self.nodes:
+            _check_known(findings, node.machine, machines, "nodes", node.name, "machine")
+        pairs: set[tuple[str, str]] = set()
+        for index, link in enumerate(self.links):
+            _check_known(findings, link.source, nodes, "links", index, "from")
+            _check_known(findings, link.target, nodes, "links", index, "to")
+            if (link.source, link.target) in pairs:
+                findings.add(
+                    "links",
+                    index,
+                    seen=f"a second link from {link.source!r} to {link.target!r}",
+                    expected="each pair once",
+                )
+            pairs.add((link.source, link.target))
+        findings.raise_if_any()
+
+    @classmethod
+    def uniform(
+        cls,
+        *,
+        nodes: int,
+        slots: int = 1,
+        cores: float = 1.0,
+        memory_bytes: int | None = None,
+        latency_ms: float = 0.0,
+    ) -> Cluster:
+        """`nodes` equal machines ``m1``, ``m2``, … with one node ``n1``, ``n2``, … each."""
+        findings = Findings()
+        check_whole(findings, nodes, "nodes")
+        check_whole(findings, slots, "slots")
+        findings.raise_if_any()
+        width = len(str(nodes))
+        numbers = [str(number).zfill(width) for number in range(1, nodes + 1)]
+        ports = tuple(range(FIRST_PORT, FIRST_PORT + slots))
+        return cls(
+            machines=tuple(
+                Machine(name=f"m{number}", cores=cores, memory_bytes=memory_bytes)
+                for number in numbers
+            ),
+            nodes=tuple(
+                Node(name=f"n{number}", machine=f"m{number}", ports=ports) for number in numbers
+            ),
+            latency_ms=latency_ms,
+        )
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """Every slot, node by node."""
+        return tuple(slot for node in self.nodes for slot in node.slots)
+
+    def node(self, name: str) -> Node:
+        """The node of that name, or InvalidInput with the nearest names."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise InvalidInput.single(
+            (),
+            seen=f"node {name!r}",
+            expected="a node of the cluster",
+            remedy=did_you_mean(name, [node.name for node in self.nodes]),
+        )
+
+    def machine_of(self, node: str) -> Machine:
+        """The machine whose cores `node` uses."""
+        name = self.node(node).machine
+        return next(machine for machine in self.machines if machine.name == name)
+
+    def latency_between(self, source: str, target: str) -> float:
+        """One-way latency in milliseconds; zero inside a node."""
+        if source == target:
+            return 0.0
+        forward = {(link.source, link.target): link.latency_ms for link in self.links}
+        backward = forward.get((target, source), self.latency_ms)
+        return forward.get((source, target), backward)
+
+
+def _check_unique(findings: Findings, names: Sequence[str], what: str) -> None:
+    if not names:
+        findings.add(what, seen=f"no {what}", expected="at least one")
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        findings.add(what, name, seen=f"the name {name!r} twice", expected="each name once")
+
+
+def _check_known(findings: Findings, name: str, known: Sequence[str], *place: str | int) -> None:
+    if name not in known:
+        findings.add(
+            *place,
+            seen=f"unknown name {name!r}",
+            expected="the name of one that is declared",
+            remedy=did_you_mean(name, known),
+        )

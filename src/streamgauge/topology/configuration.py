@@ -1,0 +1,88 @@
+"""Configurations: how many executors, workers and ackers, and the engine's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from streamgauge.errors import Findings, did_you_mean
+from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.topology import Topology
+from streamgauge.topology.validation import check_name, check_whole
+
+Setting = bool | int | float | str
+DEFAULT_ENGINE = "storm-2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What is decided when a topology is deployed.
+
+    Attributes:
+        engine: Whose transport moves the tuples: ``storm-1``, ``storm-2``, …
+        executors: Executors per operator; an operator not named has one.
+        workers: Worker processes asked for.
+        ackers: Acker executors when the topology is acked; None means one per worker.
+        settings: The engine's own settings under the engine's own names, such as
+            ``topology.max.spout.pending``; what is not named keeps the engine's default.
+    """
+
+    engine: str = DEFAULT_ENGINE
+    executors: Mapping[str, int] = field(default_factory=FrozenDict)
+    workers: int = 1
+    ackers: int | None = None
+    settings: Mapping[str, Setting] = field(default_factory=FrozenDict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "executors", FrozenDict(self.executors))
+        object.__setattr__(self, "settings", FrozenDict(self.settings))
+        findings = Findings()
+        check_name(findings, self.engine, "engine")
+        for operator, count in self.executors.items():
+            check_whole(findings, count, "executors", operator)
+        check_whole(findings, self.workers, "workers")
+        if self.ackers is not None:
+            check_whole(findings, self.ackers, "ackers", least=0)
+        for name, value in self.settings.items():
+            if type(value) not in (bool, int, float, str):
+                findings.add(
+                    "settings", name, seen=repr(value), expected="a number, a text, true or false"
+                )
+        findings.raise_if_any()
+
+    @property
+    def acker_count(self) -> int:
+        """Ackers that an acked topology gets: those asked for, else one per worker."""
+        return self.workers if self.ackers is None else self.ackers
+
+    def executors_of(self, operator: str) -> int:
+        """Executors of `operator`, one unless said otherwise."""
+        return self.executors.get(operator, 1)
+
+    def with_executors(self, executors: Mapping[str, int]) -> Configuration:
+        """The same configuration with other parallelism for the operators named."""
+        return replace(self, executors={**self.executors, **executors})
+
+    def check_against(self, topology: Topology) -> None:
+        """Raise InvalidInput where this cannot configure `topology`."""
+        findings = Findings()
+        tasks = {operator.name: operator.tasks for operator in topology.operators}
+        for operator, count in self.executors.items():
+            if operator not in tasks:
+                findings.add(
+                    "executors",
+                    operator,
+                    seen=f"unknown operator {operator!r}",
+                    expected=f"an operator of topology {topology.name!r}",
+                    remedy=did_you_mean(operator, topology.operator_names),
+                )
+            elif count > tasks[operator]:
+                findings.add(
+                    "executors",
+                    operator,
+                    seen=f"{count} executors for {tasks[operator]} tasks",
+                    expected=f"at most {tasks[operator]} executors",
+                    remedy="an executor without a task has nothing to run; tasks are fixed "
+                    "when the topology is submitted",
+                )
+        findings.raise_if_any()

@@ -1,0 +1,1 @@
+"""The nouns in YAML and JSON files."""

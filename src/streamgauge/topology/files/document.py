@@ -1,0 +1,323 @@
+"""Reading a YAML or JSON document safely, and finding the line of a place in it.
+
+YAML is read by the core schema of YAML 1.2 (``no`` is a text, ``1e3`` a number), mapping keys
+are always texts, and keys may not repeat. Size, depth and what aliases expand to are bounded
+before anything is built.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import yaml
+
+from streamgauge.errors import InvalidInput, Place, Problem, UnreadableFile
+
+MAX_BYTES = 10_000_000
+MAX_NODES = 1_000_000
+MAX_DEPTH = 64
+STANDARD_INPUT = "-"
+
+_BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)$")
+_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$")
+
+
+class _Loader(_BaseLoader):  # type: ignore[misc]  # the C loader has no type information
+    """YAML 1.2's core schema, texts as keys, no key twice."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
+        """A dictionary whose keys are the texts as written."""
+        result: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a key that is not a text", key_node.start_mark
+                )
+            if key_node.value in result:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key_node.value!r} twice", key_node.start_mark
+                )
+            result[key_node.value] = self.construct_object(value_node, deep=True)
+        return result
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)$"), "tf")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:null|~|)$"), ["n", "~", ""])
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", _INT, "-+0123456789")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, "-+.0123456789")
+_Loader.add_constructor(
+    "tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node)
+)
+_Loader.add_constructor(
+    "tag:yaml.org,2002:float", lambda loader, node: float(loader.construct_scalar(node))
+)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes every text that some YAML reader, old or new, would take for something else."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Write repeated values out: anchors help no person."""
+        return True
+
+
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A parsed document with its text, so that problems can be given a line."""
+
+    name: str
+    text: str
+    data: dict[str, Any]
+    folder: Path | None = None
+
+    def locate(self, place: Place) -> int | None:
+        """The line of the deepest part of `place` that the document has."""
+        try:
+            node = yaml.compose(self.text, Loader=_Loader)
+        except yaml.YAMLError:
+            # JSON that is no YAML (tabs): the path alone must do.
+            return None
+        line: int | None = None
+        for part in place:
+            found = _child(node, part)
+            if found is None:
+                break
+            line, node = found
+        return line
+
+    def blame(self, error: InvalidInput) -> InvalidInput:
+        """The same error with this document's name and lines."""
+        return type(error)(
+            replace(problem, file=self.name, line=self.locate(problem.place))
+            for problem in error.problems
+        )
+
+
+def read_document(path: str | Path) -> Document:
+    """The document in a file, or on standard input for ``-``.
+
+    Raises:
+        UnreadableFile: Missing, over 10 MB, not text, not YAML or JSON, not a mapping, or one
+            whose aliases or nesting go beyond all reason.
+    """
+    name = str(path)
+    if name == STANDARD_INPUT:
+        return parse_document(_read_bounded(sys.stdin.buffer, "standard input"), "standard input")
+    file = Path(path)
+    try:
+        if file.is_dir():
+            raise _unreadable(name, "a folder", "a YAML or JSON file", "name a file inside it")
+        with file.open("rb") as stream:
+            raw = _read_bounded(stream, name)
+    except FileNotFoundError:
+        raise _unreadable(name, "no such file", "a file that exists", "check the path") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise _unreadable(name, reason.lower(), "a file that can be read") from None
+    return parse_document(raw, name, folder=file.parent)
+
+
+def parse_document(raw: bytes | str, name: str = "", folder: Path | None = None) -> Document:
+    """The document that a text holds: JSON when it begins with a brace, else YAML."""
+    text = raw if isinstance(raw, str) else _decode(raw, name)
+    if len(text) > MAX_BYTES:
+        raise _too_large(name)
+    data = _parse_json(text, name) if text.lstrip()[:1] == "{" else _parse_yaml(text, name)
+    if not isinstance(data, dict):
+        raise _unreadable(
+            name,
+            f"a document that is {_describe(data)}",
+            "a mapping of sections such as topology and configuration",
+        )
+    return Document(name=name, text=text, data=data, folder=folder)
+
+
+def dump_yaml(data: object) -> str:
+    """`data` as YAML that reads back to the same."""
+    return yaml.dump(
+        data,
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=None,
+        width=100,
+    )
+
+
+def dump_json(data: object) -> str:
+    """`data` as JSON that reads back to the same."""
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all: a full disk or a kill leaves what was there."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise _unreadable(str(path), reason, "a file that can be written") from None
+
+
+def _read_bounded(stream: IO[bytes], name: str) -> bytes:
+    raw = stream.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise _too_large(name)
+    return raw
+
+
+def _decode(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise _unreadable(
+            name, "bytes that are not UTF-8 text", "YAML or JSON in UTF-8", line=line
+        ) from None
+
+
+def _parse_json(text: str, name: str) -> object:
+    try:
+        return json.loads(text, object_pairs_hook=_unique_pairs, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise _unreadable(
+            name, f"no JSON: {error.msg.lower()}", "a JSON document", line=error.lineno
+        ) from None
+    except _BadJson as error:
+        raise _unreadable(name, str(error), "a JSON document with each key once") from None
+    except RecursionError:
+        raise _too_deep(name) from None
+
+
+class _BadJson(ValueError):
+    """JSON that the parser takes and we do not."""
+
+
+def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for index, key in enumerate(names) if key in names[:index])
+        raise _BadJson(f"the key {twice!r} twice")
+    return result
+
+
+def _refuse_constant(constant: str) -> float:
+    raise _BadJson(f"the number {constant}")
+
+
+def _parse_yaml(text: str, name: str) -> object:
+    try:
+        _check_expansion(text, name)
+        return yaml.load(text, Loader=_Loader)
+    except UnreadableFile:
+        raise
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        seen = getattr(error, "problem", None) or str(error)
+        raise _unreadable(
+            name,
+            f"no YAML: {seen}",
+            "a YAML document",
+            line=mark.line + 1 if mark is not None else None,
+        ) from None
+    except ValueError as error:
+        # Numbers of thousands of digits, dates that do not exist: the constructors' own words.
+        raise _unreadable(name, f"a value that cannot be read: {error}", "plain values") from None
+
+
+def _check_expansion(text: str, name: str) -> None:
+    """Refuse nesting and aliases that would grow without bound, by events alone."""
+    sizes: dict[str, int] = {}
+    open_nodes: list[tuple[str | None, int]] = []
+    total = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in sizes:
+                raise _unreadable(
+                    name,
+                    f"alias *{event.anchor} without a finished anchor",
+                    "aliases of values that stand before them",
+                    line=_line(event),
+                )
+            total += sizes[event.anchor]
+        elif isinstance(event, yaml.CollectionStartEvent):
+            open_nodes.append((event.anchor, total))
+            total += 1
+            if len(open_nodes) > MAX_DEPTH:
+                raise _too_deep(name, _line(event))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = open_nodes.pop()
+            if anchor is not None:
+                sizes[anchor] = total - before
+        elif isinstance(event, yaml.ScalarEvent):
+            total += 1
+            if event.anchor is not None:
+                sizes[event.anchor] = 1
+        if total > MAX_NODES:
+            raise _unreadable(
+                name,
+                "aliases or lists that expand beyond all reason",
+                f"at most {MAX_NODES:,} values",
+                "write the values out, or fewer of them",
+                line=_line(event),
+            )
+
+
+def _line(event: yaml.Event) -> int | None:
+    return None if event.start_mark is None else event.start_mark.line + 1
+
+
+def _child(node: yaml.Node | None, part: str | int) -> tuple[int, yaml.Node] | None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == str(part):
+                return key.start_mark.line + 1, value
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return node.value[part].start_mark.line + 1, node.value[part]
+    return None
+
+
+def _describe(data: object) -> str:
+    if data is None:
+        return "empty"
+    if isinstance(data, list):
+        return "a list"
+    return "a text" if isinstance(data, str) else f"a {type(data).__name__}"
+
+
+def _too_large(name: str) -> UnreadableFile:
+    return _unreadable(
+        name,
+        "a file over 10 MB",
+        "a description of at most 10 MB",
+        "metrics are ingested into a lake, not read as a file",
+    )
+
+
+def _too_deep(name: str, line: int | None = None) -> UnreadableFile:
+    return _unreadable(name, "nesting too deep", f"at most {MAX_DEPTH} levels", line=line)
+
+
+def _unreadable(
+    name: str, seen: str, expected: str, remedy: str = "", line: int | None = None
+) -> UnreadableFile:
+    return UnreadableFile(
+        [Problem(place=(), seen=seen, expected=expected, remedy=remedy, file=name, line=line)]
+    )

@@ -1,0 +1,247 @@
+"""What the file models share: strictness, one-of sections, and errors in our own words."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from streamgauge.errors import InvalidInput, Problem, did_you_mean
+
+MAX_SEEN = 80
+
+
+def _text(value: object) -> object:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if whole else value
+
+
+# A name in a file; jobs exist whose operators are called 1, 2 and 3.
+Name = Annotated[
+    str,
+    BeforeValidator(_text),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+]
+
+
+class FileModel(BaseModel):
+    """A part of a file: types as written, no unknown keys."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, allow_inf_nan=False, frozen=True, populate_by_name=True
+    )
+
+
+class OneOf(FileModel):
+    """A mapping with exactly one key, which says what its value is.
+
+    Made by `one_of`; `shorthand` names the key that a bare value stands for.
+    """
+
+    shorthand: ClassVar[str | None] = None
+    variants: ClassVar[Mapping[str, type]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _normalise(cls, value: Any) -> Any:
+        if isinstance(value, str) and value in cls.variants:
+            return {value: {}}
+        if cls.shorthand and isinstance(value, int | float) and not isinstance(value, bool):
+            return {cls.shorthand: {_only_field(cls.variants[cls.shorthand]): value}}
+        kinds = ", ".join(cls.variants)
+        if not isinstance(value, Mapping) or len(value) != 1:
+            raise PydanticCustomError("one_of", "exactly one of {kinds}", {"kinds": kinds})
+        kind, content = next(iter(value.items()))
+        if kind not in cls.variants:
+            raise PydanticCustomError("one_of", "one of {kinds}", {"kinds": kinds})
+        if not isinstance(content, Mapping):
+            name = _only_field(cls.variants[kind])
+            if name:
+                return {kind: {name: content}}
+        return {kind: content}
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        for kind, part in schema["properties"].items():
+            content = next(one for one in part["anyOf"] if one.get("type") != "null")
+            name = _only_field(cls.variants[kind])
+            if name:
+                bare = handler.resolve_ref_schema(content)["properties"][name]
+                content = {"anyOf": [content, bare]}
+            schema["properties"][kind] = content
+        options = [{**schema, "minProperties": 1, "maxProperties": 1}]
+        if bare_kinds := [kind for kind, one in cls.variants.items() if _needs_nothing(one)]:
+            options.append({"enum": bare_kinds})
+        if cls.shorthand:
+            options.append({"type": "number"})
+        return {"anyOf": options, "title": schema.get("title", cls.__name__)}
+
+    def build(self) -> Any:
+        """The value of the chosen kind."""
+        for kind, made in self.variants.items():
+            content = getattr(self, kind.replace("-", "_"))
+            if content is None:
+                continue
+            try:
+                return made(**{name: getattr(content, name) for name in type(content).model_fields})
+            except InvalidInput as error:
+                raise error.below(kind) from None
+        raise AssertionError("a validated one-of has one kind")
+
+    @classmethod
+    def dump(cls, value: Any) -> Any:
+        """What `build` makes `value` of, in the shortest form."""
+        content = {
+            field.name: plain(getattr(value, field.name))
+            for field in dataclasses.fields(value)
+            if not _is_default(field, getattr(value, field.name))
+        }
+        if value.kind == cls.shorthand:
+            return next(iter(content.values()))
+        if not content and _needs_nothing(type(value)):
+            return value.kind
+        name = _only_field(type(value))
+        if name and not isinstance(content[name], Mapping):
+            return {value.kind: content[name]}
+        return {value.kind: content}
+
+
+def one_of(name: str, variants: Sequence[type], *, shorthand: str | None = None) -> type[OneOf]:
+    """A file model for a family of dataclasses that carry their `kind`.
+
+    Args:
+        name: Of the model, as the JSON Schema shows it.
+        variants: The dataclasses; their fields become the keys.
+        shorthand: The kind that a bare number stands for.
+    """
+    fields: dict[str, Any] = {}
+    for variant in variants:
+        content = create_model(
+            f"{name}_{variant.__name__}", __base__=FileModel, **_model_fields(variant)
+        )
+        content.__doc__ = (variant.__doc__ or "").split("\n", 1)[0]
+        kind = variant.kind  # type: ignore[attr-defined]  # every variant has one
+        fields[kind.replace("-", "_")] = (
+            content | None,
+            Field(default=None, alias=kind, description=content.__doc__),
+        )
+    model = create_model(name, __base__=OneOf, **fields)
+    model.shorthand = shorthand
+    model.variants = {variant.kind: variant for variant in variants}  # type: ignore[attr-defined]
+    return model
+
+
+def build_part(part: Any, *place: str | int) -> Any:
+    """What `part` builds, with its problems seen from the whole it lies in."""
+    try:
+        return part.build()
+    except InvalidInput as error:
+        raise error.below(*place) from None
+
+
+def validate(model: type[BaseModel], data: object, known_keys: Sequence[str] = ()) -> Any:
+    """`data` as `model`, or InvalidInput in our own words."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise InvalidInput(_problem(detail, known_keys) for detail in error.errors()) from None
+
+
+def plain(value: Any) -> Any:
+    """Tuples and frozen mappings as the lists and dictionaries that files hold."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, tuple):
+        return [plain(one) for one in value]
+    return value
+
+
+def keys_of(schema: object) -> list[str]:
+    """Every key that a JSON Schema knows, for guesses at what was meant."""
+    found: dict[str, None] = {}
+
+    def walk(part: object) -> None:
+        if isinstance(part, dict):
+            properties = part.get("properties")
+            if isinstance(properties, dict):
+                found.update(dict.fromkeys(properties))
+            for one in part.values():
+                walk(one)
+        elif isinstance(part, list):
+            for one in part:
+                walk(one)
+
+    walk(schema)
+    return list(found)
+
+
+def _model_fields(variant: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(variant)
+    return {
+        field.name: (
+            _listed(hints[field.name]),
+            ... if field.default is dataclasses.MISSING else field.default,
+        )
+        for field in dataclasses.fields(variant)
+    }
+
+
+def _listed(annotation: Any) -> Any:
+    """The type with lists for tuples: files hold lists, and the nouns make tuples of them."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is tuple:
+        return list[_listed(arguments[0])]  # type: ignore[misc]  # a type computed at import
+    if origin in (types.UnionType, typing.Union):
+        return functools.reduce(operator.or_, map(_listed, arguments))
+    return annotation
+
+
+def _only_field(variant: type) -> str | None:
+    fields = dataclasses.fields(variant)
+    return fields[0].name if len(fields) == 1 else None
+
+
+def _needs_nothing(variant: type) -> bool:
+    return all(field.default is not dataclasses.MISSING for field in dataclasses.fields(variant))
+
+
+def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
+    return field.default is not dataclasses.MISSING and field.default == value
+
+
+def _problem(detail: Any, known_keys: Sequence[str]) -> Problem:
+    place = tuple(detail["loc"])
+    message = detail["msg"]
+    expected = message.removeprefix("Input should be ")
+    remedy = ""
+    seen = repr(detail["input"])
+    if detail["type"] == "missing":
+        place, seen, expected = place[:-1], f"no {place[-1]!r}", f"the key {place[-1]!r}"
+    elif detail["type"] == "extra_forbidden":
+        key = str(place[-1])
+        seen, expected = f"unknown key {key!r}", "a key that is known here"
+        guess = did_you_mean(key, list(known_keys))
+        remedy = guess if guess.startswith("did") else ""
+    if len(seen) > MAX_SEEN:
+        seen = seen[: MAX_SEEN - 1] + "…"
+    return Problem(place=place, seen=seen, expected=expected, remedy=remedy)

@@ -1,0 +1,360 @@
+"""The sections of a file that hold nouns: topology, configuration, cluster, workload.
+
+Each model mirrors a noun, with `build` towards it and `of` from it; what is a default is left
+out of what is written.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, RootModel
+
+from streamgauge.errors import Findings, InvalidInput
+from streamgauge.topology.cluster import FIRST_PORT, Cluster, Link, Machine, Node
+from streamgauge.topology.configuration import DEFAULT_ENGINE, Configuration, Setting
+from streamgauge.topology.files.schema import FileModel, Name, build_part, one_of
+from streamgauge.topology.grouping import (
+    All,
+    Custom,
+    Direct,
+    Fields,
+    Global,
+    LocalOrShuffle,
+    PartialKey,
+    Shuffle,
+)
+from streamgauge.topology.topology import DEFAULT_STREAM, Operator, OperatorKind, Stream, Topology
+from streamgauge.topology.window import Window
+from streamgauge.topology.workload import (
+    Burst,
+    Emission,
+    Modulated,
+    Poisson,
+    Recorded,
+    Regular,
+    Sawtooth,
+    Seasonal,
+    Unlimited,
+    Workload,
+)
+
+GroupingFile = one_of(
+    "Grouping", [Shuffle, LocalOrShuffle, Fields, PartialKey, All, Global, Direct, Custom]
+)
+ShapeFile = one_of(
+    "Shape", [Poisson, Regular, Unlimited, Burst, Modulated, Seasonal, Sawtooth, Recorded]
+)
+
+DEFAULT_RACK = "default-rack"
+
+
+class WindowFile(FileModel):
+    """A window: give the length in tuples or in seconds, and the slide likewise."""
+
+    length_tuples: int | None = None
+    length_seconds: float | None = None
+    slide_tuples: int | None = Field(default=None, description="without a slide it tumbles")
+    slide_seconds: float | None = None
+    event_time: bool = False
+
+    def build(self) -> Window:
+        """The window."""
+        return Window(**self.model_dump())
+
+    @classmethod
+    def of(cls, window: Window) -> dict[str, Any]:
+        """What to write for it."""
+        file = cls(
+            length_tuples=window.length_tuples,
+            length_seconds=window.length_seconds,
+            slide_tuples=None if window.is_tumbling else window.slide_tuples,
+            slide_seconds=None if window.is_tumbling else window.slide_seconds,
+            event_time=window.event_time,
+        )
+        return file.model_dump(exclude_defaults=True)
+
+
+class OperatorFile(FileModel):
+    """One operator."""
+
+    kind: Literal["source", "processor"] = "processor"
+    tasks: int = Field(default=1, description="fixed for life; the most executors it can have")
+    window: WindowFile | None = None
+
+
+class StreamFile(FileModel):
+    """One subscription: who sends, who receives, on which stream, divided how."""
+
+    source: Name = Field(alias="from")
+    target: Name = Field(alias="to")
+    stream: Name = DEFAULT_STREAM
+    grouping: GroupingFile  # type: ignore[valid-type]  # a model made at import
+
+    def build(self) -> Stream:
+        """The subscription."""
+        grouping = build_part(self.grouping, "grouping")
+        return Stream(source=self.source, target=self.target, name=self.stream, grouping=grouping)
+
+
+class TopologyFile(FileModel):
+    """Operators and the streams between them."""
+
+    name: Name
+    acked: bool = Field(default=False, description="whether tuple trees are tracked by ackers")
+    operators: dict[str, OperatorFile]
+    streams: list[StreamFile] = []
+
+    def build(self) -> Topology:
+        """The topology."""
+        findings = Findings()
+        operators, streams = [], []
+        for name, operator in self.operators.items():
+            with findings.at("operators", name):
+                window = operator.window.build() if operator.window else None
+                kind = OperatorKind(operator.kind)
+                operators.append(
+                    Operator(name=name, kind=kind, tasks=operator.tasks, window=window)
+                )
+        for index, stream in enumerate(self.streams):
+            with findings.at("streams", index):
+                streams.append(stream.build())
+        findings.raise_if_any()
+        return Topology(
+            name=self.name, operators=tuple(operators), streams=tuple(streams), acked=self.acked
+        )
+
+    @classmethod
+    def of(cls, topology: Topology) -> dict[str, Any]:
+        """What to write for it."""
+        if topology.has_ackers:
+            raise InvalidInput.single(
+                ("operators",),
+                seen="a topology with its ackers added",
+                expected="the topology as declared; ackers follow from the configuration",
+            )
+        return {
+            "name": topology.name,
+            **({"acked": True} if topology.acked else {}),
+            "operators": {op.name: _operator(op) for op in topology.operators},
+            "streams": [_stream(stream) for stream in topology.streams],
+        }
+
+
+class ConfigurationFile(FileModel):
+    """How the topology is deployed."""
+
+    engine: str = Field(default=DEFAULT_ENGINE, examples=["storm-1", "storm-2"])
+    executors: dict[str, int] = Field(default={}, description="per operator; one if not named")
+    workers: int = 1
+    ackers: int | None = Field(default=None, description="one per worker if not given")
+    settings: dict[str, Setting] = Field(
+        default={}, description="the engine's own settings under the engine's own names"
+    )
+
+    def build(self) -> Configuration:
+        """The configuration."""
+        return Configuration(**{name: getattr(self, name) for name in type(self).model_fields})
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> dict[str, Any]:
+        """What to write for it."""
+        file = cls(
+            engine=configuration.engine,
+            executors=dict(configuration.executors),
+            workers=configuration.workers,
+            ackers=configuration.ackers,
+            settings=dict(configuration.settings),
+        )
+        return file.model_dump(exclude_defaults=True)
+
+
+class MachineFile(FileModel):
+    """Hardware whose cores all threads on it share."""
+
+    cores: float
+    memory_bytes: int | None = None
+    background_cores: float = 0.0
+
+
+class NodeFile(FileModel):
+    """A node on a machine: give its slots as a number, or by their ports."""
+
+    machine: Name
+    slots: int | None = None
+    ports: list[int] | None = None
+    rack: str = DEFAULT_RACK
+
+    def build(self, name: str) -> Node:
+        """The node."""
+        if (self.slots is None) == (self.ports is None):
+            raise InvalidInput.single(
+                ("slots",),
+                seen="neither slots nor ports" if self.slots is None else "both slots and ports",
+                expected="either a number of slots or a list of ports",
+            )
+        ports = self.ports
+        if ports is None:
+            ports = list(range(FIRST_PORT, FIRST_PORT + (self.slots or 0)))
+        return Node(name=name, machine=self.machine, ports=tuple(ports), rack=self.rack)
+
+
+class LinkFile(FileModel):
+    """One-way latency between two nodes."""
+
+    source: Name = Field(alias="from")
+    target: Name = Field(alias="to")
+    latency_ms: float
+    jitter_ms: float = 0.0
+
+
+class UniformClusterFile(FileModel):
+    """Equal machines with one node each."""
+
+    nodes: int
+    slots: int = 1
+    cores: float = 1.0
+    memory_bytes: int | None = None
+    latency_ms: float = 0.0
+
+
+class ClusterFile(FileModel):
+    """Machines, nodes and links; or `uniform` in place of all of them."""
+
+    uniform: UniformClusterFile | None = None
+    machines: dict[str, MachineFile] = {}
+    nodes: dict[str, NodeFile] = {}
+    links: list[LinkFile] = []
+    latency_ms: float = Field(default=0.0, description="one way, where no link says otherwise")
+
+    def build(self) -> Cluster:
+        """The cluster."""
+        findings = Findings()
+        if self.uniform is not None:
+            if self.model_fields_set != {"uniform"}:
+                findings.add(
+                    "uniform",
+                    seen="a uniform cluster beside other keys",
+                    expected="either uniform, or machines and nodes",
+                )
+            findings.raise_if_any()
+            with findings.at("uniform"):
+                return Cluster.uniform(**self.uniform.model_dump())
+        machines, nodes, links = [], [], []
+        for name, machine in self.machines.items():
+            with findings.at("machines", name):
+                machines.append(Machine(name=name, **machine.model_dump()))
+        for name, node in self.nodes.items():
+            with findings.at("nodes", name):
+                nodes.append(node.build(name))
+        for index, link in enumerate(self.links):
+            with findings.at("links", index):
+                links.append(Link(**link.model_dump()))
+        findings.raise_if_any()
+        return Cluster(
+            machines=tuple(machines),
+            nodes=tuple(nodes),
+            links=tuple(links),
+            latency_ms=self.latency_ms,
+        )
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> dict[str, Any]:
+        """What to write for it."""
+        file = cls(
+            machines={
+                one.name: MachineFile(
+                    cores=one.cores,
+                    memory_bytes=one.memory_bytes,
+                    background_cores=one.background_cores,
+                )
+                for one in cluster.machines
+            },
+            nodes={
+                one.name: NodeFile(machine=one.machine, ports=list(one.ports), rack=one.rack)
+                for one in cluster.nodes
+            },
+            links=[
+                LinkFile(
+                    source=one.source,
+                    target=one.target,
+                    latency_ms=one.latency_ms,
+                    jitter_ms=one.jitter_ms,
+                )
+                for one in cluster.links
+            ],
+            latency_ms=cluster.latency_ms,
+        )
+        return file.model_dump(exclude_defaults=True, by_alias=True)
+
+
+class EmissionFile(FileModel):
+    """What one source emits on one stream."""
+
+    source: Name
+    stream: Name = DEFAULT_STREAM
+    per_second: Annotated[float | None, Field(description="mean over all its executors")] = None
+    shape: ShapeFile | None = None  # type: ignore[valid-type]
+    shares: list[float] | None = Field(default=None, description="per task; even if not given")
+
+    def build(self) -> Emission:
+        """The emission."""
+        shape = Poisson() if self.shape is None else build_part(self.shape, "shape")
+        return Emission(
+            source=self.source,
+            stream=self.stream,
+            per_second=self.per_second,
+            shape=shape,
+            shares=None if self.shares is None else tuple(self.shares),
+        )
+
+
+class WorkloadFile(RootModel[list[EmissionFile]]):
+    """What every source emits."""
+
+    def build(self) -> Workload:
+        """The workload."""
+        findings = Findings()
+        emissions = []
+        for index, emission in enumerate(self.root):
+            with findings.at(index):
+                emissions.append(emission.build())
+        findings.raise_if_any()
+        return Workload(emissions=tuple(emissions))
+
+    @classmethod
+    def of(cls, workload: Workload) -> list[dict[str, Any]]:
+        """What to write for it."""
+        return [_emission(emission) for emission in workload.emissions]
+
+
+def _operator(operator: Operator) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    if operator.kind is not OperatorKind.PROCESSOR:
+        result["kind"] = str(operator.kind)
+    result["tasks"] = operator.tasks
+    if operator.window is not None:
+        result["window"] = WindowFile.of(operator.window)
+    return result
+
+
+def _stream(stream: Stream) -> dict[str, Any]:
+    return {
+        "from": stream.source,
+        "to": stream.target,
+        **({"stream": stream.name} if stream.name != DEFAULT_STREAM else {}),
+        "grouping": GroupingFile.dump(stream.grouping),
+    }
+
+
+def _emission(emission: Emission) -> dict[str, Any]:
+    result: dict[str, Any] = {"source": emission.source}
+    if emission.stream != DEFAULT_STREAM:
+        result["stream"] = emission.stream
+    if emission.per_second is not None:
+        result["per_second"] = emission.per_second
+    if emission.shape != Poisson():
+        result["shape"] = ShapeFile.dump(emission.shape)
+    if emission.shares is not None:
+        result["shares"] = list(emission.shares)
+    return result

@@ -1,0 +1,346 @@
+"""Paths of a tuple from source to sink: one at a time, or summed without listing them.
+
+A plan with four operators of sixteen executors has 65,536 paths for each acker, so counts,
+weights, means and extremes are computed backwards over executors, in time linear in the
+number of connections: what holds for all paths from an executor follows from what holds for
+all paths from the executors it sends to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from streamgauge.errors import CyclicTopology, InvalidInput, did_you_mean
+from streamgauge.topology.logical_plan import Executor
+from streamgauge.topology.topology import ACKER, OperatorKind, Stream, Topology
+from streamgauge.topology.tuple_flow import (
+    TYPES,
+    Connection,
+    ConnectionBlock,
+    Hop,
+    Matrix,
+    TupleFlow,
+    as_slice,
+)
+
+Vector = NDArray[np.float64]
+# What a number on an edge is: one matrix of sending × receiving executors for each block.
+EdgeValues = Callable[[ConnectionBlock], Matrix]
+
+
+def shares_of(block: ConnectionBlock) -> Matrix:
+    """Edge weights that follow from the declaration: the block's own routing shares."""
+    return block.shares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """One way of a tuple: executors by index, and the connections between them."""
+
+    executors: tuple[int, ...]
+    connections: tuple[Connection, ...]
+
+    def describe(self, flow: TupleFlow) -> str:
+        """``S[1-4] → A[7-8] → B[11]``."""
+        return " → ".join(flow.plan.logical.executors[index].label for index in self.executors)
+
+    def elements(self, flow: TupleFlow) -> tuple[Hop, ...]:
+        """Every element between the logic of the first executor and that of the last."""
+        return tuple(hop for connection in self.connections for hop in flow.elements(connection))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PathSums:
+    """Sums over all paths that begin at each executor, by index in the logical plan.
+
+    Attributes:
+        weight: Σ over paths of the product of their edge weights.
+        weighted_length: Σ over paths of that product × the sum of their edge lengths.
+    """
+
+    weight: Vector
+    weighted_length: Vector
+
+    @property
+    def mean_length(self) -> Vector:
+        """Weighted mean length of the paths from each executor; NaN where none begins."""
+        with np.errstate(invalid="ignore"):
+            return np.where(self.weight > 0.0, self.weighted_length / self.weight, np.nan)
+
+
+def logical_paths(topology: Topology, *, to_acker: bool = False) -> Iterator[tuple[Stream, ...]]:
+    """Sequences of streams from each source to each sink, one at a time.
+
+    Args:
+        topology: Without cycles among its data streams.
+        to_acker: Whether to append the sink's acknowledgement, where there are ackers.
+    """
+    topology.topological_order()
+    outgoing: dict[str, list[Stream]] = {}
+    for stream in _path_streams(topology, to_acker=to_acker):
+        outgoing.setdefault(stream.source, []).append(stream)
+    for source in topology.sources:
+        yield from _walk_streams(source.name, outgoing)
+
+
+def iter_paths(
+    flow: TupleFlow,
+    *,
+    source: str | None = None,
+    sink: str | None = None,
+    to_acker: bool = False,
+) -> Iterator[Path]:
+    """Physical paths, one at a time: only along connections that exist.
+
+    Args:
+        flow: The tuple flow; its topology must have no cycle among its data streams.
+        source: Only paths from this source operator.
+        sink: Only paths that reach this sink operator.
+        to_acker: Whether paths go on from the sink to an acker.
+    """
+    topology = flow.plan.logical.topology
+    _check_end(topology, source, [op.name for op in topology.sources], "a source")
+    _check_end(topology, sink, [op.name for op in topology.sinks], "a sink")
+    blocks = {block.stream.subscription: block for block in flow.blocks}
+    for streams in logical_paths(topology, to_acker=to_acker):
+        last = next((s.target for s in reversed(streams) if not s.is_system), None)
+        if source is not None and streams and streams[0].source != source:
+            continue
+        if sink is not None and last != sink:
+            continue
+        yield from _walk_blocks([blocks[stream.subscription] for stream in streams])
+
+
+def count_paths(flow: TupleFlow, *, to_acker: bool = False) -> dict[Executor, int]:
+    """Exact number of paths from each source executor to the sinks (or on to the ackers).
+
+    Raises:
+        CyclicTopology: There are infinitely many.
+    """
+    counts = np.zeros(len(flow.plan.logical.executors), dtype=object)
+    counts[_ends(flow, to_acker=to_acker)] = 1
+    for block in _blocks_backwards(flow, to_acker=to_acker):
+        # Whole-number arithmetic of any size: sixteen executors over forty stages overflow.
+        reached = block.exists.astype(object) @ counts[as_slice(block.targets)]
+        counts[as_slice(block.sources)] += reached
+    return {executor: int(counts[index]) for index, executor in _source_executors(flow)}
+
+
+def sum_paths(
+    flow: TupleFlow,
+    *,
+    weights: EdgeValues = shares_of,
+    lengths: EdgeValues | None = None,
+    to_acker: bool = False,
+) -> PathSums:
+    """Weights, and weighted lengths, of all paths from each executor to the sinks.
+
+    Without cycles by dynamic programming; with cycles as the solution of the linear system
+    x = e + A·x, which exists when the tuples that go round die out.
+
+    Args:
+        flow: The tuple flow.
+        weights: Weight of each edge; a path's weight is their product (the thesis's sum of
+            probabilities is not one).
+        lengths: Length of each edge, such as its mean delay; none means zero.
+        to_acker: Whether paths go on from the sinks to the ackers.
+
+    Raises:
+        CyclicTopology: Tuples multiply on their way round a cycle.
+    """
+    if flow.plan.logical.topology.cycle() is not None:
+        return _solve_cyclic(flow, weights, lengths, to_acker=to_acker)
+    size = len(flow.plan.logical.executors)
+    weight, weighted_length = np.zeros(size), np.zeros(size)
+    weight[_ends(flow, to_acker=to_acker)] = 1.0
+    for block in _blocks_backwards(flow, to_acker=to_acker):
+        share = weights(block)
+        onward = as_slice(block.targets)
+        weight[as_slice(block.sources)] += share @ weight[onward]
+        gain = share @ weighted_length[onward]
+        if lengths is not None:
+            gain += (share * lengths(block)) @ weight[onward]
+        weighted_length[as_slice(block.sources)] += gain
+    return PathSums(weight=weight, weighted_length=weighted_length)
+
+
+def longest_paths(flow: TupleFlow, *, lengths: EdgeValues, to_acker: bool = False) -> Vector:
+    """Length of the longest path from each executor; −∞ where none begins.
+
+    Raises:
+        CyclicTopology: There is no longest one.
+    """
+    longest = np.full(len(flow.plan.logical.executors), -np.inf)
+    longest[_ends(flow, to_acker=to_acker)] = 0.0
+    for block in _blocks_backwards(flow, to_acker=to_acker):
+        reach = np.where(block.exists, lengths(block) + longest[as_slice(block.targets)], -np.inf)
+        span = as_slice(block.sources)
+        longest[span] = np.maximum(longest[span], reach.max(axis=1))
+    return longest
+
+
+def path_weight(
+    flow: TupleFlow, streams: tuple[Stream, ...], *, weights: EdgeValues = shares_of
+) -> Vector:
+    """Σ of the weights of all physical paths along one logical path, per first executor."""
+    blocks = {block.stream.subscription: block for block in flow.blocks}
+    total = np.ones(len(blocks[streams[-1].subscription].targets))
+    for stream in reversed(streams):
+        total = weights(blocks[stream.subscription]) @ total
+    return total
+
+
+def _path_streams(topology: Topology, *, to_acker: bool) -> tuple[Stream, ...]:
+    if not to_acker:
+        return topology.data_streams
+    if not topology.has_ackers:
+        raise InvalidInput.single(
+            ("acked",),
+            seen=f"no ackers in topology {topology.name!r}",
+            expected="an acked topology with at least one acker",
+        )
+    sinks = {operator.name for operator in topology.sinks}
+    acks = tuple(s for s in topology.streams if s.target == ACKER and s.source in sinks)
+    return (*topology.data_streams, *acks)
+
+
+def _walk_streams(source: str, outgoing: dict[str, list[Stream]]) -> Iterator[tuple[Stream, ...]]:
+    # An explicit stack: a chain of operators may be longer than Python's recursion limit.
+    if source not in outgoing:
+        return
+    prefix: list[Stream] = []
+    pending = [iter(outgoing[source])]
+    while pending:
+        stream = next(pending[-1], None)
+        if stream is None:
+            pending.pop()
+            if prefix:
+                prefix.pop()
+            continue
+        prefix.append(stream)
+        if stream.target in outgoing:
+            pending.append(iter(outgoing[stream.target]))
+        else:
+            yield tuple(prefix)
+            prefix.pop()
+
+
+def _walk_blocks(blocks: list[ConnectionBlock]) -> Iterator[Path]:
+    for first in range(len(blocks[0].sources)):
+        rows = [first]
+        choices = [_columns(blocks[0], first)]
+        while choices:
+            column = next(choices[-1], None)
+            if column is None:
+                choices.pop()
+                rows.pop()
+                continue
+            rows.append(column)
+            if len(choices) < len(blocks):
+                choices.append(_columns(blocks[len(choices)], column))
+            else:
+                yield _make_path(blocks, rows)
+                rows.pop()
+
+
+def _columns(block: ConnectionBlock, row: int) -> Iterator[int]:
+    return iter(np.flatnonzero(block.exists[row]).tolist())
+
+
+def _make_path(blocks: list[ConnectionBlock], rows: list[int]) -> Path:
+    connections = tuple(
+        Connection(
+            stream=block.stream,
+            source=block.sources[row],
+            target=block.targets[column],
+            type=TYPES[block.types[row, column]],
+        )
+        for block, row, column in zip(blocks, rows, rows[1:], strict=False)
+    )
+    return Path(
+        executors=(connections[0].source, *(connection.target for connection in connections)),
+        connections=connections,
+    )
+
+
+def _blocks_backwards(flow: TupleFlow, *, to_acker: bool) -> list[ConnectionBlock]:
+    topology = flow.plan.logical.topology
+    rank = {op.name: place for place, op in enumerate(topology.topological_order())}
+    wanted = {stream.subscription for stream in _path_streams(topology, to_acker=to_acker)}
+    blocks = [block for block in flow.blocks if block.stream.subscription in wanted]
+    return sorted(blocks, key=lambda block: rank[block.stream.source], reverse=True)
+
+
+def _ends(flow: TupleFlow, *, to_acker: bool) -> NDArray[np.intp]:
+    """Indices of the executors at which a path is complete."""
+    logical = flow.plan.logical
+    if to_acker:
+        _path_streams(logical.topology, to_acker=True)
+        names = [ACKER]
+    else:
+        names = [operator.name for operator in logical.topology.sinks]
+    return np.asarray([index for name in names for index in logical.spans[name]], dtype=np.intp)
+
+
+def _source_executors(flow: TupleFlow) -> Iterator[tuple[int, Executor]]:
+    kinds = {operator.name: operator.kind for operator in flow.plan.logical.topology.operators}
+    for index, executor in enumerate(flow.plan.logical.executors):
+        if kinds[executor.operator] is OperatorKind.SOURCE:
+            yield index, executor
+
+
+def _solve_cyclic(
+    flow: TupleFlow, weights: EdgeValues, lengths: EdgeValues | None, *, to_acker: bool
+) -> PathSums:
+    topology = flow.plan.logical.topology
+    wanted = {stream.subscription for stream in _path_streams(topology, to_acker=to_acker)}
+    blocks = [block for block in flow.blocks if block.stream.subscription in wanted]
+    size = len(flow.plan.logical.executors)
+    onward = _assemble(blocks, weights, size)
+    solver = splu(sparse.eye_array(size, format="csc") - onward)
+    # A matrix A ≥ 0 has a convergent sum I + A + A² + … exactly when x − A·x = 1 has a
+    # solution x ≥ 1 (Berman and Plemmons 1994, theorem 6.2.3).
+    visits = solver.solve(np.ones(size))
+    if not np.all(visits >= 1.0 - 1e-9):
+        raise CyclicTopology.single(
+            ("streams",),
+            seen=f"the cycle {' → '.join(topology.cycle() or ())}, on which tuples do not die out",
+            expected="edge weights that fall below one on the way round",
+            remedy="give the feedback stream a share below one",
+        )
+    ends = np.zeros(size)
+    ends[_ends(flow, to_acker=to_acker)] = 1.0
+    weight = solver.solve(ends)
+    weighted_length = np.zeros(size)
+    if lengths is not None:
+        given = lengths
+        weighted = _assemble(blocks, lambda block: weights(block) * given(block), size)
+        weighted_length = solver.solve(weighted @ weight)
+    return PathSums(weight=weight, weighted_length=weighted_length)
+
+
+def _assemble(blocks: list[ConnectionBlock], values: EdgeValues, size: int) -> sparse.csc_array:
+    rows, columns, data = [], [], []
+    for block in blocks:
+        row, column = np.meshgrid(block.sources, block.targets, indexing="ij")
+        rows.append(row.ravel())
+        columns.append(column.ravel())
+        data.append(np.asarray(values(block)).ravel())
+    entries = (np.concatenate(data), (np.concatenate(rows), np.concatenate(columns)))
+    return sparse.csc_array(entries, shape=(size, size))
+
+
+def _check_end(topology: Topology, name: str | None, known: list[str], what: str) -> None:
+    if name is not None and name not in known:
+        raise InvalidInput.single(
+            (),
+            seen=f"{name!r}",
+            expected=f"{what} of topology {topology.name!r}",
+            remedy=did_you_mean(name, known),
+        )

@@ -1,0 +1,191 @@
+"""Physical plans: which worker on which node runs each executor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from streamgauge.errors import Findings, InvalidInput, did_you_mean
+from streamgauge.topology.cluster import Cluster, Slot
+from streamgauge.topology.logical_plan import Executor, LogicalPlan
+
+# A worker is the process in a slot; the slot is all its identity.
+Worker = Slot
+
+
+class ConnectionType(StrEnum):
+    """How far apart two connected executors are."""
+
+    LOCAL = "local"
+    INTER_LOCAL = "inter-local"
+    REMOTE = "remote"
+
+    @classmethod
+    def between(cls, source: Worker, target: Worker) -> ConnectionType:
+        """Same worker, same node, or another node."""
+        if source == target:
+            return cls.LOCAL
+        return cls.INTER_LOCAL if source.node == target.node else cls.REMOTE
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhysicalPlan:
+    """Every executor of a logical plan in exactly one worker.
+
+    Attributes:
+        logical: The executors.
+        cluster: Where they run.
+        workers: The workers that run at least one executor, in the order they were filled.
+        placement: For each executor of the logical plan the index of its worker.
+    """
+
+    logical: LogicalPlan
+    cluster: Cluster
+    workers: tuple[Worker, ...]
+    placement: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "workers", tuple(Worker(*worker) for worker in self.workers))
+        object.__setattr__(self, "placement", tuple(self.placement))
+        findings = Findings()
+        check_slots(findings, self.cluster, self.workers)
+        executors = self.logical.executors
+        if len(self.placement) != len(executors):
+            findings.add(
+                "placement",
+                seen=f"{len(self.placement)} placed executors",
+                expected=f"the plan's {len(executors)} executors, each once",
+            )
+        for index, worker in enumerate(self.placement):
+            if not 0 <= worker < len(self.workers):
+                findings.add(
+                    "placement", index, seen=f"worker {worker}", expected="the index of a worker"
+                )
+        for index in sorted(set(range(len(self.workers))) - set(self.placement)):
+            findings.add(
+                "workers",
+                index,
+                seen=f"worker {self.workers[index]} without executors",
+                expected="only workers that run something",
+            )
+        findings.raise_if_any()
+
+    @classmethod
+    def explicit(
+        cls,
+        logical: LogicalPlan,
+        cluster: Cluster,
+        assignment: Mapping[Slot, Sequence[str]] | Iterable[tuple[Slot, Sequence[str]]],
+    ) -> PhysicalPlan:
+        """A plan given by hand: for each slot the labels of its executors.
+
+        Raises:
+            InvalidInput: It forgets or doubles an executor, or names what is not there.
+        """
+        pairs = list(assignment.items() if isinstance(assignment, Mapping) else assignment)
+        findings = Findings()
+        check_slots(findings, cluster, [slot for slot, _ in pairs])
+        placed = _place_labels(findings, logical, [labels for _, labels in pairs])
+        for executor in logical.executors:
+            if executor not in placed:
+                findings.add(
+                    "workers",
+                    seen=f"no worker for {executor}",
+                    expected="every executor of the plan in one worker",
+                    remedy="add it to a worker",
+                )
+        findings.raise_if_any()
+        filled = sorted(set(placed.values()))
+        return cls(
+            logical=logical,
+            cluster=cluster,
+            workers=tuple(pairs[worker][0] for worker in filled),
+            placement=tuple(filled.index(placed[executor]) for executor in logical.executors),
+        )
+
+    def worker_of(self, executor: Executor) -> Worker:
+        """The worker that runs `executor`."""
+        index = self.logical.index_of_task[executor.first_task]
+        return self.workers[self.placement[index]]
+
+    def executors_in(self, worker: Worker) -> tuple[Executor, ...]:
+        """The executors that `worker` runs, in the order of their tasks."""
+        return self.executors_by_worker.get(worker, ())
+
+    @cached_property
+    def executors_by_worker(self) -> Mapping[Worker, tuple[Executor, ...]]:
+        """For each worker its executors, in the order of their tasks."""
+        by_worker: dict[Worker, list[Executor]] = {worker: [] for worker in self.workers}
+        for executor, worker in zip(self.logical.executors, self.placement, strict=True):
+            by_worker[self.workers[worker]].append(executor)
+        return {worker: tuple(executors) for worker, executors in by_worker.items()}
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes in use, in the order of their first worker."""
+        return tuple(dict.fromkeys(worker.node for worker in self.workers))
+
+    def connection_type(self, source: Executor, target: Executor) -> ConnectionType:
+        """How far `target` is from `source`."""
+        return ConnectionType.between(self.worker_of(source), self.worker_of(target))
+
+
+def check_slots(findings: Findings, cluster: Cluster, slots: Sequence[Slot]) -> None:
+    """Every slot is one of the cluster's and used once."""
+    known = {node.name: set(node.ports) for node in cluster.nodes}
+    for index, slot in enumerate(slots):
+        node, port = slot
+        if node not in known:
+            findings.add(
+                "workers",
+                index,
+                "node",
+                seen=f"unknown node {node!r}",
+                expected="a node of the cluster",
+                remedy=did_you_mean(node, list(known)),
+            )
+        elif port not in known[node]:
+            findings.add(
+                "workers",
+                index,
+                "port",
+                seen=f"port {port} of {node!r}",
+                expected=f"one of its slots: {', '.join(map(str, sorted(known[node])))}",
+            )
+        if slot in slots[:index]:
+            findings.add("workers", index, seen=f"slot {slot} twice", expected="each slot once")
+
+
+def _place_labels(
+    findings: Findings, logical: LogicalPlan, labels: Sequence[Sequence[str]]
+) -> dict[Executor, int]:
+    known = set(logical.executors)
+    placed: dict[Executor, int] = {}
+    for worker, of_worker in enumerate(labels):
+        for index, label in enumerate(of_worker):
+            place = ("workers", worker, "executors", index)
+            try:
+                executor = Executor.parse(label)
+            except InvalidInput as error:
+                findings.absorb(error, *place)
+                continue
+            if executor not in known:
+                names = [str(one) for one in logical.executors]
+                findings.add(
+                    *place,
+                    seen=f"executor {label}, which the configuration does not make",
+                    expected="an executor of the logical plan",
+                    remedy=did_you_mean(label, names),
+                )
+            elif executor in placed:
+                findings.add(
+                    *place,
+                    seen=f"executor {label} a second time",
+                    expected="every executor in exactly one worker",
+                    remedy="keep one of the two",
+                )
+            else:
+                placed[executor] = worker
+    return placed
