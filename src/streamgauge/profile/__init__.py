@@ -1,0 +1,1 @@
+"""How operators behave: declared by people, or measured."""

@@ -1,0 +1,269 @@
+"""Behaviour: what an operator does with a tuple, declared by a person or a description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from streamgauge.errors import Findings, InvalidInput, did_you_mean
+from streamgauge.profile.counts import CountDistribution
+from streamgauge.profile.distribution import Constant, Distribution
+from streamgauge.profile.keys import KeyDistribution
+from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.topology import Operator, OperatorKind, StreamKey, Topology
+from streamgauge.topology.validation import check_number
+
+NOTHING = Constant(value=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """Time one tuple holds its executor: on a core, and waiting (sleep, disk, network).
+
+    Attributes:
+        cpu_ms: Milliseconds on a core that nobody shares; sharing stretches this part.
+        wait_ms: Milliseconds that pass without a core; sharing leaves this part alone.
+    """
+
+    cpu_ms: Distribution = NOTHING
+    wait_ms: Distribution = NOTHING
+
+    @property
+    def mean_ms(self) -> float:
+        """Mean time with cores to spare."""
+        return self.cpu_ms.mean + self.wait_ms.mean
+
+    @property
+    def scv(self) -> float:
+        """Squared coefficient of variation, both parts independent."""
+        mean = self.mean_ms
+        return (self.cpu_ms.variance + self.wait_ms.variance) / mean**2 if mean > 0.0 else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinOnKey:
+    """An output once every input stream has delivered a tuple with the same key.
+
+    Attributes:
+        within_seconds: A tuple without its partners is dropped after this time.
+    """
+
+    kind: ClassVar[str] = "on-key"
+    within_seconds: float
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        check_number(findings, self.within_seconds, "within_seconds", above=0.0)
+        findings.raise_if_any()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinByParity:
+    """At a window's trigger, one of two streams by the parity of the inputs' counts.
+
+    Attributes:
+        equal: The stream used when the counts of all inputs are even or all are odd.
+        different: The stream used otherwise.
+    """
+
+    kind: ClassVar[str] = "by-parity"
+    equal: str
+    different: str
+
+
+JoinRule = JoinOnKey | JoinByParity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowFunction:
+    """What happens when a window triggers.
+
+    Attributes:
+        service: Time of one trigger.
+        per_tuple_ms: CPU milliseconds more for each tuple in the window.
+        outputs: Tuples out per trigger, by stream.
+    """
+
+    service: Service = Service()
+    per_tuple_ms: float = 0.0
+    outputs: Mapping[str, CountDistribution] = field(default_factory=FrozenDict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outputs", FrozenDict(self.outputs))
+        findings = Findings()
+        check_number(findings, self.per_tuple_ms, "per_tuple_ms")
+        findings.raise_if_any()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputBehaviour:
+    """What differs for the tuples of one input stream."""
+
+    service: Service | None = None
+    outputs: Mapping[str, CountDistribution] | None = None
+
+    def __post_init__(self) -> None:
+        if self.outputs is not None:
+            object.__setattr__(self, "outputs", FrozenDict(self.outputs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """CPU time an executor pays around its own logic, in milliseconds per tuple.
+
+    Attributes:
+        serialise_ms: Turning a tuple that leaves the worker into bytes.
+        serialise_ms_per_byte: The part of that which grows with the size.
+        deserialise_ms: The way back, in the receiving worker.
+        deserialise_ms_per_byte: The part of that which grows with the size.
+        ack_ms: Sending one acknowledgement; for an acker, handling one message.
+    """
+
+    serialise_ms: float = 0.0
+    serialise_ms_per_byte: float = 0.0
+    deserialise_ms: float = 0.0
+    deserialise_ms_per_byte: float = 0.0
+    ack_ms: float = 0.0
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        for name in self.__slots__:
+            check_number(findings, getattr(self, name), name)
+        findings.raise_if_any()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """How one operator behaves, whatever it runs on.
+
+    Attributes:
+        service: Time per tuple in; for a source, per tuple out.
+        outputs: Tuples out per tuple in, by stream. A source's come from the workload.
+        inputs: What differs by input stream.
+        keys: Keys of the tuples emitted, by stream.
+        bytes: Size of the tuples emitted, by stream.
+        join: When outputs need partners from several inputs.
+        window: What a trigger does, for a windowed operator.
+        task_speed: Relative service time of each task, in order; all alike when not given.
+        costs: What surrounds the logic.
+        origin: Where the figures come from: a paper's table, a measurement, or our own choice.
+    """
+
+    service: Service = Service()
+    outputs: Mapping[str, CountDistribution] = field(default_factory=FrozenDict)
+    inputs: Mapping[StreamKey, InputBehaviour] = field(default_factory=FrozenDict)
+    keys: Mapping[str, KeyDistribution] = field(default_factory=FrozenDict)
+    bytes: Mapping[str, Distribution] = field(default_factory=FrozenDict)
+    join: JoinRule | None = None
+    window: WindowFunction | None = None
+    task_speed: tuple[float, ...] | None = None
+    costs: Costs = Costs()
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("outputs", "inputs", "keys", "bytes"):
+            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
+        if self.task_speed is not None:
+            object.__setattr__(self, "task_speed", tuple(self.task_speed))
+        findings = Findings()
+        for index, speed in enumerate(self.task_speed or ()):
+            check_number(findings, speed, "task_speed", index, above=0.0)
+        if isinstance(self.join, JoinByParity) and self.window is None:
+            findings.add(
+                "join",
+                seen="a join by parity without a window function",
+                expected="a window, whose trigger counts its inputs",
+            )
+        findings.raise_if_any()
+
+    def service_of(self, stream: StreamKey) -> Service:
+        """Time per tuple of that input stream."""
+        special = self.inputs.get(stream)
+        return self.service if special is None or special.service is None else special.service
+
+    def outputs_of(self, stream: StreamKey) -> Mapping[str, CountDistribution]:
+        """Tuples out per tuple of that input stream, by output stream."""
+        special = self.inputs.get(stream)
+        return self.outputs if special is None or special.outputs is None else special.outputs
+
+    def emitted_streams(self) -> frozenset[str]:
+        """Every stream that these figures emit on."""
+        names = {*self.outputs, *(self.window.outputs if self.window else ())}
+        for special in self.inputs.values():
+            names.update(special.outputs or ())
+        if isinstance(self.join, JoinByParity):
+            names.update((self.join.equal, self.join.different))
+        return frozenset(names)
+
+
+def check_behaviours(topology: Topology, behaviours: Mapping[str, Behaviour]) -> None:
+    """Raise InvalidInput where behaviours name what `topology` does not have."""
+    findings = Findings()
+    for name, behaviour in behaviours.items():
+        try:
+            operator = topology.operator(name)
+        except InvalidInput as error:
+            findings.absorb(error, name)
+            continue
+        _check_streams(findings, topology, operator, behaviour)
+        if (behaviour.window is not None) != (operator.window is not None):
+            findings.add(
+                name,
+                "window",
+                seen="a window function" if behaviour.window else "no window function",
+                expected="none, as the operator has no window"
+                if behaviour.window
+                else f"one, as the operator has a window of {_window(operator)}",
+            )
+        if behaviour.task_speed is not None and len(behaviour.task_speed) != operator.tasks:
+            findings.add(
+                name,
+                "task_speed",
+                seen=f"{len(behaviour.task_speed)} tasks",
+                expected=f"{operator.tasks}, one for each task",
+            )
+        if operator.kind is OperatorKind.SOURCE and behaviour.emitted_streams():
+            findings.add(
+                name,
+                "outputs",
+                seen="outputs of a source",
+                expected="none: what a source emits is the workload",
+            )
+    findings.raise_if_any()
+
+
+def _window(operator: Operator) -> str:
+    return operator.window.describe() if operator.window else ""
+
+
+def _check_streams(
+    findings: Findings, topology: Topology, operator: Operator, behaviour: Behaviour
+) -> None:
+    emitted = sorted({s.name for s in topology.streams_from(operator.name) if not s.is_system})
+    received = {stream.key for stream in topology.streams_into(operator.name)}
+    named = {
+        "outputs": behaviour.emitted_streams(),
+        "keys": behaviour.keys,
+        "bytes": behaviour.bytes,
+    }
+    for place, streams in named.items():
+        for stream in sorted(set(streams) - set(emitted)):
+            findings.add(
+                operator.name,
+                place,
+                stream,
+                seen=f"stream {stream!r}, which nobody subscribes to",
+                expected=f"a stream of {operator.name!r}",
+                remedy=did_you_mean(stream, emitted),
+            )
+    for key in behaviour.inputs:
+        if key not in received:
+            findings.add(
+                operator.name,
+                "inputs",
+                *key,
+                seen=f"input stream {key}",
+                expected=f"a stream into {operator.name!r}",
+                remedy=did_you_mean(str(key), [str(one) for one in sorted(received)]),
+            )

@@ -1,0 +1,303 @@
+"""Distributions of times: each knows its mean, variability and quantiles, and can be sampled.
+
+One object serves the simulator, which samples it, and the formulas, which take its moments,
+so that each can check the other. Values are non-negative and carry no unit of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from streamgauge.errors import Findings, InvalidInput
+from streamgauge.topology.validation import check_number
+
+Sample = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """A distribution of a non-negative quantity; see the subclasses.
+
+    Where a subclass is given by its mean it says ``mean: float = field()``: without a value of
+    its own the field would take this class's property as its default.
+    """
+
+    kind: ClassVar[str] = ""
+
+    @property
+    def mean(self) -> float:
+        """Expected value."""
+        raise NotImplementedError
+
+    @property
+    def variance(self) -> float:
+        """Expected squared distance from the mean."""
+        raise NotImplementedError
+
+    @property
+    def scv(self) -> float:
+        """Squared coefficient of variation, variance / mean²; zero for a zero mean."""
+        return self.variance / self.mean**2 if self.mean > 0.0 else 0.0
+
+    def quantile(self, probability: float) -> float:
+        """The value that is not exceeded with that probability."""
+        check_probability(probability)
+        return self._quantile(probability)
+
+    def sample(self, generator: np.random.Generator, size: int) -> Sample:
+        """`size` independent values."""
+        raise NotImplementedError
+
+    def scaled(self, factor: float) -> Self:
+        """The distribution of `factor` times the quantity."""
+        raise NotImplementedError
+
+    def _quantile(self, probability: float) -> float:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constant(Distribution):
+    """Always the same value."""
+
+    kind = "constant"
+    value: float
+
+    def __post_init__(self) -> None:
+        _check(self, "value")
+
+    @property
+    def mean(self) -> float:
+        """The value."""
+        return self.value
+
+    @property
+    def variance(self) -> float:
+        """Zero."""
+        return 0.0
+
+    def _quantile(self, probability: float) -> float:
+        del probability
+        return self.value
+
+    def sample(self, generator: np.random.Generator, size: int) -> Sample:
+        """The value, `size` times."""
+        del generator
+        return np.full(size, self.value)
+
+    def scaled(self, factor: float) -> Constant:
+        """`factor` times the value."""
+        return Constant(value=self.value * factor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ByMoments(Distribution):
+    """Given by its mean and its squared coefficient of variation."""
+
+    mean: float = field()
+    scv: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check(self, "mean", above_zero=True)
+        _check(self, "scv", above_zero=True)
+
+    @property
+    def variance(self) -> float:
+        """Scv · mean²."""
+        return self.scv * self.mean**2
+
+    def scaled(self, factor: float) -> Self:
+        """The same shape with `factor` times the mean."""
+        return type(self)(mean=self.mean * factor, scv=self.scv)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gamma(_ByMoments):
+    """Gamma with shape 1/scv: Erlang-like below scv 1, heavier than exponential above."""
+
+    kind = "gamma"
+
+    def _quantile(self, probability: float) -> float:
+        return float(special.gammaincinv(1.0 / self.scv, probability)) * self.mean * self.scv
+
+    def sample(self, generator: np.random.Generator, size: int) -> Sample:
+        """Independent gamma values."""
+        return generator.gamma(1.0 / self.scv, self.mean * self.scv, size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lognormal(_ByMoments):
+    """Lognormal: σ² = ln(1 + scv), μ = ln(mean) − σ²/2."""
+
+    kind = "lognormal"
+
+    def _quantile(self, probability: float) -> float:
+        mu, sigma = self._parameters()
+        return math.exp(mu + sigma * float(special.ndtri(probability)))
+
+    def sample(self, generator: np.random.Generator, size: int) -> Sample:
+        """Independent lognormal values."""
+        mu, sigma = self._parameters()
+        return generator.lognormal(mu, sigma, size)
+
+    def _parameters(self) -> tuple[float, float]:
+        sigma2 = math.log1p(self.scv)
+        return math.log(self.mean) - sigma2 / 2.0, math.sqrt(sigma2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exponential(Distribution):
+    """Exponential with the given mean."""
+
+    kind = "exponential"
+    mean: float = field()
+
+    def __post_init__(self) -> None:
+        _check(self, "mean", above_zero=True)
+
+    @property
+    def variance(self) -> float:
+        """mean²."""
+        return self.mean**2
+
+    def _quantile(self, probability: float) -> float:
+        return -self.mean * math.log1p(-probability) if probability < 1.0 else math.inf
+
+    def sample(self, generator: np.random.Generator, size: int) -> Sample:
+        """Independent exponential values."""
+        return generator.exponential(self.mean, size)
+
+    def scaled(self, factor: float) -> Exponential:
+        """`factor` times the mean."""
+        return Exponential(mean=self.mean * factor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uniform(Distribution):
+    """Evenly spread between two values."""
+
+    kind = "uniform"
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _check(self, "low")
+        _check(self, "high")
+        if self.high < self.low:
+            raise InvalidInput.single(
+                ("high",), seen=f"{self.high:g} below low {self.low:g}", expected="low ≤ high"
+            )
+
+    @property
+    def mean(self) -> float:
+        """The middle."""
+        return (self.low + self.high) / 2.0
+
+    @property
+    def variance(self) -> float:
+        """(high − low)² / 12."""
+        return (self.high - self.low) ** 2 / 12.0
+
+    def _quantile(self, probability: float) -> float:
+        return self.low + probability * (self.high - self.low)
+
+    def sample(self, generator: np.random.Generator, size: int) -> Sample:
+        """Independent uniform values."""
+        return generator.uniform(self.low, self.high, size)
+
+    def scaled(self, factor: float) -> Uniform:
+        """Both ends times `factor`."""
+        return Uniform(low=self.low * factor, high=self.high * factor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Empirical(Distribution):
+    """Values that were seen, each with a weight (equal weights when not given)."""
+
+    kind = "empirical"
+    values: tuple[float, ...]
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(self.values))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", tuple(self.weights))
+        findings = Findings()
+        check_weighted(findings, self.values, self.weights)
+        for index, value in enumerate(self.values):
+            check_number(findings, value, "values", index)
+        findings.raise_if_any()
+
+    @property
+    def mean(self) -> float:
+        """Weighted mean of the values."""
+        values, shares = self._table()
+        return float(values @ shares)
+
+    @property
+    def variance(self) -> float:
+        """Weighted mean of the squared distances from the mean."""
+        values, shares = self._table()
+        return float((values - self.mean) ** 2 @ shares)
+
+    def _quantile(self, probability: float) -> float:
+        return float(self._invert(np.asarray([probability]))[0])
+
+    def sample(self, generator: np.random.Generator, size: int) -> Sample:
+        """Independent draws from the values by weight."""
+        return self._invert(generator.random(size))
+
+    def scaled(self, factor: float) -> Empirical:
+        """Every value times `factor`."""
+        return Empirical(values=tuple(v * factor for v in self.values), weights=self.weights)
+
+    def _table(self) -> tuple[Sample, Sample]:
+        values = np.asarray(self.values, dtype=np.float64)
+        raw = np.ones_like(values) if self.weights is None else np.asarray(self.weights)
+        order = np.argsort(values, kind="stable")
+        return values[order], raw[order] / raw.sum()
+
+    def _invert(self, probabilities: Sample) -> Sample:
+        values, shares = self._table()
+        cumulative = np.cumsum(shares)
+        index = np.searchsorted(cumulative, probabilities * cumulative[-1], side="left")
+        return np.asarray(values[np.minimum(index, len(values) - 1)])
+
+
+def check_weighted(
+    findings: Findings, values: Sequence[object], weights: Sequence[float] | None
+) -> None:
+    """At least one value, and one weight each, not all zero, where weights are given."""
+    if not values:
+        findings.add("values", seen="no values", expected="at least one")
+    if weights is None:
+        return
+    for index, weight in enumerate(weights):
+        check_number(findings, weight, "weights", index)
+    if len(weights) != len(values):
+        findings.add(
+            "weights", seen=f"{len(weights)} weights", expected=f"{len(values)}, one a value"
+        )
+    elif not findings and not any(weights):
+        findings.add("weights", seen="only zeros", expected="at least one above zero")
+
+
+def check_probability(probability: float) -> None:
+    """Raise InvalidInput unless the number is in [0, 1]."""
+    findings = Findings()
+    check_number(findings, probability, "probability", most=1.0)
+    findings.raise_if_any()
+
+
+def _check(distribution: Distribution, name: str, *, above_zero: bool = False) -> None:
+    findings = Findings()
+    above = 0.0 if above_zero else None
+    check_number(findings, getattr(distribution, name), name, above=above)
+    findings.raise_if_any()

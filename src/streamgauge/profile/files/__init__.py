@@ -1,0 +1,1 @@
+"""Jobs, behaviours and profiles in YAML and JSON files."""

@@ -1,0 +1,408 @@
+"""The combined file: a whole job, or a profile, in one document or several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from streamgauge.errors import InvalidInput, Problem
+from streamgauge.profile.files.behaviours import BehavioursFile
+from streamgauge.profile.files.figures import FiguresFile
+from streamgauge.profile.job import Assignment, Job, Step
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.cluster import Slot
+from streamgauge.topology.configuration import Configuration, Setting
+from streamgauge.topology.files.document import (
+    Document,
+    dump_json,
+    dump_yaml,
+    parse_document,
+    read_document,
+    write_whole,
+)
+from streamgauge.topology.files.schema import FileModel, Name, build_part, keys_of, validate
+from streamgauge.topology.files.sections import (
+    ClusterFile,
+    ConfigurationFile,
+    TopologyFile,
+    WorkloadFile,
+)
+from streamgauge.topology.logical_plan import TaskOrder
+from streamgauge.topology.topology import Topology
+
+VERSION = 1
+MAX_REFERENCES = 8
+
+
+class PlanWorkerFile(FileModel):
+    """One worker of an explicit plan."""
+
+    node: Name
+    port: int
+    executors: list[str] = Field(examples=[["splitter[7-8]", "counter[11]"]])
+
+
+class PlanFile(FileModel):
+    """An explicit plan in place of a scheduled one."""
+
+    task_order: Literal["declared", "alphabetical"] = "declared"
+    workers: list[PlanWorkerFile]
+
+    def build(self) -> Assignment:
+        """The assignment."""
+        workers = ((Slot(one.node, one.port), tuple(one.executors)) for one in self.workers)
+        return Assignment(workers=tuple(workers), task_order=TaskOrder(self.task_order))
+
+    @classmethod
+    def of(cls, plan: Assignment) -> dict[str, Any]:
+        """What to write for it."""
+        workers = [
+            {"node": slot.node, "port": slot.port, "executors": list(labels)}
+            for slot, labels in plan.workers
+        ]
+        order = (
+            {} if plan.task_order is TaskOrder.DECLARED else {"task_order": str(plan.task_order)}
+        )
+        return {**order, "workers": workers}
+
+
+class StepFile(FileModel):
+    """What a step changes of the configuration."""
+
+    executors: int | dict[str, int] | None = Field(
+        default=None, description="per operator, or one number for every operator"
+    )
+    workers: int | None = None
+    ackers: int | None = None
+    settings: dict[str, Setting] = {}
+
+    def build(self, topology: Topology) -> Step:
+        """The step."""
+        executors = {} if self.executors is None else self.executors
+        if isinstance(executors, int):
+            executors = dict.fromkeys(topology.operator_names, executors)
+        return Step(
+            executors=executors,
+            workers=self.workers,
+            ackers=self.ackers,
+            settings=self.settings,
+        )
+
+    @classmethod
+    def of(cls, step: Step) -> dict[str, Any]:
+        """What to write for it."""
+        written = {
+            "executors": dict(step.executors),
+            "workers": step.workers,
+            "ackers": step.ackers,
+            "settings": dict(step.settings),
+        }
+        return {name: part for name, part in written.items() if part not in ({}, None)}
+
+
+class ReferenceFile(FileModel):
+    """A section that stands in another file, named relative to this one."""
+
+    file: str
+
+
+class DescriptionFile(FileModel):
+    """A streaming job: each section here, or `{file: other.yaml}`."""
+
+    streamgauge: Literal[1] = Field(description="version of this file format")
+    about: str = ""
+    topology: TopologyFile | ReferenceFile | None = None
+    behaviours: BehavioursFile | ReferenceFile | None = None
+    configuration: ConfigurationFile | ReferenceFile | None = None
+    cluster: ClusterFile | ReferenceFile | None = None
+    workload: WorkloadFile | ReferenceFile | None = None
+    plan: PlanFile | ReferenceFile | None = None
+    steps: dict[str, StepFile] | ReferenceFile | None = None
+    profile: FiguresFile | ReferenceFile | None = None
+
+
+SECTIONS: Mapping[str, Any] = {
+    "topology": TopologyFile,
+    "behaviours": BehavioursFile,
+    "configuration": ConfigurationFile,
+    "cluster": ClusterFile,
+    "workload": WorkloadFile,
+    "plan": PlanFile,
+    "profile": FiguresFile,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """Raw data of a section and the document it stands in."""
+
+    data: Any
+    document: Document
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of the combined file, for editors."""
+    schema = DescriptionFile.model_json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "streamgauge-1.schema.json",
+        **schema,
+    }
+
+
+def load_job(path: str | Path) -> Job:
+    """The job that a file describes, following its references.
+
+    Raises:
+        UnreadableFile: The file is no document.
+        InvalidInput: What it says cannot be; every problem with file, line and path.
+    """
+    return _job(_sections(read_document(path)))
+
+
+def parse_job(text: str | bytes, name: str = "") -> Job:
+    """The job that a text describes; it may not refer to files."""
+    return _job(_sections(parse_document(text, name)))
+
+
+def load_profile(path: str | Path) -> Profile:
+    """The profile in a file."""
+    return _profile(_sections(read_document(path)))
+
+
+def parse_profile(text: str | bytes, name: str = "") -> Profile:
+    """The profile in a text; it may not refer to files."""
+    return _profile(_sections(parse_document(text, name)))
+
+
+def job_to_data(job: Job) -> dict[str, Any]:
+    """The job as a file holds it."""
+    written: dict[str, Any] = {
+        "streamgauge": VERSION,
+        "about": job.about,
+        "topology": TopologyFile.of(job.topology),
+        "behaviours": BehavioursFile.of(job.behaviours),
+        "configuration": ConfigurationFile.of(job.configuration),
+        "cluster": None if job.cluster is None else ClusterFile.of(job.cluster),
+        "workload": None if job.workload is None else WorkloadFile.of(job.workload),
+        "plan": None if job.plan is None else PlanFile.of(job.plan),
+        "steps": {name: StepFile.of(step) for name, step in job.steps.items()},
+    }
+    empty_workload = job.workload is not None and not job.workload.emissions
+    kept = {key: part for key, part in written.items() if part not in ("", None, {}, [])}
+    return {**kept, **({"workload": []} if empty_workload else {})}
+
+
+def profile_to_data(profile: Profile) -> dict[str, Any]:
+    """The profile as a file holds it."""
+    written: dict[str, Any] = {
+        "streamgauge": VERSION,
+        "topology": TopologyFile.of(profile.topology),
+        "configuration": ConfigurationFile.of(profile.configuration),
+    }
+    if profile.cluster is not None:
+        written["cluster"] = ClusterFile.of(profile.cluster)
+    return {**written, "profile": FiguresFile.of(profile)}
+
+
+def save(data: Mapping[str, Any], path: str | Path) -> None:
+    """Write a document whole or not at all: JSON where the name ends so, else YAML."""
+    target = Path(path)
+    text = dump_json(data) if target.suffix == ".json" else dump_yaml(dict(data))
+    write_whole(target, text)
+
+
+@cache
+def _known_keys() -> tuple[str, ...]:
+    return tuple(keys_of(json_schema()))
+
+
+def _sections(document: Document) -> dict[str, _Section]:
+    _check_head(document)
+    sections = {}
+    for name, data in document.data.items():
+        if name not in ("streamgauge", "about") and data is not None:
+            sections[name] = _resolve(name, _Section(data, document), [document.name])
+        elif name == "about":
+            sections[name] = _Section(data, document)
+    return sections
+
+
+def _check_head(document: Document) -> None:
+    version = document.data.get("streamgauge")
+    problems = []
+    if version != VERSION or isinstance(version, bool):
+        problems.append(
+            Problem(
+                place=("streamgauge",),
+                seen="no format version" if version is None else f"format version {version!r}",
+                expected=f"streamgauge: {VERSION}",
+                remedy="add that line at the top"
+                if version is None
+                else "newer formats need a newer Streamgauge",
+            )
+        )
+    for key in document.data:
+        if key not in DescriptionFile.model_fields:
+            problems.append(
+                Problem(
+                    place=(key,),
+                    seen=f"unknown section {key!r}",
+                    expected=f"one of {', '.join(DescriptionFile.model_fields)}",
+                )
+            )
+    if problems:
+        raise document.blame(InvalidInput(problems))
+
+
+def _resolve(name: str, section: _Section, trail: list[str]) -> _Section:
+    data, document = section.data, section.document
+    if not (isinstance(data, dict) and set(data) == {"file"} and isinstance(data["file"], str)):
+        return section
+    problem: dict[str, str] | None = None
+    if document.folder is None:
+        problem = {
+            "seen": f"a reference to the file {data['file']!r}",
+            "expected": "the section itself, as this text has no folder to look in",
+        }
+    elif len(trail) > MAX_REFERENCES or str(document.folder / data["file"]) in trail:
+        problem = {
+            "seen": f"references that go round: {' → '.join([*trail, data['file']])}",
+            "expected": "a file that holds the section itself",
+        }
+    if problem is not None:
+        raise document.blame(InvalidInput.single((name, "file"), **problem))
+    assert document.folder is not None
+    with _referred(document, name):
+        other = read_document(document.folder / data["file"])
+        _check_head(other)
+    if name not in other.data:
+        raise document.blame(
+            InvalidInput.single(
+                (name, "file"),
+                seen=f"no section {name!r} in {other.name}",
+                expected="a file that has it",
+            )
+        )
+    return _resolve(name, _Section(other.data[name], other), [*trail, other.name])
+
+
+@contextmanager
+def _referred(document: Document, name: str) -> Iterator[None]:
+    """Say which file referred to the one that cannot be read."""
+    try:
+        yield
+    except InvalidInput as error:
+        line = document.locate((name, "file"))
+        error.add_note(f"referred to by {document.name}:{line}")
+        raise
+
+
+def _build(sections: Mapping[str, _Section], name: str) -> Any:
+    """The noun a section describes, or None where there is no such section."""
+    section = sections.get(name)
+    if section is None:
+        return None
+    with _blamed(sections):
+        try:
+            file = validate(SECTIONS[name], section.data, _known_keys())
+        except InvalidInput as error:
+            raise error.below(name) from None
+        return file if name == "profile" else build_part(file, name)
+
+
+@contextmanager
+def _blamed(sections: Mapping[str, _Section]) -> Iterator[None]:
+    """Give every problem the file and line that its section stands in."""
+    try:
+        yield
+    except InvalidInput as error:
+        problems: list[Problem] = []
+        for problem in error.problems:
+            section = sections.get(str(problem.place[0])) if problem.place else None
+            if section is None or problem.file:
+                problems.append(problem)
+            else:
+                problems += section.document.blame(InvalidInput([problem])).problems
+        raise type(error)(problems) from None
+
+
+def _require(sections: Mapping[str, _Section], name: str, what: str) -> None:
+    if name in sections:
+        return
+    document = next((section.document for section in sections.values()), None)
+    raise InvalidInput.single(
+        (),
+        file=document.name if document else "",
+        seen=f"no section {name!r}",
+        expected=f"a file that describes {what}",
+        remedy=f"add {name!r}, or refer to a file that has it",
+    )
+
+
+def _job(sections: Mapping[str, _Section]) -> Job:
+    _require(sections, "topology", "a job")
+    about = sections["about"].data if "about" in sections else ""
+    names = ("topology", "behaviours", "configuration", "cluster", "workload", "plan")
+    problems: list[Problem] = []
+    parts: dict[str, Any] = {}
+    for name in names:
+        try:
+            built = _build(sections, name)
+        except InvalidInput as error:
+            problems += error.problems
+        else:
+            if built is not None:
+                parts[name] = built
+    if problems:
+        raise InvalidInput(problems)
+    with _blamed(sections):
+        steps = _steps(sections, parts["topology"])
+        return Job(**parts, steps=steps, about=str(about or ""))
+
+
+def _steps(sections: Mapping[str, _Section], topology: Topology) -> dict[str, Step]:
+    section = sections.get("steps")
+    if section is None:
+        return {}
+    if not isinstance(section.data, dict):
+        raise InvalidInput.single(
+            ("steps",), seen=repr(section.data)[:80], expected="a mapping of names to steps"
+        )
+    steps = {}
+    for name, data in section.data.items():
+        try:
+            file = validate(StepFile, {} if data is None else data, _known_keys())
+            steps[name] = file.build(topology)
+        except InvalidInput as error:
+            raise error.below("steps", name) from None
+    return steps
+
+
+def _profile(sections: Mapping[str, _Section]) -> Profile:
+    _require(sections, "topology", "a profile")
+    _require(sections, "profile", "what was measured")
+    topology = _build(sections, "topology")
+    configuration = _build(sections, "configuration") or Configuration()
+    cluster = _build(sections, "cluster")
+    file = _build(sections, "profile")
+    with _blamed(sections):
+        try:
+            configuration.check_against(topology)
+        except InvalidInput as error:
+            raise error.below("configuration") from None
+        try:
+            return Profile(
+                topology=topology,
+                configuration=configuration,
+                cluster=cluster,
+                **file.build(topology),
+            )
+        except InvalidInput as error:
+            raise error.below("profile") from None

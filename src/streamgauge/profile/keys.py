@@ -1,0 +1,115 @@
+"""Keys: which values a stream's key takes, and how often each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.errors import Findings
+from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.validation import check_number, check_whole
+
+MAX_KEYS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyDistribution:
+    """How often each key occurs; see the subclasses."""
+
+    kind: ClassVar[str] = ""
+
+    def names(self) -> tuple[str, ...]:
+        """The keys themselves, in the order of `shares`."""
+        raise NotImplementedError
+
+    def shares(self) -> NDArray[np.float64]:
+        """Part of the tuples that carry each key; sums to one."""
+        raise NotImplementedError
+
+    def sample(self, generator: np.random.Generator, size: int) -> NDArray[np.intp]:
+        """Indices of `size` keys drawn independently."""
+        cumulative = np.cumsum(self.shares())
+        index = np.searchsorted(cumulative, generator.random(size) * cumulative[-1], side="right")
+        return np.asarray(np.minimum(index, len(cumulative) - 1), dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbered(KeyDistribution):
+    """`count` keys named prefix + number, zero-padded to one width (``word007``)."""
+
+    count: int
+    prefix: str = "key"
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        if check_whole(findings, self.count, "count") and self.count > MAX_KEYS:
+            findings.add("count", seen=str(self.count), expected=f"at most {MAX_KEYS}")
+        self._check_more(findings)
+        findings.raise_if_any()
+
+    def _check_more(self, findings: Findings) -> None:
+        del findings
+
+    def names(self) -> tuple[str, ...]:
+        """prefix0 … prefix(count − 1), padded alike."""
+        width = len(str(self.count - 1))
+        return tuple(f"{self.prefix}{number:0{width}d}" for number in range(self.count))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UniformKeys(_Numbered):
+    """All keys equally often."""
+
+    kind = "uniform"
+
+    def shares(self) -> NDArray[np.float64]:
+        """1/count each."""
+        return np.full(self.count, 1.0 / self.count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZipfKeys(_Numbered):
+    """The n-th key in proportion to 1/nˢ."""
+
+    kind = "zipf"
+    exponent: float = 1.0
+
+    def _check_more(self, findings: Findings) -> None:
+        check_number(findings, self.exponent, "exponent", most=50.0)
+
+    def shares(self) -> NDArray[np.float64]:
+        """n⁻ˢ, normalised."""
+        raw = np.arange(1, self.count + 1, dtype=np.float64) ** -self.exponent
+        return np.asarray(raw / raw.sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenKeys(KeyDistribution):
+    """Keys by name with their weights."""
+
+    kind = "given"
+    weights: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", FrozenDict(self.weights))
+        findings = Findings()
+        if not self.weights:
+            findings.add("weights", seen="no keys", expected="at least one key")
+        for name, weight in self.weights.items():
+            check_number(findings, weight, "weights", name)
+        if not findings and not any(self.weights.values()):
+            findings.add("weights", seen="only zeros", expected="at least one above zero")
+        findings.raise_if_any()
+
+    def names(self) -> tuple[str, ...]:
+        """As given."""
+        return tuple(self.weights)
+
+    def shares(self) -> NDArray[np.float64]:
+        """Weights over their sum."""
+        raw = np.asarray(list(self.weights.values()), dtype=np.float64)
+        return np.asarray(raw / raw.sum())
