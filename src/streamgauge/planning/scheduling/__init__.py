@@ -1,0 +1,1 @@
+"""Schedulers: which worker runs which executor."""

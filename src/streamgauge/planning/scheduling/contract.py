@@ -1,0 +1,73 @@
+"""What a scheduler is, and which ones are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from streamgauge.errors import InvalidInput, did_you_mean
+from streamgauge.topology.cluster import Cluster
+from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import StreamKey, Topology
+
+ENTRY_POINTS = "streamgauge.schedulers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """A plan, and what its reader should know of how it came about."""
+
+    plan: PhysicalPlan
+    warnings: tuple[str, ...] = ()
+
+
+class Scheduler(Protocol):
+    """Places the executors of a configured topology on a cluster."""
+
+    name: str
+
+    def describe(self) -> str:
+        """One sentence on the rule it follows."""
+        ...
+
+    def schedule(
+        self,
+        topology: Topology,
+        configuration: Configuration,
+        cluster: Cluster,
+        rates: Mapping[StreamKey, float] | None = None,
+    ) -> Schedule:
+        """A plan in which every executor is in exactly one worker.
+
+        Args:
+            topology: As declared; ackers are added from the configuration.
+            configuration: How many executors, workers and ackers.
+            cluster: Where there are slots.
+            rates: Expected tuples per second on each stream, for schedulers that look at them.
+        """
+        ...
+
+
+def scheduler_names() -> tuple[str, ...]:
+    """The names of all installed schedulers."""
+    return tuple(sorted(point.name for point in entry_points(group=ENTRY_POINTS)))
+
+
+def load_scheduler(name: str, configuration: Configuration) -> Scheduler:
+    """The scheduler of that name, set as the configuration's engine sets it.
+
+    Entry points name a class with a `for_engine(engine)` constructor.
+    """
+    for point in entry_points(group=ENTRY_POINTS, name=name):
+        scheduler: Scheduler = point.load().for_engine(configuration.engine)
+        return scheduler
+    names = scheduler_names()
+    raise InvalidInput.single(
+        (),
+        seen=f"scheduler {name!r}",
+        expected=f"one of {', '.join(names)}",
+        remedy=did_you_mean(name, names),
+    )

@@ -1,0 +1,30 @@
+"""A job's plan: the one it gives by hand, or the one a scheduler makes."""
+
+from __future__ import annotations
+
+from streamgauge.planning.scheduling.contract import Schedule, load_scheduler
+from streamgauge.profile.job import Job
+from streamgauge.topology.cluster import Cluster
+
+
+def place_job(job: Job, scheduler: str | None = None) -> Schedule:
+    """The physical plan of `job`.
+
+    Args:
+        job: With a cluster; without one, one node per worker with a slot each is assumed and
+            said so.
+        scheduler: A scheduler by name; by default the job's explicit plan if it has one, else
+            the even scheduler.
+    """
+    warnings: tuple[str, ...] = ()
+    cluster = job.cluster
+    if cluster is None:
+        workers = job.configuration.workers
+        cluster = Cluster.uniform(nodes=workers)
+        warnings = (f"no cluster is described: assuming {workers} nodes with one slot each",)
+    explicit = job.explicit_plan() if scheduler is None else None
+    if explicit is not None:
+        return Schedule(plan=explicit, warnings=warnings)
+    chosen = load_scheduler(scheduler or "even", job.configuration)
+    schedule = chosen.schedule(job.topology, job.configuration, cluster)
+    return Schedule(plan=schedule.plan, warnings=(*warnings, *schedule.warnings))

@@ -1,0 +1,134 @@
+"""The even scheduler: executors dealt round-robin over workers, workers over nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain, zip_longest
+
+from streamgauge.errors import Infeasible
+from streamgauge.planning.scheduling.contract import Schedule
+from streamgauge.topology.cluster import Cluster, Slot
+from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import StreamKey, Topology
+
+
+class SlotOrder(StrEnum):
+    """In which order slots are taken.
+
+    BY_SLOT: every node's first slot, then every node's second, …; nodes as the cluster lists
+        them (Pagliari 2020, section 2.2).
+    MOST_FREE_FIRST: the same, but nodes with more free slots come first, equal ones by name
+        (Storm 2.x).
+    """
+
+    BY_SLOT = "by-slot"
+    MOST_FREE_FIRST = "most-free-first"
+
+    def arrange(self, cluster: Cluster, taken: Iterable[Slot] = ()) -> tuple[Slot, ...]:
+        """The free slots of `cluster`, interleaved over its nodes."""
+        occupied = set(taken)
+        by_node = [[slot for slot in node.slots if slot not in occupied] for node in cluster.nodes]
+        if self is SlotOrder.MOST_FREE_FIRST:
+            by_node = [slots for slots in by_node if slots]
+            by_node.sort(key=lambda slots: (-len(slots), slots[0].node))
+        rounds = zip_longest(*by_node)
+        return tuple(slot for slot in chain.from_iterable(rounds) if slot is not None)
+
+
+class Cursor(StrEnum):
+    """Where the deal goes on with the next operator.
+
+    CONTINUE: at the worker after the last one served (Storm).
+    RESTART: at the first worker again.
+    """
+
+    CONTINUE = "continue"
+    RESTART = "restart"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvenScheduler:
+    """Storm's default: deals executors in the order of their tasks, looks at nothing else.
+
+    Attributes:
+        task_order: How tasks are numbered, and so in which order executors are dealt.
+        slot_order: In which order slots become workers.
+        cursor: Whether the deal continues from operator to operator.
+        taken: Slots that other jobs use.
+    """
+
+    task_order: TaskOrder = TaskOrder.ALPHABETICAL
+    slot_order: SlotOrder = SlotOrder.MOST_FREE_FIRST
+    cursor: Cursor = Cursor.CONTINUE
+    taken: frozenset[Slot] = frozenset()
+    name: str = "even"
+
+    @classmethod
+    def for_engine(cls, engine: str) -> EvenScheduler:
+        """As that engine does it; Storm 1.x as the literature draws it."""
+        if engine == "storm-1":
+            return cls(task_order=TaskOrder.DECLARED, slot_order=SlotOrder.BY_SLOT)
+        return cls()
+
+    def describe(self) -> str:
+        """The rule in a sentence."""
+        return (
+            f"deals executors round-robin over workers: tasks {self.task_order}, "
+            f"slots {self.slot_order}, cursor {self.cursor}s"
+        )
+
+    def schedule(
+        self,
+        topology: Topology,
+        configuration: Configuration,
+        cluster: Cluster,
+        rates: Mapping[StreamKey, float] | None = None,
+    ) -> Schedule:
+        """Every executor in the next worker of the round; rates are not looked at."""
+        del rates
+        logical = LogicalPlan.of(topology, configuration, task_order=self.task_order)
+        slots = self.slot_order.arrange(cluster, self.taken)
+        if not slots:
+            raise Infeasible(
+                f"no free slot for {topology.name!r}: all {len(cluster.slots)} slots of the "
+                "cluster are taken; add nodes or slots, or stop another job"
+            )
+        chosen = slots[: configuration.workers]
+        dealt = self._deal(logical, len(chosen))
+        # Slots that get no executor start no worker.
+        used = sorted(set(dealt))
+        return Schedule(
+            plan=PhysicalPlan(
+                logical=logical,
+                cluster=cluster,
+                workers=tuple(chosen[index] for index in used),
+                placement=tuple(used.index(index) for index in dealt),
+            ),
+            warnings=tuple(_warnings(configuration, len(slots), len(used))),
+        )
+
+    def _deal(self, logical: LogicalPlan, workers: int) -> list[int]:
+        if self.cursor is Cursor.CONTINUE:
+            return [index % workers for index in range(len(logical.executors))]
+        spans = logical.spans
+        return [
+            (index - spans[executor.operator].start) % workers
+            for index, executor in enumerate(logical.executors)
+        ]
+
+
+def _warnings(configuration: Configuration, slots: int, used: int) -> Iterable[str]:
+    if slots < configuration.workers:
+        yield (
+            f"{configuration.workers} workers were asked for and {slots} slots are free: "
+            f"using {slots}; add nodes or slots, or ask for fewer workers"
+        )
+    if used < min(slots, configuration.workers):
+        yield (
+            f"{used} of {min(slots, configuration.workers)} workers get an executor; "
+            "the others would idle and are left out"
+        )

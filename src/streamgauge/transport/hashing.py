@@ -1,0 +1,68 @@
+"""Java's hash codes, so that a key lands on the task it lands on in the engine.
+
+Storm's fields grouping takes task index = floorMod(Arrays.deepHashCode(key values), tasks).
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+
+KeyValue = str | int | float | bool | None
+
+_INT_BITS = 32
+_JAVA_NAN = 0x7FF8000000000000
+_JAVA_TRUE, _JAVA_FALSE = 1231, 1237
+
+
+def java_hash(value: KeyValue) -> int:
+    """``hashCode`` of the Java value a key field holds, as a signed 32-bit number.
+
+    Python's ints become Integer or, where they do not fit, Long (both hash alike for small
+    non-negative numbers); floats become Double; None is null.
+    """
+    if value is None:
+        return 0
+    if isinstance(value, bool):
+        return _JAVA_TRUE if value else _JAVA_FALSE
+    if isinstance(value, int):
+        return value if -(2**31) <= value < 2**31 else _fold_long(value)
+    if isinstance(value, float):
+        # Java has one NaN where IEEE 754 has many.
+        return _fold_long(_JAVA_NAN if math.isnan(value) else _double_bits(value))
+    return _string_hash(value)
+
+
+def deep_hash(values: Sequence[KeyValue]) -> int:
+    """``Arrays.deepHashCode`` of the key fields: 31·h + hash, starting from 1."""
+    result = 1
+    for value in values:
+        result = 31 * result + java_hash(value)
+    return _signed(result, _INT_BITS)
+
+
+def task_index(values: Sequence[KeyValue], tasks: int) -> int:
+    """Which of `tasks` tasks receives the key; depends on tasks only, never on executors."""
+    return deep_hash(values) % tasks
+
+
+def _string_hash(text: str) -> int:
+    result = 0
+    for (unit,) in struct.iter_unpack(">H", text.encode("utf-16-be", "surrogatepass")):
+        result = (31 * result + unit) & 0xFFFFFFFF
+    return _signed(result, _INT_BITS)
+
+
+def _double_bits(value: float) -> int:
+    return int.from_bytes(struct.pack(">d", value), "big")
+
+
+def _fold_long(value: int) -> int:
+    bits = value & 0xFFFFFFFFFFFFFFFF
+    return _signed((bits ^ (bits >> _INT_BITS)) & 0xFFFFFFFF, _INT_BITS)
+
+
+def _signed(value: int, bits: int) -> int:
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
