@@ -1,0 +1,1 @@
+"""Pictures of topologies: layered layouts and terminal drawings."""

@@ -1,0 +1,155 @@
+"""A topology as a picture: operators in layers, parallelism on them, groupings between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamgauge.drawing.layered import Box, Link, PlacedNode, lay_out, svg_path
+from streamgauge.drawing.svg import MARGIN, Svg, arrow, shorten, text_width
+from streamgauge.topology.grouping import All, Fields, PartialKey
+from streamgauge.topology.topology import (
+    DEFAULT_STREAM,
+    Operator,
+    OperatorKind,
+    Stream,
+    Topology,
+)
+
+HEADER = 46.0
+LINE = 15.0
+PADDING = 11.0
+BAR = 5.0
+LONGEST_NAME = 30
+LONGEST_LABEL = 36
+
+
+def draw_topology(topology: Topology, executors: Mapping[str, int] | None = None) -> str:
+    """The topology as a self-contained SVG.
+
+    Args:
+        topology: With or without its ackers; ack streams are drawn where it has them.
+        executors: Executors per operator; without them only tasks are shown.
+    """
+    lines = {op.name: _lines(op, executors) for op in topology.operators}
+    boxes = [
+        Box(id=op.name, width=_width(lines[op.name]), height=_height(lines[op.name]))
+        for op in topology.operators
+    ]
+    labels = [edge_label(stream) for stream in topology.streams]
+    links = [
+        Link(source=stream.source, target=stream.target, label_width=text_width(label, 10.5))
+        for stream, label in zip(topology.streams, labels, strict=True)
+    ]
+    layout = lay_out(boxes, links)
+    svg = Svg()
+    _header(svg, topology, executors)
+    origin_x, origin_y = MARGIN, MARGIN + HEADER
+    for stream, edge in zip(topology.streams, layout.edges, strict=True):
+        points = [(x + origin_x, y + origin_y) for x, y in edge.points]
+        kind, marker = _edge_kind(stream)
+        svg.path(
+            svg_path(points),
+            kind=f"edge {kind} {'feedback' if edge.reversed else ''}".strip(),
+            marker=marker,
+            title=f"{stream.source} → {stream.target}: {edge_label(stream)}",
+        )
+    sinks = {op.name for op in topology.sinks}
+    for operator, node in zip(topology.operators, layout.nodes, strict=True):
+        _node(svg, operator, node, lines[operator.name], is_sink=operator.name in sinks)
+    for label, edge in zip(labels, layout.edges, strict=True):
+        x, y = edge.label[0] + origin_x, edge.label[1] + origin_y
+        width = text_width(label, 10.5)
+        svg.rect(x - width / 2 - 2, y - 7, width + 4, 14, kind="plate", radius=3)
+        svg.text(x, y + 3.5, label, kind="label", anchor="middle")
+    return svg.render(
+        max(layout.width + 2 * MARGIN, _header_width(topology, executors) + 2 * MARGIN),
+        layout.height + HEADER + 2 * MARGIN,
+        title=f"topology {topology.name}",
+        markers=[arrow("plain", "#66737f"), arrow("keyed", "#a8571c"), arrow("copied", "#7a3fa0")],
+    )
+
+
+def edge_label(stream: Stream) -> str:
+    """Stream name, where it is not the default, and grouping."""
+    name = "" if stream.name == DEFAULT_STREAM else f"{stream.name} · "
+    return shorten(name + stream.grouping.describe(), LONGEST_LABEL)
+
+
+def parallelism(operator: Operator, executors: Mapping[str, int] | None) -> str:
+    """``4 executors · 16 tasks``, shorter where they are equal or unknown."""
+    tasks = f"{operator.tasks} task{'s' if operator.tasks > 1 else ''}"
+    if executors is None:
+        return tasks
+    count = executors.get(operator.name, 1)
+    running = f"{count} executor{'s' if count > 1 else ''}"
+    return running if count == operator.tasks else f"{running} · {tasks}"
+
+
+def _lines(operator: Operator, executors: Mapping[str, int] | None) -> list[str]:
+    lines = [shorten(operator.name, LONGEST_NAME), parallelism(operator, executors)]
+    if operator.window is not None:
+        lines.append(f"window {operator.window.describe()}")
+    return lines
+
+
+def _width(lines: list[str]) -> float:
+    name = text_width(lines[0], 13, bold=True)
+    details = max(text_width(line, 11) for line in lines[1:])
+    return max(name, details) + 2 * PADDING + BAR
+
+
+def _height(lines: list[str]) -> float:
+    return len(lines) * LINE + PADDING + 4.0
+
+
+def _node(
+    svg: Svg, operator: Operator, node: PlacedNode, lines: list[str], *, is_sink: bool
+) -> None:
+    left = node.x - node.width / 2 + MARGIN
+    top = node.y - node.height / 2 + MARGIN + HEADER
+    kind = "sink" if is_sink else str(operator.kind)
+    svg.open_group(title=f"{operator.name}: {kind}, {operator.tasks} tasks")
+    svg.rect(left, top, node.width, node.height, kind=f"box {kind}", radius=6)
+    # Sources and sinks are also told apart without colour: a bar where tuples enter or leave.
+    if operator.kind is OperatorKind.SOURCE:
+        svg.rect(left, top, BAR, node.height, kind="bar-source", radius=2)
+    elif is_sink:
+        svg.rect(left + node.width - BAR, top, BAR, node.height, kind="bar-sink", radius=2)
+    centre = left + node.width / 2
+    for index, line in enumerate(lines):
+        svg.text(
+            centre,
+            top + PADDING + 6.0 + index * LINE,
+            line,
+            kind="name" if index == 0 else "detail",
+            anchor="middle",
+        )
+    svg.close_group()
+
+
+def _edge_kind(stream: Stream) -> tuple[str, str]:
+    if isinstance(stream.grouping, Fields | PartialKey):
+        return "keyed", "keyed"
+    if isinstance(stream.grouping, All):
+        return "copied", "copied"
+    return "", "plain"
+
+
+def _summary(topology: Topology, executors: Mapping[str, int] | None) -> str:
+    parts = [f"{len(topology.operators)} operators", f"{len(topology.streams)} streams"]
+    if executors is not None:
+        total = sum(executors.get(operator.name, 1) for operator in topology.operators)
+        parts.append(f"{total} executors")
+    parts.append("acked" if topology.acked else "not acked")
+    return " · ".join(parts)
+
+
+def _header(svg: Svg, topology: Topology, executors: Mapping[str, int] | None) -> None:
+    svg.text(MARGIN, MARGIN + 14, topology.name, kind="title")
+    svg.text(MARGIN, MARGIN + 32, _summary(topology, executors), kind="subtitle")
+
+
+def _header_width(topology: Topology, executors: Mapping[str, int] | None) -> float:
+    return max(
+        text_width(topology.name, 17, bold=True), text_width(_summary(topology, executors), 12)
+    )
