@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
-from streamgauge.profile.counts import CountDistribution
+from streamgauge.profile.counts import CountDistribution, Fixed
 from streamgauge.profile.distribution import Constant, Distribution
 from streamgauge.profile.keys import KeyDistribution
 from streamgauge.topology.frozen import FrozenDict
@@ -140,6 +140,8 @@ class Behaviour:
     Attributes:
         service: Time per tuple in; for a source, per tuple out.
         outputs: Tuples out per tuple in, by stream. A source's come from the workload.
+        exclusive: Whether streams are alternatives: a tuple in gives a tuple on at most one of
+            them, and the outputs are the probabilities of each.
         inputs: What differs by input stream.
         keys: Keys of the tuples emitted, by stream.
         bytes: Size of the tuples emitted, by stream.
@@ -152,6 +154,7 @@ class Behaviour:
 
     service: Service = Service()
     outputs: Mapping[str, CountDistribution] = field(default_factory=FrozenDict)
+    exclusive: bool = False
     inputs: Mapping[StreamKey, InputBehaviour] = field(default_factory=FrozenDict)
     keys: Mapping[str, KeyDistribution] = field(default_factory=FrozenDict)
     bytes: Mapping[str, Distribution] = field(default_factory=FrozenDict)
@@ -169,6 +172,10 @@ class Behaviour:
         findings = Findings()
         for index, speed in enumerate(self.task_speed or ()):
             check_number(findings, speed, "task_speed", index, above=0.0)
+        if self.exclusive:
+            _check_exclusive(findings, self.outputs, "outputs")
+            for key, special in self.inputs.items():
+                _check_exclusive(findings, special.outputs or {}, "inputs", *key, "outputs")
         if isinstance(self.join, JoinByParity) and self.window is None:
             findings.add(
                 "join",
@@ -200,13 +207,15 @@ class Behaviour:
 def check_behaviours(topology: Topology, behaviours: Mapping[str, Behaviour]) -> None:
     """Raise InvalidInput where behaviours name what `topology` does not have."""
     findings = Findings()
+    # Ackers follow from the configuration, yet what they cost can be said of any acked topology.
+    tracked = topology if topology.has_ackers else topology.with_ackers(1)
     for name, behaviour in behaviours.items():
         try:
-            operator = topology.operator(name)
+            operator = tracked.operator(name)
         except InvalidInput as error:
             findings.absorb(error, name)
             continue
-        _check_streams(findings, topology, operator, behaviour)
+        _check_streams(findings, tracked, operator, behaviour)
         if (behaviour.window is not None) != (operator.window is not None):
             findings.add(
                 name,
@@ -231,6 +240,18 @@ def check_behaviours(topology: Topology, behaviours: Mapping[str, Behaviour]) ->
                 expected="none: what a source emits is the workload",
             )
     findings.raise_if_any()
+
+
+def _check_exclusive(
+    findings: Findings, outputs: Mapping[str, CountDistribution], *place: str
+) -> None:
+    total = sum(counts.mean for counts in outputs.values())
+    if total > 1.0 + 1e-9 or not all(isinstance(counts, Fixed) for counts in outputs.values()):
+        findings.add(
+            *place,
+            seen=f"exclusive outputs of {total:g} in all",
+            expected="probabilities, as plain numbers, of at most 1 in all",
+        )
 
 
 def _window(operator: Operator) -> str:

@@ -124,6 +124,9 @@ class BehaviourFile(FileModel):
     origin: str = Field(default="", description="where the figures come from")
     service: ServiceFile | None = None
     outputs: CountsFile = Field(default={}, description="tuples out per tuple in, by stream")
+    exclusive: bool = Field(
+        default=False, description="a tuple in gives a tuple on at most one of the streams"
+    )
     inputs: dict[str, dict[str, InputFile]] = Field(
         default={}, description="what differs by input: source operator, then stream"
     )
@@ -137,7 +140,7 @@ class BehaviourFile(FileModel):
     def build(self) -> Behaviour:
         """The behaviour."""
         findings = Findings()
-        parts: dict[str, Any] = {"origin": self.origin}
+        parts: dict[str, Any] = {"origin": self.origin, "exclusive": self.exclusive}
         for name in ("service", "join", "window", "costs"):
             part = getattr(self, name)
             if part is not None:
@@ -166,6 +169,7 @@ class BehaviourFile(FileModel):
             "origin": behaviour.origin,
             "service": ServiceFile.of(behaviour.service),
             "outputs": _dump_counts(behaviour.outputs),
+            "exclusive": behaviour.exclusive,
             "inputs": inputs,
             "keys": {name: KeysFile.dump(keys) for name, keys in behaviour.keys.items()},
             "bytes": {name: DistributionFile.dump(size) for name, size in behaviour.bytes.items()},

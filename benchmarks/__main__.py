@@ -1,0 +1,36 @@
+"""``python -m benchmarks``: run every benchmark and write one report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from benchmarks import plans
+from benchmarks.report import Entry, write_report
+
+MODULES = (plans,)
+
+
+def main() -> None:
+    """Run, print the ratios, write the report."""
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("build/bench.json"))
+    parser.add_argument("--large", action="store_true", help="full size, without a time limit")
+    arguments = parser.parse_args()
+    begin = time.perf_counter()
+    entries: list[Entry] = []
+    for module in MODULES:
+        print(f"{module.__name__} …", file=sys.stderr)
+        entries += module.run(large=arguments.large)
+    write_report(arguments.output, entries, time.perf_counter() - begin)
+    for entry in entries:
+        print(f"{entry.name}: {entry.about}")
+        for name, ratio in entry.ratios.items():
+            print(f"  {ratio:12.4g}  {name}")
+    print(f"wrote {arguments.output}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The command tree."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from streamgauge.cli import INTERRUPTED, demo, topology
+
+
+class _Commands(TyperGroup):
+    """The command tree; an interrupt leaves with 130, where typer would take it for a failure."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    name="streamgauge",
+    cls=_Commands,
+    help="Predict how a streaming job would behave under a plan that has never been deployed.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(topology.app, name="topology")
+app.command(name="demo")(demo.demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from streamgauge import __version__
+
+        print(f"streamgauge {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Predict how a streaming job would behave under a plan that has never been deployed."""

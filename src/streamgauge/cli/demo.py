@@ -1,0 +1,44 @@
+"""``streamgauge demo``: the product's main job on a bundled example, step by step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from streamgauge.cli.output import say, write_text
+
+EXAMPLE = "word-count.yaml"
+
+
+def demo(
+    output: Annotated[Path, typer.Option(help="Folder for what the demonstration writes.")] = Path(
+        "streamgauge-demo"
+    ),
+) -> None:
+    """Run the main job on a bundled example: every stage of the product that there is."""
+    from streamgauge.cli.examples import example_path
+    from streamgauge.cli.topology import load_plan, picture, print_job
+
+    say(f"demo: {EXAMPLE}, a bundled example; see `streamgauge topology show --help` for more")
+    job, flow = load_plan(str(example_path(EXAMPLE)))
+    print_job(job, flow)
+    make_folder(output)
+    write_text(output / "topology.svg", picture(flow, physical=False, ackers=False))
+    write_text(output / "plan.svg", picture(flow, physical=True, ackers=False))
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder to write into, or say why not."""
+    from streamgauge.errors import InvalidInput
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput.single(
+            (),
+            file=str(folder),
+            seen=(error.strerror or str(error)).lower(),
+            expected="a folder that can be made",
+        ) from None

@@ -1,0 +1,23 @@
+from streamgauge.cli.examples import example_path
+
+
+def test_the_demo_shows_a_plan_and_writes_its_pictures(run, tmp_path):
+    outcome = run("demo", "--output", tmp_path / "demo")
+    assert outcome.code == 0
+    assert "word-count" in outcome.out
+    assert {path.name for path in (tmp_path / "demo").iterdir()} == {"topology.svg", "plan.svg"}
+
+
+def test_the_demo_may_run_twice(run, tmp_path):
+    assert [run("demo", "--output", tmp_path).code for _ in range(2)] == [0, 0]
+
+
+def test_a_folder_that_cannot_be_made_is_said_so(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    outcome = run("demo", "--output", tmp_path / "file" / "demo")
+    assert outcome.code == 2
+    assert "Traceback" not in outcome.err
+
+
+def test_the_demo_job_is_bundled():
+    assert example_path("word-count.yaml").is_file()

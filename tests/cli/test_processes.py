@@ -1,0 +1,77 @@
+"""What only a real process shows: signals, pipes, what is imported."""
+
+import os
+import signal
+import subprocess
+import sys
+
+COMMAND = [sys.executable, "-m", "streamgauge"]
+
+
+def test_an_interrupt_leaves_with_130_and_no_traceback():
+    process = subprocess.Popen(
+        [*COMMAND, "topology", "check", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        # Half a document: the command now waits for the rest of its input.
+        process.stdin.write("streamgauge: 1\n")
+        process.stdin.flush()
+        for _ in range(40):
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(timeout=0.5)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        assert process.returncode in (130, -signal.SIGINT)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_reader_that_leaves_early_makes_no_noise():
+    process = subprocess.Popen(
+        [*COMMAND, "topology", "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    process.wait(timeout=60)
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\nsys.argv = ['streamgauge', '--help']\n"
+        "from streamgauge.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'scipy', 'pydantic', 'yaml', 'networkx'} & set(sys.modules)\n"
+        "print('heavy:', sorted(heavy))\n"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert "heavy: []" in shown.stdout
+    assert "topology" in shown.stdout
+
+
+def test_the_shell_completes_commands():
+    shown = subprocess.run(
+        [sys.executable, "-c", "from streamgauge.cli import main; main()"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={
+            **os.environ,
+            "_STREAMGAUGE_COMPLETE": "complete_bash",
+            "COMP_WORDS": "streamgauge to",
+            "COMP_CWORD": "1",
+        },
+    )
+    assert "topology" in shown.stdout

@@ -1,0 +1,72 @@
+"""What the pages show is run: their Python, their commands, their job files."""
+
+import re
+import shlex
+import sys
+
+import pytest
+
+from streamgauge.cli import main
+from streamgauge.errors import InternalError, StreamgaugeError
+from streamgauge.profile.files.jobs import parse_job, parse_profile
+
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/design.md", "docs/errors.md", "docs/job-files.md")
+
+
+def blocks(project, language):
+    for page in PAGES:
+        for found, text in BLOCK.findall((project / page).read_text()):
+            if found == language:
+                yield page, text
+
+
+def test_python_on_the_pages_runs(project, monkeypatch, capsys):
+    monkeypatch.chdir(project)
+    for page, text in blocks(project, "python"):
+        exec(compile(text, page, "exec"), {})
+    # Four operators of sixteen executors and four ackers; 16⁴ paths.
+    assert capsys.readouterr().out == "68 executors, 65536 paths\n"
+
+
+def test_commands_on_the_pages_work(project, monkeypatch, tmp_path, capsys):
+    commands = [
+        line
+        for _, text in blocks(project, "sh")
+        for line in text.splitlines()
+        if line.startswith("streamgauge ")
+    ]
+    assert commands
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(project / "examples")
+    for command in commands:
+        monkeypatch.setattr(sys, "argv", shlex.split(command))
+        with pytest.raises(SystemExit) as leaving:
+            main()
+        assert not leaving.value.code, f"{command}: {capsys.readouterr().err}"
+
+
+def test_job_files_on_the_pages_are_fine(project):
+    documents = [text for page, text in blocks(project, "yaml")]
+    profiles = [text for text in documents if "\nprofile:" in text]
+    assert len(documents) - len(profiles) >= 2
+    assert profiles
+    for text in documents:
+        parse_profile(text) if text in profiles else parse_job(text)
+
+
+def test_every_error_has_its_line_on_the_errors_page(project):
+    page = (project / "docs/errors.md").read_text()
+    known = [StreamgaugeError]
+    for kind in known:
+        known += kind.__subclasses__()
+    for kind in set(known) - {StreamgaugeError}:
+        assert f"| `{kind.code}` | {kind.exit_code} |" in page
+    assert InternalError in known
+
+
+def test_links_between_pages_lead_somewhere(project):
+    for page in PAGES:
+        text = (project / page).read_text()
+        for target in re.findall(r"\]\(([^)#:]+)\)", text):
+            assert (project / page).parent.joinpath(target).exists(), f"{page}: {target}"
