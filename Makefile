@@ -62,8 +62,8 @@ bench-large: ## the same at full size; report in build/bench-large.json
 constraints: ## renew constraints.txt from the newest releases (needs python3.11)
 	rm -rf build/constraints
 	$(or $(PYTHON),python3.11) -m venv build/constraints
-	build/constraints/bin/python -m pip install -q --disable-pip-version-check ".[test,lint]"
-	@{ echo "# Versions known to work together: core, test and lint. Renew with: make constraints"; \
+	build/constraints/bin/python -m pip install -q --disable-pip-version-check ".[simulation,test,lint]"
+	@{ echo "# Versions known to work together, all extras included. Renew with: make constraints"; \
 	build/constraints/bin/python -m pip list --disable-pip-version-check --format=freeze \
 		--exclude streamgauge --exclude pip --exclude setuptools; } > build/constraints.txt
 	mv build/constraints.txt constraints.txt

@@ -7,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import plans
+from benchmarks import executor, plans
 from benchmarks.report import Entry, write_report
 
-MODULES = (plans,)
+MODULES = (plans, executor)
 
 
 def main() -> None:

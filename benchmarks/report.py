@@ -82,7 +82,7 @@ def environment() -> dict[str, Any]:
         "machine": platform.machine(),
         "system": platform.system(),
         "cores": os.cpu_count(),
-        "packages": {name: version(name) for name in ("streamgauge", "numpy", "scipy")},
+        "packages": {name: version(name) for name in ("streamgauge", "numpy", "scipy", "numba")},
     }
 
 

@@ -170,10 +170,16 @@ class Findings:
             raise InvalidInput(self._problems)
 
 
+def guess(name: str, known: Sequence[str]) -> str:
+    """A remedy that names the nearest known name, where one is near."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else ""
+
+
 def did_you_mean(name: str, known: Sequence[str]) -> str:
     """A remedy that names the nearest known name, else the known names."""
-    close = difflib.get_close_matches(name, known, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
+    near = guess(name, known)
+    if near:
+        return near
     listed = ", ".join(known[:8]) + (", …" if len(known) > len(known[:8]) else "")
     return f"known: {listed}" if known else ""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.profile.counts import CountDistribution, Fixed
-from streamgauge.profile.distribution import Constant, Distribution
+from streamgauge.profile.distribution import Constant, Distribution, squared_variation
 from streamgauge.profile.keys import KeyDistribution
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.topology import Operator, OperatorKind, StreamKey, Topology
@@ -37,8 +37,7 @@ class Service:
     @property
     def scv(self) -> float:
         """Squared coefficient of variation, both parts independent."""
-        mean = self.mean_ms
-        return (self.cpu_ms.variance + self.wait_ms.variance) / mean**2 if mean > 0.0 else 0.0
+        return squared_variation(self.mean_ms, self.cpu_ms.variance + self.wait_ms.variance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,12 +11,18 @@ from numpy.typing import NDArray
 from scipy import special
 
 from streamgauge.errors import Findings, InvalidInput
-from streamgauge.profile.distribution import check_probability, check_weighted
+from streamgauge.profile.distribution import (
+    check_probability,
+    check_weighted,
+    inverted,
+    squared_variation,
+)
 from streamgauge.topology.validation import check_number, check_whole
 
 Counts = NDArray[np.int64]
 # Beyond this many distinct outcomes a table is no sensible way to hold a distribution.
 MAX_SUPPORT = 100_000
+MAX_COUNT = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +50,7 @@ class CountDistribution:
     @property
     def scv(self) -> float:
         """Squared coefficient of variation; zero for a zero mean."""
-        mean = self.mean
-        return self.variance / mean**2 if mean > 0.0 else 0.0
+        return squared_variation(self.mean, self.variance)
 
     def quantile(self, probability: float) -> int:
         """The count that is not exceeded with that probability."""
@@ -58,9 +63,7 @@ class CountDistribution:
 
     def _invert(self, probabilities: NDArray[np.float64]) -> Counts:
         counts, shares = self.table()
-        cumulative = np.cumsum(shares)
-        index = np.searchsorted(cumulative, probabilities * cumulative[-1], side="left")
-        return np.asarray(counts[np.minimum(index, len(counts) - 1)])
+        return np.asarray(counts[inverted(shares, probabilities)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,7 @@ class Fixed(CountDistribution):
 
     def __post_init__(self) -> None:
         findings = Findings()
-        check_number(findings, self.mean, "mean", most=1e9)
+        check_number(findings, self.mean, "mean", most=MAX_COUNT)
         findings.raise_if_any()
 
     def table(self) -> tuple[Counts, NDArray[np.float64]]:
@@ -174,7 +177,7 @@ class EmpiricalCount(CountDistribution):
         findings = Findings()
         check_weighted(findings, self.values, self.weights)
         for index, value in enumerate(self.values):
-            check_whole(findings, value, "values", index, least=0)
+            check_whole(findings, value, "values", index, least=0, most=MAX_COUNT)
         if len(self.values) > MAX_SUPPORT:
             raise InvalidInput.single(
                 ("values",), seen=f"{len(self.values)} values", expected=f"at most {MAX_SUPPORT}"

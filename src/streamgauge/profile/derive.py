@@ -1,13 +1,18 @@
 """From what was measured to how operators behave: Profile → Behaviour.
 
-Tasks of an operator are pooled, each weighted by what it handled (its samples), so that the
-behaviour reproduces the operator's totals; differences between tasks remain as `task_speed`.
+Tasks of an operator are pooled, each weighted by what it handled (its samples); differences
+between tasks remain as `task_speed`. Together they reproduce every task's mean and the
+operator's mean and variance.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
 
 from streamgauge.errors import NotEnoughData
 from streamgauge.profile.behaviour import (
@@ -18,12 +23,29 @@ from streamgauge.profile.behaviour import (
     WindowFunction,
 )
 from streamgauge.profile.counts import CountDistribution, Fixed
-from streamgauge.profile.distribution import Constant, Distribution, Empirical, Exponential, Gamma
-from streamgauge.profile.profile import Figure, InputFigures, Profile, TaskProfile, TimeFigures
+from streamgauge.profile.distribution import (
+    Constant,
+    Distribution,
+    Empirical,
+    Exponential,
+    Gamma,
+    squared_variation,
+)
+from streamgauge.profile.profile import (
+    Figure,
+    InputFigures,
+    OutputFigures,
+    Profile,
+    TaskProfile,
+    TimeFigures,
+)
 from streamgauge.topology.topology import OperatorKind, StreamKey
 
 # Below this a gamma is numerically a constant.
 SMALLEST_SCV = 1e-6
+# Fewer quantiles than this say less of a shape than mean and variability do.
+ENOUGH_QUANTILES = 3
+GRID = 400
 
 
 def derive_behaviours(profile: Profile) -> dict[str, Behaviour]:
@@ -53,30 +75,27 @@ def derive_behaviours(profile: Profile) -> dict[str, Behaviour]:
 def derive_behaviour(profile: Profile, operator: str) -> Behaviour:
     """The behaviour that reproduces what was measured of `operator`."""
     tasks = profile.tasks_of(operator)
-    keys = [stream.key for stream in profile.topology.streams_into(operator)]
-    inputs = {
-        key: InputBehaviour(
-            service=_service([t.inputs[key] for t in tasks.values() if key in t.inputs]),
-            outputs=_outputs(tasks.values(), key),
-        )
-        for key in keys
-        if any(key in task.inputs for task in tasks.values())
-    }
-    emitted = {stream.name for stream in profile.topology.streams_from(operator)}
+    windowed = profile.topology.operator(operator).window is not None
+    speeds = _speeds(tasks)
+    inputs = {}
+    for stream in profile.topology.streams_into(operator):
+        seen = {index: t.inputs[stream.key] for index, t in tasks.items() if stream.key in t.inputs}
+        if seen:
+            inputs[stream.key] = InputBehaviour(
+                service=_service(seen, speeds),
+                # What a window gives comes with its trigger, not with a tuple.
+                outputs={} if windowed else _outputs(tasks.values(), stream.key),
+            )
+    emitted = sorted({stream.name for stream in profile.topology.streams_from(operator)})
+    sizes = {name: _bytes(tasks.values(), name) for name in emitted}
+    count = profile.topology.operator(operator).tasks
+    alike = all(math.isclose(speed, 1.0, rel_tol=1e-9) for speed in speeds.values())
     return Behaviour(
         inputs=inputs,
-        keys={
-            key.name: distribution
-            for key, distribution in profile.keys.items()
-            if key.source == operator
-        },
-        bytes={
-            name: Constant(value=size)
-            for name in sorted(emitted)
-            if (size := _bytes(tasks.values(), name)) is not None
-        },
-        window=_window(profile, operator, tasks.values()),
-        task_speed=_task_speed(profile, operator, tasks),
+        keys={key.name: keys for key, keys in profile.keys.items() if key.source == operator},
+        bytes={name: Constant(value=size) for name, size in sizes.items() if size is not None},
+        window=_window(profile, operator, tasks) if windowed else None,
+        task_speed=None if alike else tuple(speeds.get(index, 1.0) for index in range(count)),
         origin="measured",
     )
 
@@ -89,10 +108,37 @@ def _has_service(profile: Profile, operator: str) -> bool:
     )
 
 
-def _service(figures: list[InputFigures]) -> Service:
+def _clock(figures: InputFigures) -> TimeFigures | None:
+    """The service time to compare tasks by: by the clock, else on the core."""
+    return figures.wall if figures.wall is not None else figures.cpu
+
+
+def _speeds(tasks: Mapping[int, TaskProfile]) -> dict[int, float]:
+    """Service time of each task relative to all tasks, for the same mix of inputs.
+
+    Time that a task's tuples took, over what they would have taken at the operator's means.
+    """
+    by_key: dict[StreamKey, dict[int, Figure]] = {}
+    for index, task in tasks.items():
+        for key, figures in task.inputs.items():
+            times = _clock(figures)
+            if times is not None:
+                by_key.setdefault(key, {})[index] = times.mean_ms
+    took: dict[int, float] = {}
+    typical: dict[int, float] = {}
+    for means in by_key.values():
+        mean = _mean(list(means.values()))
+        for index, figure in means.items():
+            handled = figure.samples or 1
+            took[index] = took.get(index, 0.0) + handled * figure.value
+            typical[index] = typical.get(index, 0.0) + handled * mean
+    return {index: took[index] / typical[index] if took[index] > 0.0 else 1.0 for index in took}
+
+
+def _service(figures: Mapping[int, InputFigures], speeds: Mapping[int, float]) -> Service:
     """Pooled service: CPU as measured, waiting as what the clock shows beyond it."""
-    wall = _pool_times(one.wall for one in figures)
-    cpu = _pool_times(one.cpu for one in figures)
+    wall = _pool({i: one.wall for i, one in figures.items() if one.wall is not None}, speeds)
+    cpu = _pool({i: one.cpu for i, one in figures.items() if one.cpu is not None}, speeds)
     if cpu is None:
         return Service(cpu_ms=wall if wall is not None else NOTHING)
     if wall is None:
@@ -106,7 +152,7 @@ def from_moments(mean: float, variance: float) -> Distribution:
     """The simplest distribution with that mean and variance."""
     if mean <= 0.0:
         return NOTHING
-    scv = variance / mean**2
+    scv = squared_variation(mean, variance)
     if scv < SMALLEST_SCV:
         return Constant(value=mean)
     if math.isclose(scv, 1.0, rel_tol=1e-9):
@@ -114,34 +160,68 @@ def from_moments(mean: float, variance: float) -> Distribution:
     return Gamma(mean=mean, scv=scv)
 
 
-def _pool_times(times: Iterable[TimeFigures | None]) -> Distribution | None:
-    """The mixture of the tasks' times; exponential where no variability was measured."""
-    known = [one for one in times if one is not None]
-    if not known:
+def _pool(times: Mapping[int, TimeFigures], speeds: Mapping[int, float]) -> Distribution | None:
+    """One distribution that, scaled by each task's speed, has the moments of all of them.
+
+    Exponential where no variability was measured.
+    """
+    if not times:
         return None
-    if len(known) == 1 and known[0].quantiles_ms:
+    known = list(times.values())
+    if len(known) == 1 and len(known[0].quantiles_ms) >= ENOUGH_QUANTILES:
         return from_quantiles(known[0])
     weights = _weights([one.mean_ms for one in known])
-    mean = _mean([one.mean_ms for one in known])
-    second = math.fsum(
-        weight * one.mean_ms.value**2 * (1.0 + (one.scv.value if one.scv else 1.0))
-        for weight, one in zip(weights, known, strict=True)
-    )
-    return from_moments(mean, max(0.0, second - mean**2))
+    parts = list(zip(weights, (speeds.get(index, 1.0) for index in times), known, strict=True))
+    mean = math.fsum(w * one.mean_ms.value for w, _, one in parts)
+    variance = math.fsum(w * _variance(one) for w, _, one in parts)
+    mean /= math.fsum(w * speed for w, speed, _ in parts)
+    variance /= math.fsum(w * speed * speed for w, speed, _ in parts)
+    return from_moments(mean, variance)
+
+
+def _variance(times: TimeFigures) -> float:
+    scv = 1.0 if times.scv is None else times.scv.value
+    return scv * times.mean_ms.value * times.mean_ms.value
 
 
 def from_quantiles(times: TimeFigures) -> Distribution:
-    """Values at the measured quantiles, scaled so that the measured mean is kept."""
-    probabilities = [0.0, *times.quantiles_ms, 1.0]
-    # Each quantile stands for the probability half-way to its neighbours.
-    weights = [
-        (after - before) / 2.0
-        for before, after in zip(probabilities[:-2], probabilities[2:], strict=True)
-    ]
-    shape = Empirical(values=tuple(times.quantiles_ms.values()), weights=tuple(weights))
-    if shape.mean <= 0.0:
-        return Constant(value=times.mean_ms.value)
-    return shape.scaled(times.mean_ms.value / shape.mean)
+    """The measured quantiles joined up, with the measured mean and, where known, variability.
+
+    Straight lines join the quantiles, from zero on; beyond the last the tail is exponential, at
+    the rate at which the last two fall. A power of the values then meets the variability.
+    """
+    probabilities = np.asarray([0.0, *times.quantiles_ms])
+    values = np.asarray([0.0, *times.quantiles_ms.values()])
+    grid = (np.arange(GRID) + 0.5) / GRID
+    shape = np.interp(grid, probabilities, values)
+    rest = 1.0 - probabilities[-2:]
+    if rest[1] > 0.0:
+        fall = (values[-1] - values[-2]) / math.log(rest[0] / rest[1])
+        tail = grid > probabilities[-1]
+        shape[tail] = values[-1] + fall * np.log(rest[1] / (1.0 - grid[tail]))
+    if times.scv is not None:
+        shape = _with_variation(shape, times.scv.value)
+    mean = float(shape.mean())
+    if mean <= 0.0:
+        return from_moments(times.mean_ms.value, _variance(times))
+    return Empirical(values=tuple((shape * times.mean_ms.value / mean).tolist()))
+
+
+def _with_variation(shape: NDArray[np.float64], scv: float) -> NDArray[np.float64]:
+    """The power of the values that has that squared coefficient of variation, as near as can be."""
+    largest = float(shape.max())
+    if largest <= 0.0:
+        return shape
+    scaled = shape / largest
+
+    def excess(power: float) -> float:
+        values = scaled**power
+        return squared_variation(float(values.mean()), float(values.var())) - scv
+
+    low, high = 0.01, 20.0
+    if excess(low) >= 0.0 or excess(high) <= 0.0:
+        return shape
+    return np.asarray(scaled ** optimize.brentq(excess, low, high))
 
 
 def _weights(figures: list[Figure]) -> list[float]:
@@ -160,8 +240,6 @@ def _mean(figures: list[Figure]) -> float:
 def _outputs(tasks: Iterable[TaskProfile], key: StreamKey) -> dict[str, CountDistribution]:
     coefficients: dict[str, list[Figure]] = {}
     for task in tasks:
-        if task.window is not None:
-            continue
         for name, output in task.outputs.items():
             if key in output.coefficients:
                 coefficients.setdefault(name, []).append(output.coefficients[key])
@@ -174,57 +252,36 @@ def _bytes(tasks: Iterable[TaskProfile], stream: str) -> float | None:
     return _mean(known) if known else None
 
 
-def _window(profile: Profile, operator: str, tasks: Iterable[TaskProfile]) -> WindowFunction | None:
-    window = profile.topology.operator(operator).window
-    if window is None:
-        return None
-    known = list(tasks)
-    service = _pool_times(task.window for task in known)
+def _window(profile: Profile, operator: str, tasks: Mapping[int, TaskProfile]) -> WindowFunction:
+    times = {index: task.window for index, task in tasks.items() if task.window is not None}
+    service = _pool(times, {})
     return WindowFunction(
         service=Service(cpu_ms=service if service is not None else NOTHING),
-        outputs=_outputs_per_trigger(profile, operator, known),
+        outputs=_outputs_per_trigger(profile, operator, list(tasks.values())),
     )
 
 
 def _outputs_per_trigger(
     profile: Profile, operator: str, tasks: list[TaskProfile]
 ) -> Mapping[str, CountDistribution]:
-    """Outputs per input × inputs per trigger; the latter is the slide, in tuples."""
+    """Emitted tuples over triggers: one per slide of tuples, or per slide of time and task."""
     window = profile.topology.operator(operator).window
-    arrivals = math.fsum(
-        figures.per_second.value
-        for task in tasks
-        for figures in task.inputs.values()
-        if figures.per_second is not None
-    )
-    if window is None or not tasks or arrivals <= 0.0:
-        return {}
-    if window.slide_tuples is not None:
-        triggers = arrivals / window.slide_tuples
-    else:
-        assert window.slide_seconds is not None
+    assert window is not None
+    if window.slide_seconds is not None:
         triggers = len(tasks) / window.slide_seconds
-    emitted: dict[str, float] = {}
-    for task in tasks:
-        for name, output in task.outputs.items():
-            if output.per_second is not None:
-                emitted[name] = emitted.get(name, 0.0) + output.per_second.value
-    return {name: Fixed(mean=rate / triggers) for name, rate in emitted.items()}
-
-
-def _task_speed(
-    profile: Profile, operator: str, tasks: dict[int, TaskProfile]
-) -> tuple[float, ...] | None:
-    """Each task's mean wall time over the operator's; one where a task was not seen."""
-    means = {
-        index: _mean(figures)
-        for index, task in tasks.items()
-        if (figures := [one.wall.mean_ms for one in task.inputs.values() if one.wall])
+    else:
+        assert window.slide_tuples is not None
+        triggers = _rate(one for task in tasks for one in task.inputs.values())
+        triggers /= window.slide_tuples
+    names = {name for task in tasks for name in task.outputs}
+    emitted = {
+        name: _rate(task.outputs[name] for task in tasks if name in task.outputs) for name in names
     }
-    if len(means) < 2:
-        return None
-    typical = math.fsum(means.values()) / len(means)
-    if typical <= 0.0 or all(math.isclose(mean, typical) for mean in means.values()):
-        return None
-    count = profile.topology.operator(operator).tasks
-    return tuple(means.get(index, typical) / typical or 1.0 for index in range(count))
+    if triggers <= 0.0:
+        return {}
+    return {name: Fixed(mean=rate / triggers) for name, rate in sorted(emitted.items()) if rate}
+
+
+def _rate(figures: Iterable[InputFigures | OutputFigures]) -> float:
+    """Tuples per second in all, as far as they were measured."""
+    return math.fsum(one.per_second.value for one in figures if one.per_second is not None)

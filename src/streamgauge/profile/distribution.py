@@ -44,7 +44,7 @@ class Distribution:
     @property
     def scv(self) -> float:
         """Squared coefficient of variation, variance / mean²; zero for a zero mean."""
-        return self.variance / self.mean**2 if self.mean > 0.0 else 0.0
+        return squared_variation(self.mean, self.variance)
 
     def quantile(self, probability: float) -> float:
         """The value that is not exceeded with that probability."""
@@ -83,6 +83,11 @@ class Constant(Distribution):
         """Zero."""
         return 0.0
 
+    @property
+    def scv(self) -> float:
+        """Zero."""
+        return 0.0
+
     def _quantile(self, probability: float) -> float:
         del probability
         return self.value
@@ -111,7 +116,7 @@ class _ByMoments(Distribution):
     @property
     def variance(self) -> float:
         """Scv · mean²."""
-        return self.scv * self.mean**2
+        return self.scv * self.mean * self.mean
 
     def scaled(self, factor: float) -> Self:
         """The same shape with `factor` times the mean."""
@@ -165,7 +170,12 @@ class Exponential(Distribution):
     @property
     def variance(self) -> float:
         """mean²."""
-        return self.mean**2
+        return self.mean * self.mean
+
+    @property
+    def scv(self) -> float:
+        """One."""
+        return 1.0
 
     def _quantile(self, probability: float) -> float:
         return -self.mean * math.log1p(-probability) if probability < 1.0 else math.inf
@@ -203,7 +213,7 @@ class Uniform(Distribution):
     @property
     def variance(self) -> float:
         """(high − low)² / 12."""
-        return (self.high - self.low) ** 2 / 12.0
+        return (self.high - self.low) * (self.high - self.low) / 12.0
 
     def _quantile(self, probability: float) -> float:
         return self.low + probability * (self.high - self.low)
@@ -259,16 +269,33 @@ class Empirical(Distribution):
         return Empirical(values=tuple(v * factor for v in self.values), weights=self.weights)
 
     def _table(self) -> tuple[Sample, Sample]:
+        values, weights = self._sorted()
+        return values, weights / weights.sum()
+
+    def _sorted(self) -> tuple[Sample, Sample]:
         values = np.asarray(self.values, dtype=np.float64)
-        raw = np.ones_like(values) if self.weights is None else np.asarray(self.weights)
+        weights = np.ones_like(values) if self.weights is None else np.asarray(self.weights)
         order = np.argsort(values, kind="stable")
-        return values[order], raw[order] / raw.sum()
+        return values[order], weights[order]
 
     def _invert(self, probabilities: Sample) -> Sample:
-        values, shares = self._table()
-        cumulative = np.cumsum(shares)
-        index = np.searchsorted(cumulative, probabilities * cumulative[-1], side="left")
-        return np.asarray(values[np.minimum(index, len(values) - 1)])
+        values, weights = self._sorted()
+        return np.asarray(values[inverted(weights, probabilities)])
+
+
+def inverted(weights: Sample, probabilities: Sample) -> NDArray[np.intp]:
+    """For each probability the first index at which the cumulative weight reaches it."""
+    cumulative = np.cumsum(weights)
+    # A hair below, or 5/9 of nine equal weights would be a little more than five of them.
+    wanted = probabilities * cumulative[-1] * (1.0 - 1e-12)
+    index = np.searchsorted(cumulative, wanted, side="left")
+    return np.asarray(np.minimum(index, len(cumulative) - 1), dtype=np.intp)
+
+
+def squared_variation(mean: float, variance: float) -> float:
+    """The variance over the squared mean; zero where that square is."""
+    square = mean * mean
+    return variance / square if square > 0.0 else 0.0
 
 
 def check_weighted(

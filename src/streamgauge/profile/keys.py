@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import Findings
+from streamgauge.profile.distribution import inverted
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.validation import check_number, check_whole
 
@@ -32,9 +33,7 @@ class KeyDistribution:
 
     def sample(self, generator: np.random.Generator, size: int) -> NDArray[np.intp]:
         """Indices of `size` keys drawn independently."""
-        cumulative = np.cumsum(self.shares())
-        index = np.searchsorted(cumulative, generator.random(size) * cumulative[-1], side="right")
-        return np.asarray(np.minimum(index, len(cumulative) - 1), dtype=np.intp)
+        return inverted(self.shares(), generator.random(size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

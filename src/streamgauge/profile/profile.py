@@ -228,6 +228,14 @@ class Profile:
                 )
             else:
                 _check_task(findings, self.topology, operator, index, task)
+        for key in self.keys:
+            if not any(stream.key == key for stream in self.topology.streams):
+                findings.add(
+                    "keys",
+                    *key,
+                    seen=f"stream {key}",
+                    expected=f"a stream of topology {self.topology.name!r}",
+                )
         findings.raise_if_any()
 
     def tasks_of(self, operator: str) -> dict[int, TaskProfile]:
@@ -262,6 +270,16 @@ def _check_task(
                 seen=f"stream {name!r}",
                 expected=f"a stream of {operator!r}",
                 remedy=did_you_mean(name, sorted({stream.name for stream in emitted})),
+            )
+        for key in set(output.coefficients) - received:
+            findings.add(
+                *place,
+                "outputs",
+                name,
+                "coefficients",
+                *key,
+                seen=f"input stream {key}",
+                expected=f"a stream into {operator!r}",
             )
         for target, row in output.shares.items():
             if target not in targets:

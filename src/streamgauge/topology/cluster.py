@@ -12,6 +12,15 @@ from streamgauge.topology.validation import check_name, check_number, check_whol
 FIRST_PORT = 6700
 GIBIBYTE = 2**30
 MAX_PORT = 65_535
+MAX_NODES = 100_000
+
+
+def ports_of(slots: int) -> tuple[int, ...]:
+    """The ports of that many slots, as Storm numbers them."""
+    findings = Findings()
+    check_whole(findings, slots, "slots", most=MAX_PORT - FIRST_PORT + 1)
+    findings.raise_if_any()
+    return tuple(range(FIRST_PORT, FIRST_PORT + slots))
 
 
 class Slot(NamedTuple):
@@ -75,8 +84,9 @@ class Node:
         if not self.ports:
             findings.add("ports", seen="no slot", expected="at least one slot a node")
         for index, port in enumerate(self.ports):
-            if check_whole(findings, port, "ports", index) and port > MAX_PORT:
-                findings.add("ports", index, seen=str(port), expected=f"at most {MAX_PORT}")
+            # One wrong port is enough to say: ranges go wrong by the thousand.
+            if not check_whole(findings, port, "ports", index, most=MAX_PORT):
+                break
         if len(set(self.ports)) < len(self.ports):
             findings.add("ports", seen=f"a port twice in {list(self.ports)}", expected="each once")
         findings.raise_if_any()
@@ -156,12 +166,11 @@ class Cluster:
     ) -> Cluster:
         """`nodes` equal machines ``m1``, ``m2``, … with one node ``n1``, ``n2``, … each."""
         findings = Findings()
-        check_whole(findings, nodes, "nodes")
-        check_whole(findings, slots, "slots")
+        check_whole(findings, nodes, "nodes", most=MAX_NODES)
         findings.raise_if_any()
         width = len(str(nodes))
         numbers = [str(number).zfill(width) for number in range(1, nodes + 1)]
-        ports = tuple(range(FIRST_PORT, FIRST_PORT + slots))
+        ports = ports_of(slots)
         return cls(
             machines=tuple(
                 Machine(name=f"m{number}", cores=cores, memory_bytes=memory_bytes)
@@ -199,9 +208,8 @@ class Cluster:
         """One-way latency in milliseconds; zero inside a node."""
         if source == target:
             return 0.0
-        forward = {(link.source, link.target): link.latency_ms for link in self.links}
-        backward = forward.get((target, source), self.latency_ms)
-        return forward.get((source, target), backward)
+        links = {(link.source, link.target): link.latency_ms for link in self.links}
+        return links.get((source, target), links.get((target, source), self.latency_ms))
 
 
 def _check_unique(findings: Findings, names: Sequence[str], what: str) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from streamgauge.errors import Findings, did_you_mean
 from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.topology import Topology
-from streamgauge.topology.validation import check_name, check_whole
+from streamgauge.topology.topology import MAX_TASKS, Topology
+from streamgauge.topology.validation import check_name, check_number, check_whole, shown
 
 Setting = bool | int | float | str
 DEFAULT_ENGINE = "storm-2"
+# Far beyond any cluster; a slip of the keyboard should not fill the memory.
+MAX_WORKERS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +43,15 @@ class Configuration:
         check_name(findings, self.engine, "engine")
         for operator, count in self.executors.items():
             check_whole(findings, count, "executors", operator)
-        check_whole(findings, self.workers, "workers")
+        check_whole(findings, self.workers, "workers", most=MAX_WORKERS)
         if self.ackers is not None:
-            check_whole(findings, self.ackers, "ackers", least=0)
+            check_whole(findings, self.ackers, "ackers", least=0, most=MAX_TASKS)
         for name, value in self.settings.items():
-            if type(value) not in (bool, int, float, str):
-                findings.add(
-                    "settings", name, seen=repr(value), expected="a number, a text, true or false"
-                )
+            if isinstance(value, float):
+                check_number(findings, value, "settings", name, least=-math.inf)
+            elif type(value) not in (bool, int, str):
+                expected = "a number, a text, true or false"
+                findings.add("settings", name, seen=shown(value), expected=expected)
         findings.raise_if_any()
 
     @property

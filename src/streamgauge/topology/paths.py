@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import SuperLU, splu
 
 from streamgauge.errors import CyclicTopology, InvalidInput, did_you_mean
 from streamgauge.topology.logical_plan import Executor
@@ -30,6 +30,8 @@ from streamgauge.topology.tuple_flow import (
 )
 
 Vector = NDArray[np.float64]
+# A tuple that passes an executor this often does not die out; rounding hides the difference.
+ENDLESS = 1e12
 # What a number on an edge is: one matrix of sending × receiving executors for each block.
 EdgeValues = Callable[[ConnectionBlock], Matrix]
 
@@ -303,11 +305,8 @@ def _solve_cyclic(
     blocks = [block for block in flow.blocks if block.stream.subscription in wanted]
     size = len(flow.plan.logical.executors)
     onward = _assemble(blocks, weights, size)
-    solver = splu(sparse.eye_array(size, format="csc") - onward)
-    # A matrix A ≥ 0 has a convergent sum I + A + A² + … exactly when x − A·x = 1 has a
-    # solution x ≥ 1 (Berman and Plemmons 1994, theorem 6.2.3).
-    visits = solver.solve(np.ones(size))
-    if not np.all(visits >= 1.0 - 1e-9):
+    solver = _dying_out(sparse.eye_array(size, format="csc") - onward)
+    if solver is None:
         raise CyclicTopology.single(
             ("streams",),
             seen=f"the cycle {' → '.join(topology.cycle() or ())}, on which tuples do not die out",
@@ -323,6 +322,22 @@ def _solve_cyclic(
         weighted = _assemble(blocks, lambda block: weights(block) * given(block), size)
         weighted_length = solver.solve(weighted @ weight)
     return PathSums(weight=weight, weighted_length=weighted_length)
+
+
+def _dying_out(matrix: sparse.csc_array) -> SuperLU | None:
+    """The factors of I − A, or None where tuples that go round do not become fewer.
+
+    A matrix A ≥ 0 has a convergent sum I + A + A² + … exactly when x − A·x = 1 has a solution
+    x ≥ 1 (Berman and Plemmons 1994, theorem 6.2.3); x is how often a tuple passes on.
+    """
+    try:
+        solver = splu(matrix)
+    except RuntimeError:
+        # Exactly singular: what goes round stays as it is.
+        return None
+    passes = solver.solve(np.ones(matrix.shape[0]))
+    fine = (passes >= 1.0 - 1e-9) & (passes < ENDLESS)
+    return solver if bool(np.all(fine)) else None
 
 
 def _assemble(blocks: list[ConnectionBlock], values: EdgeValues, size: int) -> sparse.csc_array:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from streamgauge.errors import CyclicTopology, Findings, InvalidInput, did_you_mean
 from streamgauge.topology.grouping import Custom, Direct, Fields, Grouping
-from streamgauge.topology.validation import check_name, check_whole
+from streamgauge.topology.validation import check_name, check_whole, shown
 from streamgauge.topology.window import Window
 
 # Names that Storm gives to its own operators and streams begin with two underscores.
@@ -19,6 +19,7 @@ ACKER = "__acker"
 ACK_INIT = "__ack_init"
 ACK_ACK = "__ack_ack"
 DEFAULT_STREAM = "default"
+MAX_TASKS = 100_000
 
 
 class OperatorKind(StrEnum):
@@ -49,7 +50,12 @@ class Operator:
     def __post_init__(self) -> None:
         findings = Findings()
         check_name(findings, self.name, "name")
-        check_whole(findings, self.tasks, "tasks")
+        check_whole(findings, self.tasks, "tasks", most=MAX_TASKS)
+        if self.kind in list(OperatorKind):
+            object.__setattr__(self, "kind", OperatorKind(self.kind))
+        else:
+            kinds = ", ".join(OperatorKind)
+            findings.add("kind", seen=shown(self.kind), expected=f"one of {kinds}")
         if self.window is not None and self.kind is not OperatorKind.PROCESSOR:
             findings.add(
                 "window",
@@ -186,7 +192,7 @@ class Topology:
         try:
             self._sorter().prepare()
         except graphlib.CycleError as error:
-            return tuple(reversed(error.args[1]))
+            return tuple(error.args[1])
         return None
 
     def topological_order(self) -> tuple[Operator, ...]:

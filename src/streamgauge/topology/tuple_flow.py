@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.errors import InvalidInput
 from streamgauge.topology.grouping import All, Custom, Global, LocalOrShuffle
 from streamgauge.topology.logical_plan import Executor, LogicalPlan
 from streamgauge.topology.physical_plan import ConnectionType, PhysicalPlan
@@ -19,6 +20,9 @@ from streamgauge.topology.topology import Stream
 TYPES = (ConnectionType.LOCAL, ConnectionType.INTER_LOCAL, ConnectionType.REMOTE)
 
 Matrix = NDArray[np.float64]
+
+# At up to nine bytes each: about a gigabyte.
+MAX_CONNECTIONS = 100_000_000
 
 
 class Element(StrEnum):
@@ -98,7 +102,12 @@ class TupleFlow:
 
     @classmethod
     def of(cls, plan: PhysicalPlan, hops: Hops) -> TupleFlow:
-        """Classify every connection of `plan`."""
+        """Classify every connection of `plan`.
+
+        Raises:
+            InvalidInput: There are more connections than fit into memory.
+        """
+        _check_size(plan.logical)
         worker = np.asarray(plan.placement, dtype=np.intp)
         node_of_worker = np.asarray(
             [plan.nodes.index(one.node) for one in plan.workers], dtype=np.intp
@@ -159,6 +168,20 @@ class TupleFlow:
         }
         return tuple(
             Hop(element=element, owner=owners[element]) for element in self.hops[connection.type]
+        )
+
+
+def _check_size(logical: LogicalPlan) -> None:
+    pairs = sum(
+        len(logical.spans[stream.source]) * len(logical.spans[stream.target])
+        for stream in logical.topology.streams
+    )
+    if pairs > MAX_CONNECTIONS:
+        raise InvalidInput.single(
+            ("configuration", "executors"),
+            seen=f"{pairs:,} connections between executors",
+            expected=f"at most {MAX_CONNECTIONS:,}",
+            remedy="fewer executors or ackers",
         )
 
 

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import math
+import sys
 
 from streamgauge.errors import Findings
 
 MAX_NAME_LENGTH = 200
+MAX_SHOWN = 80
+
+
+def shown(value: object) -> str:
+    """What was seen, short enough for a message whatever it is."""
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python refuses to write out numbers of thousands of digits.
+        return "a number of thousands of digits"
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
 def check_name(findings: Findings, name: object, *place: str | int) -> bool:
@@ -20,17 +32,29 @@ def check_name(findings: Findings, name: object, *place: str | int) -> bool:
     if not fine:
         findings.add(
             *place,
-            seen=f"name {name!r}"[: MAX_NAME_LENGTH + 40],
+            seen=f"name {shown(name)}",
             expected=f"1 to {MAX_NAME_LENGTH} printable characters without blanks at the ends",
         )
     return fine
 
 
-def check_whole(findings: Findings, value: object, *place: str | int, least: int = 1) -> bool:
-    """A whole number of at least `least`."""
-    fine = isinstance(value, int) and not isinstance(value, bool) and value >= least
+def check_whole(
+    findings: Findings,
+    value: object,
+    *place: str | int,
+    least: int = 1,
+    most: int | None = None,
+) -> bool:
+    """A whole number from `least` to `most`."""
+    fine = (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and value >= least
+        and (most is None or value <= most)
+    )
     if not fine:
-        findings.add(*place, seen=repr(value), expected=f"a whole number of at least {least}")
+        bound = f"of at least {least}" + (f" and at most {most}" if most is not None else "")
+        findings.add(*place, seen=shown(value), expected=f"a whole number {bound}")
     return fine
 
 
@@ -46,7 +70,8 @@ def check_number(
     fine = (
         isinstance(value, int | float)
         and not isinstance(value, bool)
-        and math.isfinite(value)
+        # Whole numbers may be too large for a float; a comparison takes them, and no NaN.
+        and -sys.float_info.max <= value <= sys.float_info.max
         and (value > above if above is not None else value >= least)
         and value <= most
     )
@@ -54,5 +79,5 @@ def check_number(
         bound = f"above {above:g}" if above is not None else f"of at least {least:g}"
         if most < math.inf:
             bound += f" and at most {most:g}"
-        findings.add(*place, seen=repr(value), expected=f"a finite number {bound}")
+        findings.add(*place, seen=shown(value), expected=f"a finite number {bound}")
     return fine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, zip_longest
@@ -33,10 +33,18 @@ class SlotOrder(StrEnum):
         occupied = set(taken)
         by_node = [[slot for slot in node.slots if slot not in occupied] for node in cluster.nodes]
         if self is SlotOrder.MOST_FREE_FIRST:
-            by_node = [slots for slots in by_node if slots]
-            by_node.sort(key=lambda slots: (-len(slots), slots[0].node))
-        rounds = zip_longest(*by_node)
-        return tuple(slot for slot in chain.from_iterable(rounds) if slot is not None)
+            by_node = sorted(filter(None, by_node), key=lambda free: (-len(free), free[0].node))
+            return _interleaved(by_node)
+        free = set(chain.from_iterable(by_node))
+        return tuple(
+            slot for slot in _interleaved([node.slots for node in cluster.nodes]) if slot in free
+        )
+
+
+def _interleaved(by_node: Sequence[Sequence[Slot]]) -> tuple[Slot, ...]:
+    """The first slots of all nodes, then the second slots of all, and so on."""
+    rounds = zip_longest(*by_node)
+    return tuple(slot for slot in chain.from_iterable(rounds) if slot is not None)
 
 
 class Cursor(StrEnum):

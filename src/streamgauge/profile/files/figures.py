@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
 
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.profile.files.behaviours import KeysFile
@@ -22,8 +23,10 @@ from streamgauge.profile.profile import (
 )
 from streamgauge.topology.files.schema import FileModel, Name, build_part
 from streamgauge.topology.topology import StreamKey, Topology
+from streamgauge.topology.validation import shown
 
 EACH_TASK = "each"
+MAX_DIGITS = 9
 
 
 class FigureFile(FileModel):
@@ -38,6 +41,12 @@ class FigureFile(FileModel):
     @classmethod
     def _bare(cls, value: Any) -> Any:
         return {"value": value} if isinstance(value, int | float) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"anyOf": [handler.resolve_ref_schema(handler(core_schema)), {"type": "number"}]}
 
     def build(self) -> Figure:
         """The figure."""
@@ -67,14 +76,19 @@ class TimesFile(FileModel):
 
     def build(self) -> TimeFigures:
         """The figures."""
-        quantiles = {}
+        quantiles: dict[float, float] = {}
         for text, value in self.quantiles_ms.items():
             try:
-                quantiles[float(text)] = value
+                probability = float(text)
             except ValueError:
                 raise InvalidInput.single(
-                    ("quantiles_ms", text), seen=repr(text), expected="a probability such as 0.99"
+                    ("quantiles_ms", text), seen=shown(text), expected="a probability such as 0.99"
                 ) from None
+            if probability in quantiles:
+                raise InvalidInput.single(
+                    ("quantiles_ms", text), seen=f"{probability:g} twice", expected="each once"
+                )
+            quantiles[probability] = value
         return TimeFigures(
             mean_ms=build_part(self.mean_ms, "mean_ms"),
             scv=None if self.scv is None else build_part(self.scv, "scv"),
@@ -88,7 +102,7 @@ class TimesFile(FileModel):
         if times.scv is not None:
             written["scv"] = FigureFile.of(times.scv)
         if times.quantiles_ms:
-            written["quantiles_ms"] = {repr(p): v for p, v in times.quantiles_ms.items()}
+            written["quantiles_ms"] = {repr(float(p)): v for p, v in times.quantiles_ms.items()}
         return written
 
 
@@ -255,9 +269,9 @@ def _indices(topology: Topology, operator: str, place: str) -> range:
     """The tasks a key of the file means: one, or each."""
     if place == EACH_TASK:
         return range(topology.operator(operator).tasks)
-    if not place.isdecimal():
+    if not (place.isascii() and place.isdecimal() and len(place) <= MAX_DIGITS):
         raise InvalidInput.single(
-            (), seen=repr(place), expected=f"a task from 0 on, or {EACH_TASK!r} for all of them"
+            (), seen=shown(place), expected=f"a task from 0 on, or {EACH_TASK!r} for all of them"
         )
     return range(int(place), int(place) + 1)
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from streamgauge.errors import InvalidInput, Problem
+from streamgauge.errors import InvalidInput, Problem, guess
 from streamgauge.profile.files.behaviours import BehavioursFile
 from streamgauge.profile.files.figures import FiguresFile
 from streamgauge.profile.job import Assignment, Job, Step
@@ -24,6 +24,7 @@ from streamgauge.topology.files.document import (
     dump_yaml,
     parse_document,
     read_document,
+    read_file,
     write_whole,
 )
 from streamgauge.topology.files.schema import FileModel, Name, build_part, keys_of, validate
@@ -35,6 +36,7 @@ from streamgauge.topology.files.sections import (
 )
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.topology import Topology
+from streamgauge.topology.validation import shown
 
 VERSION = 1
 MAX_REFERENCES = 8
@@ -255,8 +257,12 @@ def _check_head(document: Document) -> None:
                     place=(key,),
                     seen=f"unknown section {key!r}",
                     expected=f"one of {', '.join(DescriptionFile.model_fields)}",
+                    remedy=guess(key, list(DescriptionFile.model_fields)),
                 )
             )
+    about = document.data.get("about")
+    if about is not None and not isinstance(about, str):
+        problems.append(Problem(place=("about",), seen=shown(about), expected="a text"))
     if problems:
         raise document.blame(InvalidInput(problems))
 
@@ -280,7 +286,7 @@ def _resolve(name: str, section: _Section, trail: list[str]) -> _Section:
         raise document.blame(InvalidInput.single((name, "file"), **problem))
     assert document.folder is not None
     with _referred(document, name):
-        other = read_document(document.folder / data["file"])
+        other = read_file(document.folder / data["file"])
         _check_head(other)
     if name not in other.data:
         raise document.blame(
@@ -373,7 +379,7 @@ def _steps(sections: Mapping[str, _Section], topology: Topology) -> dict[str, St
         return {}
     if not isinstance(section.data, dict):
         raise InvalidInput.single(
-            ("steps",), seen=repr(section.data)[:80], expected="a mapping of names to steps"
+            ("steps",), seen=shown(section.data), expected="a mapping of names to steps"
         )
     steps = {}
     for name, data in section.data.items():

@@ -25,6 +25,7 @@ MAX_DEPTH = 64
 STANDARD_INPUT = "-"
 
 _BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_JSON = re.compile(r"\s*\{\s*[\"}]")
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)$")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$")
 
@@ -50,8 +51,10 @@ class _Loader(_BaseLoader):  # type: ignore[misc]  # the C loader has no type in
         return result
 
 
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)$"), "tf")
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:null|~|)$"), ["n", "~", ""])
+_BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)$")
+_NULL = re.compile(r"(?:null|Null|NULL|~|)$")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", _BOOL, list("tTfF"))
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", _NULL, ["n", "N", "~", ""])
 _Loader.add_implicit_resolver("tag:yaml.org,2002:int", _INT, "-+0123456789")
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, "-+.0123456789")
 _Loader.add_constructor(
@@ -70,6 +73,15 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    # These break lines in YAML, and only double quotes keep them as they are.
+    style = '"' if re.search("[\x85\u2028\u2029]", text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+# numpy's numbers are floats too, and would write their type's name.
+_Dumper.add_multi_representer(float, lambda dumper, value: dumper.represent_float(float(value)))
+_Dumper.add_representer(str, _represent_text)
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+.0123456789"))
 
 
@@ -86,8 +98,8 @@ class Document:
         """The line of the deepest part of `place` that the document has."""
         try:
             node = yaml.compose(self.text, Loader=_Loader)
-        except yaml.YAMLError:
-            # JSON that is no YAML (tabs): the path alone must do.
+        except (yaml.YAMLError, ValueError):
+            # JSON that is no YAML (tabs, halves of characters): the path alone must do.
             return None
         line: int | None = None
         for part in place:
@@ -112,10 +124,14 @@ def read_document(path: str | Path) -> Document:
         UnreadableFile: Missing, over 10 MB, not text, not YAML or JSON, not a mapping, or one
             whose aliases or nesting go beyond all reason.
     """
-    name = str(path)
-    if name == STANDARD_INPUT:
+    if str(path) == STANDARD_INPUT:
         return parse_document(_read_bounded(sys.stdin.buffer, "standard input"), "standard input")
-    file = Path(path)
+    return read_file(Path(path))
+
+
+def read_file(file: Path) -> Document:
+    """The document in a file, whatever its name."""
+    name = str(file)
     try:
         if file.is_dir():
             raise _unreadable(name, "a folder", "a YAML or JSON file", "name a file inside it")
@@ -123,8 +139,10 @@ def read_document(path: str | Path) -> Document:
             raw = _read_bounded(stream, name)
     except FileNotFoundError:
         raise _unreadable(name, "no such file", "a file that exists", "check the path") from None
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnreadableFile):
+            raise
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise _unreadable(name, reason.lower(), "a file that can be read") from None
     return parse_document(raw, name, folder=file.parent)
 
@@ -134,7 +152,7 @@ def parse_document(raw: bytes | str, name: str = "", folder: Path | None = None)
     text = raw if isinstance(raw, str) else _decode(raw, name)
     if len(text) > MAX_BYTES:
         raise _too_large(name)
-    data = _parse_json(text, name) if text.lstrip()[:1] == "{" else _parse_yaml(text, name)
+    data = _parse(text, name)
     if not isinstance(data, dict):
         raise _unreadable(
             name,
@@ -144,14 +162,27 @@ def parse_document(raw: bytes | str, name: str = "", folder: Path | None = None)
     return Document(name=name, text=text, data=data, folder=folder)
 
 
+def _parse(text: str, name: str) -> object:
+    """JSON where the name or a brace and a quote say so, else YAML."""
+    if name.endswith(".json") or _JSON.match(text):
+        return _parse_json(text, name)
+    return _parse_yaml(text, name)
+
+
 def dump_yaml(data: object) -> str:
     """`data` as YAML that reads back to the same."""
+    text = _dumped(data, inner_braces=True)
+    # A document that is all in braces could be taken for JSON.
+    return _dumped(data, inner_braces=False) if text.startswith("{") else text
+
+
+def _dumped(data: object, *, inner_braces: bool) -> str:
     return yaml.dump(
         data,
         Dumper=_Dumper,
         sort_keys=False,
         allow_unicode=True,
-        default_flow_style=None,
+        default_flow_style=None if inner_braces else False,
         width=100,
     )
 
@@ -170,9 +201,9 @@ def write_whole(path: Path, text: str) -> None:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise _unreadable(str(path), reason, "a file that can be written") from None
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise _unreadable(str(path), reason.lower(), "a file that can be written") from None
 
 
 def _read_bounded(stream: IO[bytes], name: str) -> bytes:
@@ -194,7 +225,7 @@ def _decode(raw: bytes, name: str) -> str:
 
 def _parse_json(text: str, name: str) -> object:
     try:
-        return json.loads(text, object_pairs_hook=_unique_pairs, parse_constant=_refuse_constant)
+        data = json.loads(text, object_pairs_hook=_unique_pairs, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise _unreadable(
             name, f"no JSON: {error.msg.lower()}", "a JSON document", line=error.lineno
@@ -203,6 +234,30 @@ def _parse_json(text: str, name: str) -> object:
         raise _unreadable(name, str(error), "a JSON document with each key once") from None
     except RecursionError:
         raise _too_deep(name) from None
+    except ValueError as error:
+        raise _unreadable(name, f"a value that cannot be read: {error}", "plain values") from None
+    _check_values(data, name)
+    return data
+
+
+def _check_values(data: object, name: str) -> None:
+    """Nesting as for YAML, and texts that can be written again."""
+    pending = [(data, 1)]
+    while pending:
+        value, depth = pending.pop()
+        if isinstance(value, str) and not value.isascii():
+            try:
+                value.encode("utf-8")
+            except UnicodeEncodeError:
+                raise _unreadable(name, "half a character", "texts in UTF-8") from None
+        if not isinstance(value, dict | list):
+            continue
+        if depth > MAX_DEPTH:
+            raise _too_deep(name)
+        if isinstance(value, dict):
+            pending += [(key, depth) for key in value]
+        inner = value.values() if isinstance(value, dict) else value
+        pending += [(one, depth + 1) for one in inner]
 
 
 class _BadJson(ValueError):
@@ -248,6 +303,10 @@ def _check_expansion(text: str, name: str) -> None:
     open_nodes: list[tuple[str | None, int]] = []
     total = 0
     for event in yaml.parse(text, Loader=_Loader):
+        if getattr(event, "tag", None) not in (None, "!", "tag:yaml.org,2002:str"):
+            raise _unreadable(
+                name, f"the tag {event.tag}", "plain values", "leave the tag out", _line(event)
+            )
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in sizes:
                 raise _unreadable(

@@ -23,9 +23,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from streamgauge.errors import InvalidInput, Problem, did_you_mean
-
-MAX_SEEN = 80
+from streamgauge.errors import InvalidInput, Problem, guess
+from streamgauge.topology.validation import shown
 
 
 def _text(value: object) -> object:
@@ -234,14 +233,11 @@ def _problem(detail: Any, known_keys: Sequence[str]) -> Problem:
     message = detail["msg"]
     expected = message.removeprefix("Input should be ")
     remedy = ""
-    seen = repr(detail["input"])
+    seen = shown(detail["input"])
     if detail["type"] == "missing":
         place, seen, expected = place[:-1], f"no {place[-1]!r}", f"the key {place[-1]!r}"
     elif detail["type"] == "extra_forbidden":
         key = str(place[-1])
         seen, expected = f"unknown key {key!r}", "a key that is known here"
-        guess = did_you_mean(key, list(known_keys))
-        remedy = guess if guess.startswith("did") else ""
-    if len(seen) > MAX_SEEN:
-        seen = seen[: MAX_SEEN - 1] + "…"
+        remedy = guess(key, list(known_keys))
     return Problem(place=place, seen=seen, expected=expected, remedy=remedy)

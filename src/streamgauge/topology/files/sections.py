@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, RootModel
 
 from streamgauge.errors import Findings, InvalidInput
-from streamgauge.topology.cluster import FIRST_PORT, Cluster, Link, Machine, Node
+from streamgauge.topology.cluster import Cluster, Link, Machine, Node, ports_of
 from streamgauge.topology.configuration import DEFAULT_ENGINE, Configuration, Setting
 from streamgauge.topology.files.schema import FileModel, Name, build_part, one_of
 from streamgauge.topology.grouping import (
@@ -193,10 +193,8 @@ class NodeFile(FileModel):
                 seen="neither slots nor ports" if self.slots is None else "both slots and ports",
                 expected="either a number of slots or a list of ports",
             )
-        ports = self.ports
-        if ports is None:
-            ports = list(range(FIRST_PORT, FIRST_PORT + (self.slots or 0)))
-        return Node(name=name, machine=self.machine, ports=tuple(ports), rack=self.rack)
+        ports = ports_of(self.slots) if self.slots is not None else tuple(self.ports or ())
+        return Node(name=name, machine=self.machine, ports=ports, rack=self.rack)
 
 
 class LinkFile(FileModel):

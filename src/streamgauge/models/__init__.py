@@ -1,0 +1,1 @@
+"""Pure functions from a profile, a plan and a workload to numbers."""

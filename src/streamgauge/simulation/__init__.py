@@ -1,0 +1,1 @@
+"""Event-driven simulators, compiled with Numba."""
