@@ -1,13 +1,8 @@
-"""What all tests share: `tests.strategies` can be imported however pytest is started."""
+"""What all tests share."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = str(Path(__file__).parent.parent)
-if ROOT not in sys.path:
-    sys.path.append(ROOT)
 
 
 @pytest.fixture

@@ -458,7 +458,7 @@ def behaviours(draw: st.DrawFn, topology: Topology, operator: Operator) -> Behav
         bytes=some(distributions()),
         join=join,
         window=window,
-        task_speed=draw(st.none() | speeds),
+        relative_service=draw(st.none() | speeds),
         costs=draw(st.builds(Costs, serialise_ms=NON_NEGATIVE, ack_ms=NON_NEGATIVE)),
         origin=draw(TEXTS),
     )

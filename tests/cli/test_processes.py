@@ -75,3 +75,25 @@ def test_the_shell_completes_commands():
         },
     )
     assert "topology" in shown.stdout
+
+
+def test_a_closed_standard_output_is_no_traceback(tmp_path):
+    shown = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m streamgauge topology schema >&-"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in shown.stderr
+
+
+def test_an_encoding_without_line_drawing_gets_plain_characters(tmp_path, project):
+    shown = subprocess.run(
+        [*COMMAND, "topology", "show", str(project / "examples/word-count.yaml")],
+        capture_output=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
+    )
+    assert b"| spout +-" in shown.stdout

@@ -159,3 +159,56 @@ def test_an_engine_without_a_transport_is_refused_by_name(run, job):
     outcome = run("topology", "show", job)
     assert outcome.code == 2
     assert "storm-2" in outcome.err
+
+
+def test_a_job_with_other_operators_is_no_other_plan_of_it(run, job, tmp_path):
+    other = tmp_path / "other.yaml"
+    other.write_text(job.read_text().replace("work: {tasks: 4}", "work: {tasks: 5}"))
+    outcome = run("topology", "diff", job, other)
+    assert outcome.code == 2
+    assert "differ in work" in outcome.err
+
+
+def test_a_picture_may_go_to_standard_output(run, job):
+    assert run("topology", "show", job, "--svg", "-").out.startswith("<svg")
+
+
+def test_check_places_every_step(run, job):
+    job.write_text(job.read_text().replace("slim: {executors: 1}", "slim: {workers: 9}"))
+    assert "warning: slim: 9 workers were asked for" in run("topology", "check", job).err
+
+
+def test_check_refuses_an_unknown_engine_too(run, job):
+    job.write_text(job.read_text().replace("configuration: {", "configuration: {engine: sturm, "))
+    outcome = run("topology", "check", job)
+    assert outcome.code == 2
+    assert f"{job}: configuration.engine: engine 'sturm'" in outcome.err
+
+
+def test_a_flood_of_problems_is_cut_short(run, job):
+    wrong = "".join(f"    - {{from: in, to: nobody{n}, grouping: shuffle}}\n" for n in range(50))
+    job.write_text(job.read_text().replace("configuration:", wrong + "configuration:"))
+    outcome = run("topology", "check", job)
+    assert len(outcome.err.splitlines()) == 21
+    assert "and 30 more" in outcome.err
+
+
+def test_what_a_terminal_would_obey_is_not_printed(run, job):
+    job.write_text('about: "\\u001b[31mred"\n' + job.read_text())
+    assert "\x1b" not in run("topology", "show", job).out
+
+
+def test_a_graph_that_does_not_fit_becomes_an_outline(run, job, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    assert "└─ shuffle → work  ×4" in run("topology", "show", job).out
+
+
+def test_the_acker_stands_right_of_all_that_it_hears_from(run, job, tmp_path):
+    target = tmp_path / "picture.svg"
+    run("topology", "show", job, "--ackers", "--svg", target)
+    places = {
+        "".join(node.itertext()): float(node.get("x"))
+        for node in ET.parse(target).getroot().iter(f"{SVG}text")
+        if node.get("class") == "name"
+    }
+    assert max(places, key=places.get) == "__acker"

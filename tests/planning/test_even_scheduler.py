@@ -25,10 +25,11 @@ from streamgauge.topology import (
     TupleFlow,
 )
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.transport.engines import hops_of
+from streamgauge.transport.contract import load_transport
 from tests.strategies import PLAIN_NAMES, configurations, topologies
 
-STORM_1 = EvenScheduler.for_engine("storm-1")
+# As the literature draws it.
+STORM_1 = EvenScheduler(task_order=TaskOrder.DECLARED, slot_order=SlotOrder.BY_SLOT)
 STORM_2 = EvenScheduler.for_engine("storm-2")
 LOCAL, INTER_LOCAL, REMOTE = ConnectionType
 
@@ -137,7 +138,7 @@ def fractions(nodes: int, spouts: int, bolts: int, slots: int, cursor: Cursor):
     )
     configuration = one_executor_a_task(made, workers=nodes * slots)
     plan = scheduler.schedule(made, configuration, Cluster.uniform(nodes=nodes, slots=slots)).plan
-    counts = TupleFlow.of(plan, hops_of("storm-1")).count_types()
+    counts = TupleFlow.of(plan, load_transport("storm-1").hops).count_types()
     total = sum(counts.values())
     return *(counts[kind] / total for kind in (LOCAL, INTER_LOCAL, REMOTE)), len(plan.workers)
 
@@ -203,7 +204,7 @@ def test_two_edges_are_placed_as_in_engine_costs_5_1():
         "n1:6701": ["b1[3]", "b2[7]"],
         "n2:6701": ["b1[4]", "b2[8]"],
     }
-    counts = TupleFlow.of(plan, hops_of("storm-1")).count_types()
+    counts = TupleFlow.of(plan, load_transport("storm-1").hops).count_types()
     assert [counts[kind] / 16 for kind in (LOCAL, INTER_LOCAL, REMOTE)] == [0.25, 0.25, 0.5]
 
 
@@ -256,7 +257,7 @@ def test_what_was_seen_on_a_real_cluster():
     made = topology("spout-work", spout=2, work=4, acked=True, grouping=LocalOrShuffle())
     configuration = one_executor_a_task(made, workers=3)
     plan = STORM_2.schedule(made, configuration, Cluster.uniform(nodes=1, slots=3)).plan
-    shares = TupleFlow.of(plan, hops_of("storm-2")).blocks[0].shares
+    shares = TupleFlow.of(plan, load_transport("storm-2").hops).blocks[0].shares
     assert sorted(shares.sum(axis=0).tolist()) == [0.0, 0.0, 1.0, 1.0]
 
 
@@ -283,9 +284,9 @@ def test_enough_slots_need_no_warning():
 
 
 def test_no_free_slot_is_infeasible():
-    scheduler = EvenScheduler(taken=frozenset(cluster(a=2).slots))
+    taken = cluster(a=2).slots
     with pytest.raises(Infeasible, match="no free slot for 't': all 2 slots"):
-        scheduler.schedule(topology(s=1), Configuration(), cluster(a=2))
+        EvenScheduler().schedule(topology(s=1), Configuration(), cluster(a=2), taken=taken)
 
 
 @st.composite
@@ -343,5 +344,5 @@ def test_renaming_nodes_changes_no_fraction(names, spouts, bolts):
     for order in (["x", "y", "z"], names):
         free = cluster(**dict.fromkeys(order, 2))
         plan = STORM_1.schedule(made, one_executor_a_task(made, workers=6), free).plan
-        counts.append(TupleFlow.of(plan, hops_of("storm-1")).count_types())
+        counts.append(TupleFlow.of(plan, load_transport("storm-1").hops).count_types())
     assert counts[0] == counts[1]

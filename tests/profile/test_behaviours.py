@@ -87,7 +87,9 @@ def test_behaviours_that_fit_are_taken():
         {
             "lines": Behaviour(bytes={"default": Constant(value=80)}),
             "split": Behaviour(
-                outputs={"words": ONE}, keys={"words": UniformKeys(count=5)}, task_speed=(1, 2)
+                outputs={"words": ONE},
+                keys={"words": UniformKeys(count=5)},
+                relative_service=(1, 2),
             ),
             "count": Behaviour(window=WindowFunction()),
         },
@@ -106,7 +108,11 @@ def test_behaviours_that_fit_are_taken():
             Behaviour(inputs={StreamKey("lines", "x"): InputBehaviour()}),
             "split.inputs.lines.x: input stream lines/x",
         ),
-        ("split", Behaviour(task_speed=(1.0,)), "split.task_speed: 1 tasks; expected 2"),
+        (
+            "split",
+            Behaviour(relative_service=(1.0,)),
+            "split.relative_service: 1 tasks; expected 2",
+        ),
         ("split", Behaviour(window=WindowFunction()), "split.window: a window function"),
         ("count", Behaviour(), "count.window: no window function; .* a window of 10 tuples"),
         ("lines", Behaviour(outputs={"default": ONE}), "lines.outputs: outputs of a source"),
@@ -132,8 +138,8 @@ def test_an_acker_s_costs_may_not_be_said_of_another():
     [
         lambda: JoinOnKey(within_seconds=0),
         lambda: Behaviour(join=JoinByParity(equal="a", different="b")),
-        lambda: Behaviour(task_speed=(1.0, 0.0)),
-        lambda: Behaviour(task_speed=(1.0, -1.0)),
+        lambda: Behaviour(relative_service=(1.0, 0.0)),
+        lambda: Behaviour(relative_service=(1.0, -1.0)),
         lambda: Costs(ack_ms=-1),
         lambda: Costs(serialise_ms_per_byte=float("nan")),
         lambda: WindowFunction(per_tuple_ms=-1),

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from streamgauge.errors import NotEnoughData
 from streamgauge.profile.behaviour import Behaviour, check_behaviours
@@ -105,7 +106,7 @@ def test_equal_means_pool_to_the_mean_variance():
 def totals(behaviour: Behaviour, weights: tuple[float, ...]) -> tuple[float, float]:
     """Mean and variance over all tuples, where tasks handle such parts of them."""
     service = behaviour.service_of(IN).cpu_ms
-    speeds = behaviour.task_speed or (1.0,) * len(weights)
+    speeds = behaviour.relative_service or (1.0,) * len(weights)
     parts = [service.scaled(speed) for speed in speeds]
     mean = sum(w * part.mean for w, part in zip(weights, parts, strict=True))
     second = sum(w * (part.variance + part.mean**2) for w, part in zip(weights, parts, strict=True))
@@ -127,16 +128,16 @@ def test_a_task_s_speed_reproduces_its_mean(clock, samples):
     ]
     behaviour = derived(*tasks)
     mean = behaviour.service_of(IN).mean_ms
-    assert [speed * mean for speed in behaviour.task_speed or ()] == pytest.approx([2.0, 6.0])
+    assert [speed * mean for speed in behaviour.relative_service or ()] == pytest.approx([2.0, 6.0])
 
 
 def test_tasks_alike_have_no_speeds():
-    assert derived(received(wall=time(2)), received(wall=time(2))).task_speed is None
+    assert derived(received(wall=time(2)), received(wall=time(2))).relative_service is None
 
 
 def test_a_task_that_was_not_seen_is_as_fast_as_all_together():
     behaviour = derived(received(wall=time(2)), received(wall=time(6)), count=3)
-    assert behaviour.task_speed == pytest.approx((0.5, 1.5, 1.0))
+    assert behaviour.relative_service == pytest.approx((0.5, 1.5, 1.0))
 
 
 def test_a_figure_by_hand_beside_a_measured_zero_is_no_error():
@@ -165,7 +166,7 @@ def test_an_uneven_mix_of_inputs_is_no_difference_in_speed():
         for place, often in enumerate((900, 100))
     }
     profile = Profile(topology=topology, configuration=Configuration(), tasks=tasks)
-    assert derive_behaviours(profile)["a"].task_speed is None
+    assert derive_behaviours(profile)["a"].relative_service is None
 
 
 def test_waiting_is_what_the_clock_shows_beyond_the_core():
@@ -193,6 +194,15 @@ def test_measured_quantiles_keep_the_measured_mean():
 def test_measured_quantiles_keep_the_measured_variability():
     times = time(4, scv=0.7, quantiles_ms={0.5: 2.0, 0.9: 6.0, 0.99: 20.0})
     assert derived(received(wall=times)).service_of(IN).scv == pytest.approx(0.7, rel=0.05)
+
+
+@pytest.mark.parametrize("truth", [stats.expon(), stats.gamma(4, scale=0.25), stats.lognorm(s=0.8)])
+def test_measured_quantiles_give_back_about_the_same(truth):
+    quantiles = {p: float(truth.ppf(p)) for p in (0.5, 0.9, 0.95, 0.99)}
+    times = time(float(truth.mean()), quantiles_ms=quantiles)
+    service = derived(received(wall=times)).service_of(IN).cpu_ms
+    given_back = {p: service.quantile(p) for p in quantiles}
+    assert given_back == pytest.approx(quantiles, rel=0.2)
 
 
 def test_one_quantile_does_not_make_a_time_constant():

@@ -212,3 +212,11 @@ def test_a_figure_of_a_stream_nobody_has_is_refused(profile):
     head = FIGURES[: FIGURES.index("profile:")]
     with pytest.raises(InvalidInput):
         parse_profile(f"{head}profile: {{{profile}}}")
+
+
+@pytest.mark.parametrize("empty", ["{fields: null}", "{fields: }", "{partial-key: }"])
+def test_a_kind_without_its_content_is_refused(empty):
+    text = JOB.replace("grouping: shuffle", f"grouping: {empty}", 1)
+    assert text != JOB
+    with pytest.raises(InvalidInput, match="no 'keys'"):
+        parse_job(text)

@@ -1,5 +1,6 @@
 """What is written reads back to the same, however odd its names and numbers."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -148,3 +149,24 @@ def test_a_topology_with_ackers_added_is_not_a_file():
 def test_a_text_keeps_its_blanks_and_line_breaks(text):
     job = Job(topology=PAIR, about=text)
     assert parse_job(dump_yaml(job_to_data(job))).about == text
+
+
+def test_saving_through_a_link_keeps_the_link(tmp_path: Path):
+    (tmp_path / "real.yaml").write_text("")
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "real.yaml")
+    save({"streamgauge": 1}, tmp_path / "link.yaml")
+    assert (tmp_path / "link.yaml").is_symlink()
+    assert (tmp_path / "real.yaml").read_text() == "streamgauge: 1\n"
+
+
+def test_saving_into_a_pipe_writes_into_it(tmp_path: Path):
+    """What is no plain file is never replaced by one."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        save({"streamgauge": 1}, pipe)
+        assert os.read(reader, 100) == b"streamgauge: 1\n"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()

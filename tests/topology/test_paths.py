@@ -34,7 +34,7 @@ from streamgauge.topology.paths import (
     sum_paths,
 )
 from streamgauge.topology.tuple_flow import ConnectionBlock
-from streamgauge.transport.engines import hops_of
+from streamgauge.transport.contract import load_transport
 from tests.strategies import placed_topologies
 
 ACYCLIC = placed_topologies(cyclic=False)
@@ -45,7 +45,7 @@ ACKED = placed_topologies(cyclic=False, acked=st.just(True)).filter(
 
 
 def flow_of(plan: PhysicalPlan) -> TupleFlow:
-    return TupleFlow.of(plan, hops_of("storm-1"))
+    return TupleFlow.of(plan, load_transport("storm-1").hops)
 
 
 def lengths(block: ConnectionBlock) -> np.ndarray:

@@ -1,7 +1,10 @@
 """What changes from one plan to another, counted by hand."""
 
+import pytest
 from hypothesis import given, settings
 
+from streamgauge.errors import InvalidInput
+from streamgauge.planning.scheduling.even import EvenScheduler
 from streamgauge.topology import (
     Cluster,
     Configuration,
@@ -10,7 +13,9 @@ from streamgauge.topology import (
     Operator,
     OperatorKind,
     PhysicalPlan,
+    Shuffle,
     Slot,
+    Stream,
     Topology,
     diff_plans,
 )
@@ -68,3 +73,37 @@ def test_a_task_that_changes_worker_in_a_new_cut_has_moved():
 def test_swapped_workers_move_everything():
     diff = diff_plans(TWO, plan({W2: ["a[1-2]"], W1: ["a[3-4]"]}))
     assert (len(diff.moved), diff.tasks_moved, diff.workers_added) == (2, 4, ())
+
+
+def test_ids_that_shift_with_the_ackers_move_nothing():
+    """Storm 2.x numbers ackers first: one acker more and every id is one higher."""
+    topology = Topology(
+        name="t",
+        operators=(
+            Operator(name="a", kind=OperatorKind.SOURCE),
+            Operator(name="b", tasks=2),
+        ),
+        streams=(Stream(source="a", target="b", grouping=Shuffle()),),
+        acked=True,
+    )
+    before, after = (
+        EvenScheduler()
+        .schedule(
+            topology,
+            Configuration(executors={"b": 2}, workers=1, ackers=ackers),
+            Cluster.uniform(nodes=1),
+        )
+        .plan
+        for ackers in (1, 2)
+    )
+    change = diff_plans(before, after)
+    assert (change.moved, change.removed, change.kept) == ((), (), 4)
+    assert [executor.label for executor, _ in change.added] == ["__acker[2]"]
+
+
+def test_plans_of_different_topologies_are_refused():
+    other = Topology(name="u", operators=(Operator(name="a", kind=OperatorKind.SOURCE, tasks=3),))
+    logical = LogicalPlan.of(other, Configuration())
+    plan_of_other = PhysicalPlan.explicit(logical, Cluster.uniform(nodes=3), {W1: ["a[1-3]"]})
+    with pytest.raises(InvalidInput, match="plans of 't' and 'u', which differ in a"):
+        diff_plans(TWO, plan_of_other)

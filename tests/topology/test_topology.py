@@ -160,7 +160,7 @@ def test_a_cycle_is_told_in_the_direction_of_its_streams():
     )
     cycle = made.cycle()
     assert cycle is not None
-    assert set(pairwise(cycle)) == {("split", "count"), *ends}
+    assert set(itertools.pairwise(cycle)) == {("split", "count"), *ends}
 
 
 def test_an_operator_may_send_to_itself():

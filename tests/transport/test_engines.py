@@ -17,7 +17,7 @@ from streamgauge.topology import (
     Topology,
     TupleFlow,
 )
-from streamgauge.transport.engines import ENGINES, hops_of
+from streamgauge.transport.contract import load_transport, transport_names
 
 LOCAL, INTER_LOCAL, REMOTE = ConnectionType
 PAIR = Topology(
@@ -39,7 +39,7 @@ def elements(engine: str, kind: ConnectionType) -> str:
     if kind is LOCAL:
         placed = [(Slot("n1", 6700), ["S[1]", "A[2]"])]
     plan = PhysicalPlan.explicit(logical, Cluster.uniform(nodes=2, slots=2), placed)
-    flow = TupleFlow.of(plan, hops_of(engine))
+    flow = TupleFlow.of(plan, load_transport(engine).hops)
     (connection,) = flow.connections()
     assert connection.type is kind
     return " ".join(f"{hop.element}({hop.owner})" for hop in flow.elements(connection))
@@ -72,11 +72,11 @@ def test_storm_2_has_no_send_thread(kind, met):
     assert elements("storm-2", kind) == met
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", transport_names())
 def test_an_engine_says_what_lies_on_every_kind_of_connection(engine):
-    assert set(hops_of(engine)) == set(ConnectionType)
+    assert set(load_transport(engine).hops) == set(ConnectionType)
 
 
 def test_an_unknown_engine_is_refused_with_a_suggestion():
     with pytest.raises(InvalidInput, match=r"engine 'strom-2'; expected .*did you mean 'storm-2'"):
-        hops_of("strom-2")
+        load_transport("strom-2")

@@ -7,6 +7,7 @@ unreachable, 5 not enough data, 130 interrupted.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -26,17 +27,27 @@ def main() -> None:
 
 
 def _flush() -> None:
+    """Write what is still buffered; say so when it cannot be written, unless nobody reads it."""
+    if sys.stdout is None:
+        return
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone (`| head`); point the stream elsewhere so that exit stays quiet.
+    except OSError as error:
+        # Point the stream elsewhere, so that the interpreter's own flush stays quiet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"error: standard output: {error.strerror}", file=sys.stderr)
+            sys.exit(1)
 
 
 def _run() -> None:
     from streamgauge.cli.app import app
     from streamgauge.errors import StreamgaugeError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A name that the terminal's encoding lacks is shown with marks, not refused.
+            stream.reconfigure(errors="replace")
     try:
         app()
     except StreamgaugeError as error:
@@ -44,6 +55,11 @@ def _run() -> None:
 
         report_error(error, as_json="--json" in sys.argv)
         sys.exit(error.exit_code)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            return
+        print(f"error: {error.strerror or error}", file=sys.stderr)
+        sys.exit(1)
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import InvalidInput, StreamgaugeError
 
 SCHEMA_VERSION = 1
+MANY_PROBLEMS = 20
 
 
 def print_document(document: Mapping[str, Any]) -> None:
@@ -29,7 +32,13 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for index, column in enumerate(columns):
         numeric = all(isinstance(row[index], int | float) for row in body)
-        table.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
+        # A number broken over two lines is two wrong numbers.
+        table.add_column(
+            Text(column),
+            justify="right" if numeric else "left",
+            overflow="ellipsis" if numeric else "fold",
+            no_wrap=numeric,
+        )
     for row in body:
         table.add_row(*(Text(_cell(value)) for value in row))
     Console(width=terminal_width()).print(table)
@@ -42,9 +51,19 @@ def terminal_width() -> int:
     return shutil.get_terminal_size((100, 40)).columns
 
 
+def printable(text: str) -> str:
+    """The text without what a terminal would obey rather than show."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 worker``, ``2 workers``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def say(message: str) -> None:
     """A remark for people, on standard error."""
-    print(message, file=sys.stderr)
+    print(printable(message), file=sys.stderr)
 
 
 def warn(warnings: Iterable[str]) -> None:
@@ -63,16 +82,32 @@ def report_error(error: StreamgaugeError, *, as_json: bool) -> None:
             "problems": [problem.to_dict() for problem in problems],
         }
         print_document({"error": detail})
-    for line in str(error).splitlines():
+    lines = str(error).splitlines()
+    for line in lines[:MANY_PROBLEMS]:
         say(f"error: {line}")
+    if len(lines) > MANY_PROBLEMS:
+        say(f"error: and {len(lines) - MANY_PROBLEMS} more; --json lists them all")
     for note in getattr(error, "__notes__", ()):
         say(f"       {note}")
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all, and say where it is."""
-    from streamgauge.topology.files.document import write_whole
+@contextmanager
+def in_file(file: str) -> Iterator[None]:
+    """Say which file a problem is in that was found only after reading it."""
+    try:
+        yield
+    except InvalidInput as error:
+        problems = [p if p.file else replace(p, file=file) for p in error.problems]
+        raise type(error)(problems) from None
 
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all, and say where it is; ``-`` is standard output."""
+    from streamgauge.topology.files.document import STANDARD_INPUT, write_whole
+
+    if str(path) == STANDARD_INPUT:
+        print(text, end="")
+        return
     write_whole(path, text)
     say(f"wrote {path}")
 
@@ -80,4 +115,4 @@ def write_text(path: Path, text: str) -> None:
 def _cell(value: object) -> str:
     if value is None:
         return "–"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else printable(str(value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,8 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from streamgauge.cli.output import (
+    counted,
+    in_file,
     print_document,
     print_table,
+    printable,
     terminal_width,
     warn,
     write_text,
@@ -60,11 +64,12 @@ def show(
 
 @app.command()
 def check(file: File, as_json: AsJson = False) -> None:
-    """Check a job's file: every problem with its place; silent about what is fine."""
+    """Check a job's file: every problem with its place; every step is placed."""
     from streamgauge.profile.files.jobs import load_job
 
     job = load_job(file)
-    warnings = [*_check_placement(job), *_remarks(job)]
+    with in_file(file):
+        warnings = [*_check_placement(job), *_remarks(job)]
     warn(warnings)
     if as_json:
         print_document({"file": file, "valid": True, "warnings": warnings})
@@ -74,10 +79,12 @@ def check(file: File, as_json: AsJson = False) -> None:
             for name in ("behaviours", "cluster", "workload", "plan", "steps")
             if getattr(job, name)
         ]
-        print(
-            f"{file}: fine: {len(job.topology.operators)} operators, "
-            f"{len(job.topology.streams)} streams" + "".join(f", {name}" for name in sections)
-        )
+        parts = [
+            counted(len(job.topology.operators), "operator"),
+            counted(len(job.topology.streams), "stream"),
+            *sections,
+        ]
+        print(f"{printable(file)}: fine: {', '.join(parts)}")
 
 
 @app.command()
@@ -133,15 +140,25 @@ def print_job(job: Job, flow: TupleFlow, *, physical: bool = True, ackers: bool 
     executors = {name: len(span) for name, span in logical.spans.items()}
     print(f"{job.topology.name}: {_headline(job, flow)}")
     if job.about:
-        print(textwrap.fill(" ".join(job.about.split()), min(terminal_width(), 100)))
+        about = printable(" ".join(job.about.split()))
+        print(textwrap.fill(about, min(terminal_width(), 100)))
     print()
-    print(draw_text(drawn, executors, width=terminal_width()))
+    print(draw_text(drawn, executors, width=terminal_width(), ascii_only=_ascii_only()))
     print()
     _print_operators(job, executors)
     _print_streams(flow, ackers=ackers)
     if physical or len(flow.plan.workers) <= MANY_WORKERS:
         _print_workers(flow)
     print(_summary(flow))
+
+
+def _ascii_only() -> bool:
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    try:
+        "┌─▶×".encode(encoding)
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def picture(flow: TupleFlow, *, physical: bool, ackers: bool) -> str:
@@ -181,19 +198,25 @@ def _load(file: str, step: str | None, scheduler: str | None) -> tuple[Job, Sche
     from streamgauge.planning.scheduling.deploy import place_job
     from streamgauge.profile.files.jobs import load_job
     from streamgauge.topology.tuple_flow import TupleFlow
-    from streamgauge.transport.engines import hops_of
+    from streamgauge.transport.contract import load_transport
 
     job = load_job(file)
-    if step is not None:
-        job = job.at_step(step)
-    schedule = place_job(job, scheduler)
-    return job, schedule, TupleFlow.of(schedule.plan, hops_of(job.configuration.engine))
+    with in_file(file):
+        if step is not None:
+            job = job.at_step(step)
+        hops = load_transport(job.configuration.engine).hops
+        schedule = place_job(job, scheduler)
+        return job, schedule, TupleFlow.of(schedule.plan, hops)
 
 
-def _check_placement(job: Job) -> tuple[str, ...]:
+def _check_placement(job: Job) -> list[str]:
+    """Place the job as configured and at each step; what the scheduler warns of."""
     from streamgauge.planning.scheduling.deploy import place_job
 
-    return place_job(job).warnings
+    warnings = list(place_job(job).warnings)
+    for name in job.steps:
+        warnings += [f"{name}: {one}" for one in place_job(job.at_step(name)).warnings]
+    return warnings
 
 
 def _remarks(job: Job) -> list[str]:
@@ -217,8 +240,9 @@ def _headline(job: Job, flow: TupleFlow) -> str:
     plan = flow.plan
     acked = "acked" if job.topology.acked else "not acked"
     return (
-        f"{job.configuration.engine}, {acked}, {len(plan.logical.executors)} executors in "
-        f"{len(plan.workers)} workers on {len(plan.nodes)} nodes"
+        f"{job.configuration.engine}, {acked}, "
+        f"{counted(len(plan.logical.executors), 'executor')} in "
+        f"{counted(len(plan.workers), 'worker')} on {counted(len(plan.nodes), 'node')}"
     )
 
 

@@ -35,11 +35,15 @@ class TextNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextEdge:
-    """An edge; its label is shown if there is a free stretch of line for it."""
+    """An edge; its label is shown if there is a free stretch of line for it.
+
+    One that is meant to run back is drawn so, and breaks the cycles it is part of.
+    """
 
     source: str
     target: str
     label: str = ""
+    back: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,10 +211,11 @@ def _char_width(char: str) -> int:
 
 def _plan(nodes: Sequence[TextNode], edges: Sequence[TextEdge]) -> list[_Plan]:
     boxes = [Box(id=node.id, width=1.0, height=_odd_height(node)) for node in nodes]
-    labels: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    labels: dict[tuple[str, str, bool], dict[str, None]] = defaultdict(dict)
     for edge in edges:
-        labels[edge.source, edge.target].update({edge.label: None} if edge.label else {})
-    links = [Link(source=source, target=target) for source, target in labels]
+        joined = labels[edge.source, edge.target, edge.back]
+        joined.update({edge.label: None} if edge.label else {})
+    links = [Link(source=source, target=target, back=back) for source, target, back in labels]
     texts = [", ".join(names) for names in labels.values()]
     back = feedback_links(boxes, links)
     forward = [link for number, link in enumerate(links) if number not in back]

@@ -14,7 +14,7 @@ from streamgauge.drawing.svg import MARGIN, Svg, arrow, shorten, text_width
 from streamgauge.drawing.topology_picture import LONGEST_NAME, edge_label
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.physical_plan import ConnectionType, PhysicalPlan, Worker
-from streamgauge.topology.topology import Topology
+from streamgauge.topology.topology import ACKER, Topology
 from streamgauge.topology.tuple_flow import TYPES, TupleFlow
 
 HEADER = 54.0
@@ -28,6 +28,8 @@ CHIP_GAP = 4.0
 CHIPS_IN_A_ROW = 4
 COLUMN_GAP = 92.0
 MANY_CURVES = 200
+BACK_DROP = 14.0
+BACK_BOW = 46.0
 
 MARKERS = [
     arrow("local", "#3b8a4c"),
@@ -80,7 +82,8 @@ def draw_plan(flow: TupleFlow, *, ackers: bool = False) -> str:
     _draw_connections(svg, flow, cells)
     for (worker, _), cell in cells.items():
         _draw_cell(svg, worker, cell)
-    _legend(svg, flow, y + 8.0)
+    legend = _legend_lines(flow, ackers=ackers)
+    _legend(svg, legend, y + 8.0)
     return svg.render(
         right + MARGIN,
         y + 3 * LEGEND_LINE + MARGIN,
@@ -96,7 +99,7 @@ def _layers(topology: Topology, shown: list[str]) -> list[list[str]]:
     links = [
         Link(source=stream.source, target=stream.target)
         for stream in topology.streams
-        if {stream.source, stream.target} <= names and not stream.is_system
+        if {stream.source, stream.target} <= names and stream.source != ACKER
     ]
     placed = lay_out(boxes, links).nodes
     # Disconnected parts, such as the ackers without their streams, share the columns.
@@ -108,7 +111,7 @@ def _layers(topology: Topology, shown: list[str]) -> list[list[str]]:
 
 def _least_width(flow: TupleFlow) -> float:
     title = text_width(flow.plan.logical.topology.name, 17, bold=True)
-    legend = [text_width(line, 11) + 50.0 for line in _legend_lines(flow)]
+    legend = [text_width(line, 11) + 50.0 for line in _legend_lines(flow, ackers=True)]
     return MARGIN + max(title, text_width(_summary(flow.plan), 12), *legend)
 
 
@@ -203,7 +206,7 @@ def _draw_node(
     machine = plan.cluster.machine_of(node)
     svg.rect(MARGIN, top, right - MARGIN, y - top, kind="node", radius=8)
     svg.text(MARGIN + GAP, top + 17, f"node {node}", kind="name")
-    about = f"machine {machine.name} · {machine.cores:g} cores"
+    about = f"machine {machine.name} · {machine.cores:g} core{'' if machine.cores == 1 else 's'}"
     svg.text(right - GAP, top + 17, about, kind="detail", anchor="end")
     for worker, band, height in bands:
         svg.rect(MARGIN + GAP, band, right - MARGIN - 2 * GAP, height, kind="worker", radius=5)
@@ -261,9 +264,18 @@ def _draw_connections(svg: Svg, flow: TupleFlow, cells: dict[tuple[Worker, str],
 def _curve(near: _Cell, far: _Cell) -> str:
     x1, y1 = near.x + near.width, near.y + near.height / 2
     x2, y2 = far.x, far.y + far.height / 2
-    # Backwards, a wide bow keeps the curve off the cells it returns past.
-    bow = max((x2 - x1) / 2, 40.0) if x2 > x1 else 70.0
-    return f"M{x1:.1f},{y1:.1f} C{x1 + bow:.1f},{y1:.1f} {x2 - bow:.1f},{y2:.1f} {x2:.1f},{y2:.1f}"
+    if x2 > x1:
+        bow = max((x2 - x1) / 2, 40.0)
+        return (
+            f"M{x1:.1f},{y1:.1f} C{x1 + bow:.1f},{y1:.1f} {x2 - bow:.1f},{y2:.1f} {x2:.1f},{y2:.1f}"
+        )
+    # Backwards, below both cells: a straight way would lie on what runs forwards.
+    low = max(near.y + near.height, far.y + far.height) + BACK_DROP
+    middle = (x1 + x2) / 2
+    return (
+        f"M{x1:.1f},{y1:.1f} C{x1 + BACK_BOW:.1f},{y1:.1f} {x1 + BACK_BOW:.1f},{low:.1f} "
+        f"{middle:.1f},{low:.1f} S{x2 - BACK_BOW:.1f},{y2:.1f} {x2:.1f},{y2:.1f}"
+    )
 
 
 def _summary(plan: PhysicalPlan) -> str:
@@ -278,8 +290,8 @@ def _header(svg: Svg, plan: PhysicalPlan) -> None:
     svg.text(MARGIN, MARGIN + 32, _summary(plan), kind="subtitle")
 
 
-def _legend_lines(flow: TupleFlow) -> list[str]:
-    counts = flow.count_types()
+def _legend_lines(flow: TupleFlow, *, ackers: bool) -> list[str]:
+    counts = flow.count_types(data_only=not ackers)
     return [
         f"{kind}: {counts[kind]} connection{'' if counts[kind] == 1 else 's'} {meaning}"
         for kind, meaning in zip(
@@ -288,8 +300,8 @@ def _legend_lines(flow: TupleFlow) -> list[str]:
     ]
 
 
-def _legend(svg: Svg, flow: TupleFlow, y: float) -> None:
-    for kind, line in zip(TYPES, _legend_lines(flow), strict=True):
+def _legend(svg: Svg, lines: list[str], y: float) -> None:
+    for kind, line in zip(TYPES, lines, strict=True):
         d = f"M{MARGIN:.1f},{y:.1f} L{MARGIN + 42:.1f},{y:.1f}"
         svg.path(d, kind=f"edge {kind}", marker=str(kind))
         svg.text(MARGIN + 50, y + 4, line, kind="detail")

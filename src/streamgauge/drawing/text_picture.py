@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from streamgauge.drawing.canvas import TextEdge, TextNode, draw_graph
 from streamgauge.drawing.svg import shorten
 from streamgauge.drawing.topology_picture import edge_label
-from streamgauge.topology.topology import Topology
+from streamgauge.topology.topology import ACKER, Topology
 
 LONGEST_NAME = 24
+# No terminal is wide enough for more, and finding that out takes time.
+MANY_OPERATORS = 200
 
 
 def draw_text(
@@ -31,9 +33,16 @@ def draw_text(
         for operator in topology.operators
     ]
     edges = [
-        TextEdge(source=stream.source, target=stream.target, label=edge_label(stream))
+        TextEdge(
+            source=stream.source,
+            target=stream.target,
+            label=edge_label(stream),
+            back=stream.source == ACKER,
+        )
         for stream in topology.streams
     ]
+    if len(nodes) > MANY_OPERATORS:
+        return outline(topology, executors)
     drawn = draw_graph(nodes, edges, max_width=width, ascii_only=ascii_only)
     return drawn if drawn is not None else outline(topology, executors)
 

@@ -8,6 +8,7 @@ from streamgauge.drawing.layered import Box, Link, PlacedNode, lay_out, svg_path
 from streamgauge.drawing.svg import MARGIN, Svg, arrow, shorten, text_width
 from streamgauge.topology.grouping import All, Fields, PartialKey
 from streamgauge.topology.topology import (
+    ACKER,
     DEFAULT_STREAM,
     Operator,
     OperatorKind,
@@ -37,7 +38,13 @@ def draw_topology(topology: Topology, executors: Mapping[str, int] | None = None
     ]
     labels = [edge_label(stream) for stream in topology.streams]
     links = [
-        Link(source=stream.source, target=stream.target, label_width=text_width(label, 10.5))
+        Link(
+            source=stream.source,
+            target=stream.target,
+            label_width=text_width(label, 10.5),
+            # Ackers answer the sources: they belong to the right of all that they hear from.
+            back=stream.source == ACKER,
+        )
         for stream, label in zip(topology.streams, labels, strict=True)
     ]
     layout = lay_out(boxes, links)

@@ -146,7 +146,7 @@ class Behaviour:
         bytes: Size of the tuples emitted, by stream.
         join: When outputs need partners from several inputs.
         window: What a trigger does, for a windowed operator.
-        task_speed: Relative service time of each task, in order; all alike when not given.
+        relative_service: Relative service time of each task, in order; all alike when not given.
         costs: What surrounds the logic.
         origin: Where the figures come from: a paper's table, a measurement, or our own choice.
     """
@@ -159,18 +159,18 @@ class Behaviour:
     bytes: Mapping[str, Distribution] = field(default_factory=FrozenDict)
     join: JoinRule | None = None
     window: WindowFunction | None = None
-    task_speed: tuple[float, ...] | None = None
+    relative_service: tuple[float, ...] | None = None
     costs: Costs = Costs()
     origin: str = ""
 
     def __post_init__(self) -> None:
         for name in ("outputs", "inputs", "keys", "bytes"):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
-        if self.task_speed is not None:
-            object.__setattr__(self, "task_speed", tuple(self.task_speed))
+        if self.relative_service is not None:
+            object.__setattr__(self, "relative_service", tuple(self.relative_service))
         findings = Findings()
-        for index, speed in enumerate(self.task_speed or ()):
-            check_number(findings, speed, "task_speed", index, above=0.0)
+        for index, speed in enumerate(self.relative_service or ()):
+            check_number(findings, speed, "relative_service", index, above=0.0)
         if self.exclusive:
             _check_exclusive(findings, self.outputs, "outputs")
             for key, special in self.inputs.items():
@@ -224,11 +224,14 @@ def check_behaviours(topology: Topology, behaviours: Mapping[str, Behaviour]) ->
                 if behaviour.window
                 else f"one, as the operator has a window of {_window(operator)}",
             )
-        if behaviour.task_speed is not None and len(behaviour.task_speed) != operator.tasks:
+        if (
+            behaviour.relative_service is not None
+            and len(behaviour.relative_service) != operator.tasks
+        ):
             findings.add(
                 name,
-                "task_speed",
-                seen=f"{len(behaviour.task_speed)} tasks",
+                "relative_service",
+                seen=f"{len(behaviour.relative_service)} tasks",
                 expected=f"{operator.tasks}, one for each task",
             )
         if operator.kind is OperatorKind.SOURCE and behaviour.emitted_streams():

@@ -1,7 +1,7 @@
 """From what was measured to how operators behave: Profile → Behaviour.
 
 Tasks of an operator are pooled, each weighted by what it handled (its samples); differences
-between tasks remain as `task_speed`. Together they reproduce every task's mean and the
+between tasks remain as `relative_service`. Together they reproduce every task's mean and the
 operator's mean and variance.
 """
 
@@ -90,12 +90,15 @@ def derive_behaviour(profile: Profile, operator: str) -> Behaviour:
     sizes = {name: _bytes(tasks.values(), name) for name in emitted}
     count = profile.topology.operator(operator).tasks
     alike = all(math.isclose(speed, 1.0, rel_tol=1e-9) for speed in speeds.values())
+    emissions = [figures for task in tasks.values() for figures in task.outputs.values()]
     return Behaviour(
+        # Only a source's outputs carry times of their own: what it takes to emit a tuple.
+        service=_service(dict(enumerate(emissions)), {}),
         inputs=inputs,
         keys={key.name: keys for key, keys in profile.keys.items() if key.source == operator},
         bytes={name: Constant(value=size) for name, size in sizes.items() if size is not None},
         window=_window(profile, operator, tasks) if windowed else None,
-        task_speed=None if alike else tuple(speeds.get(index, 1.0) for index in range(count)),
+        relative_service=None if alike else tuple(speeds.get(index, 1.0) for index in range(count)),
         origin="measured",
     )
 
@@ -132,10 +135,16 @@ def _speeds(tasks: Mapping[int, TaskProfile]) -> dict[int, float]:
             handled = figure.samples or 1
             took[index] = took.get(index, 0.0) + handled * figure.value
             typical[index] = typical.get(index, 0.0) + handled * mean
-    return {index: took[index] / typical[index] if took[index] > 0.0 else 1.0 for index in took}
+    return {
+        index: took[index] / typical[index] if took[index] > 0.0 and typical[index] > 0.0 else 1.0
+        for index in took
+    }
 
 
-def _service(figures: Mapping[int, InputFigures], speeds: Mapping[int, float]) -> Service:
+def _service(
+    figures: Mapping[int, InputFigures] | Mapping[int, OutputFigures],
+    speeds: Mapping[int, float],
+) -> Service:
     """Pooled service: CPU as measured, waiting as what the clock shows beyond it."""
     wall = _pool({i: one.wall for i, one in figures.items() if one.wall is not None}, speeds)
     cpu = _pool({i: one.cpu for i, one in figures.items() if one.cpu is not None}, speeds)
@@ -195,7 +204,7 @@ def from_quantiles(times: TimeFigures) -> Distribution:
     grid = (np.arange(GRID) + 0.5) / GRID
     shape = np.interp(grid, probabilities, values)
     rest = 1.0 - probabilities[-2:]
-    if rest[1] > 0.0:
+    if 0.0 < rest[1] < rest[0]:
         fall = (values[-1] - values[-2]) / math.log(rest[0] / rest[1])
         tail = grid > probabilities[-1]
         shape[tail] = values[-1] + fall * np.log(rest[1] / (1.0 - grid[tail]))

@@ -215,6 +215,13 @@ class Uniform(Distribution):
         """(high − low)² / 12."""
         return (self.high - self.low) * (self.high - self.low) / 12.0
 
+    @property
+    def scv(self) -> float:
+        """((high − low) / (high + low))² / 3."""
+        total = self.high + self.low
+        spread = (self.high - self.low) / total if total > 0.0 else 0.0
+        return spread * spread / 3.0
+
     def _quantile(self, probability: float) -> float:
         return self.low + probability * (self.high - self.low)
 

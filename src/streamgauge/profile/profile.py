@@ -99,6 +99,8 @@ class OutputFigures:
 
     Attributes:
         per_second: Emission rate.
+        wall: Time by the clock for each tuple that a source emits.
+        cpu: Time on a core for each tuple that a source emits.
         coefficients: Tuples out per tuple in, by input stream (Cooper 2020, eq. 4.9).
         bytes: Mean size of a tuple.
         shares: For each subscriber the part of the tuples that went to each of its tasks, in
@@ -106,6 +108,8 @@ class OutputFigures:
     """
 
     per_second: Figure | None = None
+    wall: TimeFigures | None = None
+    cpu: TimeFigures | None = None
     coefficients: Mapping[StreamKey, Figure] = field(default_factory=FrozenDict)
     bytes: Figure | None = None
     shares: Mapping[str, tuple[float, ...]] = field(default_factory=FrozenDict)
@@ -208,7 +212,9 @@ class Profile:
         object.__setattr__(self, "notes", tuple(self.notes))
         findings = Findings()
         self.configuration.check_against(self.topology)
-        tasks = {operator.name: operator.tasks for operator in self.topology.operators}
+        # Ackers are measured like any other operator, though nobody declares them.
+        deployed = self.topology.with_ackers(self.configuration.acker_count)
+        tasks = {operator.name: operator.tasks for operator in deployed.operators}
         for (operator, index), task in self.tasks.items():
             if operator not in tasks:
                 findings.add(
@@ -227,7 +233,7 @@ class Profile:
                     expected=f"0 to {tasks[operator] - 1}",
                 )
             else:
-                _check_task(findings, self.topology, operator, index, task)
+                _check_task(findings, deployed, operator, index, task)
         for key in self.keys:
             if not any(stream.key == key for stream in self.topology.streams):
                 findings.add(
@@ -240,7 +246,6 @@ class Profile:
 
     def tasks_of(self, operator: str) -> dict[int, TaskProfile]:
         """The profiled tasks of one operator by their place."""
-        self.topology.operator(operator)
         return {index: task for (name, index), task in self.tasks.items() if name == operator}
 
 

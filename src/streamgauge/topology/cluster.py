@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
@@ -113,7 +115,7 @@ class Link:
         findings.raise_if_any()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Cluster:
     """Machines, nodes on them, and how far nodes are apart.
 
@@ -138,12 +140,13 @@ class Cluster:
         _check_unique(findings, machines, "machines")
         _check_unique(findings, nodes, "nodes")
         check_number(findings, self.latency_ms, "latency_ms")
+        known_machines, known_nodes = dict.fromkeys(machines), dict.fromkeys(nodes)
         for node in self.nodes:
-            _check_known(findings, node.machine, machines, "nodes", node.name, "machine")
+            _check_known(findings, node.machine, known_machines, "nodes", node.name, "machine")
         pairs: set[tuple[str, str]] = set()
         for index, link in enumerate(self.links):
-            _check_known(findings, link.source, nodes, "links", index, "from")
-            _check_known(findings, link.target, nodes, "links", index, "to")
+            _check_known(findings, link.source, known_nodes, "links", index, "from")
+            _check_known(findings, link.target, known_nodes, "links", index, "to")
             if (link.source, link.target) in pairs:
                 findings.add(
                     "links",
@@ -189,9 +192,9 @@ class Cluster:
 
     def node(self, name: str) -> Node:
         """The node of that name, or InvalidInput with the nearest names."""
-        for node in self.nodes:
-            if node.name == name:
-                return node
+        node = self._nodes_by_name.get(name)
+        if node is not None:
+            return node
         raise InvalidInput.single(
             (),
             seen=f"node {name!r}",
@@ -201,29 +204,42 @@ class Cluster:
 
     def machine_of(self, node: str) -> Machine:
         """The machine whose cores `node` uses."""
-        name = self.node(node).machine
-        return next(machine for machine in self.machines if machine.name == name)
+        return self._machines_by_name[self.node(node).machine]
 
     def latency_between(self, source: str, target: str) -> float:
         """One-way latency in milliseconds; zero inside a node."""
         if source == target:
             return 0.0
-        links = {(link.source, link.target): link.latency_ms for link in self.links}
+        links = self._latencies
         return links.get((source, target), links.get((target, source), self.latency_ms))
+
+    @cached_property
+    def _nodes_by_name(self) -> dict[str, Node]:
+        return {node.name: node for node in self.nodes}
+
+    @cached_property
+    def _machines_by_name(self) -> dict[str, Machine]:
+        return {machine.name: machine for machine in self.machines}
+
+    @cached_property
+    def _latencies(self) -> dict[tuple[str, str], float]:
+        return {(link.source, link.target): link.latency_ms for link in self.links}
 
 
 def _check_unique(findings: Findings, names: Sequence[str], what: str) -> None:
     if not names:
         findings.add(what, seen=f"no {what}", expected="at least one")
-    for name in sorted({name for name in names if names.count(name) > 1}):
+    for name in sorted(name for name, times in Counter(names).items() if times > 1):
         findings.add(what, name, seen=f"the name {name!r} twice", expected="each name once")
 
 
-def _check_known(findings: Findings, name: str, known: Sequence[str], *place: str | int) -> None:
+def _check_known(
+    findings: Findings, name: str, known: Mapping[str, None], *place: str | int
+) -> None:
     if name not in known:
         findings.add(
             *place,
             seen=f"unknown name {name!r}",
             expected="the name of one that is declared",
-            remedy=did_you_mean(name, known),
+            remedy=did_you_mean(name, list(known)),
         )

@@ -97,12 +97,24 @@ class PhysicalPlan:
                     remedy="add it to a worker",
                 )
         findings.raise_if_any()
-        filled = sorted(set(placed.values()))
+        return cls.dealt(
+            logical,
+            cluster,
+            [slot for slot, _ in pairs],
+            [placed[one] for one in logical.executors],
+        )
+
+    @classmethod
+    def dealt(
+        cls, logical: LogicalPlan, cluster: Cluster, slots: Sequence[Slot], dealt: Sequence[int]
+    ) -> PhysicalPlan:
+        """A plan from the index of each executor's slot; slots without one start no worker."""
+        used = {index: rank for rank, index in enumerate(sorted(set(dealt)))}
         return cls(
             logical=logical,
             cluster=cluster,
-            workers=tuple(pairs[worker][0] for worker in filled),
-            placement=tuple(filled.index(placed[executor]) for executor in logical.executors),
+            workers=tuple(slots[index] for index in used),
+            placement=tuple(used[index] for index in dealt),
         )
 
     def worker_of(self, executor: Executor) -> Worker:
@@ -135,6 +147,7 @@ class PhysicalPlan:
 def check_slots(findings: Findings, cluster: Cluster, slots: Sequence[Slot]) -> None:
     """Every slot is one of the cluster's and used once."""
     known = {node.name: set(node.ports) for node in cluster.nodes}
+    used: set[Slot] = set()
     for index, slot in enumerate(slots):
         node, port = slot
         if node not in known:
@@ -154,8 +167,9 @@ def check_slots(findings: Findings, cluster: Cluster, slots: Sequence[Slot]) -> 
                 seen=f"port {port} of {node!r}",
                 expected=f"one of its slots: {', '.join(map(str, sorted(known[node])))}",
             )
-        if slot in slots[:index]:
+        if slot in used:
             findings.add("workers", index, seen=f"slot {slot} twice", expected="each slot once")
+        used.add(slot)
 
 
 def _place_labels(

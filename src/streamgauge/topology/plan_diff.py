@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from streamgauge.errors import InvalidInput
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.physical_plan import PhysicalPlan, Worker
+from streamgauge.topology.topology import ACKER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,21 +66,28 @@ class PlanDiff:
 
 
 def diff_plans(before: PhysicalPlan, after: PhysicalPlan) -> PlanDiff:
-    """What moves, what is added and what goes, from `before` to `after`."""
-    old, new = _workers_by_executor(before), _workers_by_executor(after)
+    """What moves, what is added and what goes, from `before` to `after`.
+
+    Executors are the same when they run the same tasks by position in their operator: task ids
+    may shift when an operator that is numbered earlier gets more tasks, as ackers do.
+
+    Raises:
+        InvalidInput: The plans are of topologies with different operators or tasks.
+    """
+    _check_comparable(before, after)
+    old, new = _by_position(before), _by_position(after)
+    kept = old.keys() & new.keys()
     moved = tuple(
-        Move(executor=executor, source=worker, target=new[executor])
-        for executor, worker in old.items()
-        if executor in new and new[executor] != worker
+        Move(executor=new[key][0], source=worker, target=new[key][1])
+        for key, (_, worker) in old.items()
+        if key in kept and new[key][1] != worker
     )
-    old_tasks, new_tasks = _workers_by_task(before), _workers_by_task(after)
+    old_tasks, new_tasks = _workers_by_task(old), _workers_by_task(new)
     return PlanDiff(
         moved=moved,
-        added=tuple((executor, worker) for executor, worker in new.items() if executor not in old),
-        removed=tuple(
-            (executor, worker) for executor, worker in old.items() if executor not in new
-        ),
-        kept=sum(new.get(executor) == worker for executor, worker in old.items()),
+        added=tuple(placed for key, placed in new.items() if key not in kept),
+        removed=tuple(placed for key, placed in old.items() if key not in kept),
+        kept=len(kept) - len(moved),
         workers_added=tuple(worker for worker in after.workers if worker not in before.workers),
         workers_removed=tuple(worker for worker in before.workers if worker not in after.workers),
         tasks_moved=sum(
@@ -86,17 +96,42 @@ def diff_plans(before: PhysicalPlan, after: PhysicalPlan) -> PlanDiff:
     )
 
 
-def _workers_by_executor(plan: PhysicalPlan) -> dict[Executor, Worker]:
+# An executor by its operator and the positions of its tasks there, from zero.
+_Position = tuple[str, int, int]
+
+
+def _by_position(plan: PhysicalPlan) -> dict[_Position, tuple[Executor, Worker]]:
+    first = {name: plan.logical.tasks_of(name).start for name in plan.logical.spans}
     return {
-        executor: plan.workers[worker]
+        (
+            executor.operator,
+            executor.first_task - first[executor.operator],
+            executor.last_task - first[executor.operator],
+        ): (executor, plan.workers[worker])
         for executor, worker in zip(plan.logical.executors, plan.placement, strict=True)
     }
 
 
-def _workers_by_task(plan: PhysicalPlan) -> dict[tuple[str, int], Worker]:
-    first = {name: plan.logical.tasks_of(name).start for name in plan.logical.spans}
+def _workers_by_task(
+    placed: Mapping[_Position, tuple[Executor, Worker]],
+) -> dict[tuple[str, int], Worker]:
     return {
-        (executor.operator, task - first[executor.operator]): worker
-        for executor, worker in _workers_by_executor(plan).items()
-        for task in executor.tasks
+        (operator, task): worker
+        for (operator, first, last), (_, worker) in placed.items()
+        for task in range(first, last + 1)
     }
+
+
+def _check_comparable(before: PhysicalPlan, after: PhysicalPlan) -> None:
+    old, new = (
+        {op.name: op.tasks for op in plan.logical.topology.operators if op.name != ACKER}
+        for plan in (before, after)
+    )
+    if old != new:
+        names = (before.logical.topology.name, after.logical.topology.name)
+        different = sorted({name for name, _ in old.items() ^ new.items()})
+        raise InvalidInput.single(
+            (),
+            seen=f"plans of {names[0]!r} and {names[1]!r}, which differ in {', '.join(different)}",
+            expected="two plans of one topology: the same operators with the same tasks",
+        )

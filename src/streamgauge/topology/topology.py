@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 from streamgauge.errors import CyclicTopology, Findings, InvalidInput, did_you_mean
@@ -110,7 +111,7 @@ class Stream:
         return self.name.startswith(SYSTEM_PREFIX)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Topology:
     """A streaming job as a graph; cycles are allowed.
 
@@ -139,15 +140,27 @@ class Topology:
 
     def operator(self, name: str) -> Operator:
         """The operator of that name, or InvalidInput with the nearest names."""
-        for operator in self.operators:
-            if operator.name == name:
-                return operator
+        operator = self._by_name.get(name)
+        if operator is not None:
+            return operator
         raise InvalidInput.single(
             (),
             seen=f"operator {name!r}",
             expected=f"an operator of topology {self.name!r}",
             remedy=did_you_mean(name, self.operator_names),
         )
+
+    @cached_property
+    def _by_name(self) -> dict[str, Operator]:
+        return {operator.name: operator for operator in self.operators}
+
+    @cached_property
+    def _by_source(self) -> dict[str, tuple[Stream, ...]]:
+        return _grouped(self.streams, lambda stream: stream.source)
+
+    @cached_property
+    def _by_target(self) -> dict[str, tuple[Stream, ...]]:
+        return _grouped(self.streams, lambda stream: stream.target)
 
     @property
     def operator_names(self) -> tuple[str, ...]:
@@ -181,11 +194,11 @@ class Topology:
 
     def streams_from(self, operator: str) -> tuple[Stream, ...]:
         """Every subscription to what `operator` emits, system streams included."""
-        return tuple(stream for stream in self.streams if stream.source == operator)
+        return self._by_source.get(operator, ())
 
     def streams_into(self, operator: str) -> tuple[Stream, ...]:
         """Every subscription of `operator`, system streams included."""
-        return tuple(stream for stream in self.streams if stream.target == operator)
+        return self._by_target.get(operator, ())
 
     def cycle(self) -> tuple[str, ...] | None:
         """One cycle of data streams, first operator repeated at its end, or None."""
@@ -259,6 +272,15 @@ class Topology:
         return sorter
 
 
+def _grouped(
+    streams: Iterable[Stream], key: Callable[[Stream], str]
+) -> dict[str, tuple[Stream, ...]]:
+    groups: dict[str, list[Stream]] = {}
+    for stream in streams:
+        groups.setdefault(key(stream), []).append(stream)
+    return {name: tuple(group) for name, group in groups.items()}
+
+
 def _check_operators(findings: Findings, topology: Topology) -> None:
     seen: set[str] = set()
     for operator in topology.operators:
@@ -286,6 +308,7 @@ def _check_operators(findings: Findings, topology: Topology) -> None:
 
 def _check_streams(findings: Findings, topology: Topology) -> None:
     operators = {operator.name: operator for operator in topology.operators}
+    names = list(operators)
     subscribed: set[tuple[str, str, str]] = set()
     for index, stream in enumerate(topology.streams):
         for end, name in (("from", stream.source), ("to", stream.target)):
@@ -296,7 +319,7 @@ def _check_streams(findings: Findings, topology: Topology) -> None:
                     end,
                     seen=f"unknown operator {name!r}",
                     expected="the name of an operator",
-                    remedy=did_you_mean(str(name), topology.operator_names),
+                    remedy=did_you_mean(str(name), names),
                 )
         if stream.source not in operators or stream.target not in operators:
             continue

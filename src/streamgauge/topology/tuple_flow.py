@@ -109,9 +109,8 @@ class TupleFlow:
         """
         _check_size(plan.logical)
         worker = np.asarray(plan.placement, dtype=np.intp)
-        node_of_worker = np.asarray(
-            [plan.nodes.index(one.node) for one in plan.workers], dtype=np.intp
-        )
+        number = {name: index for index, name in enumerate(plan.nodes)}
+        node_of_worker = np.asarray([number[one.node] for one in plan.workers], dtype=np.intp)
         node = node_of_worker[worker]
         spans = plan.logical.spans
         blocks = []

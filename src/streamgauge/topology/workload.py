@@ -179,7 +179,8 @@ class Recorded(Shape):
         for index, value in enumerate(self.values):
             check_number(findings, value, "values", index)
         if not findings and not any(self.values):
-            findings.add("values", seen="nothing but zeros", expected="at least one above zero")
+            what = "nothing but zeros" if self.values else "no values"
+            findings.add("values", seen=what, expected="at least one above zero")
         findings.raise_if_any()
 
     def factor_at(self, seconds: float) -> float:
@@ -247,10 +248,12 @@ class Workload:
     def __post_init__(self) -> None:
         object.__setattr__(self, "emissions", tuple(self.emissions))
         findings = Findings()
-        keys = [emission.key for emission in self.emissions]
-        for index, key in enumerate(keys):
-            if key in keys[:index]:
-                findings.add(index, seen=f"stream {key} twice", expected="each stream once")
+        seen: set[StreamKey] = set()
+        for index, emission in enumerate(self.emissions):
+            if emission.key in seen:
+                what = f"stream {emission.key} twice"
+                findings.add(index, seen=what, expected="each stream once")
+            seen.add(emission.key)
         findings.raise_if_any()
 
     def check_against(self, topology: Topology) -> None:

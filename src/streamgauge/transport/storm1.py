@@ -5,8 +5,10 @@ Cooper 2020, section 4.1.2 (tuple flow plan).
 
 from __future__ import annotations
 
+from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.tuple_flow import Element, Hops
+from streamgauge.transport.contract import Transport
 
 HOPS: Hops = {
     ConnectionType.LOCAL: (Element.SEND, Element.QUEUE),
@@ -24,3 +26,5 @@ HOPS: Hops = {
         Element.QUEUE,
     ),
 }
+
+TRANSPORT = Transport(name="storm-1", hops=HOPS, task_order=TaskOrder.DECLARED)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.tuple_flow import Element, Hops
+from streamgauge.transport.contract import Transport
 
 HOPS: Hops = {
     ConnectionType.LOCAL: (Element.QUEUE,),
@@ -15,3 +17,5 @@ HOPS: Hops = {
         Element.QUEUE,
     ),
 }
+
+TRANSPORT = Transport(name="storm-2", hops=HOPS, task_order=TaskOrder.ALPHABETICAL)

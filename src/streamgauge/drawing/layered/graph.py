@@ -25,11 +25,16 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """An edge to route; parallel links, self-loops and cycles are welcome."""
+    """An edge to route; parallel links, self-loops and cycles are welcome.
+
+    Attributes:
+        back: Whether it is meant to run backwards, so that cycles are broken there first.
+    """
 
     source: str
     target: str
     label_width: float = 0.0
+    back: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

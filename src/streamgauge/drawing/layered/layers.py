@@ -9,6 +9,7 @@ at a time. Dummy vertices on long edges are those of Sugiyama, Tagawa and Toda (
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
 from streamgauge.drawing.layered.graph import Box, Graph, Link, Route, Spacing
@@ -20,7 +21,12 @@ _PULL_PASSES = 30
 
 def feedback_links(boxes: Sequence[Box], links: Sequence[Link]) -> frozenset[int]:
     """Indices of the links drawn backwards: self-loops and those that close a cycle."""
-    return frozenset(closing_links(len(boxes), link_ends(boxes, links)))
+    return frozenset(closing_links(len(boxes), link_ends(boxes, links), backward(links)))
+
+
+def backward(links: Sequence[Link]) -> set[int]:
+    """Indices of the links that are meant to run backwards."""
+    return {number for number, link in enumerate(links) if link.back}
 
 
 def link_ends(boxes: Sequence[Box], links: Sequence[Link]) -> list[tuple[int, int]]:
@@ -36,13 +42,19 @@ def link_ends(boxes: Sequence[Box], links: Sequence[Link]) -> list[tuple[int, in
     return [(index[link.source], index[link.target]) for link in links]
 
 
-def closing_links(size: int, ends: Sequence[tuple[int, int]]) -> set[int]:
-    """Links that close a cycle in a depth-first walk from the sources, in input order."""
+def closing_links(
+    size: int, ends: Sequence[tuple[int, int]], back: AbstractSet[int] = frozenset()
+) -> set[int]:
+    """Links meant to run back, and those that close a cycle in a walk along the others.
+
+    The walk is depth-first from the sources, in input order.
+    """
     out: list[list[tuple[int, int]]] = [[] for _ in range(size)]
-    for number, (source, target) in enumerate(ends):
+    onward = [(number, end) for number, end in enumerate(ends) if number not in back]
+    for number, (source, target) in onward:
         out[source].append((target, number))
-    entered = {target for source, target in ends if source != target}
-    found: set[int] = set()
+    entered = {target for _, (source, target) in onward if source != target}
+    found: set[int] = set(back)
     state = [0] * size
     for root in sorted(range(size), key=lambda v: v in entered):
         if state[root]:

@@ -27,6 +27,7 @@ from streamgauge.drawing.layered.graph import (
 )
 from streamgauge.drawing.layered.layers import (
     assign_layers,
+    backward,
     closing_links,
     connected_parts,
     link_ends,
@@ -56,7 +57,7 @@ def arrange(
 ) -> tuple[Arrangement, ...]:
     """Layers, orders and vertical places of every connected part, parts in input order."""
     ends = link_ends(boxes, links)
-    feedback = closing_links(len(boxes), ends)
+    feedback = closing_links(len(boxes), ends, backward(links))
     return tuple(
         _arrange_part(part, boxes, ends, feedback, spacing)
         for part in connected_parts(len(boxes), ends)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Protocol
 
-from streamgauge.errors import InvalidInput, did_you_mean
-from streamgauge.topology.cluster import Cluster
+from streamgauge.errors import InvalidInput, guess
+from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import StreamKey, Topology
@@ -38,7 +38,9 @@ class Scheduler(Protocol):
         topology: Topology,
         configuration: Configuration,
         cluster: Cluster,
+        *,
         rates: Mapping[StreamKey, float] | None = None,
+        taken: Collection[Slot] = (),
     ) -> Schedule:
         """A plan in which every executor is in exactly one worker.
 
@@ -47,6 +49,7 @@ class Scheduler(Protocol):
             configuration: How many executors, workers and ackers.
             cluster: Where there are slots.
             rates: Expected tuples per second on each stream, for schedulers that look at them.
+            taken: Slots that other jobs use.
         """
         ...
 
@@ -69,5 +72,5 @@ def load_scheduler(name: str, configuration: Configuration) -> Scheduler:
         (),
         seen=f"scheduler {name!r}",
         expected=f"one of {', '.join(names)}",
-        remedy=did_you_mean(name, names),
+        remedy=guess(name, names),
     )

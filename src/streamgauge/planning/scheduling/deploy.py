@@ -21,7 +21,8 @@ def place_job(job: Job, scheduler: str | None = None) -> Schedule:
     if cluster is None:
         workers = job.configuration.workers
         cluster = Cluster.uniform(nodes=workers)
-        warnings = (f"no cluster is described: assuming {workers} nodes with one slot each",)
+        nodes = f"{workers} nodes" if workers > 1 else "one node"
+        warnings = (f"no cluster is described: assuming {nodes} with one slot each",)
     explicit = job.explicit_plan() if scheduler is None else None
     if explicit is not None:
         return Schedule(plan=explicit, warnings=warnings)

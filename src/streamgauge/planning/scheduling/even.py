@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, zip_longest
@@ -14,6 +14,7 @@ from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import StreamKey, Topology
+from streamgauge.transport.contract import load_transport
 
 
 class SlotOrder(StrEnum):
@@ -66,21 +67,17 @@ class EvenScheduler:
         task_order: How tasks are numbered, and so in which order executors are dealt.
         slot_order: In which order slots become workers.
         cursor: Whether the deal continues from operator to operator.
-        taken: Slots that other jobs use.
     """
 
     task_order: TaskOrder = TaskOrder.ALPHABETICAL
     slot_order: SlotOrder = SlotOrder.MOST_FREE_FIRST
     cursor: Cursor = Cursor.CONTINUE
-    taken: frozenset[Slot] = frozenset()
     name: str = "even"
 
     @classmethod
     def for_engine(cls, engine: str) -> EvenScheduler:
-        """As that engine does it; Storm 1.x as the literature draws it."""
-        if engine == "storm-1":
-            return cls(task_order=TaskOrder.DECLARED, slot_order=SlotOrder.BY_SLOT)
-        return cls()
+        """With tasks numbered as that engine does."""
+        return cls(task_order=load_transport(engine).task_order)
 
     def describe(self) -> str:
         """The rule in a sentence."""
@@ -94,30 +91,23 @@ class EvenScheduler:
         topology: Topology,
         configuration: Configuration,
         cluster: Cluster,
+        *,
         rates: Mapping[StreamKey, float] | None = None,
+        taken: Collection[Slot] = (),
     ) -> Schedule:
         """Every executor in the next worker of the round; rates are not looked at."""
         del rates
         logical = LogicalPlan.of(topology, configuration, task_order=self.task_order)
-        slots = self.slot_order.arrange(cluster, self.taken)
+        slots = self.slot_order.arrange(cluster, taken)
         if not slots:
             raise Infeasible(
                 f"no free slot for {topology.name!r}: all {len(cluster.slots)} slots of the "
                 "cluster are taken; add nodes or slots, or stop another job"
             )
         chosen = slots[: configuration.workers]
-        dealt = self._deal(logical, len(chosen))
-        # Slots that get no executor start no worker.
-        used = sorted(set(dealt))
-        return Schedule(
-            plan=PhysicalPlan(
-                logical=logical,
-                cluster=cluster,
-                workers=tuple(chosen[index] for index in used),
-                placement=tuple(used.index(index) for index in dealt),
-            ),
-            warnings=tuple(_warnings(configuration, len(slots), len(used))),
-        )
+        plan = PhysicalPlan.dealt(logical, cluster, chosen, self._deal(logical, len(chosen)))
+        warnings = _warnings(configuration, len(slots), len(plan.workers))
+        return Schedule(plan=plan, warnings=tuple(warnings))
 
     def _deal(self, logical: LogicalPlan, workers: int) -> list[int]:
         if self.cursor is Cursor.CONTINUE:

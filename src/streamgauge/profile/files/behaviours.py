@@ -134,7 +134,7 @@ class BehaviourFile(FileModel):
     bytes: dict[str, DistributionFile] = {}  # type: ignore[valid-type]
     join: JoinFile | None = None  # type: ignore[valid-type]
     window: WindowFunctionFile | None = None
-    task_speed: list[float] | None = None
+    relative_service: list[float] | None = None
     costs: CostsFile | None = None
 
     def build(self) -> Behaviour:
@@ -155,8 +155,8 @@ class BehaviourFile(FileModel):
                 with findings.at("inputs", source, stream):
                     inputs[StreamKey(source, stream)] = part.build()
         findings.raise_if_any()
-        speed = None if self.task_speed is None else tuple(self.task_speed)
-        return Behaviour(inputs=inputs, task_speed=speed, **parts)
+        speed = None if self.relative_service is None else tuple(self.relative_service)
+        return Behaviour(inputs=inputs, relative_service=speed, **parts)
 
     @classmethod
     def of(cls, behaviour: Behaviour) -> dict[str, Any]:
@@ -175,7 +175,9 @@ class BehaviourFile(FileModel):
             "bytes": {name: DistributionFile.dump(size) for name, size in behaviour.bytes.items()},
             "join": None if behaviour.join is None else JoinFile.dump(behaviour.join),
             "window": None if window is None else _window(window),
-            "task_speed": None if behaviour.task_speed is None else list(behaviour.task_speed),
+            "relative_service": None
+            if behaviour.relative_service is None
+            else list(behaviour.relative_service),
             "costs": _costs(behaviour.costs),
         }
         # An empty window function still says that there is one.

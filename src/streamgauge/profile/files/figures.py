@@ -120,9 +120,11 @@ class InputFiguresFile(FileModel):
 
 
 class OutputFiguresFile(FileModel):
-    """What a task emitted on one stream."""
+    """What a task emitted on one stream; times are for each tuple that a source emits."""
 
     per_second: FigureFile | None = None
+    wall: TimesFile | None = None
+    cpu: TimesFile | None = None
     coefficients: dict[str, dict[str, FigureFile]] = Field(
         default={}, description="tuples out per tuple in: source operator, then stream"
     )
@@ -140,7 +142,7 @@ class OutputFiguresFile(FileModel):
         }
         parts = {
             name: build_part(part, name)
-            for name in ("per_second", "bytes")
+            for name in ("per_second", "wall", "cpu", "bytes")
             if (part := getattr(self, name)) is not None
         }
         shares = {name: tuple(row) for name, row in self.shares.items()}
@@ -268,7 +270,7 @@ def _built_parts(file: FileModel) -> dict[str, Any]:
 def _indices(topology: Topology, operator: str, place: str) -> range:
     """The tasks a key of the file means: one, or each."""
     if place == EACH_TASK:
-        return range(topology.operator(operator).tasks)
+        return range(topology.operator(operator).tasks)  # ackers have no fixed number of tasks
     if not (place.isascii() and place.isdecimal() and len(place) <= MAX_DIGITS):
         raise InvalidInput.single(
             (), seen=shown(place), expected=f"a task from 0 on, or {EACH_TASK!r} for all of them"
@@ -303,10 +305,18 @@ def _input(figures: InputFigures) -> dict[str, Any]:
     return written
 
 
+_OUTPUT_FORMS: dict[str, Any] = {
+    "per_second": FigureFile,
+    "wall": TimesFile,
+    "cpu": TimesFile,
+    "bytes": FigureFile,
+}
+
+
 def _output(figures: OutputFigures) -> dict[str, Any]:
     written = {
-        name: FigureFile.of(figure)
-        for name in ("per_second", "bytes")
+        name: form.of(figure)
+        for name, form in _OUTPUT_FORMS.items()
         if (figure := getattr(figures, name)) is not None
     }
     if figures.coefficients:

@@ -165,22 +165,22 @@ def load_job(path: str | Path) -> Job:
         UnreadableFile: The file is no document.
         InvalidInput: What it says cannot be; every problem with file, line and path.
     """
-    return _job(_sections(read_document(path)))
+    return _job(read_document(path))
 
 
 def parse_job(text: str | bytes, name: str = "") -> Job:
     """The job that a text describes; it may not refer to files."""
-    return _job(_sections(parse_document(text, name)))
+    return _job(parse_document(text, name))
 
 
 def load_profile(path: str | Path) -> Profile:
     """The profile in a file."""
-    return _profile(_sections(read_document(path)))
+    return _profile(read_document(path))
 
 
 def parse_profile(text: str | bytes, name: str = "") -> Profile:
     """The profile in a text; it may not refer to files."""
-    return _profile(_sections(parse_document(text, name)))
+    return _profile(parse_document(text, name))
 
 
 def job_to_data(job: Job) -> dict[str, Any]:
@@ -329,31 +329,36 @@ def _blamed(sections: Mapping[str, _Section]) -> Iterator[None]:
     try:
         yield
     except InvalidInput as error:
-        problems: list[Problem] = []
+        by_section: dict[str, list[Problem]] = {}
         for problem in error.problems:
-            section = sections.get(str(problem.place[0])) if problem.place else None
-            if section is None or problem.file:
-                problems.append(problem)
+            by_section.setdefault(str(problem.place[0]) if problem.place else "", []).append(
+                problem
+            )
+        problems: list[Problem] = []
+        for name, found in by_section.items():
+            section = sections.get(name)
+            if section is None or found[0].file:
+                problems += found
             else:
-                problems += section.document.blame(InvalidInput([problem])).problems
+                problems += section.document.blame(InvalidInput(found)).problems
         raise type(error)(problems) from None
 
 
-def _require(sections: Mapping[str, _Section], name: str, what: str) -> None:
+def _require(sections: Mapping[str, _Section], name: str, what: str, document: Document) -> None:
     if name in sections:
         return
-    document = next((section.document for section in sections.values()), None)
     raise InvalidInput.single(
         (),
-        file=document.name if document else "",
+        file=document.name,
         seen=f"no section {name!r}",
         expected=f"a file that describes {what}",
         remedy=f"add {name!r}, or refer to a file that has it",
     )
 
 
-def _job(sections: Mapping[str, _Section]) -> Job:
-    _require(sections, "topology", "a job")
+def _job(document: Document) -> Job:
+    sections = _sections(document)
+    _require(sections, "topology", "a job", document)
     about = sections["about"].data if "about" in sections else ""
     names = ("topology", "behaviours", "configuration", "cluster", "workload", "plan")
     problems: list[Problem] = []
@@ -391,9 +396,10 @@ def _steps(sections: Mapping[str, _Section], topology: Topology) -> dict[str, St
     return steps
 
 
-def _profile(sections: Mapping[str, _Section]) -> Profile:
-    _require(sections, "topology", "a profile")
-    _require(sections, "profile", "what was measured")
+def _profile(document: Document) -> Profile:
+    sections = _sections(document)
+    _require(sections, "topology", "a profile", document)
+    _require(sections, "profile", "what was measured", document)
     topology = _build(sections, "topology")
     configuration = _build(sections, "configuration") or Configuration()
     cluster = _build(sections, "cluster")

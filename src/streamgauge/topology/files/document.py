@@ -7,6 +7,7 @@ before anything is built.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -96,25 +97,23 @@ class Document:
 
     def locate(self, place: Place) -> int | None:
         """The line of the deepest part of `place` that the document has."""
-        try:
-            node = yaml.compose(self.text, Loader=_Loader)
-        except (yaml.YAMLError, ValueError):
-            # JSON that is no YAML (tabs, halves of characters): the path alone must do.
-            return None
-        line: int | None = None
-        for part in place:
-            found = _child(node, part)
-            if found is None:
-                break
-            line, node = found
-        return line
+        return _line_of(self._nodes(), place)
 
     def blame(self, error: InvalidInput) -> InvalidInput:
         """The same error with this document's name and lines."""
+        nodes = self._nodes()
         return type(error)(
-            replace(problem, file=self.name, line=self.locate(problem.place))
+            replace(problem, file=self.name, line=_line_of(nodes, problem.place))
             for problem in error.problems
         )
+
+    def _nodes(self) -> yaml.Node | None:
+        try:
+            nodes: yaml.Node | None = yaml.compose(self.text, Loader=_Loader)
+        except (yaml.YAMLError, ValueError):
+            # JSON that is no YAML (tabs, halves of characters): the path alone must do.
+            return None
+        return nodes
 
 
 def read_document(path: str | Path) -> Document:
@@ -194,8 +193,16 @@ def dump_json(data: object) -> str:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all: a full disk or a kill leaves what was there."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        if path.is_dir() or not path.name:
+            raise IsADirectoryError(errno.EISDIR, "a folder")
+        if path.exists() and not path.is_file():
+            # A device or pipe is written into; a rename would put a file in its place.
+            path.write_text(text, encoding="utf-8")
+            return
+        # Through a link, what it points to is replaced, not the link.
+        path = path.resolve()
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
             temporary.write_text(text, encoding="utf-8")
             temporary.replace(path)
@@ -337,6 +344,16 @@ def _check_expansion(text: str, name: str) -> None:
                 "write the values out, or fewer of them",
                 line=_line(event),
             )
+
+
+def _line_of(node: yaml.Node | None, place: Place) -> int | None:
+    line: int | None = None
+    for part in place:
+        found = _child(node, part)
+        if found is None:
+            break
+        line, node = found
+    return line
 
 
 def _line(event: yaml.Event) -> int | None:

@@ -63,15 +63,17 @@ class OneOf(FileModel):
         if isinstance(value, str) and value in cls.variants:
             return {value: {}}
         if cls.shorthand and isinstance(value, int | float) and not isinstance(value, bool):
-            return {cls.shorthand: {_only_field(cls.variants[cls.shorthand]): value}}
+            return {cls.shorthand: {_bare_field(cls.variants[cls.shorthand]): value}}
         kinds = ", ".join(cls.variants)
         if not isinstance(value, Mapping) or len(value) != 1:
             raise PydanticCustomError("one_of", "exactly one of {kinds}", {"kinds": kinds})
         kind, content = next(iter(value.items()))
         if kind not in cls.variants:
             raise PydanticCustomError("one_of", "one of {kinds}", {"kinds": kinds})
+        if content is None:
+            return {kind: {}}
         if not isinstance(content, Mapping):
-            name = _only_field(cls.variants[kind])
+            name = _bare_field(cls.variants[kind])
             if name:
                 return {kind: {name: content}}
         return {kind: content}
@@ -83,7 +85,7 @@ class OneOf(FileModel):
         schema = handler.resolve_ref_schema(handler(core_schema))
         for kind, part in schema["properties"].items():
             content = next(one for one in part["anyOf"] if one.get("type") != "null")
-            name = _only_field(cls.variants[kind])
+            name = _bare_field(cls.variants[kind])
             if name:
                 bare = handler.resolve_ref_schema(content)["properties"][name]
                 content = {"anyOf": [content, bare]}
@@ -119,8 +121,8 @@ class OneOf(FileModel):
             return next(iter(content.values()))
         if not content and _needs_nothing(type(value)):
             return value.kind
-        name = _only_field(type(value))
-        if name and not isinstance(content[name], Mapping):
+        name = _bare_field(type(value))
+        if name and set(content) == {name} and not isinstance(content[name], Mapping):
             return {value.kind: content[name]}
         return {value.kind: content}
 
@@ -215,9 +217,10 @@ def _listed(annotation: Any) -> Any:
     return annotation
 
 
-def _only_field(variant: type) -> str | None:
-    fields = dataclasses.fields(variant)
-    return fields[0].name if len(fields) == 1 else None
+def _bare_field(variant: type) -> str | None:
+    """The field that a bare value is for: the only one that must be given."""
+    needed = [f.name for f in dataclasses.fields(variant) if f.default is dataclasses.MISSING]
+    return needed[0] if len(needed) == 1 else None
 
 
 def _needs_nothing(variant: type) -> bool:
@@ -228,10 +231,24 @@ def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
     return field.default is not dataclasses.MISSING and field.default == value
 
 
+# pydantic's words name Python's types and our classes; people who write files know neither.
+_WORDS = {
+    "model_type": "a mapping of keys to values",
+    "model_attributes_type": "a mapping of keys to values",
+    "dict_type": "a mapping of names to values",
+    "list_type": "a list",
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+}
+
+
 def _problem(detail: Any, known_keys: Sequence[str]) -> Problem:
     place = tuple(detail["loc"])
     message = detail["msg"]
-    expected = message.removeprefix("Input should be ")
+    expected = _WORDS.get(detail["type"], message.removeprefix("Input should be "))
     remedy = ""
     seen = shown(detail["input"])
     if detail["type"] == "missing":
