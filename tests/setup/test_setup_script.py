@@ -173,7 +173,13 @@ class Checkout:
 
     def start(self, *arguments: str, pip: str = "true") -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, str(self.root / "scripts" / "setup.py"), *arguments],
+            [
+                sys.executable,
+                "-c",
+                INTERRUPTIBLE,
+                str(self.root / "scripts" / "setup.py"),
+                *arguments,
+            ],
             env={"PATH": str(self.programs), "CALLS": str(self.calls), "PIP": pip},
             stderr=subprocess.PIPE,
             text=True,
@@ -190,6 +196,15 @@ class Checkout:
     def extras(self) -> list[str]:
         content = (self.root / ".venv" / setup.STAMP_NAME).read_text()
         return list(json.loads(content)["extras"])
+
+
+# A test run in the background ignores interrupts, and its children would too.
+INTERRUPTIBLE = """
+import runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 @pytest.fixture
