@@ -255,13 +255,13 @@ class Empirical(Distribution):
     @property
     def mean(self) -> float:
         """Weighted mean of the values."""
-        values, shares = self._table()
+        values, shares = self.table()
         return float(values @ shares)
 
     @property
     def variance(self) -> float:
         """Weighted mean of the squared distances from the mean."""
-        values, shares = self._table()
+        values, shares = self.table()
         return float((values - self.mean) ** 2 @ shares)
 
     def _quantile(self, probability: float) -> float:
@@ -275,7 +275,8 @@ class Empirical(Distribution):
         """Every value times `factor`."""
         return Empirical(values=tuple(v * factor for v in self.values), weights=self.weights)
 
-    def _table(self) -> tuple[Sample, Sample]:
+    def table(self) -> tuple[Sample, Sample]:
+        """The values, ascending, and their probabilities."""
         values, weights = self._sorted()
         return values, weights / weights.sum()
 

@@ -1,0 +1,164 @@
+"""Values drawn from distributions inside compiled loops.
+
+A distribution of times becomes a row of parameters; one given by a table, and every distribution
+of whole numbers, becomes a cumulative table searched by halving.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from streamgauge.errors import InternalError
+from streamgauge.profile.counts import CountDistribution
+from streamgauge.profile.distribution import (
+    Constant,
+    Distribution,
+    Empirical,
+    Exponential,
+    Gamma,
+    Lognormal,
+    Uniform,
+)
+from streamgauge.simulation.random_streams import exponential, uniform
+
+# How a row's two parameters are meant.
+CONSTANT, EXPONENTIAL, GAMMA, LOGNORMAL, UNIFORM, TABLE = range(6)
+
+
+class Draws(NamedTuple):
+    """Distributions as arrays that compiled code can share.
+
+    Attributes:
+        kind: What each distribution is.
+        parameters: Two numbers for each: value; mean; shape and scale; μ and σ; low and high.
+        first: Where each one's table begins; one entry more than distributions.
+        value: Values of all tables, ascending within each.
+        cumulative: Cumulative probabilities of all tables; each ends at one.
+    """
+
+    kind: NDArray[Any]
+    parameters: NDArray[Any]
+    first: NDArray[Any]
+    value: NDArray[Any]
+    cumulative: NDArray[Any]
+
+
+def make_draws(distributions: Sequence[Distribution | CountDistribution]) -> Draws:
+    """The distributions in the form that `draw` takes, by their place in the sequence."""
+    kinds, parameters, sizes = [], [], []
+    values: list[NDArray[np.float64]] = []
+    shares: list[NDArray[np.float64]] = []
+    for distribution in distributions:
+        kind, pair, table = _describe(distribution)
+        kinds.append(kind)
+        parameters.append(pair)
+        sizes.append(len(table[0]))
+        values.append(table[0])
+        shares.append(table[1])
+    return Draws(
+        kind=np.asarray(kinds, dtype=np.int64),
+        parameters=np.asarray(parameters, dtype=np.float64).reshape(len(kinds), 2),
+        first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        value=np.concatenate([*values, np.zeros(0)]),
+        cumulative=np.concatenate([*shares, np.zeros(0)]),
+    )
+
+
+Table = tuple[NDArray[np.float64], NDArray[np.float64]]
+NO_TABLE: Table = (np.zeros(0), np.zeros(0))
+
+
+def _describe(
+    distribution: Distribution | CountDistribution,
+) -> tuple[int, tuple[float, float], Table]:
+    match distribution:
+        case Constant(value=value):
+            described = CONSTANT, (value, 0.0)
+        case Exponential(mean=mean):
+            described = EXPONENTIAL, (mean, 0.0)
+        case Gamma(mean=mean, scv=scv):
+            described = GAMMA, (1.0 / scv, mean * scv)
+        case Lognormal(mean=mean, scv=scv):
+            spread = math.log1p(scv)
+            described = LOGNORMAL, (math.log(mean) - spread / 2.0, math.sqrt(spread))
+        case Uniform(low=low, high=high):
+            described = UNIFORM, (low, high)
+        case Empirical():
+            return TABLE, (0.0, 0.0), _table(*distribution.table())
+        case CountDistribution():
+            return TABLE, (0.0, 0.0), _table(*distribution.table())
+        case _:
+            raise InternalError(f"no way to draw from {distribution!r}")
+    return *described, NO_TABLE
+
+
+def _table(values: NDArray[Any], shares: NDArray[Any]) -> Table:
+    cumulative = np.cumsum(shares)
+    return np.asarray(values, dtype=np.float64), np.asarray(cumulative / cumulative[-1])
+
+
+@njit(cache=True)
+def draw(draws: Draws, which: int, stream: NDArray[Any]) -> float:
+    """One value of a distribution."""
+    kind = draws.kind[which]
+    if kind == TABLE:
+        return _from_table(draws, which, stream)
+    first, second = draws.parameters[which]
+    if kind == CONSTANT:
+        return float(first)
+    if kind == EXPONENTIAL:
+        return float(first * exponential(stream))
+    if kind == GAMMA:
+        return float(second * _gamma(first, stream))
+    if kind == LOGNORMAL:
+        return float(math.exp(first + second * _normal(stream)))
+    return float(first + (second - first) * uniform(stream))
+
+
+@njit(cache=True)
+def _from_table(draws: Draws, which: int, stream: NDArray[Any]) -> float:
+    low, high = draws.first[which], draws.first[which + 1] - 1
+    if low == high:
+        # Most operators give a fixed number of outputs: no random number is spent on it.
+        return float(draws.value[low])
+    wanted = uniform(stream)
+    while low < high:
+        middle = (low + high) >> 1
+        if draws.cumulative[middle] <= wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return float(draws.value[low])
+
+
+@njit(cache=True)
+def _normal(stream: NDArray[Any]) -> float:
+    """A standard normal number by the polar method (Marsaglia and Bray 1964)."""
+    while True:
+        x = 2.0 * uniform(stream) - 1.0
+        y = 2.0 * uniform(stream) - 1.0
+        square = x * x + y * y
+        if 0.0 < square < 1.0:
+            return float(x * math.sqrt(-2.0 * math.log(square) / square))
+
+
+@njit(cache=True)
+def _gamma(shape: float, stream: NDArray[Any]) -> float:
+    """A gamma number of scale one (Marsaglia and Tsang 2000)."""
+    boost = 1.0
+    if shape < 1.0:
+        boost = (1.0 - uniform(stream)) ** (1.0 / shape)
+        shape += 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = _normal(stream)
+        v = (1.0 + c * x) ** 3
+        if v > 0.0 and math.log(1.0 - uniform(stream)) < 0.5 * x * x + d - d * v + d * math.log(v):
+            return float(d * v * boost)
