@@ -83,7 +83,8 @@ def make_emissions(emissions: Sequence[Emission], rates: Sequence[float]) -> Emi
         shapes.append(shape)
         tables.append(table)
     sizes = [len(table) for table in tables]
-    joined = np.asarray([row for table in tables for row in table], dtype=np.float64)
+    rows = [row for table in tables for row in table]
+    joined = np.asarray(rows, dtype=np.float64).reshape(len(rows), 3)
     count = len(kinds)
     return Emissions(
         kind=np.asarray(kinds, dtype=np.int64),
