@@ -4,8 +4,8 @@
 # `--java 17` where it starts Spark.
 DEMO_NEEDS  :=
 TEST_NEEDS  := --extra test
-LINT_NEEDS  := --extra test --extra lint
-BENCH_NEEDS := --extra test
+LINT_NEEDS  := --extra test --extra bench --extra lint
+BENCH_NEEDS := --extra bench
 
 # Arguments passed on to pytest, for example: make test ARGS="tests/topology -x"
 ARGS :=
@@ -62,7 +62,7 @@ bench-large: ## the same at full size; report in build/bench-large.json
 constraints: ## renew constraints.txt from the newest releases (needs python3.11)
 	rm -rf build/constraints
 	$(or $(PYTHON),python3.11) -m venv build/constraints
-	build/constraints/bin/python -m pip install -q --disable-pip-version-check ".[simulation,test,lint]"
+	build/constraints/bin/python -m pip install -q --disable-pip-version-check ".[test,bench,lint]"
 	@{ echo "# Versions known to work together, all extras included. Renew with: make constraints"; \
 	build/constraints/bin/python -m pip list --disable-pip-version-check --format=freeze \
 		--exclude streamgauge --exclude pip --exclude setuptools; } > build/constraints.txt

@@ -7,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import executor, plans
+from benchmarks import executor, network, plans
 from benchmarks.report import Entry, write_report
 
-MODULES = (plans, executor)
+MODULES = (plans, executor, network)
 
 
 def main() -> None:

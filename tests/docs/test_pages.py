@@ -11,7 +11,14 @@ from streamgauge.errors import InternalError, StreamgaugeError
 from streamgauge.profile.files.jobs import parse_job, parse_profile
 
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/design.md", "docs/errors.md", "docs/job-files.md")
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/design.md",
+    "docs/errors.md",
+    "docs/job-files.md",
+    "docs/raw-format.md",
+)
 
 
 def blocks(project, language):

@@ -67,7 +67,7 @@ def population(cores, streams, threads, arrival, events):
     """Poisson work of mean one on one machine; the time average of the threads that run."""
     now, area, free = 0.0, 0.0, threads
     idle = np.arange(threads)
-    next_arrival = exponential(streams[0]) / arrival
+    next_arrival = exponential(streams, 0) / arrival
     for _ in range(events):
         finish = next_finish(cores, 0)
         next_event = min(finish, next_arrival)
@@ -76,8 +76,8 @@ def population(cores, streams, threads, arrival, events):
         if next_arrival < finish:
             if free > 0:
                 free -= 1
-                start(cores, 0, idle[free], exponential(streams[1]), now)
-            next_arrival = now + exponential(streams[0]) / arrival
+                start(cores, 0, idle[free], exponential(streams, 1), now)
+            next_arrival = now + exponential(streams, 0) / arrival
         else:
             idle[free] = stop_first(cores, 0, now)
             free += 1

@@ -41,12 +41,12 @@ COUNTS = [
 def sample(draws, which, stream, count):
     result = np.empty(count)
     for index in range(count):
-        result[index] = draw(draws, which, stream)
+        result[index] = draw(draws, which, stream, 0)
     return result
 
 
 def drawn(distributions, which):
-    return sample(make_draws(distributions), which, make_streams(17, 1)[0], COUNT)
+    return sample(make_draws(distributions), which, make_streams(17, 1), COUNT)
 
 
 @pytest.mark.parametrize("which", range(len(TIMES)), ids=lambda n: repr(TIMES[n]))
@@ -81,7 +81,7 @@ def test_counts_come_as_often_as_their_table_says(which):
 
 
 def test_a_fixed_number_spends_no_random_number():
-    stream = make_streams(1, 1)[0]
+    stream = make_streams(1, 1)
     before = stream.copy()
     sample(make_draws([Fixed(mean=4), Constant(value=1.0)]), 0, stream, 10)
     assert (stream == before).all()

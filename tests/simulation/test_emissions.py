@@ -37,16 +37,16 @@ SHAPES = [
 @njit
 def due_times(emissions, stream, horizon):
     times = []
-    now = next_due(emissions, 0, 0.0, stream)
+    now = next_due(emissions, 0, 0.0, stream, 0)
     while now < horizon:
         times.append(now)
-        now = next_due(emissions, 0, now, stream)
+        now = next_due(emissions, 0, now, stream, 0)
     return np.asarray(times)
 
 
 def simulated(shape, seed=5):
     emission = Emission(source="s", per_second=RATE, shape=shape)
-    return due_times(make_emissions([emission], [RATE]), make_streams(seed, 1)[0], SECONDS)
+    return due_times(make_emissions([emission], [RATE]), make_streams(seed, 1), SECONDS)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=repr)

@@ -79,7 +79,7 @@ def _rate(cores: Cores, machine: int) -> Any:
     return 1.0 if running <= capacity else capacity / running
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def advance(cores: Cores, machine: int, now: float) -> None:
     """Move a machine's virtual clock on to `now`."""
     passed = now - cores.updated[machine]
@@ -90,7 +90,7 @@ def advance(cores: Cores, machine: int, now: float) -> None:
         cores.updated[machine] = now
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> None:
     """Let an idle thread run for `work` seconds of a core."""
     advance(cores, machine, now)
@@ -109,7 +109,7 @@ def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> N
     cores.heap[first + place] = thread
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def next_finish(cores: Cores, machine: int) -> float:
     """When the first thread of a machine finishes if nothing else happens; infinite without one."""
     if cores.running[machine] == 0:
@@ -118,7 +118,7 @@ def next_finish(cores: Cores, machine: int) -> float:
     return float(cores.updated[machine] + max(left, 0.0) / _rate(cores, machine))
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def stop_first(cores: Cores, machine: int, now: float) -> int:
     """Take the first thread to finish off its machine; `now` is when it does."""
     advance(cores, machine, now)

@@ -103,31 +103,31 @@ def _table(values: NDArray[Any], shares: NDArray[Any]) -> Table:
     return np.asarray(values, dtype=np.float64), np.asarray(cumulative / cumulative[-1])
 
 
-@njit(cache=True)
-def draw(draws: Draws, which: int, stream: NDArray[Any]) -> float:
+@njit(cache=True, forceinline=True)
+def draw(draws: Draws, which: int, streams: NDArray[Any], row: int) -> float:
     """One value of a distribution."""
     kind = draws.kind[which]
     if kind == TABLE:
-        return _from_table(draws, which, stream)
+        return _from_table(draws, which, streams, row)
     first, second = draws.parameters[which]
     if kind == CONSTANT:
         return float(first)
     if kind == EXPONENTIAL:
-        return float(first * exponential(stream))
+        return float(first * exponential(streams, row))
     if kind == GAMMA:
-        return float(second * _gamma(first, stream))
+        return float(second * _gamma(first, streams, row))
     if kind == LOGNORMAL:
-        return float(math.exp(first + second * _normal(stream)))
-    return float(first + (second - first) * uniform(stream))
+        return float(math.exp(first + second * _normal(streams, row)))
+    return float(first + (second - first) * uniform(streams, row))
 
 
-@njit(cache=True)
-def _from_table(draws: Draws, which: int, stream: NDArray[Any]) -> float:
+@njit(cache=True, forceinline=True)
+def _from_table(draws: Draws, which: int, streams: NDArray[Any], row: int) -> float:
     low, high = draws.first[which], draws.first[which + 1] - 1
     if low == high:
         # Most operators give a fixed number of outputs: no random number is spent on it.
         return float(draws.value[low])
-    wanted = uniform(stream)
+    wanted = uniform(streams, row)
     while low < high:
         middle = (low + high) >> 1
         if draws.cumulative[middle] <= wanted:
@@ -137,28 +137,30 @@ def _from_table(draws: Draws, which: int, stream: NDArray[Any]) -> float:
     return float(draws.value[low])
 
 
-@njit(cache=True)
-def _normal(stream: NDArray[Any]) -> float:
+@njit(cache=True, forceinline=True)
+def _normal(streams: NDArray[Any], row: int) -> float:
     """A standard normal number by the polar method (Marsaglia and Bray 1964)."""
     while True:
-        x = 2.0 * uniform(stream) - 1.0
-        y = 2.0 * uniform(stream) - 1.0
+        x = 2.0 * uniform(streams, row) - 1.0
+        y = 2.0 * uniform(streams, row) - 1.0
         square = x * x + y * y
         if 0.0 < square < 1.0:
             return float(x * math.sqrt(-2.0 * math.log(square) / square))
 
 
-@njit(cache=True)
-def _gamma(shape: float, stream: NDArray[Any]) -> float:
+@njit(cache=True, forceinline=True)
+def _gamma(shape: float, streams: NDArray[Any], row: int) -> float:
     """A gamma number of scale one (Marsaglia and Tsang 2000)."""
     boost = 1.0
     if shape < 1.0:
-        boost = (1.0 - uniform(stream)) ** (1.0 / shape)
+        boost = (1.0 - uniform(streams, row)) ** (1.0 / shape)
         shape += 1.0
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
-        x = _normal(stream)
+        x = _normal(streams, row)
         v = (1.0 + c * x) ** 3
-        if v > 0.0 and math.log(1.0 - uniform(stream)) < 0.5 * x * x + d - d * v + d * math.log(v):
+        if v > 0.0 and math.log(
+            1.0 - uniform(streams, row)
+        ) < 0.5 * x * x + d - d * v + d * math.log(v):
             return float(d * v * boost)

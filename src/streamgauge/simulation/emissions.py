@@ -138,21 +138,23 @@ def _describe(index: int, emission: Emission) -> tuple[int, float, tuple[float, 
 
 
 @njit(cache=True)
-def next_due(emissions: Emissions, process: int, now: float, stream: NDArray[Any]) -> float:
+def next_due(
+    emissions: Emissions, process: int, now: float, streams: NDArray[Any], row: int
+) -> float:
     """When the next tuple of a process is due, strictly after `now` but for rounding."""
     rate = emissions.rate[process]
     kind = emissions.kind[process]
     if kind == REGULAR:
         # A random phase for the first tuple, so that tasks do not emit in step.
         gap = 1.0 / rate
-        return float(now + (gap if now > 0.0 else gap * uniform(stream)))
+        return float(now + (gap if now > 0.0 else gap * uniform(streams, row)))
     if kind == SWITCHING:
-        return _next_switching(emissions, process, now, stream)
+        return _next_switching(emissions, process, now, streams, row)
     peak = emissions.peak[process]
     due = now
     while True:
-        due += exponential(stream) / (rate * peak)
-        if uniform(stream) * peak < _factor_at(emissions, process, due):
+        due += exponential(streams, row) / (rate * peak)
+        if uniform(streams, row) * peak < _factor_at(emissions, process, due):
             return float(due)
 
 
@@ -176,17 +178,18 @@ def _factor_at(emissions: Emissions, process: int, time: float) -> float:
 
 
 @njit(cache=True)
-def _next_switching(emissions: Emissions, process: int, now: float, stream: NDArray[Any]) -> float:
+def _next_switching(
+    emissions: Emissions, process: int, now: float, streams: NDArray[Any], row: int
+) -> float:
     first = emissions.first[process]
     size = emissions.first[process + 1] - first
     while True:
-        row = first + emissions.entry[process]
-        factor = emissions.factor[row]
+        factor = emissions.factor[first + emissions.entry[process]]
         if factor > 0.0:
-            due = now + exponential(stream) / (emissions.rate[process] * factor)
+            due = now + exponential(streams, row) / (emissions.rate[process] * factor)
             if due < emissions.until[process]:
                 return float(due)
         now = max(now, emissions.until[process])
         emissions.entry[process] = (emissions.entry[process] + 1) % size
         lasting = emissions.lasting[first + emissions.entry[process]]
-        emissions.until[process] = now + exponential(stream) * lasting
+        emissions.until[process] = now + exponential(streams, row) * lasting

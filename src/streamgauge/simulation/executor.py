@@ -57,7 +57,7 @@ def simulate_executor(
     findings.raise_if_any()
     kernel = _run_full if full else _run_simplified
     in_batch, beyond = kernel(
-        make_streams(seed, 1)[0],
+        make_streams(seed, 1),
         arrivals,
         queue.lists_per_second,
         queue.list_size,
@@ -88,16 +88,16 @@ def _summarise(
 
 
 @njit(cache=True)
-def _list_size(stream: NDArray[Any], mean: float) -> int:
+def _list_size(streams: NDArray[Any], mean: float) -> int:
     whole = int(mean)
     if mean == whole:
         return whole
-    return whole + 1 if uniform(stream) < mean - whole else whole
+    return whole + 1 if uniform(streams, 0) < mean - whole else whole
 
 
 @njit(cache=True)
 def _run_simplified(
-    stream: NDArray[Any],
+    streams: NDArray[Any],
     arrivals: int,
     arrival_rate: float,
     list_size: float,
@@ -120,7 +120,7 @@ def _run_simplified(
             serving_rate = service_rate if rest > 0 else 0.0
             total_rate = arrival_rate + serving_rate + flush_rate
             if periodic:
-                clock += exponential(stream) / total_rate
+                clock += exponential(streams, 0) / total_rate
                 if clock >= next_flush:
                     # Time has no memory: go on from the flush with the rates that hold then.
                     # Further flushes before the next arrival find an empty batch.
@@ -131,13 +131,13 @@ def _run_simplified(
                     rest += batch
                     lists, batch = 0, 0
                     continue
-            event = uniform(stream) * total_rate
+            event = uniform(streams, 0) * total_rate
             if event < arrival_rate:
                 in_batch[part] += batch
                 beyond[part] += rest
                 arrived += 1
                 lists += 1
-                batch += _list_size(stream, list_size)
+                batch += _list_size(streams, list_size)
                 if lists >= batch_limit:
                     rest += batch
                     lists, batch = 0, 0
@@ -151,7 +151,7 @@ def _run_simplified(
 
 @njit(cache=True)
 def _run_full(
-    stream: NDArray[Any],
+    streams: NDArray[Any],
     arrivals: int,
     arrival_rate: float,
     list_size: float,
@@ -181,7 +181,7 @@ def _run_full(
             total_rate = arrival_rate + serving_rate + flush_rate
             arrives, serves, flushes = False, False, False
             if periodic:
-                clock += exponential(stream) / total_rate
+                clock += exponential(streams, 0) / total_rate
                 flushes = clock >= next_flush
             if flushes:
                 idle = not can_serve and lists == 0 and waiting == 0
@@ -189,7 +189,7 @@ def _run_full(
                 clock = next_flush + skipped * flush_seconds
                 next_flush = clock + flush_seconds
             else:
-                event = uniform(stream) * total_rate
+                event = uniform(streams, 0) * total_rate
                 arrives = event < arrival_rate
                 serves = not arrives and event < arrival_rate + serving_rate
                 flushes = not arrives and not serves
@@ -199,7 +199,7 @@ def _run_full(
                 beyond[part] += overflow + ring_tuples + serving
                 arrived += 1
                 lists += 1
-                batch += _list_size(stream, list_size)
+                batch += _list_size(streams, list_size)
                 if lists >= batch_limit:
                     if waiting == 0 and ring_limit - ring_lists >= lists:
                         ring_lists += lists

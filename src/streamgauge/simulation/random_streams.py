@@ -1,6 +1,7 @@
 """Random numbers inside compiled loops: independent xoshiro256++ streams (Blackman, Vigna 2021).
 
-A stream is a row of four 64-bit words. Every source and operator draws from a row of its own, so
+A stream is a row of four 64-bit words, named by its number: a row cut out of the array would be
+counted as a reference for each draw. Every source and operator draws from a row of its own, so
 that changing one part of a job does not reshuffle the others. Numba's own generators are shared by
 a whole thread, and numpy's are called through a pointer for each draw, at several times the cost.
 """
@@ -29,26 +30,26 @@ def _rotated(x: Any, bits: Any) -> Any:
 
 
 @njit(cache=True, inline="always")
-def next_word(state: NDArray[Any]) -> Any:
+def next_word(streams: NDArray[Any], row: int) -> Any:
     """The next 64 random bits of a stream."""
-    result = _rotated(state[0] + state[3], 23) + state[0]
-    shifted = state[1] << uint64(17)
-    state[2] ^= state[0]
-    state[3] ^= state[1]
-    state[1] ^= state[2]
-    state[0] ^= state[3]
-    state[2] ^= shifted
-    state[3] = _rotated(state[3], 45)
+    s0, s1, s2, s3 = streams[row, 0], streams[row, 1], streams[row, 2], streams[row, 3]
+    result = _rotated(s0 + s3, 23) + s0
+    s2 ^= s0
+    s3 ^= s1
+    streams[row, 0] = s0 ^ s3
+    streams[row, 2] = s2 ^ (s1 << uint64(17))
+    streams[row, 1] = s1 ^ s2
+    streams[row, 3] = _rotated(s3, 45)
     return result
 
 
 @njit(cache=True, inline="always")
-def uniform(state: NDArray[Any]) -> Any:
+def uniform(streams: NDArray[Any], row: int) -> Any:
     """A number in [0, 1)."""
-    return (next_word(state) >> uint64(11)) * _UNIT
+    return (next_word(streams, row) >> uint64(11)) * _UNIT
 
 
 @njit(cache=True, inline="always")
-def exponential(state: NDArray[Any]) -> Any:
+def exponential(streams: NDArray[Any], row: int) -> Any:
     """An exponential number with mean one."""
-    return -np.log1p(-uniform(state))
+    return -np.log1p(-uniform(streams, row))
