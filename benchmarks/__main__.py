@@ -7,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import executor, network, plans
+from benchmarks import executor, network, plans, stretch
 from benchmarks.report import Entry, write_report
 
-MODULES = (plans, executor, network)
+MODULES = (plans, executor, network, stretch)
 
 
 def main() -> None:

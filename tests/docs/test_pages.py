@@ -14,10 +14,12 @@ BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 PAGES = (
     "README.md",
     "CONTRIBUTING.md",
+    "docs/contention.md",
     "docs/design.md",
     "docs/errors.md",
     "docs/job-files.md",
     "docs/raw-format.md",
+    "docs/simulator.md",
 )
 
 

@@ -224,3 +224,31 @@ def test_an_acked_job_on_two_workers_agrees_with_the_independent_program():
     assert result.complete.mean == pytest.approx(complete, rel=0.06)
     seen = sum(oracle.spout) / len(oracle.spout)
     assert result.seen_by_source.mean == pytest.approx(seen, rel=0.06)
+
+
+ALTERNATIVES = """
+streamgauge: 1
+topology:
+  name: t
+  operators: {s: {kind: source}, a: {}, x: {}, y: {}}
+  streams:
+    - {from: s, to: a, grouping: shuffle}
+    - {from: a, to: x, stream: left, grouping: shuffle}
+    - {from: a, to: y, stream: right, grouping: shuffle}
+behaviours:
+  a: {outputs: {left: 0.3, right: 0.7}, exclusive: true}
+  x: {}
+  y: {}
+workload: [{source: s, per_second: 100}]
+"""
+
+
+def test_alternatives_exclude_each_other():
+    job = parse_job(ALTERNATIVES)
+    found = simulate(
+        place_job(job).plan, job.behaviours, job.workload, seconds=200, seed=2, waiting=NO_WAITING
+    ).operators
+    # Every tuple goes one way, so the two ways add up to the tuple.
+    both = found["x"].executed_per_second + found["y"].executed_per_second
+    assert both == pytest.approx(found["a"].executed_per_second, abs=1e-9)
+    assert found["x"].executed_per_second / both == pytest.approx(0.3, abs=0.02)

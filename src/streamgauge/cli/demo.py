@@ -10,6 +10,7 @@ import typer
 from streamgauge.cli.output import say, write_text
 
 EXAMPLE = "word-count.yaml"
+DEMO_RATE = 1833.0
 
 
 def demo(
@@ -19,6 +20,7 @@ def demo(
 ) -> None:
     """Run the main job on a bundled example: every stage of the product that there is."""
     from streamgauge.cli.examples import example_path
+    from streamgauge.cli.simulate import at_rate, print_result, simulator
     from streamgauge.cli.topology import load_plan, picture, print_job
 
     say(f"demo: {EXAMPLE}, a bundled example; see `streamgauge topology show --help` for more")
@@ -27,6 +29,12 @@ def demo(
     make_folder(output)
     write_text(output / "topology.svg", picture(flow, physical=False, ackers=False))
     write_text(output / "plan.svg", picture(flow, physical=True, ackers=False))
+    say("simulating a fiftieth of its load; the first time compiles the simulator")
+    assert job.workload is not None
+    workload = at_rate(job.workload, DEMO_RATE)
+    result = simulator()(flow.plan, job.behaviours, workload, seconds=5.0, warmup=1.0, seed=1)
+    print()
+    print_result(job, result)
 
 
 def make_folder(folder: Path) -> None:

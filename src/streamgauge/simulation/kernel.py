@@ -383,6 +383,15 @@ def run(
                                     edges ^= n.edge
                                 outbox[sent] = new
                                 sent += 1
+                    if output < last_output and p.output_share[output] >= 0.0:
+                        # Alternatives: at most one of them, and then no more.
+                        wanted = uniform(random, finishing)
+                        while output < last_output and p.output_share[output] <= wanted:
+                            output += 1
+                        if output < last_output:
+                            stream, emissions = p.output_stream[output], 1
+                            output = last_output
+                            continue
                     if output >= last_output:
                         break
                     stream = p.output_stream[output]

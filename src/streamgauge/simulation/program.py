@@ -56,6 +56,7 @@ class Program(NamedTuple):
         output_first: Where the outputs of (operator, subscription) begin in the next two.
         output_stream: Stream of each output.
         output_count: Draw of its number.
+        output_share: Cumulative probability of an output that excludes the others; else negative.
         stream_first: Where the subscriptions of each stream begin in `subscription`.
         subscription: Subscriptions by stream.
         key_draw: Draw of the key of each stream, or NONE.
@@ -90,6 +91,7 @@ class Program(NamedTuple):
     output_first: NDArray[Any]
     output_stream: NDArray[Any]
     output_count: NDArray[Any]
+    output_share: NDArray[Any]
     stream_first: NDArray[Any]
     subscription: NDArray[Any]
     key_draw: NDArray[Any]
@@ -239,6 +241,7 @@ class _Compiler:
             output_first=outputs[0],
             output_stream=outputs[1],
             output_count=outputs[2],
+            output_share=outputs[3],
             stream_first=subscriptions[0],
             subscription=subscriptions[1],
             key_draw=self._key_draws(),
@@ -298,18 +301,21 @@ class _Compiler:
                 cpu[row, column], wait[row, column] = used[service]
         return cpu, wait
 
-    def _outputs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        first, streams, counts = [0], [], []
+    def _outputs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        first, streams, counts, shares = [0], [], [], []
         for name in self.numbers:
             behaviour = self._behaviour(name)
             for stream in self.topology.streams:
                 if stream.target == name and not stream.is_system:
+                    reached = 0.0
                     for output, distribution in behaviour.outputs_of(stream.key).items():
                         key = StreamKey(name, output)
                         streams.append(self.stream_number[key])
                         counts.append(self._draw(distribution))
+                        reached += distribution.mean
+                        shares.append(reached if behaviour.exclusive else -1.0)
                 first.append(len(streams))
-        return _ints(first), _ints(streams), _ints(counts)
+        return _ints(first), _ints(streams), _ints(counts), np.asarray(shares, dtype=np.float64)
 
     def _subscriptions(self) -> tuple[NDArray[Any], NDArray[Any]]:
         first, subscriptions = [0], []

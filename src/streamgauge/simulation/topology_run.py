@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +61,11 @@ class Latencies:
         wanted = probability * self.count
         bin_ = int(np.searchsorted(np.cumsum(self.counts), wanted))
         return SMALLEST * math.exp((min(bin_, BINS - 1) + 0.5) / BINS_PER_E)
+
+    def between(self, edges: Sequence[float]) -> list[int]:
+        """How many lie between each two neighbouring edges, in seconds."""
+        middles = SMALLEST * np.exp((np.arange(BINS) + 0.5) / BINS_PER_E)
+        return [int(n) for n in np.histogram(middles, bins=list(edges), weights=self.counts)[0]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
