@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -26,14 +27,14 @@ MAX_COUNT = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountDistribution:
+class CountDistribution(ABC):
     """A distribution of a whole number of outputs; see the subclasses."""
 
     kind: ClassVar[str] = ""
 
+    @abstractmethod
     def table(self) -> tuple[Counts, NDArray[np.float64]]:
         """The possible counts, ascending, and their probabilities."""
-        raise NotImplementedError
 
     @property
     def mean(self) -> float:

@@ -7,6 +7,7 @@ so that each can check the other. Values are non-negative and carry no unit of t
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
@@ -22,7 +23,7 @@ Sample = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distribution:
+class Distribution(ABC):
     """A distribution of a non-negative quantity; see the subclasses.
 
     Where a subclass is given by its mean it says ``mean: float = field()``: without a value of
@@ -32,14 +33,14 @@ class Distribution:
     kind: ClassVar[str] = ""
 
     @property
+    @abstractmethod
     def mean(self) -> float:
         """Expected value."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def variance(self) -> float:
         """Expected squared distance from the mean."""
-        raise NotImplementedError
 
     @property
     def scv(self) -> float:
@@ -51,16 +52,16 @@ class Distribution:
         check_probability(probability)
         return self._quantile(probability)
 
+    @abstractmethod
     def sample(self, generator: np.random.Generator, size: int) -> Sample:
         """`size` independent values."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scaled(self, factor: float) -> Self:
         """The distribution of `factor` times the quantity."""
-        raise NotImplementedError
 
-    def _quantile(self, probability: float) -> float:
-        raise NotImplementedError
+    @abstractmethod
+    def _quantile(self, probability: float) -> float: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,18 +19,18 @@ MAX_KEYS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyDistribution:
+class KeyDistribution(ABC):
     """How often each key occurs; see the subclasses."""
 
     kind: ClassVar[str] = ""
 
+    @abstractmethod
     def names(self) -> tuple[str, ...]:
         """The keys themselves, in the order of `shares`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shares(self) -> NDArray[np.float64]:
         """Part of the tuples that carry each key; sums to one."""
-        raise NotImplementedError
 
     def sample(self, generator: np.random.Generator, size: int) -> NDArray[np.intp]:
         """Indices of `size` keys drawn independently."""
