@@ -79,3 +79,13 @@ def test_links_between_pages_lead_somewhere(project):
         text = (project / page).read_text()
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (project / page).parent.joinpath(target).exists(), f"{page}: {target}"
+
+
+def test_the_picture_of_the_readme_is_what_the_product_draws(project, monkeypatch, capsys):
+    monkeypatch.chdir(project)
+    command = "streamgauge topology show examples/word-count.yaml --physical --svg -"
+    monkeypatch.setattr(sys, "argv", shlex.split(command))
+    with pytest.raises(SystemExit):
+        main()
+    drawn = (project / "docs/pictures/word-count-plan.svg").read_text()
+    assert capsys.readouterr().out == drawn
