@@ -45,3 +45,13 @@ def test_what_is_not_simulated_yet_is_refused_by_name(run, project):
     outcome = run("simulate", project / "examples" / "windowed.yaml")
     assert outcome.code == 2
     assert "windowed.yaml: topology.operators.windowed-json-bolt: a window" in outcome.err
+
+
+def test_several_runs_give_intervals(run, job):
+    job.write_text(JOB + BEHAVIOURS)
+    arguments = ("simulate", job, "--seconds", "10", "--replications", "3")
+    document = json.loads(run(*arguments, "--json").out)
+    rate = document["estimates"]["out"]["executed_per_second"]
+    assert rate["runs"] == 3
+    assert abs(rate["mean"] - 100.0) < 5 * rate["half_width_95"]
+    assert "Means over 3 independent runs" in run(*arguments).out

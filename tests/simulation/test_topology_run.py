@@ -252,3 +252,10 @@ def test_alternatives_exclude_each_other():
     both = found["x"].executed_per_second + found["y"].executed_per_second
     assert both == pytest.approx(found["a"].executed_per_second, abs=1e-9)
     assert found["x"].executed_per_second / both == pytest.approx(0.3, abs=0.02)
+
+
+def test_quantiles_lie_between_the_smallest_and_the_largest_latency():
+    latency = run(seconds=100.0).operators["b"].latency
+    quantiles = [latency.quantile(p) for p in (0.0, 0.01, 0.5, 0.99, 1.0)]
+    assert quantiles == sorted(quantiles)
+    assert 0.0 < quantiles[0] < latency.mean < quantiles[-1] < 10.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,6 +33,9 @@ def simulate(
         float | None, typer.Option(help="Tuples per second of all sources together.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 1,
+    replications: Annotated[
+        int, typer.Option(help="Independent runs, on all cores; figures then have an interval.")
+    ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Simulate a job tuple by tuple: throughput, latency with percentiles, utilisation."""
@@ -46,20 +50,37 @@ def simulate(
     workload = job.workload if rate is None else at_rate(job.workload, rate)
     run = simulator()
     with in_file(file):
-        result = run(
-            flow.plan,
-            job.behaviours,
-            workload,
-            seconds=seconds,
-            warmup=warmup,
-            seed=seed,
-            progress=_progress(warmup + seconds),
-        )
+        if replications == 1:
+            results = [
+                run(
+                    flow.plan,
+                    job.behaviours,
+                    workload,
+                    seconds=seconds,
+                    warmup=warmup,
+                    seed=seed,
+                    progress=_progress(warmup + seconds),
+                )
+            ]
+        else:
+            from streamgauge.simulation.replications import replicate
+
+            results = replicate(
+                flow.plan,
+                job.behaviours,
+                workload,
+                seconds=seconds,
+                warmup=warmup,
+                seed=seed,
+                replications=replications,
+            )
     if as_json:
-        print_document(_document(job, result, seed))
+        print_document({**_document(job, results[0], seed), **_estimates(job, results)})
     else:
-        print_result(job, result)
-    if result.overloaded:
+        print_result(job, results[0])
+        if replications > 1:
+            _print_estimates(job, results)
+    if any(result.overloaded for result in results):
         warn(["queues grew beyond all bounds: the job is overloaded and the run ended early"])
         raise typer.Exit(OVERLOADED)
 
@@ -154,6 +175,42 @@ def _named_latencies(job: Job, result: SimulationResult) -> dict[str, Latencies]
         named["complete (acker's clock)"] = result.complete
         named["complete (seen by source)"] = result.seen_by_source
     return {name: one for name, one in named.items() if one.count}
+
+
+def _estimates(job: Job, results: list[SimulationResult]) -> dict[str, Any]:
+    """Throughput and latency of each sink over all runs; the rest of the document is the first."""
+    from streamgauge.simulation.replications import estimate_of
+
+    figures: dict[str, Any] = {}
+    for operator in job.topology.sinks:
+        for what in ("executed_per_second", "mean_ms", "p99_ms"):
+            found = estimate_of(results, partial(_sink_figure, operator.name, what))
+            if found.runs > 1:
+                figures.setdefault(operator.name, {})[what] = {
+                    "mean": found.mean,
+                    "half_width_95": found.half_width,
+                    "runs": found.runs,
+                }
+    return {"estimates": figures} if figures else {}
+
+
+def _sink_figure(sink: str, what: str, result: SimulationResult) -> float:
+    figures = result.operators[sink]
+    if what == "executed_per_second":
+        return figures.executed_per_second
+    seconds = figures.latency.mean if what == "mean_ms" else figures.latency.quantile(0.99)
+    return 1000 * seconds
+
+
+def _print_estimates(job: Job, results: list[SimulationResult]) -> None:
+    print()
+    rows = [
+        (name, what, float(f"{one['mean']:.5g}"), float(f"{one['half_width_95']:.2g}"))
+        for name, figures in _estimates(job, results).get("estimates", {}).items()
+        for what, one in figures.items()
+    ]
+    title = f"Means over {len(results)} independent runs (the tables above are the first)"
+    print_table(title, ("sink", "", "mean", "± (95 %)"), rows)
 
 
 def _ms(seconds: float) -> float:

@@ -55,12 +55,18 @@ class Latencies:
         return self.total_seconds / self.count if self.count else math.nan
 
     def quantile(self, probability: float) -> float:
-        """The latency in seconds that is not exceeded with that probability, to one per cent."""
+        """The latency in seconds that is not exceeded with that probability.
+
+        Read off inside its bin as if that were evenly filled; right to one per cent.
+        """
         if not self.count:
             return math.nan
-        wanted = probability * self.count
-        bin_ = int(np.searchsorted(np.cumsum(self.counts), wanted))
-        return SMALLEST * math.exp((min(bin_, BINS - 1) + 0.5) / BINS_PER_E)
+        reached = np.cumsum(self.counts)
+        # The smallest latency for a probability of zero: an empty bin has no inside.
+        wanted = max(probability * self.count, 1e-9)
+        place = min(int(np.searchsorted(reached, wanted)), BINS - 1)
+        inside = (wanted - float(reached[place] - self.counts[place])) / self.counts[place]
+        return SMALLEST * math.exp((place + min(max(inside, 0.0), 1.0)) / BINS_PER_E)
 
     def between(self, edges: Sequence[float]) -> list[int]:
         """How many lie between each two neighbouring edges, in seconds."""

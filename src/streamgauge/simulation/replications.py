@@ -1,0 +1,93 @@
+"""Several independent runs of one simulation, and how far their mean can be trusted."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+
+from scipy import special
+
+from streamgauge.errors import Findings
+from streamgauge.profile.behaviour import Behaviour
+from streamgauge.simulation.topology_run import SimulationResult, simulate
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.validation import check_whole
+from streamgauge.topology.workload import Workload
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A mean over independent runs.
+
+    Attributes:
+        mean: Over the runs.
+        half_width: The true mean lies this close with 95 % confidence; NaN for one run.
+        runs: How many there were.
+    """
+
+    mean: float
+    half_width: float
+    runs: int
+
+
+def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+    """Mean and Student's confidence interval of independent values."""
+    runs = len(values)
+    mean = math.fsum(values) / runs
+    if runs == 1:
+        return Estimate(mean=mean, half_width=math.nan, runs=1)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (runs - 1)
+    quantile = float(special.stdtrit(runs - 1, 0.5 + confidence / 2.0))
+    return Estimate(mean=mean, half_width=quantile * math.sqrt(variance / runs), runs=runs)
+
+
+def estimate_of(
+    results: Sequence[SimulationResult], figure: Callable[[SimulationResult], float]
+) -> Estimate:
+    """One figure over all runs that have it; runs without, such as an empty sink, are left out."""
+    values = [value for value in map(figure, results) if not math.isnan(value)]
+    return estimate(values) if values else Estimate(mean=math.nan, half_width=math.nan, runs=0)
+
+
+def replicate(
+    plan: PhysicalPlan,
+    behaviours: Mapping[str, Behaviour],
+    workload: Workload,
+    *,
+    seconds: float,
+    warmup: float,
+    seed: int,
+    replications: int,
+    processes: int | None = None,
+) -> list[SimulationResult]:
+    """Run the simulation with the seeds from `seed` on, on all cores.
+
+    Args:
+        plan: Where executors run.
+        behaviours: What operators do with a tuple.
+        workload: What sources emit.
+        seconds: Simulated time to measure in each run.
+        warmup: Simulated time before that, which is left out.
+        seed: Of the first run.
+        replications: How many runs.
+        processes: How many at once; as many as there are cores when not given.
+    """
+    findings = Findings()
+    check_whole(findings, replications, "replications")
+    findings.raise_if_any()
+    run = partial(simulate, plan, dict(behaviours), workload, seconds=seconds, warmup=warmup)
+    seeds = range(seed, seed + replications)
+    workers = min(processes or os.cpu_count() or 1, replications)
+    if workers == 1:
+        return [run(seed=one) for one in seeds]
+    # Fresh processes: a forked one would share the locks of libraries that run threads.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(run, seed=one) for one in seeds]
+        return [future.result() for future in futures]
