@@ -292,13 +292,12 @@ def _parse_yaml(text: str, name: str) -> object:
         raise
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else None
         seen = getattr(error, "problem", None) or str(error)
-        raise _unreadable(
-            name,
-            f"no YAML: {seen}",
-            "a YAML document",
-            line=mark.line + 1 if mark is not None else None,
-        ) from None
+        if isinstance(error, yaml.constructor.ConstructorError):
+            expected = "a mapping with texts as keys, each once"
+            raise _unreadable(name, seen, expected, "rename or remove one", line) from None
+        raise _unreadable(name, f"no YAML: {seen}", "a YAML document", line=line) from None
     except ValueError as error:
         # Numbers of thousands of digits, dates that do not exist: the constructors' own words.
         raise _unreadable(name, f"a value that cannot be read: {error}", "plain values") from None
