@@ -1,3 +1,5 @@
+import json
+
 from streamgauge.cli.examples import example_path
 
 
@@ -21,3 +23,9 @@ def test_a_folder_that_cannot_be_made_is_said_so(run, tmp_path):
 
 def test_the_demo_job_is_bundled():
     assert example_path("word-count.yaml").is_file()
+
+
+def test_the_demo_is_a_document_too(run, tmp_path):
+    document = json.loads(run("demo", "--output", tmp_path, "--json").out)
+    assert document["paths"] == 24
+    assert document["simulated"]["latencies"]["to counter"]["tuples"] > 1000

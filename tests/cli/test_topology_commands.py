@@ -212,3 +212,13 @@ def test_the_acker_stands_right_of_all_that_it_hears_from(run, job, tmp_path):
         if node.get("class") == "name"
     }
     assert max(places, key=places.get) == "__acker"
+
+
+def test_check_refuses_what_show_could_not_hold(run, job):
+    many = "{kind: source, tasks: 20000}"
+    text = job.read_text().replace("{kind: source, tasks: 2}", many)
+    text = text.replace("work: {tasks: 4}", "work: {tasks: 20000}")
+    job.write_text(text.replace("{in: 2, work: 4,", "{in: 20000, work: 20000,"))
+    outcome = run("topology", "check", job)
+    assert outcome.code == 2
+    assert "connections between executors" in outcome.err

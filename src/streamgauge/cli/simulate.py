@@ -75,7 +75,7 @@ def simulate(
                 replications=replications,
             )
     if as_json:
-        print_document({**_document(job, results[0], seed), **_estimates(job, results)})
+        print_document({**result_document(job, results[0], seed), **_estimates(job, results)})
     else:
         print_result(job, results[0])
         if replications > 1:
@@ -234,7 +234,8 @@ def _histogram(name: str, latencies: Latencies) -> str:
     return "\n".join(lines)
 
 
-def _document(job: Job, result: SimulationResult, seed: int) -> dict[str, Any]:
+def result_document(job: Job, result: SimulationResult, seed: int) -> dict[str, Any]:
+    """The result for ``--json``."""
     return {
         "topology": job.topology.name,
         "seconds": result.seconds,

@@ -57,7 +57,7 @@ def show(
     if svg is not None:
         write_text(svg, picture(flow, physical=physical, ackers=ackers))
     if as_json:
-        print_document(_document(job, schedule, flow))
+        print_document({**plan_document(job, flow), "warnings": list(schedule.warnings)})
     elif svg is None:
         print_job(job, flow, physical=physical, ackers=ackers)
 
@@ -212,10 +212,14 @@ def _load(file: str, step: str | None, scheduler: str | None) -> tuple[Job, Sche
 def _check_placement(job: Job) -> list[str]:
     """Place the job as configured and at each step; what the scheduler warns of."""
     from streamgauge.planning.scheduling.deploy import place_job
+    from streamgauge.topology.tuple_flow import check_size
 
-    warnings = list(place_job(job).warnings)
-    for name in job.steps:
-        warnings += [f"{name}: {one}" for one in place_job(job.at_step(name)).warnings]
+    warnings = []
+    variants = {"": job, **{f"{name}: ": job.at_step(name) for name in job.steps}}
+    for prefix, variant in variants.items():
+        schedule = place_job(variant)
+        check_size(schedule.plan.logical)
+        warnings += [prefix + warning for warning in schedule.warnings]
     return warnings
 
 
@@ -304,7 +308,8 @@ def _paths(flow: TupleFlow) -> str:
     return f"{total:,} paths from source to sink" if total < 10**12 else f"{total:.2e} paths"
 
 
-def _document(job: Job, schedule: Schedule, flow: TupleFlow) -> dict[str, Any]:
+def plan_document(job: Job, flow: TupleFlow) -> dict[str, Any]:
+    """The job, its plan and its connections, for ``--json``."""
     from streamgauge.errors import CyclicTopology
     from streamgauge.profile.files.jobs import PlanFile, job_to_data
     from streamgauge.profile.job import Assignment
@@ -329,5 +334,4 @@ def _document(job: Job, schedule: Schedule, flow: TupleFlow) -> dict[str, Any]:
             for block in flow.blocks
         ],
         "paths": paths,
-        "warnings": list(schedule.warnings),
     }

@@ -107,7 +107,7 @@ class TupleFlow:
         Raises:
             InvalidInput: There are more connections than fit into memory.
         """
-        _check_size(plan.logical)
+        check_size(plan.logical)
         worker = np.asarray(plan.placement, dtype=np.intp)
         number = {name: index for index, name in enumerate(plan.nodes)}
         node_of_worker = np.asarray([number[one.node] for one in plan.workers], dtype=np.intp)
@@ -170,7 +170,8 @@ class TupleFlow:
         )
 
 
-def _check_size(logical: LogicalPlan) -> None:
+def check_size(logical: LogicalPlan) -> None:
+    """Raise InvalidInput where a plan has more connections than fit into memory."""
     pairs = sum(
         len(logical.spans[stream.source]) * len(logical.spans[stream.target])
         for stream in logical.topology.streams
