@@ -20,7 +20,7 @@ from benchmarks.report import Entry, measure
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.job import Job
-from streamgauge.simulation.topology_run import NO_WAITING, simulate
+from streamgauge.simulation.topology_run import simulate
 
 STAGES, WIDTH, RATE, SERVICE = 4, 4, 200.0, 0.01
 OURS_SECONDS, SIMPY_SECONDS, CIW_SECONDS = 2_000.0, 100.0, 25.0

@@ -250,6 +250,12 @@ def configurations(draw: st.DrawFn, topology: Topology) -> Configuration:
     )
 
 
+def _link(source, target, one, other):
+    return Link(
+        source=source, target=target, latency_ms=max(one, other), jitter_ms=min(one, other)
+    )
+
+
 @st.composite
 def clusters(draw: st.DrawFn) -> Cluster:
     """Up to three nodes on up to two machines."""
@@ -277,7 +283,7 @@ def clusters(draw: st.DrawFn) -> Cluster:
             for name in nodes
         ),
         links=tuple(
-            Link(source=a, target=b, latency_ms=draw(NON_NEGATIVE), jitter_ms=draw(NON_NEGATIVE))
+            _link(a, b, draw(NON_NEGATIVE), draw(NON_NEGATIVE))
             for a, b in draw(st.lists(pairs, max_size=2, unique=True))
         ),
         latency_ms=draw(NON_NEGATIVE),

@@ -28,4 +28,4 @@ def test_the_demo_job_is_bundled():
 def test_the_demo_is_a_document_too(run, tmp_path):
     document = json.loads(run("demo", "--output", tmp_path, "--json").out)
     assert document["paths"] == 24
-    assert document["simulated"]["latencies"]["to counter"]["tuples"] > 1000
+    assert document["simulated"]["latencies"]["source to sink"]["tuples"] > 1000

@@ -6,7 +6,8 @@ from scipy import stats
 from streamgauge.errors import InvalidInput
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
-from streamgauge.simulation.replications import estimate, estimate_of, replicate
+from streamgauge.simulation.estimates import estimate
+from streamgauge.simulation.replications import estimate_of, replicate
 
 JOB = """
 streamgauge: 1

@@ -5,9 +5,8 @@ import math
 import pytest
 
 from streamgauge.errors import InvalidInput
-from streamgauge.planning.scheduling.deploy import place_job
-from streamgauge.profile.files.jobs import parse_job
-from streamgauge.simulation.topology_run import NO_WAITING, STORM_2_WAITING, simulate
+from streamgauge.transport import storm2
+from tests.simulation.jobs import run_text
 from tests.simulation.oracles.job import ACKER, Executor, Job, Operator, Subscription
 from tests.simulation.oracles.parts import exponential
 from tests.simulation.oracles.storm2_network import simulate_network
@@ -46,18 +45,9 @@ DEFAULTS = {
 }
 
 
-def run(seconds=4000.0, warmup=20.0, seed=1, waiting=NO_WAITING, **changes):
-    job = parse_job(JOB.format(**{**DEFAULTS, **changes}))
-    plan = place_job(job).plan
-    return simulate(
-        plan,
-        job.behaviours,
-        job.workload,
-        seconds=seconds,
-        warmup=warmup,
-        seed=seed,
-        waiting=waiting,
-    )
+def run(seconds=4000.0, warmup=20.0, seed=1, mechanics=None, **changes):
+    text = JOB.format(**{**DEFAULTS, **changes})
+    return run_text(text, seconds=seconds, warmup=warmup, seed=seed, **(mechanics or {}))
 
 
 def test_a_line_of_waiting_servers_is_a_tandem_of_m_m_1_queues():
@@ -90,7 +80,7 @@ def test_executors_that_share_one_core_have_the_population_of_one_m_m_1_queue():
     waiting = result.operators["a"].queue_length
     serving = result.operators["a"].utilisation * 8
     assert waiting + serving == pytest.approx(1.5, rel=0.05)
-    assert result.cores_busy["m1"] == pytest.approx(0.6, rel=0.02)
+    assert result.machines[0].busy == pytest.approx(0.6, rel=0.02)
 
 
 def test_a_constant_service_gives_the_m_d_1_queue():
@@ -115,8 +105,9 @@ def test_another_worker_is_as_far_as_the_network_says():
 
 
 def test_sleeping_bolts_notice_a_tuple_half_a_sleep_late():
-    quiet = run(seconds=2000.0, emission="per_second: 5", waiting=NO_WAITING)
-    asleep = run(seconds=2000.0, emission="per_second: 5", waiting=STORM_2_WAITING)
+    sleepy = {"bolt_spin": storm2.DEFAULTS.bolt_spin, "bolt_sleep": storm2.DEFAULTS.bolt_sleep}
+    quiet = run(seconds=2000.0, emission="per_second: 5")
+    asleep = run(seconds=2000.0, emission="per_second: 5", mechanics=sleepy)
     wake_up = asleep.operators["b"].latency.mean - quiet.operators["b"].latency.mean
     # Two bolts that slept after 55 ms of idleness: about half a millisecond each.
     assert 0.0005 < wake_up < 0.0012
@@ -177,7 +168,7 @@ def test_an_acked_job_on_two_workers_agrees_with_the_independent_program():
         outputs=1.5,
         emission="per_second: 80",
         seconds=3000.0,
-        waiting=STORM_2_WAITING._replace(source_sleep=0.0, bolt_spin=0.0),
+        mechanics={"bolt_sleep": 0.001, "transfer_sleep": 0.001},
     )
     # Tasks by name and dealt in turn: __acker 1-2, a 3-5, b 6, s 7-8.
     workers = ["w1", "w2"]
@@ -239,10 +230,7 @@ workload: [{source: s, per_second: 100}]
 
 
 def test_alternatives_exclude_each_other():
-    job = parse_job(ALTERNATIVES)
-    found = simulate(
-        place_job(job).plan, job.behaviours, job.workload, seconds=200, seed=2, waiting=NO_WAITING
-    ).operators
+    found = run_text(ALTERNATIVES, seconds=200, seed=2).operators
     # Every tuple goes one way, so the two ways add up to the tuple.
     both = found["x"].executed_per_second + found["y"].executed_per_second
     assert both == pytest.approx(found["a"].executed_per_second, abs=1e-9)

@@ -22,7 +22,8 @@ def demo(
 ) -> None:
     """Run the main job on a bundled example: every stage of the product that there is."""
     from streamgauge.cli.examples import example_path
-    from streamgauge.cli.simulate import at_rate, print_result, result_document, simulator
+    from streamgauge.cli.simulate import at_rate, progress_bar, simulator
+    from streamgauge.cli.simulation_report import print_result, result_document
     from streamgauge.cli.topology import load_plan, picture, plan_document, print_job
 
     say(f"demo: {EXAMPLE}, a bundled example; see `streamgauge topology show --help` for more")
@@ -35,7 +36,15 @@ def demo(
     say("simulating a fiftieth of its load; the first time compiles the simulator")
     assert job.workload is not None
     workload = at_rate(job.workload, DEMO_RATE)
-    result = simulator()(flow.plan, job.behaviours, workload, seconds=5.0, warmup=1.0, seed=SEED)
+    result = simulator()(
+        flow.plan,
+        job.behaviours,
+        workload,
+        seconds=5.0,
+        warmup=None,
+        seed=SEED,
+        progress=progress_bar(),
+    )
     if as_json:
         simulated = result_document(job, result, SEED)
         print_document({**plan_document(job, flow), "simulated": simulated})

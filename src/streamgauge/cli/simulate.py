@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+import time
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.output import counted, in_file, print_document, print_table, warn
+from streamgauge.cli.output import in_file, print_document, say, warn, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from streamgauge.profile.job import Job
-    from streamgauge.simulation.topology_run import Latencies, SimulationResult
+    from streamgauge.simulation.results import SimulationResult
+    from streamgauge.topology.physical_plan import PhysicalPlan
     from streamgauge.topology.workload import Workload
 
 OVERLOADED = 3
-QUANTILES = (0.5, 0.9, 0.95, 0.99)
-BAR = 50
-ROWS = 16
+BAR = 30
+# A bar that moves more often than this is only slower.
+SECONDS_BETWEEN = 0.1
 
 
 def simulate(
     file: Annotated[str, typer.Argument(help="A job in YAML or JSON; - reads standard input.")],
     step: Annotated[str | None, typer.Option(help="Configure the job as in this step.")] = None,
     seconds: Annotated[float, typer.Option(help="Simulated time to measure.")] = 60.0,
-    warmup: Annotated[float, typer.Option(help="Simulated time to leave out before.")] = 5.0,
+    warmup: Annotated[
+        float | None,
+        typer.Option(help="Simulated time to leave out before; found by itself when not given."),
+    ] = None,
     rate: Annotated[
         float | None, typer.Option(help="Tuples per second of all sources together.")
     ] = None,
@@ -36,9 +42,23 @@ def simulate(
     replications: Annotated[
         int, typer.Option(help="Independent runs, on all cores; figures then have an interval.")
     ] = 1,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with pictures to this file.")
+    ] = None,
+    samples: Annotated[
+        Path | None,
+        typer.Option(help="Write what a cluster's agent would measure to this folder."),
+    ] = None,
+    bucket: Annotated[float, typer.Option(help="Seconds that one sample spans.")] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Simulate a job tuple by tuple: throughput, latency with percentiles, utilisation."""
+    """Simulate a job tuple by tuple: throughput, latency with percentiles, back-pressure, CPU."""
+    from streamgauge.cli.simulation_report import (
+        estimates_document,
+        print_estimates,
+        print_result,
+        result_document,
+    )
     from streamgauge.cli.topology import load_plan
     from streamgauge.errors import InvalidInput
 
@@ -47,42 +67,105 @@ def simulate(
         raise InvalidInput.single(
             ("workload",), file=file, seen="no workload", expected="what the sources emit"
         )
-    workload = job.workload if rate is None else at_rate(job.workload, rate)
+    if samples is not None and replications > 1:
+        raise InvalidInput.single(
+            ("--samples",), seen=f"{replications} runs", expected="one run, which is written down"
+        )
+    if rate is not None:
+        job = replace(job, workload=at_rate(job.workload, rate))
     run = simulator()
     with in_file(file):
-        if replications == 1:
+        if replications > 1:
+            results = _replicated(job, flow.plan, seconds, warmup, seed, replications)
+        elif samples is not None:
+            results = [
+                _sampled(job, flow.plan, samples, bucket, seconds=seconds, warmup=warmup, seed=seed)
+            ]
+        else:
             results = [
                 run(
                     flow.plan,
                     job.behaviours,
-                    workload,
+                    job.workload,
                     seconds=seconds,
                     warmup=warmup,
                     seed=seed,
-                    progress=_progress(warmup + seconds),
+                    progress=progress_bar(),
                 )
             ]
-        else:
-            from streamgauge.simulation.replications import replicate
+    result = results[0]
+    if html is not None:
+        from streamgauge.cli.simulation_page import simulation_page
 
-            results = replicate(
-                flow.plan,
-                job.behaviours,
-                workload,
-                seconds=seconds,
-                warmup=warmup,
-                seed=seed,
-                replications=replications,
-            )
+        command = shlex.join(["streamgauge", *sys.argv[1:]])
+        write_text(html, simulation_page(job, flow, result, seed=seed, command=command))
+        say(f"wrote {html}")
     if as_json:
-        print_document({**result_document(job, results[0], seed), **_estimates(job, results)})
+        print_document({**result_document(job, result, seed), **estimates_document(job, results)})
     else:
-        print_result(job, results[0])
+        print_result(job, result)
         if replications > 1:
-            _print_estimates(job, results)
-    if any(result.overloaded for result in results):
-        warn(["queues grew beyond all bounds: the job is overloaded and the run ended early"])
+            print_estimates(job, results)
+    _warn_of(results)
+    if any(one.overloaded for one in results):
         raise typer.Exit(OVERLOADED)
+
+
+def _warn_of(results: list[SimulationResult]) -> None:
+    result = results[0]
+    if any(one.overloaded for one in results):
+        warn(["queues grew beyond all bounds: the job is overloaded and the run ended early"])
+        return
+    for name in result.saturated:
+        one = result.operators[name]
+        warn(
+            [
+                f"{name} is saturated: {one.arrived_per_second:.4g} tuples come in a second, "
+                f"{one.executed_per_second:.4g} are served; latencies grow with the simulated time"
+            ]
+        )
+    if not result.settled and not result.saturated:
+        warn(
+            [
+                f"the job had not settled after {result.warmup:g} s; "
+                "give a longer --warmup, or more --seconds"
+            ]
+        )
+
+
+def _replicated(
+    job: Job,
+    plan: PhysicalPlan,
+    seconds: float,
+    warmup: float | None,
+    seed: int,
+    replications: int,
+) -> list[SimulationResult]:
+    from streamgauge.simulation.replications import replicate
+
+    assert job.workload is not None
+    return replicate(
+        plan,
+        job.behaviours,
+        job.workload,
+        seconds=seconds,
+        warmup=warmup,
+        seed=seed,
+        replications=replications,
+    )
+
+
+def _sampled(
+    job: Job,
+    plan: PhysicalPlan,
+    folder: Path,
+    bucket: float,
+    *,
+    seconds: float,
+    warmup: float | None,
+    seed: int,
+) -> SimulationResult:
+    raise NotImplementedError
 
 
 def simulator() -> Callable[..., SimulationResult]:
@@ -121,143 +204,24 @@ def at_rate(workload: Workload, rate: float) -> Workload:
     )
 
 
-def _progress(horizon: float) -> Callable[[float], None] | None:
-    """A line on a terminal that says how far simulated time has come; nothing elsewhere."""
+def progress_bar() -> Callable[[float, float], None] | None:
+    """A line on a terminal: how far simulated time has come, and how long it will take."""
     if not sys.stderr.isatty():
         return None
+    began = time.monotonic()
+    shown = -SECONDS_BETWEEN
 
-    def show(reached: float) -> None:
+    def show(reached: float, horizon: float) -> None:
+        nonlocal shown
+        passed = time.monotonic() - began
         part = min(reached / horizon, 1.0)
-        bar = "█" * round(30 * part)
-        end = "\n" if part >= 1.0 else ""
-        print(f"\r{bar:<30} {reached:.1f} of {horizon:g} s", end=end, file=sys.stderr, flush=True)
+        if part < 1.0 and passed < shown + SECONDS_BETWEEN:
+            return
+        shown = passed
+        left = f"{passed * (1.0 - part) / part:.0f} s left" if 0.0 < part < 1.0 else ""
+        line = f"\r{'█' * round(BAR * part):<{BAR}} {reached:.1f} of {horizon:g} s  {left:<12}"
+        # The bar makes room for the answer.
+        end = f"\r{' ' * len(line)}\r" if part >= 1.0 else ""
+        print(line, end=end, file=sys.stderr, flush=True)
 
     return show
-
-
-def print_result(job: Job, result: SimulationResult) -> None:
-    """The result in tables, and the latency to the first sink as a histogram."""
-    print(f"{job.topology.name}: {result.seconds:g} s simulated")
-    rows = [
-        (
-            name,
-            round(figures.executed_per_second, 3),
-            round(figures.emitted_per_second, 3),
-            f"{figures.utilisation:.1%}",
-            round(figures.queue_length, 3),
-        )
-        for name, figures in result.operators.items()
-    ]
-    columns = ("operator", "executed/s", "emitted/s", "busy", "waiting")
-    print_table("Operators, all executors together", columns, rows)
-    latencies = _named_latencies(job, result)
-    print_table(
-        "Latency in ms",
-        ("", "tuples", "mean", *(f"p{100 * one:g}" for one in QUANTILES)),
-        [
-            (name, one.count, *(_ms(value) for value in (one.mean, *map(one.quantile, QUANTILES))))
-            for name, one in latencies.items()
-        ],
-    )
-    cores = ", ".join(f"{name} {busy:.2f}" for name, busy in result.cores_busy.items())
-    print(f"cores in use: {cores}")
-    for name, one in list(latencies.items())[:1]:
-        print()
-        print(_histogram(name, one))
-
-
-def _named_latencies(job: Job, result: SimulationResult) -> dict[str, Latencies]:
-    named = {
-        f"to {operator.name}": result.operators[operator.name].latency
-        for operator in job.topology.sinks
-    }
-    if result.complete.count:
-        named["complete (acker's clock)"] = result.complete
-        named["complete (seen by source)"] = result.seen_by_source
-    return {name: one for name, one in named.items() if one.count}
-
-
-def _estimates(job: Job, results: list[SimulationResult]) -> dict[str, Any]:
-    """Throughput and latency of each sink over all runs; the rest of the document is the first."""
-    from streamgauge.simulation.replications import estimate_of
-
-    figures: dict[str, Any] = {}
-    for operator in job.topology.sinks:
-        for what in ("executed_per_second", "mean_ms", "p99_ms"):
-            found = estimate_of(results, partial(_sink_figure, operator.name, what))
-            if found.runs > 1:
-                figures.setdefault(operator.name, {})[what] = {
-                    "mean": found.mean,
-                    "half_width_95": found.half_width,
-                    "runs": found.runs,
-                }
-    return {"estimates": figures} if figures else {}
-
-
-def _sink_figure(sink: str, what: str, result: SimulationResult) -> float:
-    figures = result.operators[sink]
-    if what == "executed_per_second":
-        return figures.executed_per_second
-    seconds = figures.latency.mean if what == "mean_ms" else figures.latency.quantile(0.99)
-    return 1000 * seconds
-
-
-def _print_estimates(job: Job, results: list[SimulationResult]) -> None:
-    print()
-    rows = [
-        (name, what, float(f"{one['mean']:.5g}"), float(f"{one['half_width_95']:.2g}"))
-        for name, figures in _estimates(job, results).get("estimates", {}).items()
-        for what, one in figures.items()
-    ]
-    title = f"Means over {len(results)} independent runs (the tables above are the first)"
-    print_table(title, ("sink", "", "mean", "± (95 %)"), rows)
-
-
-def _ms(seconds: float) -> float:
-    return float(f"{1000 * seconds:.4g}")
-
-
-def _histogram(name: str, latencies: Latencies) -> str:
-    """Bars over ranges of equal ratio, from the first to the last percentile."""
-    import math
-
-    low, high = latencies.quantile(0.005), latencies.quantile(0.995)
-    if not high > low:
-        return f"{name}: every latency about {_ms(low):g} ms"
-    edges = [low * (high / low) ** (row / ROWS) for row in range(ROWS + 1)]
-    counts = latencies.between(edges)
-    largest = max(counts) or 1
-    lines = [f"{name}, {counted(latencies.count, 'tuple')}; ms"]
-    for begin, end, count in zip(edges, edges[1:], counts, strict=False):
-        bar = "█" * math.ceil(BAR * count / largest)
-        lines.append(f"{1000 * begin:9.3f} – {1000 * end:9.3f} {bar} {count}")
-    return "\n".join(lines)
-
-
-def result_document(job: Job, result: SimulationResult, seed: int) -> dict[str, Any]:
-    """The result for ``--json``."""
-    return {
-        "topology": job.topology.name,
-        "seconds": result.seconds,
-        "seed": seed,
-        "overloaded": result.overloaded,
-        "open_roots": result.open_roots,
-        "operators": {
-            name: {
-                "executed_per_second": figures.executed_per_second,
-                "emitted_per_second": figures.emitted_per_second,
-                "utilisation": figures.utilisation,
-                "queue_length": figures.queue_length,
-            }
-            for name, figures in result.operators.items()
-        },
-        "latencies": {
-            name: {
-                "tuples": one.count,
-                "mean_ms": 1000 * one.mean,
-                **{f"p{100 * q:g}_ms": 1000 * one.quantile(q) for q in QUANTILES},
-            }
-            for name, one in _named_latencies(job, result).items()
-        },
-        "cores_busy": dict(result.cores_busy),
-    }

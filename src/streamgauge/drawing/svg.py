@@ -90,12 +90,44 @@ class Svg:
             f'<path d="{d}" class={quoteattr(kind)} marker-end="url(#{marker})">{tip}</path>'
         )
 
-    def render(self, width: float, height: float, *, title: str, markers: Sequence[str]) -> str:
-        """The whole picture; `markers` are the arrow heads its curves use."""
+    def line(self, d: str, *, kind: str, title: str = "") -> None:
+        """A line or an outline without an arrow head."""
+        tip = f"<title>{escape(title)}</title>" if title else ""
+        self._parts.append(f'<path d="{d}" class={quoteattr(kind)}>{tip}</path>')
+
+    def render(
+        self,
+        width: float,
+        height: float,
+        *,
+        title: str,
+        markers: Sequence[str] = (),
+        style: str = STYLE,
+        embedded: bool = False,
+    ) -> str:
+        """The whole picture.
+
+        Args:
+            width: Of the picture.
+            height: Of the picture.
+            title: What it shows, for those who cannot see it.
+            markers: Arrow heads its curves use.
+            style: Rules for the kinds of its elements.
+            embedded: Leave rules and background to the HTML page that the picture stands in.
+        """
+        if embedded:
+            return (
+                f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+                f'height="{height:.0f}" role="img" aria-label={quoteattr(title)}>\n'
+                f"<title>{escape(title)}</title>\n"
+                + (f"<defs>{''.join(markers)}</defs>\n" if markers else "")
+                + "\n".join(self._parts)
+                + "\n</svg>\n"
+            )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
             f'width="{width:.0f}" height="{height:.0f}" role="img" aria-label={quoteattr(title)}>\n'
-            f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n"
+            f"<title>{escape(title)}</title>\n<style>{style}</style>\n"
             f"<defs>{''.join(markers)}</defs>\n"
             f'<rect width="100%" height="100%" fill="#ffffff"/>\n'
             + "\n".join(self._parts)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from streamgauge.drawing.layered import Box, Link, PlacedNode, lay_out, svg_path
-from streamgauge.drawing.svg import MARGIN, Svg, arrow, shorten, text_width
+from streamgauge.drawing.quantities import share
+from streamgauge.drawing.svg import MARGIN, STYLE, Svg, arrow, shorten, text_width
+from streamgauge.drawing.themes import GAUGES
 from streamgauge.topology.grouping import All, Fields, PartialKey
 from streamgauge.topology.topology import (
     ACKER,
@@ -22,18 +26,51 @@ PADDING = 11.0
 BAR = 5.0
 LONGEST_NAME = 30
 LONGEST_LABEL = 36
+GAUGE = 8.0
+GAUGE_LENGTH = 50.0
+GAUGE_TEXT = 46.0
+MIDDLE_LEVEL, HIGH_LEVEL = 0.7, 0.9
 
 
-def draw_topology(topology: Topology, executors: Mapping[str, int] | None = None) -> str:
-    """The topology as a self-contained SVG.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorMark:
+    """What is said of an operator beside its parallelism.
+
+    Attributes:
+        level: From 0 to 1, drawn as a gauge and written in per cent; none when NaN.
+        line: A few words below the parallelism.
+        alarm: A word on what is wrong with it; its box then stands out.
+    """
+
+    level: float = math.nan
+    line: str = ""
+    alarm: str = ""
+
+
+def draw_topology(
+    topology: Topology,
+    executors: Mapping[str, int] | None = None,
+    *,
+    marks: Mapping[str, OperatorMark] | None = None,
+    embedded: bool = False,
+) -> str:
+    """The topology as an SVG.
 
     Args:
         topology: With or without its ackers; ack streams are drawn where it has them.
         executors: Executors per operator; without them only tasks are shown.
+        marks: What else to say of operators, by name.
+        embedded: Whether the page that the picture stands in brings the style.
     """
-    lines = {op.name: _lines(op, executors) for op in topology.operators}
+    given = marks or {}
+    marked = {op.name: given.get(op.name, OperatorMark()) for op in topology.operators}
+    lines = {op.name: _lines(op, executors, marked[op.name]) for op in topology.operators}
     boxes = [
-        Box(id=op.name, width=_width(lines[op.name]), height=_height(lines[op.name]))
+        Box(
+            id=op.name,
+            width=max(_width(lines[op.name]), _gauge_width(marked[op.name])),
+            height=_height(lines[op.name]) + _gauge_height(marked[op.name]),
+        )
         for op in topology.operators
     ]
     labels = [edge_label(stream) for stream in topology.streams]
@@ -62,7 +99,8 @@ def draw_topology(topology: Topology, executors: Mapping[str, int] | None = None
         )
     sinks = {op.name for op in topology.sinks}
     for operator, node in zip(topology.operators, layout.nodes, strict=True):
-        _node(svg, operator, node, lines[operator.name], is_sink=operator.name in sinks)
+        name = operator.name
+        _node(svg, operator, node, lines[name], marked[name], is_sink=name in sinks)
     for label, edge in zip(labels, layout.edges, strict=True):
         x, y = edge.label[0] + origin_x, edge.label[1] + origin_y
         width = text_width(label, 10.5)
@@ -73,6 +111,8 @@ def draw_topology(topology: Topology, executors: Mapping[str, int] | None = None
         layout.height + HEADER + 2 * MARGIN,
         title=f"topology {topology.name}",
         markers=[arrow("plain", "#66737f"), arrow("keyed", "#a8571c"), arrow("copied", "#7a3fa0")],
+        style=STYLE + GAUGES if marks else STYLE,
+        embedded=embedded,
     )
 
 
@@ -92,11 +132,13 @@ def parallelism(operator: Operator, executors: Mapping[str, int] | None) -> str:
     return running if count == operator.tasks else f"{running} · {tasks}"
 
 
-def _lines(operator: Operator, executors: Mapping[str, int] | None) -> list[str]:
+def _lines(
+    operator: Operator, executors: Mapping[str, int] | None, mark: OperatorMark
+) -> list[str]:
     lines = [shorten(operator.name, LONGEST_NAME), parallelism(operator, executors)]
     if operator.window is not None:
         lines.append(f"window {operator.window.describe()}")
-    return lines
+    return lines + [line for line in (mark.line, mark.alarm) if line]
 
 
 def _width(lines: list[str]) -> float:
@@ -109,14 +151,29 @@ def _height(lines: list[str]) -> float:
     return len(lines) * LINE + PADDING + 4.0
 
 
+def _gauge_width(mark: OperatorMark) -> float:
+    return 0.0 if math.isnan(mark.level) else 2 * PADDING + GAUGE_LENGTH + GAUGE_TEXT
+
+
+def _gauge_height(mark: OperatorMark) -> float:
+    return 0.0 if math.isnan(mark.level) else GAUGE + 6.0
+
+
 def _node(
-    svg: Svg, operator: Operator, node: PlacedNode, lines: list[str], *, is_sink: bool
+    svg: Svg,
+    operator: Operator,
+    node: PlacedNode,
+    lines: list[str],
+    mark: OperatorMark,
+    *,
+    is_sink: bool,
 ) -> None:
     left = node.x - node.width / 2 + MARGIN
     top = node.y - node.height / 2 + MARGIN + HEADER
     kind = "sink" if is_sink else str(operator.kind)
     svg.open_group(title=f"{operator.name}: {kind}, {operator.tasks} tasks")
-    svg.rect(left, top, node.width, node.height, kind=f"box {kind}", radius=6)
+    look = f"box {kind} alarm" if mark.alarm else f"box {kind}"
+    svg.rect(left, top, node.width, node.height, kind=look, radius=6)
     # Sources and sinks are also told apart without colour: a bar where tuples enter or leave.
     if operator.kind is OperatorKind.SOURCE:
         svg.rect(left, top, BAR, node.height, kind="bar-source", radius=2)
@@ -124,14 +181,22 @@ def _node(
         svg.rect(left + node.width - BAR, top, BAR, node.height, kind="bar-sink", radius=2)
     centre = left + node.width / 2
     for index, line in enumerate(lines):
-        svg.text(
-            centre,
-            top + PADDING + 6.0 + index * LINE,
-            line,
-            kind="name" if index == 0 else "detail",
-            anchor="middle",
-        )
+        look = "name" if index == 0 else "detail"
+        if mark.alarm and index == len(lines) - 1:
+            look = "alarm-word"
+        svg.text(centre, top + PADDING + 6.0 + index * LINE, line, kind=look, anchor="middle")
+    if not math.isnan(mark.level):
+        _gauge(svg, left + PADDING, top + _height(lines) - 2.0, node.width - 2 * PADDING, mark)
     svg.close_group()
+
+
+def _gauge(svg: Svg, left: float, top: float, width: float, mark: OperatorMark) -> None:
+    level = min(max(mark.level, 0.0), 1.0)
+    grade = "high" if level >= HIGH_LEVEL else "middle" if level >= MIDDLE_LEVEL else "low"
+    length = width - GAUGE_TEXT
+    svg.rect(left, top, length, GAUGE, kind="gauge", radius=2)
+    svg.rect(left, top, length * level, GAUGE, kind=f"gauge-{grade}", radius=2)
+    svg.text(left + width, top + GAUGE, share(mark.level), kind="detail", anchor="end")
 
 
 def _edge_kind(stream: Stream) -> tuple[str, str]:

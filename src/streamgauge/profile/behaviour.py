@@ -147,6 +147,8 @@ class Behaviour:
         join: When outputs need partners from several inputs.
         window: What a trigger does, for a windowed operator.
         relative_service: Relative service time of each task, in order; all alike when not given.
+        fails: Part of its tuples in that an operator fails, which ends their trees.
+        replays: Whether a source emits a tuple again whose tree failed or ran out of time.
         costs: What surrounds the logic.
         origin: Where the figures come from: a paper's table, a measurement, or our own choice.
     """
@@ -160,6 +162,8 @@ class Behaviour:
     join: JoinRule | None = None
     window: WindowFunction | None = None
     relative_service: tuple[float, ...] | None = None
+    fails: float = 0.0
+    replays: bool = False
     costs: Costs = Costs()
     origin: str = ""
 
@@ -171,6 +175,7 @@ class Behaviour:
         findings = Findings()
         for index, speed in enumerate(self.relative_service or ()):
             check_number(findings, speed, "relative_service", index, above=0.0)
+        check_number(findings, self.fails, "fails", most=1.0)
         if self.exclusive:
             _check_exclusive(findings, self.outputs, "outputs")
             for key, special in self.inputs.items():
@@ -233,6 +238,17 @@ def check_behaviours(topology: Topology, behaviours: Mapping[str, Behaviour]) ->
                 "relative_service",
                 seen=f"{len(behaviour.relative_service)} tasks",
                 expected=f"{operator.tasks}, one for each task",
+            )
+        if operator.kind is OperatorKind.SOURCE and behaviour.fails > 0.0:
+            findings.add(
+                name, "fails", seen="a source that fails tuples", expected="none comes to it"
+            )
+        if operator.kind is not OperatorKind.SOURCE and behaviour.replays:
+            findings.add(
+                name,
+                "replays",
+                seen="an operator that replays",
+                expected="a source, which alone learns that a tree has failed",
             )
         if operator.kind is OperatorKind.SOURCE and behaviour.emitted_streams():
             findings.add(

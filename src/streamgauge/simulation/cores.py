@@ -1,6 +1,7 @@
 """Cores shared by all threads of a machine: processor sharing in virtual time.
 
-With n runnable threads on c cores, each runs at the rate min(1, c/n). A machine's virtual clock
+With n runnable threads on c cores, each runs at the rate min(1, c/n); idle threads that poll count
+as the part of a thread that they were measured to be. A machine's virtual clock
 advances at that rate, so a thread that needs w seconds of a core finishes when the clock has moved
 by w, however many threads come and go meanwhile: an event costs the logarithm of the number of
 threads, and none but the first to finish need ever be looked at.
@@ -12,10 +13,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from streamgauge.errors import InvalidInput
+from streamgauge.simulation.compiling import inlined
 
 NOBODY = -1
 
@@ -32,6 +33,9 @@ class Cores(NamedTuple):
         first: Where each machine's part of `heap` begins.
         heap: Running threads of each machine by virtual finishing time.
         finish: Virtual finishing time of each thread.
+        polling: Idle threads that burn cores, by machine.
+        burn: Cores that so many of them keep busy if nobody else wants them.
+        polled: Core-seconds they have spent so far, by machine.
     """
 
     capacity: NDArray[Any]
@@ -42,10 +46,25 @@ class Cores(NamedTuple):
     first: NDArray[Any]
     heap: NDArray[Any]
     finish: NDArray[Any]
+    polling: NDArray[Any]
+    burn: NDArray[Any]
+    polled: NDArray[Any]
 
 
-def make_cores(capacity: Sequence[float], machine_of_thread: Sequence[int]) -> Cores:
+def make_cores(
+    capacity: Sequence[float],
+    machine_of_thread: Sequence[int],
+    *,
+    poll_cores: float = 0.0,
+    poll_growth: float = 1.0,
+) -> Cores:
     """Machines with that many free cores, and the machine of each thread.
+
+    Args:
+        capacity: Free cores of each machine.
+        machine_of_thread: By thread.
+        poll_cores: Cores that one polling thread keeps busy.
+        poll_growth: The power of their number by which several do.
 
     Raises:
         InvalidInput: A machine has no core to spare.
@@ -69,17 +88,20 @@ def make_cores(capacity: Sequence[float], machine_of_thread: Sequence[int]) -> C
         first=np.concatenate([[0], np.cumsum(threads)[:-1]]).astype(np.int64),
         heap=np.full(len(machine_of_thread), NOBODY, dtype=np.int64),
         finish=np.zeros(len(machine_of_thread)),
+        polling=np.zeros(count, dtype=np.int64),
+        burn=poll_cores * np.arange(len(machine_of_thread) + 1.0) ** poll_growth,
+        polled=np.zeros(count),
     )
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _rate(cores: Cores, machine: int) -> Any:
-    running = cores.running[machine]
+    wanted = cores.running[machine] + cores.burn[cores.polling[machine]]
     capacity = cores.capacity[machine]
-    return 1.0 if running <= capacity else capacity / running
+    return 1.0 if wanted <= capacity else capacity / wanted
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def advance(cores: Cores, machine: int, now: float) -> None:
     """Move a machine's virtual clock on to `now`."""
     passed = now - cores.updated[machine]
@@ -87,10 +109,11 @@ def advance(cores: Cores, machine: int, now: float) -> None:
         rate = _rate(cores, machine)
         cores.clock[machine] += passed * rate
         cores.busy[machine] += passed * rate * cores.running[machine]
+        cores.polled[machine] += passed * rate * cores.burn[cores.polling[machine]]
         cores.updated[machine] = now
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> None:
     """Let an idle thread run for `work` seconds of a core."""
     advance(cores, machine, now)
@@ -109,7 +132,7 @@ def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> N
     cores.heap[first + place] = thread
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def next_finish(cores: Cores, machine: int) -> float:
     """When the first thread of a machine finishes if nothing else happens; infinite without one."""
     if cores.running[machine] == 0:
@@ -118,7 +141,7 @@ def next_finish(cores: Cores, machine: int) -> float:
     return float(cores.updated[machine] + max(left, 0.0) / _rate(cores, machine))
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def stop_first(cores: Cores, machine: int, now: float) -> int:
     """Take the first thread to finish off its machine; `now` is when it does."""
     advance(cores, machine, now)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from streamgauge.errors import InternalError
@@ -25,6 +24,7 @@ from streamgauge.profile.distribution import (
     Lognormal,
     Uniform,
 )
+from streamgauge.simulation.compiling import inlined
 from streamgauge.simulation.random_streams import exponential, uniform
 
 # How a row's two parameters are meant.
@@ -103,7 +103,7 @@ def _table(values: NDArray[Any], shares: NDArray[Any]) -> Table:
     return np.asarray(values, dtype=np.float64), np.asarray(cumulative / cumulative[-1])
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def draw(draws: Draws, which: int, streams: NDArray[Any], row: int) -> float:
     """One value of a distribution."""
     kind = draws.kind[which]
@@ -121,7 +121,7 @@ def draw(draws: Draws, which: int, streams: NDArray[Any], row: int) -> float:
     return float(first + (second - first) * uniform(streams, row))
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _from_table(draws: Draws, which: int, streams: NDArray[Any], row: int) -> float:
     low, high = draws.first[which], draws.first[which + 1] - 1
     if low == high:
@@ -137,7 +137,7 @@ def _from_table(draws: Draws, which: int, streams: NDArray[Any], row: int) -> fl
     return float(draws.value[low])
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _normal(streams: NDArray[Any], row: int) -> float:
     """A standard normal number by the polar method (Marsaglia and Bray 1964)."""
     while True:
@@ -148,7 +148,7 @@ def _normal(streams: NDArray[Any], row: int) -> float:
             return float(x * math.sqrt(-2.0 * math.log(square) / square))
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _gamma(shape: float, streams: NDArray[Any], row: int) -> float:
     """A gamma number of scale one (Marsaglia and Tsang 2000)."""
     boost = 1.0

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from streamgauge.errors import InvalidInput
+from streamgauge.simulation.compiling import compiled
 from streamgauge.simulation.random_streams import exponential, uniform
 from streamgauge.topology.workload import (
     Burst,
@@ -137,7 +137,7 @@ def _describe(index: int, emission: Emission) -> tuple[int, float, tuple[float, 
     )
 
 
-@njit(cache=True)
+@compiled
 def next_due(
     emissions: Emissions, process: int, now: float, streams: NDArray[Any], row: int
 ) -> float:
@@ -158,7 +158,7 @@ def next_due(
             return float(due)
 
 
-@njit(cache=True)
+@compiled
 def _factor_at(emissions: Emissions, process: int, time: float) -> float:
     """The rate at that time as a multiple of the mean."""
     period = emissions.period[process]
@@ -177,7 +177,7 @@ def _factor_at(emissions: Emissions, process: int, time: float) -> float:
     return 1.0
 
 
-@njit(cache=True)
+@compiled
 def _next_switching(
     emissions: Emissions, process: int, now: float, streams: NDArray[Any], row: int
 ) -> float:

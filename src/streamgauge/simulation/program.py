@@ -1,141 +1,114 @@
 """A job made ready for the kernel: plan, behaviours and workload as arrays.
 
-Names end here. Threads are the plan's executors in order, then one transfer thread a worker.
-Streams are numbered by (operator, name), subscriptions in the topology's order.
+Names end here. Threads are the plan's executors in order, then those of the transport. Streams are
+numbered by (operator, name), subscriptions in the topology's order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.errors import Findings
-from streamgauge.profile.behaviour import Behaviour, Service
+from streamgauge.errors import Findings, InternalError
+from streamgauge.profile.behaviour import Behaviour, JoinByParity, JoinOnKey, Service
 from streamgauge.profile.counts import CountDistribution, EmpiricalCount
 from streamgauge.profile.distribution import Distribution
-from streamgauge.simulation.draws import Draws, make_draws
+from streamgauge.simulation.draws import TABLE, Draws, make_draws
 from streamgauge.simulation.emissions import Emissions, make_emissions
-from streamgauge.topology.grouping import (
-    All,
-    Custom,
-    Fields,
-    Global,
-    LocalOrShuffle,
-    PartialKey,
-    Shuffle,
+from streamgauge.simulation.records import (
+    BY_PARITY,
+    EVERY,
+    NO_JOIN,
+    NONE,
+    ON_KEY,
+    OPERATOR,
+    OUTPUT,
+    PROCESS,
+    PROCESSOR,
+    SOURCE,
+    STREAM,
+    SUBSCRIPTION,
+    TASK,
+    TRACKER,
 )
+from streamgauge.simulation.routes import Routes, make_routes, rule_of
+from streamgauge.simulation.state import Layout, Program, Rules
+from streamgauge.simulation.ways import Ways, find_ways
+from streamgauge.topology.grouping import Fields, PartialKey
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER, OperatorKind, Stream, StreamKey
+from streamgauge.topology.window import Window
 from streamgauge.topology.workload import Emission, Unlimited, Workload
-from streamgauge.transport.hashing import task_index
+from streamgauge.transport.hashing import task_index, two_choices
+from streamgauge.transport.mechanics import NO_LIMIT, Mechanics
 
 MILLISECOND = 1e-3
-# What an operator is.
-SOURCE, PROCESSOR, TRACKER = range(3)
-# How a subscription chooses tasks: one of a list in turn, by key, by shares, all.
-IN_TURN, BY_KEY, BY_SHARE, EVERY = range(4)
-NONE = -1
-
-
-class Program(NamedTuple):
-    """Everything that does not change while a simulation runs.
-
-    Attributes:
-        kind: Of each executor: SOURCE, PROCESSOR or TRACKER.
-        operator: Of each executor.
-        worker: Of each thread.
-        machine: Of each thread.
-        executor_of_task: By task, counted from the first.
-        task_of_executor: Its lowest task.
-        cpu: Draw of the CPU time, by operator and subscription; the last column is a source's own.
-        wait: Draw of the waiting time, likewise.
-        output_first: Where the outputs of (operator, subscription) begin in the next two.
-        output_stream: Stream of each output.
-        output_count: Draw of its number.
-        output_share: Cumulative probability of an output that excludes the others; else negative.
-        stream_first: Where the subscriptions of each stream begin in `subscription`.
-        subscription: Subscriptions by stream.
-        key_draw: Draw of the key of each stream, or NONE.
-        rule: How each subscription chooses tasks.
-        target_first: Where the targets of (worker or sending task, subscription) begin.
-        target: Tasks to choose from.
-        target_share: Cumulative share of each target, for BY_SHARE.
-        key_first: Where each subscription's table of tasks by key begins.
-        key_task: Tasks by key.
-        latency: Seconds between two workers.
-        serialise: CPU seconds of an operator for a tuple that leaves its worker.
-        ack: CPU seconds of an operator for one acknowledgement.
-        factor: Relative service time of each task.
-        is_sink: Whether paths end at an operator.
-        acker_first: First acker task; ackers follow each other.
-        ackers: How many there are; none means that nothing is tracked.
-        process_executor: Source executor of each emission process.
-        process_stream: Stream of each emission process.
-        process_task: Task of each emission process.
-        unlimited: Stream that a source executor emits on whenever asked, or NONE.
-        max_pending: Roots that a source task may have open, or a huge number.
-    """
-
-    kind: NDArray[Any]
-    operator: NDArray[Any]
-    worker: NDArray[Any]
-    machine: NDArray[Any]
-    executor_of_task: NDArray[Any]
-    task_of_executor: NDArray[Any]
-    cpu: NDArray[Any]
-    wait: NDArray[Any]
-    output_first: NDArray[Any]
-    output_stream: NDArray[Any]
-    output_count: NDArray[Any]
-    output_share: NDArray[Any]
-    stream_first: NDArray[Any]
-    subscription: NDArray[Any]
-    key_draw: NDArray[Any]
-    rule: NDArray[Any]
-    target_first: NDArray[Any]
-    target: NDArray[Any]
-    target_share: NDArray[Any]
-    key_first: NDArray[Any]
-    key_task: NDArray[Any]
-    latency: NDArray[Any]
-    serialise: NDArray[Any]
-    ack: NDArray[Any]
-    factor: NDArray[Any]
-    is_sink: NDArray[Any]
-    acker_first: int
-    ackers: int
-    process_executor: NDArray[Any]
-    process_stream: NDArray[Any]
-    process_task: NDArray[Any]
-    unlimited: NDArray[Any]
-    max_pending: int
+# Tables that grow with the square of a job's size end here.
+LARGEST_TABLE = 20_000_000
+KINDS = {
+    OperatorKind.SOURCE: SOURCE,
+    OperatorKind.PROCESSOR: PROCESSOR,
+    OperatorKind.ACKER: TRACKER,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiled:
-    """A program with what its random parts draw from."""
+    """A program with what its random parts draw from, and what its numbers stand for.
+
+    Attributes:
+        program: For the kernel.
+        draws: Distributions.
+        emissions: Emission processes.
+        routes: As they are at the beginning.
+        windows: The tasks that have windows, with them.
+        unlimited: Stream that each executor emits on whenever asked, or NONE.
+        ways: What latencies are kept apart by.
+        streams: Streams by number.
+        subscriptions: Subscriptions by number.
+        keys: The keys of each stream by number, where it has some.
+        mechanics: The transport's figures.
+    """
 
     program: Program
     draws: Draws
     emissions: Emissions
+    routes: Routes
+    windows: tuple[tuple[int, Window], ...]
+    unlimited: NDArray[Any]
+    ways: Ways
+    streams: tuple[StreamKey, ...]
+    subscriptions: tuple[Stream, ...]
+    keys: Mapping[StreamKey, tuple[str, ...]]
+    mechanics: Mechanics
 
 
 def compile_job(
     plan: PhysicalPlan,
     behaviours: Mapping[str, Behaviour],
     workload: Workload,
+    mechanics: Mechanics,
+    *,
+    detailed: bool = False,
 ) -> Compiled:
     """The plan under the workload, ready to run.
+
+    Args:
+        plan: Where executors run.
+        behaviours: What operators do with a tuple.
+        workload: What sources emit.
+        mechanics: The transport's figures.
+        detailed: Whether everything an agent could measure is counted.
 
     Raises:
         InvalidInput: Something the plan needs is not said, or cannot be simulated.
     """
     _check(plan, behaviours, workload)
-    return _Compiler(plan, behaviours, workload).compile()
+    return _Compiler(plan, behaviours, workload, mechanics, detailed).compile()
 
 
 def _check(plan: PhysicalPlan, behaviours: Mapping[str, Behaviour], workload: Workload) -> None:
@@ -149,24 +122,26 @@ def _check(plan: PhysicalPlan, behaviours: Mapping[str, Behaviour], workload: Wo
                 expected="a behaviour for every processor",
             )
         behaviour = behaviours.get(operator.name, Behaviour())
-        if operator.window is not None or behaviour.join is not None:
+        if isinstance(behaviour.join, JoinOnKey):
+            for stream in topology.streams_into(operator.name):
+                source = behaviours.get(stream.source, Behaviour())
+                if not stream.is_system and stream.name not in source.keys:
+                    findings.add(
+                        "behaviours",
+                        operator.name,
+                        "join",
+                        seen=f"a join on keys of {stream.key}, which has none",
+                        expected=f"keys of stream {stream.name!r} of {stream.source!r}",
+                    )
+        if operator.window is not None and operator.window.event_time:
             findings.add(
                 "topology",
                 "operators",
                 operator.name,
-                seen="a window or join",
-                expected="operators that act on single tuples",
-                remedy="windows and joins are not simulated yet",
-            )
-    for index, stream in enumerate(topology.streams):
-        if isinstance(stream.grouping, PartialKey):
-            findings.add(
-                "topology",
-                "streams",
-                index,
-                seen="partial-key grouping",
-                expected="another grouping",
-                remedy="partial keys are not simulated yet",
+                "window",
+                seen="event time",
+                expected="processing time",
+                remedy="watermarks are not simulated",
             )
     for index, emission in enumerate(workload.emissions):
         service = behaviours.get(emission.source, Behaviour()).service
@@ -179,13 +154,6 @@ def _check(plan: PhysicalPlan, behaviours: Mapping[str, Behaviour], workload: Wo
             )
     if not workload.emissions:
         findings.add("workload", seen="no emission", expected="at least one")
-    if plan.logical.configuration.engine != "storm-2":
-        findings.add(
-            "configuration",
-            "engine",
-            seen=plan.logical.configuration.engine,
-            expected="storm-2, the only transport that is simulated so far",
-        )
     findings.raise_if_any()
 
 
@@ -193,85 +161,100 @@ class _Compiler:
     """Numbers everything and fills the tables; used once."""
 
     def __init__(
-        self, plan: PhysicalPlan, behaviours: Mapping[str, Behaviour], workload: Workload
+        self,
+        plan: PhysicalPlan,
+        behaviours: Mapping[str, Behaviour],
+        workload: Workload,
+        mechanics: Mechanics,
+        detailed: bool,
     ) -> None:
         self.plan = plan
         self.topology = plan.logical.topology
+        self.executors = plan.logical.executors
         self.behaviours = behaviours
         self.workload = workload
+        self.mechanics = mechanics
+        self.detailed = detailed
+        self.subscriptions = self.topology.data_streams
         self.distributions: list[Distribution | CountDistribution] = []
         self.numbers = {name: n for n, name in enumerate(self.topology.operator_names)}
-        self.keys = list(dict.fromkeys(stream.key for stream in self.topology.streams))
+        self.sources = [operator.name for operator in self.topology.sources]
+        self.keys = list(dict.fromkeys(stream.key for stream in self.subscriptions))
         self.stream_number = {key: n for n, key in enumerate(self.keys)}
-        self.first_task = plan.logical.executors[0].first_task
+        self.first_task = self.executors[0].first_task
 
     def compile(self) -> Compiled:
-        plan, topology = self.plan, self.topology
-        executors = plan.logical.executors
-        kinds = {
-            OperatorKind.SOURCE: SOURCE,
-            OperatorKind.PROCESSOR: PROCESSOR,
-            OperatorKind.ACKER: TRACKER,
-        }
-        machines = [machine.name for machine in plan.cluster.machines]
-        machine_of_worker = [
-            machines.index(plan.cluster.machine_of(worker.node).name) for worker in plan.workers
+        plan = self.plan
+        rules = [
+            rule_of(stream, has_keys=self._has_keys(stream), load_aware=self.mechanics.load_aware)
+            for stream in self.subscriptions
         ]
-        worker = [*plan.placement, *range(len(plan.workers))]
+        routes = make_routes(plan, self.subscriptions, rules)
+        ways = find_ways(self.topology, self.subscriptions)
         cpu, wait = self._services()
-        outputs = self._outputs()
-        subscriptions = self._subscriptions()
-        targets = self._targets()
-        by_key = self._tasks_by_key()
+        output_first, output = self._outputs()
+        stream, subscriber = self._streams()
+        operator = self._operators()
+        subscription, key_task, join_key = self._subscriptions(rules, operator)
+        task, join_queues = self._tasks(operator)
+        windows = self._windows()
         processes = self._processes()
-        ackers = plan.logical.tasks_of(ACKER) if topology.has_ackers else range(0)
-        pending = plan.logical.configuration.settings.get("topology.max.spout.pending")
-        sinks = {operator.name for operator in topology.sinks}
+        draws = make_draws(self.distributions)
+        latency, jitter = self._network()
+        transfer_first = self._transfers()
+        most = _most_messages(stream, subscriber, rules, routes, output_first, output, draws)
         program = Program(
-            kind=_ints(kinds[topology.operator(one.operator).kind] for one in executors),
-            operator=_ints(self.numbers[one.operator] for one in executors),
-            worker=_ints(worker),
-            machine=_ints(machine_of_worker[one] for one in worker),
-            executor_of_task=_ints(
-                index for index, executor in enumerate(executors) for _ in executor.tasks
+            rules=_rules(self.mechanics),
+            at=self._layout(len(processes), len(windows), join_queues, len(ways.rows), most),
+            worker=_ints(plan.placement),
+            max_pending=_ints(
+                min(self.mechanics.max_pending * len(one.tasks), NO_LIMIT) for one in self.executors
             ),
-            task_of_executor=_ints(one.first_task - self.first_task for one in executors),
+            operator=operator,
+            task=task,
+            task_of_executor=_ints(one.first_task - self.first_task for one in self.executors),
+            first_task=_ints(
+                self.plan.logical.tasks_of(name).start - self.first_task for name in self.numbers
+            ),
+            source_row=_ints(
+                self.sources.index(name) if name in self.sources else NONE for name in self.numbers
+            ),
+            stream=stream,
+            subscriber=subscriber,
+            subscription=subscription,
+            target=routes.target,
+            target_share=routes.share,
+            key_task=key_task,
+            join_key=join_key,
             cpu=cpu,
             wait=wait,
-            output_first=outputs[0],
-            output_stream=outputs[1],
-            output_count=outputs[2],
-            output_share=outputs[3],
-            stream_first=subscriptions[0],
-            subscription=subscriptions[1],
-            key_draw=self._key_draws(),
-            rule=_ints(_rule(stream, self._has_keys(stream)) for stream in topology.streams),
-            target_first=targets[0],
-            target=targets[1],
-            target_share=targets[2],
-            key_first=by_key[0],
-            key_task=by_key[1],
-            latency=np.asarray(
-                [
-                    [plan.cluster.latency_between(a.node, b.node) for b in plan.workers]
-                    for a in plan.workers
-                ]
-            )
-            * MILLISECOND,
-            serialise=self._costs("serialise_ms"),
-            ack=self._costs("ack_ms"),
-            factor=self._factors(),
-            is_sink=_ints(name in sinks for name in topology.operator_names),
-            acker_first=ackers.start - self.first_task if ackers else NONE,
-            ackers=len(ackers),
-            process_executor=_ints(row[0] for row in processes),
-            process_stream=_ints(row[1] for row in processes),
-            process_task=_ints(row[2] for row in processes),
-            unlimited=self._unlimited(),
-            max_pending=int(pending) if pending is not None else 2**62,
+            output_first=output_first,
+            output=output,
+            latency=latency,
+            jitter=jitter,
+            path_next=ways.following,
+            path_row=ways.row,
+            path_source=ways.source,
+            process=_filled(PROCESS, [row[:3] for row in processes]),
+            transfer_first=transfer_first,
         )
-        emissions = make_emissions([row[3] for row in processes], [row[4] for row in processes])
-        return Compiled(program=program, draws=make_draws(self.distributions), emissions=emissions)
+        return Compiled(
+            program=program,
+            draws=draws,
+            emissions=make_emissions([row[3] for row in processes], [row[4] for row in processes]),
+            routes=routes,
+            windows=windows,
+            unlimited=self._unlimited(),
+            ways=ways,
+            streams=tuple(self.keys),
+            subscriptions=self.subscriptions,
+            keys={
+                key: self._behaviour(key.source).keys[key.name].names()
+                for key in self.keys
+                if key.name in self._behaviour(key.source).keys
+            },
+            mechanics=self.mechanics,
+        )
 
     def _behaviour(self, name: str) -> Behaviour:
         return self.behaviours.get(name, Behaviour())
@@ -280,16 +263,78 @@ class _Compiler:
         self.distributions.append(distribution)
         return len(self.distributions) - 1
 
+    def _layout(
+        self, processes: int, windows: int, join_queues: int, path_rows: int, most: int
+    ) -> Layout:
+        executors, workers = len(self.executors), len(self.plan.workers)
+        machines = len(self.plan.cluster.machines)
+        sends = executors if self.mechanics.send_threads else 0
+        deserialises = any(
+            self._behaviour(name).costs.deserialise_ms > 0.0
+            or self._behaviour(name).costs.deserialise_ms_per_byte > 0.0
+            for name in self.numbers
+        )
+        receives = workers if deserialises else 0
+        triggers = windows
+        ackers = self.plan.logical.tasks_of(ACKER) if self.topology.has_ackers else range(0)
+        threads = _offsets(executors, sends, workers, receives, triggers)
+        queues = _offsets(executors, executors, sends, workers, receives, windows, join_queues)
+        flushes = queues[-1] if self.mechanics.send_threads else executors
+        timers = _offsets(
+            processes,
+            threads[-1],
+            machines,
+            workers * workers,
+            flushes,
+            workers,
+            executors,
+            executors,
+        )
+        return Layout(
+            executors=executors,
+            workers=workers,
+            machines=machines,
+            subscriptions=len(self.subscriptions),
+            streams=len(self.keys),
+            sends=threads[1],
+            transfers=threads[2],
+            receives=threads[3],
+            triggers=threads[4],
+            due=queues[1],
+            send=queues[2],
+            transfer=queues[3],
+            incoming=queues[4],
+            windows=queues[5],
+            joins=queues[6],
+            queues=queues[7],
+            thread_timers=timers[1],
+            machine_timers=timers[2],
+            link_timers=timers[3],
+            flush_timers=timers[4],
+            load_timers=timers[5],
+            time_out_timers=timers[6],
+            pressure_timers=timers[7],
+            timers=timers[8],
+            acker_first=ackers.start - self.first_task if ackers else NONE,
+            ackers=len(ackers),
+            sources=len(self.sources),
+            path_rows=path_rows,
+            reserve=most + 8,
+            copies=most,
+            deserialises=int(deserialises),
+            detailed=int(self.detailed),
+        )
+
     def _services(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Draws by operator and subscription; the last column is for what a source emits."""
-        shape = (len(self.numbers), len(self.topology.streams) + 1)
+        shape = (len(self.numbers), len(self.subscriptions) + 1)
         cpu, wait = np.full(shape, NONE), np.full(shape, NONE)
         for name, row in self.numbers.items():
             behaviour = self._behaviour(name)
             used: dict[Service, tuple[int, int]] = {}
             columns = [
                 (column, behaviour.service_of(stream.key))
-                for column, stream in enumerate(self.topology.streams)
+                for column, stream in enumerate(self.subscriptions)
                 if stream.target == name
             ]
             for column, service in [*columns, (shape[1] - 1, behaviour.service)]:
@@ -301,97 +346,172 @@ class _Compiler:
                 cpu[row, column], wait[row, column] = used[service]
         return cpu, wait
 
-    def _outputs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        first, streams, counts, shares = [0], [], [], []
+    def _outputs(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Outputs by operator and subscription; those of a window follow its operator's."""
+        first = [0]
+        rows: list[tuple[int, int, float]] = []
         for name in self.numbers:
             behaviour = self._behaviour(name)
-            for stream in self.topology.streams:
-                if stream.target == name and not stream.is_system:
-                    reached = 0.0
-                    for output, distribution in behaviour.outputs_of(stream.key).items():
-                        key = StreamKey(name, output)
-                        streams.append(self.stream_number[key])
-                        counts.append(self._draw(distribution))
-                        reached += distribution.mean
-                        shares.append(reached if behaviour.exclusive else -1.0)
-                first.append(len(streams))
-        return _ints(first), _ints(streams), _ints(counts), np.asarray(shares, dtype=np.float64)
+            for stream in self.subscriptions:
+                if stream.target == name and behaviour.window is None:
+                    given = behaviour.outputs_of(stream.key)
+                    rows += self._output_rows(name, given, behaviour.exclusive)
+                first.append(len(rows))
+            if behaviour.window is not None:
+                rows += self._output_rows(name, behaviour.window.outputs, False)
+            first.append(len(rows))
+        return _ints(first), _filled(OUTPUT, rows)
 
-    def _subscriptions(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        first, subscriptions = [0], []
+    def _output_rows(
+        self, name: str, outputs: Mapping[str, CountDistribution], exclusive: bool
+    ) -> list[tuple[int, int, float]]:
+        rows, reached = [], 0.0
+        for output, distribution in outputs.items():
+            reached += distribution.mean
+            number = self.stream_number[StreamKey(name, output)]
+            rows.append((number, self._draw(distribution), reached if exclusive else -1.0))
+        return rows
+
+    def _streams(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        rows, subscribers = [], []
         for key in self.keys:
-            subscriptions += [
-                n for n, stream in enumerate(self.topology.streams) if stream.key == key
-            ]
-            first.append(len(subscriptions))
-        return _ints(first), _ints(subscriptions)
+            behaviour = self._behaviour(key.source)
+            keys, size = behaviour.keys.get(key.name), behaviour.bytes.get(key.name)
+            first = len(subscribers)
+            subscribers += [n for n, stream in enumerate(self.subscriptions) if stream.key == key]
+            rows.append(
+                (
+                    first,
+                    len(subscribers),
+                    NONE if keys is None else self._draw(_indices(keys.shares())),
+                    NONE if size is None else self._draw(size),
+                )
+            )
+        return _filled(STREAM, rows), _ints(subscribers)
 
     def _has_keys(self, stream: Stream) -> bool:
         return stream.name in self._behaviour(stream.source).keys
 
-    def _key_draws(self) -> NDArray[Any]:
-        draws = []
-        for key in self.keys:
-            keys = self._behaviour(key.source).keys.get(key.name)
-            draws.append(NONE if keys is None else self._draw(_indices(keys.shares())))
-        return _ints(draws)
+    def _operators(self) -> NDArray[Any]:
+        table = np.zeros(len(self.numbers), dtype=OPERATOR)
+        sinks = {operator.name for operator in self.topology.sinks}
+        for name, row in self.numbers.items():
+            behaviour, o = self._behaviour(name), table[row]
+            costs, join = behaviour.costs, behaviour.join
+            o["kind"] = KINDS[self.topology.operator(name).kind]
+            o["sink"] = name in sinks
+            o["fails"], o["replays"] = behaviour.fails, behaviour.replays
+            o["serialise"] = costs.serialise_ms * MILLISECOND
+            o["serialise_byte"] = costs.serialise_ms_per_byte * MILLISECOND
+            o["deserialise"] = costs.deserialise_ms * MILLISECOND
+            o["deserialise_byte"] = costs.deserialise_ms_per_byte * MILLISECOND
+            o["ack"] = costs.ack_ms * MILLISECOND
+            o["window_cpu"] = o["window_wait"] = NONE
+            o["inputs"] = sum(stream.target == name for stream in self.subscriptions)
+            if behaviour.window is not None:
+                service = behaviour.window.service
+                o["window_cpu"] = self._draw(service.cpu_ms.scaled(MILLISECOND))
+                o["window_wait"] = self._draw(service.wait_ms.scaled(MILLISECOND))
+                o["window_tuple"] = behaviour.window.per_tuple_ms * MILLISECOND
+            o["join"] = NO_JOIN
+            if isinstance(join, JoinByParity):
+                o["join"] = BY_PARITY
+                o["equal"] = self.stream_number[StreamKey(name, join.equal)]
+                o["different"] = self.stream_number[StreamKey(name, join.different)]
+            elif isinstance(join, JoinOnKey):
+                o["join"], o["within"] = ON_KEY, join.within_seconds
+                o["keys"] = len(self._join_names(name))
+        return table
 
-    def _targets(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """For each executor and subscription the tasks it may choose, with cumulative shares."""
-        first, tasks, shares = [0], [], []
-        logical = self.plan.logical
-        for index, executor in enumerate(logical.executors):
-            for stream in self.topology.streams:
-                if stream.source == executor.operator:
-                    found = self._reachable(index, stream)
-                    tasks += [task - self.first_task for task in found]
-                    shares += self._shares(index, stream, found)
-                first.append(len(tasks))
-        return _ints(first), _ints(tasks), np.asarray(shares, dtype=np.float64)
+    def _join_names(self, name: str) -> dict[str, int]:
+        """The keys of all inputs of a join, numbered."""
+        names: dict[str, int] = {}
+        for stream in self.subscriptions:
+            if stream.target == name:
+                for key in self._behaviour(stream.source).keys[stream.name].names():
+                    names.setdefault(key, len(names))
+        return names
 
-    def _reachable(self, executor: int, stream: Stream) -> list[int]:
-        """Tasks that a stream can go to, in the scope that its grouping looks at."""
-        tasks = list(self.plan.logical.tasks_of(stream.target))
-        if isinstance(stream.grouping, Global):
-            return tasks[:1]
-        off = self.plan.logical.configuration.settings.get("topology.disable.loadaware.messaging")
-        local_only = isinstance(stream.grouping, LocalOrShuffle)
-        aware = isinstance(stream.grouping, Shuffle) and not off
-        if not (local_only or aware):
-            return tasks
-        own = self.plan.workers[self.plan.placement[executor]]
-        homes = {
-            task: self.plan.workers[self.plan.placement[self.plan.logical.index_of_task[task]]]
-            for task in tasks
-        }
-        rack = self.plan.cluster.node(own.node).rack
-        scopes = [[task for task in tasks if homes[task] == own]]
-        if aware:
-            # Storm 2.x widens an empty scope at once: worker, host, rack, everything.
-            scopes.append([task for task in tasks if homes[task].node == own.node])
-            scopes.append([t for t in tasks if self.plan.cluster.node(homes[t].node).rack == rack])
-        return next((scope for scope in scopes if scope), tasks)
+    def _subscriptions(
+        self, rules: list[int], operator: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Subscriptions, the tasks by key of all, and the joins' numbers of keys."""
+        table = np.zeros(len(self.subscriptions), dtype=SUBSCRIPTION)
+        key_task: list[int] = []
+        join_key: list[int] = []
+        inputs = dict.fromkeys(self.numbers, 0)
+        for number, stream in enumerate(self.subscriptions):
+            u = table[number]
+            u["rule"], u["stream"] = rules[number], self.stream_number[stream.key]
+            u["target"], u["input"] = self.numbers[stream.target], inputs[stream.target]
+            inputs[stream.target] += 1
+            u["keys"], u["join_keys"] = len(key_task), len(join_key)
+            if not self._has_keys(stream):
+                continue
+            names = self._behaviour(stream.source).keys[stream.name].names()
+            targets = self.plan.logical.tasks_of(stream.target)
+            begin, count = targets.start - self.first_task, len(targets)
+            if isinstance(stream.grouping, Fields):
+                key_task += [begin + task_index([name], count) for name in names]
+            elif isinstance(stream.grouping, PartialKey):
+                key_task += [begin + n for name in names for n in two_choices([name], count)]
+            if operator[u["target"]]["join"] == ON_KEY:
+                known = self._join_names(stream.target)
+                join_key += [known[name] for name in names]
+        return table, _ints(key_task), _ints(join_key)
 
-    def _shares(self, executor: int, stream: Stream, tasks: list[int]) -> list[float]:
-        if isinstance(stream.grouping, Custom):
-            matrix = np.asarray(stream.grouping.matrix)
-            sending = self.plan.logical.tasks_of(stream.source)
-            rows = np.broadcast_to(matrix, (len(sending), matrix.shape[1]))
-            own = self.plan.logical.executors[executor].tasks
-            mean = rows[own.start - sending.start : own.stop - sending.start].mean(axis=0)
-            return [float(share) for share in np.cumsum(mean)]
-        return [(index + 1) / len(tasks) for index in range(len(tasks))]
+    def _tasks(self, operator: NDArray[Any]) -> tuple[NDArray[Any], int]:
+        """Tasks, and how many queues their joins need."""
+        rows, queues, windows = [], 0, 0
+        for index, executor in enumerate(self.executors):
+            number = self.numbers[executor.operator]
+            tasks = self.plan.logical.tasks_of(executor.operator)
+            relative = self._behaviour(executor.operator).relative_service
+            window = self.topology.operator(executor.operator).window
+            o = operator[number]
+            for task in executor.tasks:
+                factor = 1.0 if relative is None else relative[task - tasks.start]
+                join = NONE
+                if o["join"] == ON_KEY:
+                    join = queues
+                    queues += int(o["keys"]) * int(o["inputs"])
+                rows.append((index, number, factor, NONE if window is None else windows, join))
+                windows += window is not None
+        _check_table(queues, "join", "keys, inputs and tasks of joins")
+        return _filled(TASK, rows), queues
 
-    def _tasks_by_key(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        first, tasks = [0], []
-        for stream in self.topology.streams:
-            if isinstance(stream.grouping, Fields) and self._has_keys(stream):
-                names = self._behaviour(stream.source).keys[stream.name].names()
-                targets = self.plan.logical.tasks_of(stream.target)
-                begin = targets.start - self.first_task
-                tasks += [begin + task_index([name], len(targets)) for name in names]
-            first.append(len(tasks))
-        return _ints(first), _ints(tasks)
+    def _windows(self) -> tuple[tuple[int, Window], ...]:
+        return tuple(
+            (task - self.first_task, window)
+            for executor in self.executors
+            if (window := self.topology.operator(executor.operator).window) is not None
+            for task in executor.tasks
+        )
+
+    def _network(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Latency and jitter between workers, in seconds."""
+        cluster, workers = self.plan.cluster, self.plan.workers
+        _check_table(len(workers) ** 2, "workers", "pairs of workers")
+        nodes = list(dict.fromkeys(worker.node for worker in workers))
+        latency = np.asarray([[cluster.latency_between(a, b) for b in nodes] for a in nodes])
+        jitter = np.asarray([[cluster.jitter_between(a, b) for b in nodes] for a in nodes])
+        place = [nodes.index(worker.node) for worker in workers]
+        chosen = np.ix_(place, place)
+        return latency[chosen] * MILLISECOND, jitter[chosen] * MILLISECOND
+
+    def _transfers(self) -> NDArray[Any]:
+        """Where the transfers of (task, subscription) are counted, if they are; the end is last."""
+        if not self.detailed:
+            return np.zeros(1, dtype=np.int64)
+        first, total = [], 0
+        for executor in self.executors:
+            for _ in executor.tasks:
+                for stream in self.subscriptions:
+                    first.append(total)
+                    if stream.source == executor.operator:
+                        total += len(self.plan.logical.tasks_of(stream.target))
+        _check_table(total, "streams", "pairs of tasks")
+        return _ints([*first, total])
 
     def _processes(self) -> list[tuple[int, int, int, Emission, float]]:
         """Executor, stream, task, emission and rate of every process."""
@@ -415,35 +535,91 @@ class _Compiler:
             for emission in self.workload.emissions
             if isinstance(emission.shape, Unlimited)
         }
-        return _ints(streams.get(one.operator, NONE) for one in self.plan.logical.executors)
-
-    def _costs(self, name: str) -> NDArray[Any]:
-        costs = [getattr(self._behaviour(one).costs, name) for one in self.numbers]
-        return np.asarray(costs, dtype=np.float64) * MILLISECOND
-
-    def _factors(self) -> NDArray[Any]:
-        factors = []
-        for name in dict.fromkeys(one.operator for one in self.plan.logical.executors):
-            tasks = len(self.plan.logical.tasks_of(name))
-            relative = self._behaviour(name).relative_service
-            factors += list(relative) if relative is not None else [1.0] * tasks
-        return np.asarray(factors, dtype=np.float64)
+        return _ints(streams.get(one.operator, NONE) for one in self.executors)
 
 
-def _rule(stream: Stream, has_keys: bool) -> int:
-    grouping = stream.grouping
-    if isinstance(grouping, All):
-        return EVERY
-    if isinstance(grouping, Fields) and has_keys:
-        return BY_KEY
-    if isinstance(grouping, Shuffle | LocalOrShuffle | Global):
-        return IN_TURN
-    return BY_SHARE
+def _rules(m: Mechanics) -> Rules:
+    high, low = m.watermarks if m.watermarks is not None else (0.0, 0.0)
+    return Rules(
+        send_threads=int(m.send_threads),
+        batch=m.batch,
+        flush=m.flush_seconds,
+        overflow_limit=m.overflow_limit,
+        bolt_spin=m.bolt_spin,
+        bolt_sleep=m.bolt_sleep,
+        source_sleep=m.source_sleep,
+        transfer_sleep=m.transfer_sleep,
+        polls=int(m.poll_cores > 0.0),
+        send_work=m.send_seconds,
+        transfer_work=m.transfer_seconds,
+        widen=m.widen_load,
+        narrow=m.narrow_load,
+        refresh=m.refresh_seconds,
+        refresh_jitter=m.refresh_jitter,
+        gossip=m.gossip_seconds,
+        pressure=m.pressure_seconds,
+        high_water=high,
+        low_water=low,
+        time_out=m.time_out_seconds,
+    )
+
+
+def _most_messages(
+    stream: NDArray[Any],
+    subscriber: NDArray[Any],
+    rules: list[int],
+    routes: Routes,
+    output_first: NDArray[Any],
+    output: NDArray[Any],
+    draws: Draws,
+) -> int:
+    """The most messages that one input or one trigger can lead to."""
+    fans = (routes.route["last"] - routes.route["first"]).reshape(-1, len(rules)).max(axis=0)
+    copies = [
+        sum(
+            int(fans[n]) if rules[n] == EVERY else 1 for n in subscriber[one["first"] : one["last"]]
+        )
+        for one in stream
+    ]
+    most = max(copies, default=1)
+    for row in range(len(output_first) - 1):
+        outputs = output[output_first[row] : output_first[row + 1]]
+        total = sum(_largest(draws, int(one["count"])) * copies[one["stream"]] for one in outputs)
+        most = max(most, total)
+    # A join by parity emits one tuple more.
+    most += max(copies, default=1)
+    _check_table(most, "outputs", "tuples that one input can lead to")
+    return most
+
+
+def _largest(draws: Draws, which: int) -> int:
+    if draws.kind[which] != TABLE:
+        raise InternalError("outputs are counted by tables")
+    return int(draws.value[draws.first[which + 1] - 1])
+
+
+def _check_table(size: int, place: str, what: str) -> None:
+    if size > LARGEST_TABLE:
+        findings = Findings()
+        findings.add(
+            place,
+            seen=f"{size:,} {what}",
+            expected=f"at most {LARGEST_TABLE:,} for a simulation",
+        )
+        findings.raise_if_any()
 
 
 def _indices(shares: NDArray[np.float64]) -> CountDistribution:
     """Keys by their number."""
     return EmpiricalCount(values=tuple(range(len(shares))), weights=tuple(shares.tolist()))
+
+
+def _offsets(*sizes: int) -> list[int]:
+    return [0, *np.cumsum(sizes).tolist()]
+
+
+def _filled(kind: np.dtype[Any], rows: list[Any]) -> NDArray[Any]:
+    return np.asarray([tuple(row) for row in rows], dtype=kind)
 
 
 def _ints(values: Any) -> NDArray[Any]:

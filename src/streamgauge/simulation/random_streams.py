@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 from numpy.typing import NDArray
+
+from streamgauge.simulation.compiling import inlined
 
 # A double has 53 significant bits.
 _UNIT = 2.0**-53
@@ -24,12 +26,12 @@ def make_streams(seed: int, count: int) -> NDArray[np.uint64]:
     return np.asarray(words, dtype=np.uint64).reshape(count, 4)
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _rotated(x: Any, bits: Any) -> Any:
     return (x << uint64(bits)) | (x >> uint64(64 - bits))
 
 
-@njit(cache=True, inline="always")
+@inlined
 def next_word(streams: NDArray[Any], row: int) -> Any:
     """The next 64 random bits of a stream."""
     s0, s1, s2, s3 = streams[row, 0], streams[row, 1], streams[row, 2], streams[row, 3]
@@ -43,13 +45,13 @@ def next_word(streams: NDArray[Any], row: int) -> Any:
     return result
 
 
-@njit(cache=True, inline="always")
+@inlined
 def uniform(streams: NDArray[Any], row: int) -> Any:
     """A number in [0, 1)."""
     return (next_word(streams, row) >> uint64(11)) * _UNIT
 
 
-@njit(cache=True, inline="always")
+@inlined
 def exponential(streams: NDArray[Any], row: int) -> Any:
     """An exponential number with mean one."""
     return -np.log1p(-uniform(streams, row))

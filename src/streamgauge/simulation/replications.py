@@ -6,46 +6,17 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 
-from scipy import special
-
 from streamgauge.errors import Findings
 from streamgauge.profile.behaviour import Behaviour
-from streamgauge.simulation.topology_run import SimulationResult, simulate
+from streamgauge.simulation.estimates import Estimate, estimate
+from streamgauge.simulation.results import SimulationResult
+from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.validation import check_whole
 from streamgauge.topology.workload import Workload
-
-CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """A mean over independent runs.
-
-    Attributes:
-        mean: Over the runs.
-        half_width: The true mean lies this close with 95 % confidence; NaN for one run.
-        runs: How many there were.
-    """
-
-    mean: float
-    half_width: float
-    runs: int
-
-
-def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
-    """Mean and Student's confidence interval of independent values."""
-    runs = len(values)
-    mean = math.fsum(values) / runs
-    if runs == 1:
-        return Estimate(mean=mean, half_width=math.nan, runs=1)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (runs - 1)
-    quantile = float(special.stdtrit(runs - 1, 0.5 + confidence / 2.0))
-    return Estimate(mean=mean, half_width=quantile * math.sqrt(variance / runs), runs=runs)
 
 
 def estimate_of(
@@ -62,7 +33,7 @@ def replicate(
     workload: Workload,
     *,
     seconds: float,
-    warmup: float,
+    warmup: float | None,
     seed: int,
     replications: int,
     processes: int | None = None,
@@ -74,7 +45,7 @@ def replicate(
         behaviours: What operators do with a tuple.
         workload: What sources emit.
         seconds: Simulated time to measure in each run.
-        warmup: Simulated time before that, which is left out.
+        warmup: Simulated time before that, which is left out; None finds it in each run.
         seed: Of the first run.
         replications: How many runs.
         processes: How many at once; as many as there are cores when not given.

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from streamgauge.simulation.compiling import inlined
 
 UNSET = -1
 
@@ -42,7 +43,7 @@ def make_timers(count: int) -> Timers:
     )
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def set_timer(timers: Timers, timer: int, time: float) -> None:
     """Let a timer go off at `time`, whether it was set before or not."""
     place = timers.place[timer]
@@ -53,7 +54,7 @@ def set_timer(timers: Timers, timer: int, time: float) -> None:
     _settle(timers, timer, _raised(timers, timer, place))
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def clear_timer(timers: Timers, timer: int) -> None:
     """Let a timer not go off; fine when it was not set."""
     place = timers.place[timer]
@@ -66,7 +67,7 @@ def clear_timer(timers: Timers, timer: int) -> None:
         _settle(timers, last, _raised(timers, last, place))
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def first_timer(timers: Timers) -> int:
     """The timer that goes off first, or UNSET; of equal times any, but always the same one."""
     if timers.size[0] == 0:
@@ -74,7 +75,7 @@ def first_timer(timers: Timers) -> int:
     return int(timers.heap[0])
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _raised(timers: Timers, timer: int, place: int) -> int:
     """Move later timers down from `place` upwards; where the timer belongs then."""
     time = timers.time[timer]
@@ -89,7 +90,7 @@ def _raised(timers: Timers, timer: int, place: int) -> int:
     return place
 
 
-@njit(cache=True, forceinline=True)
+@inlined
 def _settle(timers: Timers, timer: int, place: int) -> None:
     """Move earlier timers up from `place` downwards, and put the timer where they leave room."""
     time = timers.time[timer]

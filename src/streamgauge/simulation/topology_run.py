@@ -2,118 +2,61 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.errors import Findings, InternalError
+from streamgauge.errors import Findings
 from streamgauge.profile.behaviour import Behaviour
-from streamgauge.simulation import kernel
+from streamgauge.simulation import records
+from streamgauge.simulation.binning import BINS, COARSE_BINS
 from streamgauge.simulation.cores import make_cores
-from streamgauge.simulation.draws import TABLE, Draws
-from streamgauge.simulation.emissions import next_due
-from streamgauge.simulation.kernel import BINS, BINS_PER_E, SMALLEST, State, Waiting
-from streamgauge.simulation.program import EVERY, NONE, Compiled, Program, compile_job
+from streamgauge.simulation.estimates import settled_after
+from streamgauge.simulation.figures import figures
+from streamgauge.simulation.handles import Handle
+from streamgauge.simulation.kernel import begin, run
+from streamgauge.simulation.program import Compiled, compile_job
 from streamgauge.simulation.random_streams import make_streams
-from streamgauge.simulation.timers import make_timers, set_timer
+from streamgauge.simulation.records import NONE
+from streamgauge.simulation.results import SimulationResult
+from streamgauge.simulation.routing import HEAVIEST, UNKNOWN_LOAD
+from streamgauge.simulation.snapshots import Camera, Snapshot
+from streamgauge.simulation.state import State
+from streamgauge.simulation.timers import make_timers
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.validation import check_number
 from streamgauge.topology.workload import Workload
+from streamgauge.transport.contract import load_transport
+from streamgauge.transport.mechanics import Mechanics
 
-# Storm 2.8 with its default wait strategies (verified on a running cluster).
-STORM_2_WAITING = Waiting(
-    bolt_spin=0.055, bolt_sleep=0.001, source_sleep=0.001, transfer_sleep=0.001, transfer_work=0.0
-)
-NO_WAITING = Waiting(
-    bolt_spin=0.0, bolt_sleep=0.0, source_sleep=0.0, transfer_sleep=0.0, transfer_work=0.0
-)
-EVENTS_AT_A_TIME = 2_000_000
-FIRST_POOL = 1 << 16
-# Two million messages: a quarter of a gigabyte with their roots.
+EVENTS_AT_A_TIME = 1_000_000
+FIRST_POOL = 1 << 14
+# Two million messages with as many roots: 400 MB.
 LARGEST_POOL = 1 << 21
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Latencies:
-    """A distribution of latencies in bins of one per cent, from a microsecond on."""
-
-    counts: NDArray[np.int64]
-    total_seconds: float
-
-    @property
-    def count(self) -> int:
-        """How many were recorded."""
-        return int(self.counts.sum())
-
-    @property
-    def mean(self) -> float:
-        """Mean in seconds; NaN without any."""
-        return self.total_seconds / self.count if self.count else math.nan
-
-    def quantile(self, probability: float) -> float:
-        """The latency in seconds that is not exceeded with that probability.
-
-        Read off inside its bin as if that were evenly filled; right to one per cent.
-        """
-        if not self.count:
-            return math.nan
-        reached = np.cumsum(self.counts)
-        # The smallest latency for a probability of zero: an empty bin has no inside.
-        wanted = max(probability * self.count, 1e-9)
-        place = min(int(np.searchsorted(reached, wanted)), BINS - 1)
-        inside = (wanted - float(reached[place] - self.counts[place])) / self.counts[place]
-        return SMALLEST * math.exp((place + min(max(inside, 0.0), 1.0)) / BINS_PER_E)
-
-    def between(self, edges: Sequence[float]) -> list[int]:
-        """How many lie between each two neighbouring edges, in seconds."""
-        middles = SMALLEST * np.exp((np.arange(BINS) + 0.5) / BINS_PER_E)
-        return [int(n) for n in np.histogram(middles, bins=list(edges), weights=self.counts)[0]]
+# Stretches of simulated time that the time line and intervals rest on.
+BUCKETS = 100
+# Part of the measured time that may be left out as warm-up where none is given.
+LONGEST_WARMUP = 0.25
+NEVER = -1e300
+TRACED_HOPS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorFigures:
-    """What one operator did, over all its executors.
+class Tracing:
+    """What is watched closely, for those who write down what a cluster would.
 
     Attributes:
-        executed_per_second: Tuples served.
-        emitted_per_second: Tuples emitted, before copies to several subscribers.
-        utilisation: Part of the time its executors were not idle.
-        queue_length: Mean tuples waiting, all its receive queues together.
-        latency: From emission at the source to the end of service here; recorded at sinks.
+        bucket_seconds: Simulated time between two looks.
+        trace_every: Every how many-th root is traced; none when zero.
+        look: Called at the end of each bucket with the state and what it means.
     """
 
-    executed_per_second: float
-    emitted_per_second: float
-    utilisation: float
-    queue_length: float
-    latency: Latencies
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulationResult:
-    """What happened after the warm-up.
-
-    Attributes:
-        seconds: Simulated time that the figures rest on.
-        overloaded: Whether queues outgrew all bounds, so that the run ended early.
-        operators: By name.
-        complete: Complete latency by the ackers' clock, as Storm 2.8 reports it.
-        seen_by_source: From emission until the source learned that the tree was complete.
-        cores_busy: Cores in use, by machine.
-        open_roots: Tuple trees that were not complete at the end.
-    """
-
-    seconds: float
-    overloaded: bool
-    operators: Mapping[str, OperatorFigures]
-    complete: Latencies
-    seen_by_source: Latencies
-    cores_busy: Mapping[str, float]
-    open_roots: int
+    bucket_seconds: float
+    trace_every: int
+    look: Callable[[State, Compiled], None]
 
 
 def simulate(
@@ -122,10 +65,11 @@ def simulate(
     workload: Workload,
     *,
     seconds: float,
-    warmup: float = 0.0,
+    warmup: float | None = 0.0,
     seed: int,
-    waiting: Waiting = STORM_2_WAITING,
-    progress: Callable[[float], None] | None = None,
+    mechanics: Mechanics | None = None,
+    progress: Callable[[float, float], None] | None = None,
+    tracing: Tracing | None = None,
 ) -> SimulationResult:
     """Simulate `seconds` after a warm-up; the same seed gives the same answer.
 
@@ -134,23 +78,50 @@ def simulate(
         behaviours: What operators do with a tuple.
         workload: What sources emit.
         seconds: Simulated time to measure.
-        warmup: Simulated time before that, which is left out.
+        warmup: Simulated time before that, which is left out; None finds where the run settles.
         seed: Of the random numbers.
-        waiting: How idle threads wait.
-        progress: Called now and then with the simulated time reached.
+        mechanics: Figures of the transport; those of the plan's engine and settings by default.
+        progress: Called now and then with the simulated time reached, and that to be reached.
+        tracing: What else is to be watched.
     """
     findings = Findings()
     check_number(findings, seconds, "seconds", above=0.0)
-    check_number(findings, warmup, "warmup")
+    if warmup is not None:
+        check_number(findings, warmup, "warmup")
     findings.raise_if_any()
-    compiled = compile_job(plan, behaviours, workload)
-    run = _Run(plan, compiled, waiting, seed, progress)
-    if run.until(warmup):
-        # It did not live to see the end of its warm-up: say what was seen of it.
-        return run.result(since=0.0, overloaded=True)
-    run.forget()
-    overloaded = run.until(warmup + seconds)
-    return run.result(since=warmup, overloaded=overloaded)
+    if mechanics is None:
+        configuration = plan.logical.configuration
+        with findings.at("configuration"):
+            mechanics = load_transport(configuration.engine).mechanics(configuration.settings)
+        findings.raise_if_any()
+    assert mechanics is not None
+    compiled = compile_job(plan, behaviours, workload, mechanics, detailed=tracing is not None)
+    under_way = _Run(plan, compiled, seed, progress, tracing)
+    ahead = LONGEST_WARMUP * seconds if warmup is None else warmup
+    parts = max(round(BUCKETS * ahead / seconds), 1) if ahead > 0.0 else 0
+    ends = [ahead * (n + 1) / parts for n in range(parts)]
+    ends += [ahead + seconds * (n + 1) / BUCKETS for n in range(BUCKETS)]
+    snapshots = under_way.through(ends)
+    settled = True
+    if warmup is None:
+        series = _population(snapshots)
+        first = settled_after(series, parts)
+        settled = first < parts
+    else:
+        first = parts
+    if under_way.overloaded:
+        # It did not live to see the end: say what was seen of it.
+        first = 0 if len(snapshots) <= first + 1 else first
+    return figures(
+        plan, compiled, snapshots, first=first, settled=settled, overloaded=under_way.overloaded
+    )
+
+
+def _population(snapshots: list[Snapshot]) -> NDArray[np.float64]:
+    """Mean tuples in all queues in each stretch."""
+    areas = np.asarray([one.queue["area"].sum() for one in snapshots])
+    times = np.asarray([one.time for one in snapshots])
+    return np.asarray(np.diff(areas) / np.diff(times))
 
 
 class _Run:
@@ -160,149 +131,201 @@ class _Run:
         self,
         plan: PhysicalPlan,
         compiled: Compiled,
-        waiting: Waiting,
         seed: int,
-        progress: Callable[[float], None] | None,
+        progress: Callable[[float, float], None] | None,
+        tracing: Tracing | None,
     ) -> None:
-        self.plan = plan
         self.compiled = compiled
-        self.waiting = waiting
         self.progress = progress
-        self.reserve = _most_messages(compiled.program, compiled.draws)
-        self.state = _initial(plan, compiled, seed, self.reserve)
-        for process in range(len(compiled.program.process_executor)):
-            row = len(compiled.program.kind) + process
-            due = next_due(compiled.emissions, process, 0.0, self.state.random, row)
-            set_timer(self.state.timers, process, due)
-        for executor, stream in enumerate(compiled.program.unlimited):
-            if stream != NONE:
-                thread = len(compiled.program.process_executor) + executor
-                self.state.thread["phase"][executor] = kernel.WAKING
-                set_timer(self.state.timers, thread, 0.0)
+        self.tracing = tracing
+        self.overloaded = False
+        self.state = initial_state(plan, compiled, seed, tracing.trace_every if tracing else 0)
+        self.program, self.handle = Handle(compiled.program), Handle(self.state)
+        begin(self.program, self.handle)
+        at = compiled.program.at
+        self.camera = Camera(compiled.program, at.path_rows + 3 * at.sources)
 
-    def until(self, time: float) -> bool:
-        """Go on to that time; whether queues outgrew all bounds before it."""
-        while True:
-            reason = kernel.run(
-                self.compiled.program,
-                self.state,
-                self.compiled.draws,
-                self.compiled.emissions,
-                self.waiting,
-                time,
-                EVENTS_AT_A_TIME,
-                self.reserve,
-            )
+    def through(self, ends: list[float]) -> list[Snapshot]:
+        """Go on to each of those times; a snapshot of the beginning and of each."""
+        snapshots = [self.camera.take(self.state)]
+        look = self.tracing.bucket_seconds if self.tracing else 0.0
+        looked = 0
+        for end in ends:
+            while self.tracing and (looked + 1) * look <= end * (1.0 + 1e-12):
+                looked += 1
+                if not self._until(looked * look, ends[-1]):
+                    break
+                self.tracing.look(self.state, self.compiled)
+            self._until(end, ends[-1])
+            if float(self.state.now[0]) > snapshots[-1].time:
+                snapshots.append(self.camera.take(self.state))
+            if self.overloaded:
+                break
+        return snapshots
+
+    def _until(self, time: float, horizon: float) -> bool:
+        """Go on to that time; whether it was reached before queues outgrew all bounds."""
+        while not self.overloaded:
+            reason = run(self.program, self.handle, time, EVENTS_AT_A_TIME)
             if self.progress is not None:
-                self.progress(float(self.state.now[0]))
-            if reason == kernel.REACHED:
-                return False
-            if reason == kernel.BUDGET_SPENT:
-                continue
-            if len(self.state.message) >= LARGEST_POOL:
+                self.progress(float(self.state.now[0]), horizon)
+            if reason == records.REACHED:
                 return True
-            self.state = _grown(self.state)
-
-    def forget(self) -> None:
-        """Begin to measure: the past does not count."""
-        s = self.state
-        for name in ("executed", "emitted", "busy"):
-            s.thread[name] = 0
-        s.thread["busy_since"] = s.now[0]
-        s.queue["area"], s.queue["changed"] = 0.0, s.now[0]
-        s.latency[...] = 0
-        s.latency_sum[...] = 0.0
-        s.cores.busy[:] = 0.0
-
-    def result(self, *, since: float, overloaded: bool) -> SimulationResult:
-        """The figures from `since` on."""
-        s, p, plan = self.state, self.compiled.program, self.plan
-        seconds = float(s.now[0]) - since
-        t, q, now = s.thread, s.queue, s.now[0]
-        active = (t["phase"] != kernel.IDLE) & (t["phase"] != kernel.WAKING)
-        busy = t["busy"] + np.where(active, now - t["busy_since"], 0.0)
-        area = q["area"] + q["length"] * (now - q["changed"])
-        operators = {}
-        names = plan.logical.topology.operator_names
-        for number, name in enumerate(names):
-            span = plan.logical.spans[name]
-            mine = slice(span.start, span.stop)
-            operators[name] = OperatorFigures(
-                executed_per_second=float(t["executed"][mine].sum()) / seconds,
-                emitted_per_second=float(t["emitted"][mine].sum()) / seconds,
-                utilisation=float(busy[mine].mean()) / seconds,
-                queue_length=float(area[mine].sum()) / seconds,
-                latency=_latencies(s, number),
-            )
-        machines = [machine.name for machine in plan.cluster.machines]
-        return SimulationResult(
-            seconds=seconds,
-            overloaded=overloaded,
-            operators=operators,
-            complete=_latencies(s, len(names)),
-            seen_by_source=_latencies(s, len(names) + 1),
-            cores_busy={name: float(s.cores.busy[n]) / seconds for n, name in enumerate(machines)},
-            open_roots=int(t["pending"].sum()) if p.ackers else 0,
-        )
+            if reason == records.NO_ROOM:
+                if len(self.state.message) >= LARGEST_POOL:
+                    self.overloaded = True
+                else:
+                    self.state = _grown(self.state)
+                    self.handle = Handle(self.state)
+        return False
 
 
-def _latencies(s: State, row: int) -> Latencies:
-    return Latencies(counts=s.latency[row].copy(), total_seconds=float(s.latency_sum[row]))
-
-
-def _most_messages(p: Program, draws: Draws) -> int:
-    """The most messages that one event can create."""
-    copies = np.zeros(len(p.stream_first) - 1, dtype=np.int64)
-    for stream in range(len(copies)):
-        for place in range(p.stream_first[stream], p.stream_first[stream + 1]):
-            subscription = p.subscription[place]
-            rows = np.arange(len(p.kind)) * len(p.rule) + subscription
-            fan = int((p.target_first[rows + 1] - p.target_first[rows]).max())
-            copies[stream] += fan if p.rule[subscription] == EVERY else 1
-    most = int(copies.max(initial=1))
-    for row in range(len(p.output_first) - 1):
-        places = range(p.output_first[row], p.output_first[row + 1])
-        total = sum(_largest(draws, p.output_count[n]) * copies[p.output_stream[n]] for n in places)
-        most = max(most, int(total))
-    return most + 4
-
-
-def _largest(draws: Draws, which: int) -> int:
-    if draws.kind[which] != TABLE:
-        raise InternalError("outputs are counted by tables")
-    return int(draws.value[draws.first[which + 1] - 1])
-
-
-def _initial(plan: PhysicalPlan, compiled: Compiled, seed: int, reserve: int) -> State:
+def initial_state(plan: PhysicalPlan, compiled: Compiled, seed: int, trace_every: int) -> State:
+    """A job at time zero: queues empty, threads idle, first tuples due."""
     p = compiled.program
-    pool = max(FIRST_POOL, 4 * reserve)
-    executors, workers = len(p.kind), len(plan.workers)
-    threads, processes = executors + workers, len(p.process_executor)
-    machines = len(plan.cluster.machines)
-    queues = 2 * executors + workers + workers * workers
-    capacity = [one.cores - one.background_cores for one in plan.cluster.machines]
-    random = make_streams(seed, executors + processes)
-    rows = len(plan.logical.topology.operators) + 2
-    turn = np.zeros(executors * len(p.rule), dtype=np.int64)
-    sizes = np.maximum(np.diff(p.target_first), 1)
+    at, m = p.at, compiled.mechanics
+    pool = max(FIRST_POOL, 4 * at.reserve)
+    has_lists = bool(compiled.windows) or (p.operator["join"] == records.ON_KEY).any()
+    anchors = max(pool if has_lists else 0, 4 * at.copies, 64)
+    roots = pool if at.ackers else 4
+    machines = [machine.name for machine in plan.cluster.machines]
+    machine_of_worker = [
+        machines.index(plan.cluster.machine_of(worker.node).name) for worker in plan.workers
+    ]
+    generator = np.random.default_rng(seed)
+    tasks = len(p.task)
+    thread = _threads(compiled, machine_of_worker)
+    queue = _queues(compiled, generator)
+    route = compiled.routes.route.copy()
     # Every sender begins its round at a random target.
-    turn[:] = np.random.default_rng(seed).integers(0, sizes)
+    route["turn"] = generator.integers(0, np.maximum(route["last"] - route["first"], 1))
+    detail = at.detailed
+    inputs = np.zeros(tasks * at.subscriptions, dtype=records.INPUT)
+    inputs["pick"] = generator.integers(0, 20, len(inputs))
     return State(
         now=np.zeros(1),
-        timers=make_timers(processes + threads + machines + workers * workers),
-        cores=make_cores(capacity, p.machine.tolist()),
-        random=random,
-        queue=np.zeros(queues, dtype=kernel.QUEUE),
-        message=_pool(kernel.MESSAGE, 0, pool),
-        root=_pool(kernel.ROOT, 0, pool if p.ackers else 1),
-        thread=np.zeros(threads, dtype=kernel.THREAD),
-        free=np.asarray([0, pool, 0, pool if p.ackers else 1], dtype=np.int64),
-        turn=turn,
-        outbox=np.zeros(reserve, dtype=np.int64),
-        ready=np.zeros(threads, dtype=np.int64),
-        latency=np.zeros((rows, BINS), dtype=np.int64),
-        latency_sum=np.zeros(rows),
+        timers=make_timers(at.timers),
+        cores=make_cores(
+            [one.cores - one.background_cores for one in plan.cluster.machines],
+            thread["machine"].tolist(),
+            poll_cores=m.poll_cores,
+            poll_growth=m.poll_growth,
+        ),
+        random=make_streams(seed, at.executors + len(p.process) + at.workers),
+        draws=compiled.draws,
+        emissions=compiled.emissions,
+        queue=queue,
+        message=_pool(records.MESSAGE, 0, pool),
+        anchor=_pool(records.ANCHOR, 0, anchors),
+        root=_pool(records.ROOT, 0, roots),
+        thread=thread,
+        window=_windows(compiled, generator),
+        route=route,
+        used=np.zeros(max(len(p.target), 1), dtype=np.int64),
+        weight=np.full(max(len(p.target), 1), HEAVIEST),
+        choice=np.zeros(max(compiled.routes.choices, 1), dtype=np.int64),
+        load=np.full((at.workers, tasks), UNKNOWN_LOAD),
+        gossiped=np.full(at.workers, NEVER),
+        batch=_batches(compiled),
+        link=np.zeros(at.workers * at.workers, dtype=records.LINK),
+        age=np.full((tasks, 2), NONE, dtype=np.int64),
+        free=np.asarray([0, pool, 0, roots, 0, anchors], dtype=np.int64),
+        counts=np.asarray([0, 0, 0, 0, 0, TRACED_HOPS * detail, trace_every, 0], dtype=np.int64),
+        ready=np.zeros(len(thread), dtype=np.int64),
+        group=np.zeros((at.executors + at.workers, 3), dtype=np.int64),
+        touched=np.zeros(at.executors, dtype=np.int64),
+        latency=np.zeros((at.path_rows + 3 * at.sources, BINS), dtype=np.int64),
+        latency_sum=np.zeros(at.path_rows + 3 * at.sources),
+        inputs=inputs,
+        outputs=np.zeros(tasks * at.streams, dtype=records.EMITTED),
+        wall_bin=_lake_bins(detail * len(inputs)),
+        cpu_bin=_lake_bins(detail * len(inputs)),
+        process_bin=_lake_bins(detail * len(inputs)),
+        wait_bin=_lake_bins(detail * at.executors),
+        emit_bin=_lake_bins(detail * tasks * at.streams),
+        complete_bin=_lake_bins(detail * tasks * at.streams),
+        transferred=np.zeros(int(p.transfer_first[-1]) + 1, dtype=np.int64),
+        hops=np.zeros(max(TRACED_HOPS * detail, 1), dtype=records.HOP),
     )
+
+
+def _threads(compiled: Compiled, machine_of_worker: list[int]) -> NDArray[Any]:
+    p = compiled.program
+    at = p.at
+    rows = [
+        (records.EXECUTOR, executor, int(p.worker[executor])) for executor in range(at.executors)
+    ]
+    rows += [(records.SEND, n, int(p.worker[n])) for n in range(at.transfers - at.sends)]
+    rows += [(records.TRANSFER, NONE, worker) for worker in range(at.workers)]
+    rows += [(records.RECEIVE, NONE, worker) for worker in range(at.triggers - at.receives)]
+    for task, _ in compiled.windows:
+        executor = int(p.task["executor"][task])
+        rows.append((records.TRIGGER, executor, int(p.worker[executor])))
+    thread = np.zeros(len(rows), dtype=records.THREAD)
+    for name in ("current", "held", "last_held", "window", "blocked_on", "next_waiter"):
+        thread[name] = NONE
+    for name in ("oldest", "youngest", "unlimited", "batches", "kind", "operator"):
+        thread[name] = NONE
+    for index, (what, executor, worker) in enumerate(rows):
+        t = thread[index]
+        t["what"], t["executor"], t["worker"] = what, executor, worker
+        t["machine"] = machine_of_worker[worker]
+        if executor != NONE:
+            t["operator"] = p.task["operator"][p.task_of_executor[executor]]
+        if what == records.EXECUTOR:
+            t["kind"] = p.operator["kind"][t["operator"]]
+            t["unlimited"] = compiled.unlimited[executor]
+    return thread
+
+
+def _queues(compiled: Compiled, generator: np.random.Generator) -> NDArray[Any]:
+    p, m = compiled.program, compiled.mechanics
+    at = p.at
+    queue = np.zeros(at.queues, dtype=records.QUEUE)
+    for name in ("over_head", "batch_head", "waiter", "last_waiter", "held_back"):
+        queue[name] = NONE
+    queue["limit"] = np.iinfo(np.int32).max
+    queue["limit"][: at.executors] = m.receive_limit
+    queue["limit"][at.send : at.transfer] = m.send_limit
+    queue["limit"][at.transfer : at.incoming] = m.transfer_limit
+    queue["consumer"] = NONE
+    queue["consumer"][: at.executors] = np.arange(at.executors)
+    queue["consumer"][at.due : at.send] = np.arange(at.executors)
+    queue["consumer"][at.send : at.transfer] = np.arange(at.sends, at.transfers)
+    queue["consumer"][at.transfer : at.incoming] = np.arange(at.transfers, at.receives)
+    queue["consumer"][at.incoming : at.windows] = np.arange(at.receives, at.triggers)
+    # Flush timers run free, each from a moment of its own.
+    queue["phase"] = -generator.random(at.queues) * m.flush_seconds
+    return queue
+
+
+def _windows(compiled: Compiled, generator: np.random.Generator) -> NDArray[Any]:
+    p = compiled.program
+    window = np.zeros(max(len(compiled.windows), 1), dtype=records.WINDOW)
+    window["thread"], window["reference"] = NONE, NEVER
+    for index, (task, given) in enumerate(compiled.windows):
+        w = window[index]
+        w["queue"], w["task"] = p.at.windows + index, task
+        w["length"] = given.length_tuples or 0
+        w["span"] = given.length_seconds or 0.0
+        w["slide"] = given.slide_tuples or 0
+        w["every"] = given.slide_seconds or 0.0
+        if w["every"] > 0.0:
+            w["thread"] = p.at.triggers + index
+            w["phase"] = -generator.random() * w["every"]
+    return window
+
+
+def _batches(compiled: Compiled) -> NDArray[Any]:
+    at, m = compiled.program.at, compiled.mechanics
+    size = at.executors * (at.executors + 1) if m.batch > 1 and not m.send_threads else 1
+    batch = np.zeros(size, dtype=records.BATCH)
+    batch["head"] = batch["tail"] = batch["next"] = NONE
+    return batch
+
+
+def _lake_bins(rows: int) -> NDArray[Any]:
+    return np.zeros((max(rows, 1), COARSE_BINS), dtype=np.int64)
 
 
 def _pool(kind: np.dtype[Any], first: int, last: int) -> NDArray[Any]:
@@ -314,9 +337,12 @@ def _pool(kind: np.dtype[Any], first: int, last: int) -> NDArray[Any]:
 
 
 def _grown(s: State) -> State:
-    """The same state with twice the messages and roots."""
-    message = _doubled(s.message, s.free[0:2])
-    return s._replace(message=message, root=_doubled(s.root, s.free[2:4]))
+    """The same state with twice the messages, roots and anchors."""
+    return s._replace(
+        message=_doubled(s.message, s.free[0:2]),
+        root=_doubled(s.root, s.free[2:4]),
+        anchor=_doubled(s.anchor, s.free[4:6]),
+    )
 
 
 def _doubled(pool: NDArray[Any], free: NDArray[Any]) -> NDArray[Any]:

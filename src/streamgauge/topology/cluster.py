@@ -101,7 +101,14 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """One-way network latency between two nodes; holds both ways unless the other is given."""
+    """One-way network latency between two nodes; holds both ways unless the other is given.
+
+    Attributes:
+        source: Name of one node.
+        target: Name of the other.
+        latency_ms: On the mean.
+        jitter_ms: Standard deviation; at most the latency, of which it is the random part.
+    """
 
     source: str
     target: str
@@ -111,7 +118,8 @@ class Link:
     def __post_init__(self) -> None:
         findings = Findings()
         check_number(findings, self.latency_ms, "latency_ms")
-        check_number(findings, self.jitter_ms, "jitter_ms")
+        if check_number(findings, self.jitter_ms, "jitter_ms") and not findings:
+            check_number(findings, self.jitter_ms, "jitter_ms", most=self.latency_ms)
         findings.raise_if_any()
 
 
@@ -210,8 +218,17 @@ class Cluster:
         """One-way latency in milliseconds; zero inside a node."""
         if source == target:
             return 0.0
-        links = self._latencies
-        return links.get((source, target), links.get((target, source), self.latency_ms))
+        link = self._link(source, target)
+        return self.latency_ms if link is None else link.latency_ms
+
+    def jitter_between(self, source: str, target: str) -> float:
+        """Random part of the one-way latency in milliseconds; zero inside a node."""
+        link = None if source == target else self._link(source, target)
+        return 0.0 if link is None else link.jitter_ms
+
+    def _link(self, source: str, target: str) -> Link | None:
+        links = self._links_by_ends
+        return links.get((source, target), links.get((target, source)))
 
     @cached_property
     def _nodes_by_name(self) -> dict[str, Node]:
@@ -222,8 +239,8 @@ class Cluster:
         return {machine.name: machine for machine in self.machines}
 
     @cached_property
-    def _latencies(self) -> dict[tuple[str, str], float]:
-        return {(link.source, link.target): link.latency_ms for link in self.links}
+    def _links_by_ends(self) -> dict[tuple[str, str], Link]:
+        return {(link.source, link.target): link for link in self.links}
 
 
 def _check_unique(findings: Findings, names: Sequence[str], what: str) -> None:

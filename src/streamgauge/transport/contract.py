@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 
 from streamgauge.errors import InvalidInput, guess
+from streamgauge.topology.configuration import Setting
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.tuple_flow import Hops
+from streamgauge.transport.mechanics import Mechanics
 
 ENTRY_POINTS = "streamgauge.transports"
 
@@ -20,11 +23,13 @@ class Transport:
         name: What a configuration calls the engine.
         hops: What lies on a connection of each type.
         task_order: How the engine numbers tasks.
+        mechanics: The figures of its queues, threads and limits under given settings.
     """
 
     name: str
     hops: Hops
     task_order: TaskOrder
+    mechanics: Callable[[Mapping[str, Setting]], Mechanics]
 
 
 def transport_names() -> tuple[str, ...]:

@@ -47,6 +47,47 @@ def task_index(values: Sequence[KeyValue], tasks: int) -> int:
     return deep_hash(values) % tasks
 
 
+def two_choices(values: Sequence[KeyValue], tasks: int) -> tuple[int, int]:
+    """The two tasks between which Storm's partial key grouping chooses for a key.
+
+    A `java.util.Random`, seeded with the hash of the key's bytes, draws both; a second that
+    equals the first gives way to the next task.
+    """
+    random = _JavaRandom(_bytes_hash(values))
+    first, second = random.next_int(tasks), random.next_int(tasks)
+    return first, (second + 1) % tasks if second == first else second
+
+
+class _JavaRandom:
+    """`java.util.Random`: the linear congruence that its documentation fixes."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = (seed ^ 0x5DEECE66D) & ((1 << 48) - 1)
+
+    def _next(self, bits: int) -> int:
+        self._seed = (self._seed * 0x5DEECE66D + 0xB) & ((1 << 48) - 1)
+        return _signed(self._seed >> (48 - bits), _INT_BITS)
+
+    def next_int(self, bound: int) -> int:
+        """A number from 0 to `bound` − 1, as `nextInt(bound)` draws it."""
+        bits = self._next(31)
+        if bound & (bound - 1) == 0:
+            return (bound * bits) >> 31
+        value = bits % bound
+        while bits - value + (bound - 1) >= 1 << 31:
+            bits = self._next(31)
+            value = bits % bound
+        return value
+
+
+def _bytes_hash(values: Sequence[KeyValue]) -> int:
+    """``Arrays.hashCode`` of the bytes that stand for a key: the hashes of its fields."""
+    result = 1
+    for byte in b"".join(struct.pack(">i", java_hash(value)) for value in values):
+        result = 31 * result + (byte - 256 if byte > 127 else byte)
+    return _signed(result, _INT_BITS)
+
+
 def _string_hash(text: str) -> int:
     result = 0
     for (unit,) in struct.iter_unpack(">H", text.encode("utf-16-be", "surrogatepass")):

@@ -5,10 +5,21 @@ Cooper 2020, section 4.1.2 (tuple flow plan).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from streamgauge.topology.configuration import Setting
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.tuple_flow import Element, Hops
 from streamgauge.transport.contract import Transport
+from streamgauge.transport.mechanics import (
+    Mechanics,
+    Reader,
+    mechanics_of,
+    milliseconds,
+    power_of_two,
+    whole,
+)
 
 HOPS: Hops = {
     ConnectionType.LOCAL: (Element.SEND, Element.QUEUE),
@@ -27,4 +38,32 @@ HOPS: Hops = {
     ),
 }
 
-TRANSPORT = Transport(name="storm-1", hops=HOPS, task_order=TaskOrder.DECLARED)
+# Blocking queues wake their consumer at once; only a source sleeps.
+DEFAULTS = Mechanics(
+    send_threads=True,
+    batch=100,
+    receive_limit=1024,
+    send_limit=1024,
+    transfer_limit=1024,
+    source_sleep=0.001,
+)
+
+SETTINGS: Mapping[str, Reader] = {
+    "topology.disruptor.batch.size": ("batch", whole),
+    "topology.disruptor.batch.timeout.millis": ("flush_seconds", milliseconds),
+    "topology.executor.receive.buffer.size": ("receive_limit", power_of_two),
+    "topology.executor.send.buffer.size": ("send_limit", power_of_two),
+    "topology.transfer.buffer.size": ("transfer_limit", power_of_two),
+    "topology.sleep.spout.wait.strategy.time.ms": ("source_sleep", milliseconds),
+    "topology.max.spout.pending": ("max_pending", whole),
+    "topology.message.timeout.secs": ("time_out_seconds", float),
+    "topology.backpressure.enable": ("watermarks", lambda on: (0.9, 0.4) if on else None),
+}
+
+
+def mechanics(settings: Mapping[str, Setting]) -> Mechanics:
+    """Storm 1.x under those settings."""
+    return mechanics_of(DEFAULTS, SETTINGS, settings)
+
+
+TRANSPORT = Transport(name="storm-1", hops=HOPS, task_order=TaskOrder.DECLARED, mechanics=mechanics)

@@ -13,6 +13,7 @@ class Bolt(Running):
 
     def __init__(self, net: Any, executor: Executor, tasks: range) -> None:
         super().__init__(net, executor, tasks)
+        self.by_task = dict.fromkeys(tasks, 0)
         self.buffers: dict[int, Buffer] = {}
         self.triggering = Meter(net.env)
         window = self.operator.window
@@ -27,6 +28,7 @@ class Bolt(Running):
     def handle(self, item: Any) -> Steps:
         task, _, came = item
         yield from self.serve()
+        self.by_task[task] += 1
         if self.operator.window is None:
             yield from self.emit([came])
             yield from self.ack(came)
@@ -53,6 +55,7 @@ class Bolt(Running):
         births = tuple(birth for anchor in anchors for birth in anchor.births)
         if not self.routers:
             self.net.arrive(self.name, births)
+            return
         for stream, mean in self.operator.outputs.items():
             for _ in range(rounded(mean, self.counts)):
                 for operator, target in self.targets(stream):
@@ -68,12 +71,19 @@ class Bolt(Running):
             sent.ids[root] = sent.ids.get(root, 0) ^ edge
 
     def ack(self, old: Tuple) -> Steps:
+        """Or fail it, for all its roots; what was anchored to it is on its way all the same."""
+        failed = self.operator.fail > 0 and self.failing.random() < self.operator.fail
         for root, edge in old.ids.items():
-            yield from self.send_to_acker("ack", root, edge ^ old.children)
+            if failed:
+                yield from self.send_to_acker("fail", root, 0)
+            else:
+                yield from self.send_to_acker("ack", root, edge ^ old.children)
 
     def report(self) -> dict[str, Any]:
-        return {**super().report(), "trigger_utilisation": self.triggering.mean()}
+        triggering = self.triggering.mean()
+        return {**super().report(), "by_task": self.by_task, "trigger_utilisation": triggering}
 
     def restart(self) -> None:
         super().restart()
+        self.by_task = dict.fromkeys(self.tasks, 0)
         self.triggering.restart()

@@ -8,17 +8,21 @@ that is in the ring at once, serves its tuples one by one, and comes back.
 
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 import simpy
 
-from tests.simulation.oracles.parts import Cores, Meter, Steps, Time, rounded
+from tests.simulation.oracles.parts import Meter, Steps, Time, rounded
 
 
 class Disruptor:
-    """The queue alone: `put` objects, and `yield from take()` them."""
+    """The queue alone: `put` objects, and `yield from take()` them.
+
+    `watch` is called whenever something came into the ring, for those who do not wait in `take`.
+    """
 
     def __init__(
         self, env: simpy.Environment, *, batch: int, ring: int, flush: Time, random: Random
@@ -33,10 +37,14 @@ class Disruptor:
         self.overflows = 0
         self.room = env.event()
         self.filled = env.event()
+        self.stirred = env.event()
+        self.watch: Callable[[], None] = lambda: None
         env.process(self._timer(flush, random))
 
     def put(self, item: Any) -> None:
         self.batch.append(item)
+        if not self.stirred.triggered:
+            self.stirred.succeed()
         if len(self.batch) >= self.batch_size:
             batch, self.batch = self.batch, []
             self._pass_on(batch)
@@ -49,6 +57,10 @@ class Disruptor:
         while not self.ring:
             self.filled = self.env.event()
             yield self.filled
+        return self.take_now()
+
+    def take_now(self) -> list[Any]:
+        """All objects in the ring, if there are any."""
         taken, self.ring = self.ring, []
         if not self.room.triggered:
             self.room.succeed()
@@ -63,6 +75,7 @@ class Disruptor:
         self.ring += batch
         if not self.filled.triggered:
             self.filled.succeed()
+        self.watch()
 
     def _pass_on(self, batch: list[Any]) -> None:
         if not self.overflow and self._fits(batch):
@@ -72,19 +85,33 @@ class Disruptor:
             self.overflow.append(batch)
 
     def _timer(self, flush: Time, random: Random) -> Steps:
-        """A constant timer begins at a random phase and runs on while a flush lingers."""
+        """A constant timer begins at a random phase and runs on while a flush lingers.
+
+        Flushes that would find nothing are left out; an exponential timer has no memory of them.
+        """
         due = random.random() * flush.mean
         while True:
-            yield self.env.timeout(due - self.env.now)
+            if not self.batch and not self.overflow:
+                self.stirred = self.env.event()
+                yield self.stirred
+                if flush.exponential:
+                    due = self.env.now + flush.draw(random)
+                elif due < self.env.now:
+                    due += math.ceil((self.env.now - due) / flush.mean) * flush.mean
+            yield self.env.timeout(max(0.0, due - self.env.now))
             if not self.lingering:
-                self.env.process(self._flush())
+                self._flush()
             due += flush.draw(random)
 
-    def _flush(self) -> Steps:
-        self.lingering = True
+    def _flush(self) -> None:
         if self.batch:
             batch, self.batch = self.batch, []
             self._pass_on(batch)
+        if self.overflow:
+            self.lingering = True
+            self.env.process(self._linger())
+
+    def _linger(self) -> Steps:
         while self.overflow:
             if self._fits(self.overflow[0]):
                 self._insert(self.overflow.popleft())
@@ -133,7 +160,7 @@ def simulate_disruptor(
     env = simpy.Environment()
     queue = Disruptor(env, batch=batch, ring=ring, flush=flush, random=Random(f"{seed}/flush"))
     result = DisruptorResult()
-    cores, population, busy = Cores(env), Meter(env), Meter(env)
+    population, busy = Meter(env), Meter(env)
 
     def source() -> Steps:
         due, sizes = Random(f"{seed}/due"), Random(f"{seed}/sizes")
@@ -150,7 +177,7 @@ def simulate_disruptor(
             for item in taken:
                 for _ in range(item.size):
                     busy.change(+1)
-                    yield from cores.run(service.draw(random))
+                    yield env.timeout(service.draw(random))
                     busy.change(-1)
                     population.change(-1)
                     if env.now >= warmup:

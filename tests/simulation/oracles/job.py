@@ -26,6 +26,8 @@ class Operator:
     rate: float | Sequence[float] | None = None  # due tuples per second and task
     window: Window | None = None
     done_cpu: Time = NO_TIME  # of a source: for the acker's answer
+    replay: bool = False  # of a source: whether a root that failed falls due once more
+    fail: float = 0.0  # probability that a tuple is failed where it would be acked
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,11 @@ class Executor:
 
 @dataclass(frozen=True)
 class Subscription:
-    """Who gets a stream: shuffle, local-or-shuffle, fields, all or global.
+    """Who gets a stream: shuffle, load-aware, local-or-shuffle, fields, all or global.
 
-    With fields, every tuple has a key drawn by `weights`, and `table` says which task has it.
+    Shuffle is that of a job with load-awareness off, load-aware the one Storm 2.x has by default
+    (load_aware.py). With fields, every tuple has a key drawn by `weights`, and `table` says which
+    task has it.
     """
 
     source: str
@@ -69,6 +73,21 @@ class Job:
     spout_spin: float = math.inf
     sleep: float = 0.001
     max_pending: int | None = None  # per task of a source
+    timeout: float | None = None  # of a root; it fails between this and twice this time
+    hosts: dict[str, str] = field(default_factory=dict)  # worker: host; its machine if absent
+    racks: dict[str, str] = field(default_factory=dict)  # host: rack; all in one if absent
+    receive_queue: int = 32_768  # places; what loads are measured by
+    transfer_queue: int = 1_024
+    limited: bool = False  # whether the queues end there, and there is back-pressure
+    overflow: int | None = None  # places; without limit if absent
+    batch: int = 1  # tuples per producer and target queue; 1: no batching
+    flush: float = 0.001  # interval of flush tuples
+
+    def host(self, worker: str) -> str:
+        return self.hosts.get(worker, self.workers[worker])
+
+    def between(self, worker: str, other: str) -> float:
+        return self.latency.get((worker, other), 0.0)
 
 
 class Router:

@@ -1,10 +1,9 @@
-"""What the oracles share: times, meters, cores shared by processor sharing, threads that idle.
+"""What the oracles share: times, meters, cores shared by processor sharing; see also threads.py.
 
 Plain SimPy, written from the specification alone. Nothing here is fast; everything is to be read.
 """
 
 import math
-from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass
 from random import Random
@@ -56,8 +55,9 @@ class Meter:
         self.started = self.since = env.now
 
     def change(self, by: int) -> None:
-        self.area += self.level * (self.env.now - self.since)
-        self.since = self.env.now
+        now = self.env.now
+        self.area += self.level * (now - self.since)
+        self.since = now
         self.level += by
 
     def restart(self) -> None:
@@ -125,73 +125,3 @@ class Cores:
             del self.left[end]
             end.succeed()
         self._plan()
-
-
-class Thread:
-    """A thread with a queue. It handles what is there one by one and in order, then idles.
-
-    Idle, it polls for `spin` seconds, in which it sees what comes at once, and then sleeps again
-    and again for `sleep` seconds: what comes meanwhile is seen when the current sleep ends.
-    Polling takes nothing from the cores.
-    """
-
-    def __init__(
-        self, env: simpy.Environment, cores: Cores, *, spin: float = math.inf, sleep: float = 0.001
-    ) -> None:
-        self.env = env
-        self.cores = cores
-        self.spin = spin
-        self.sleep = sleep
-        self.queue: deque[tuple[float, Any]] = deque()
-        self.waiting = Meter(env)
-        self.busy = Meter(env)
-        self.handled = 0
-        self.sojourns = 0.0
-        self.alarm: simpy.Event | None = None
-        env.process(self.live())
-
-    def put(self, item: Any) -> None:
-        self.waiting.change(+1)
-        self.queue.append((self.env.now, item))
-        self.look()
-
-    def ready(self) -> bool:
-        return bool(self.queue)
-
-    def look(self) -> None:
-        """Wakes the thread if it idles and there is something to do."""
-        if self.alarm is not None and not self.alarm.triggered and self.ready():
-            self.alarm.succeed()
-
-    def live(self) -> Steps:
-        while True:
-            if not self.ready():
-                yield from self.idle()
-            yield from self.once()
-
-    def idle(self) -> Steps:
-        since = self.env.now
-        self.alarm = self.env.event()
-        yield self.alarm
-        self.alarm = None
-        asleep = self.env.now - since - self.spin
-        if asleep > 0 and self.sleep > 0:
-            yield self.env.timeout(math.ceil(asleep / self.sleep) * self.sleep - asleep)
-
-    def once(self) -> Steps:
-        came, item = self.queue.popleft()
-        self.waiting.change(-1)
-        self.busy.change(+1)
-        yield from self.handle(item)
-        self.busy.change(-1)
-        self.handled += 1
-        self.sojourns += self.env.now - came
-
-    def handle(self, item: Any) -> Steps:
-        raise NotImplementedError
-
-    def restart(self) -> None:
-        self.waiting.restart()
-        self.busy.restart()
-        self.handled = 0
-        self.sojourns = 0.0

@@ -14,7 +14,8 @@ from typing import Any
 
 import simpy
 
-from tests.simulation.oracles.parts import NO_TIME, Cores, Meter, Steps, Thread, Time
+from tests.simulation.oracles.parts import NO_TIME, Cores, Meter, Steps, Time
+from tests.simulation.oracles.threads import Thread
 
 
 @dataclass(frozen=True)

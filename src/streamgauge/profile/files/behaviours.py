@@ -135,6 +135,8 @@ class BehaviourFile(FileModel):
     join: JoinFile | None = None  # type: ignore[valid-type]
     window: WindowFunctionFile | None = None
     relative_service: list[float] | None = None
+    fails: float = 0.0
+    replays: bool = False
     costs: CostsFile | None = None
 
     def build(self) -> Behaviour:
@@ -156,7 +158,13 @@ class BehaviourFile(FileModel):
                     inputs[StreamKey(source, stream)] = part.build()
         findings.raise_if_any()
         speed = None if self.relative_service is None else tuple(self.relative_service)
-        return Behaviour(inputs=inputs, relative_service=speed, **parts)
+        return Behaviour(
+            inputs=inputs,
+            relative_service=speed,
+            fails=self.fails,
+            replays=self.replays,
+            **parts,
+        )
 
     @classmethod
     def of(cls, behaviour: Behaviour) -> dict[str, Any]:
@@ -178,6 +186,8 @@ class BehaviourFile(FileModel):
             "relative_service": None
             if behaviour.relative_service is None
             else list(behaviour.relative_service),
+            "fails": behaviour.fails,
+            "replays": behaviour.replays,
             "costs": _costs(behaviour.costs),
         }
         # An empty window function still says that there is one.

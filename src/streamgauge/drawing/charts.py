@@ -1,0 +1,257 @@
+"""Charts: lines over time, and how often which values were seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from streamgauge.drawing.axes import Axis, linear_axis, log_axis
+from streamgauge.drawing.quantities import number, share, tick_duration, tick_number
+from streamgauge.drawing.svg import STYLE, Svg, shorten, text_width
+from streamgauge.drawing.themes import CHARTS, SERIES
+
+WIDTH, HEIGHT = 520.0, 260.0
+WIDE = 1060.0
+LEFT, RIGHT, BOTTOM = 56.0, 16.0, 40.0
+HEADING = 26.0
+LEGEND_LINE = 17.0
+LEGEND_SAMPLE = 26.0
+LEGEND_GAP = 14.0
+LONGEST_LEGEND = 28
+TICK_GAP_X, TICK_GAP_Y = 75.0, 34.0
+MARK_LINE = 14.0
+DOT = 3.6
+CUMULATIVE = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+TickLabel = Callable[[float], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One line of a chart: its name, and a value for every time; NaN is a gap."""
+
+    name: str
+    values: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plot:
+    """Where the axes of a chart lie."""
+
+    x: Axis
+    y: Axis
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def px(self, value: float) -> float:
+        return self.left + self.x.part(value) * (self.right - self.left)
+
+    def py(self, value: float) -> float:
+        return self.bottom - self.y.part(value) * (self.bottom - self.top)
+
+
+def line_chart(
+    times: Sequence[float],
+    series: Sequence[Series],
+    *,
+    title: str,
+    x_title: str,
+    log: bool = False,
+    shaded_until: float = 0.0,
+    shaded: str = "",
+    tick_label: TickLabel = tick_number,
+    embedded: bool = False,
+) -> str:
+    """Lines over time as an SVG.
+
+    Args:
+        times: Ascending, in seconds.
+        series: At most six lines can be told apart.
+        title: What is shown, with its unit.
+        x_title: What the times are, with their unit.
+        log: Whether the vertical axis is logarithmic; what is not above zero is then a gap.
+        shaded_until: End of the part at the beginning that is shaded.
+        shaded: What the shading means.
+        tick_label: How numbers at the vertical axis are written.
+        embedded: Whether the page that the chart stands in brings the style.
+    """
+    svg = Svg()
+    svg.text(4.0, 15.0, title, kind="heading")
+    has_shade = shaded_until > 0.0
+    rows = _legend(svg, [one.name for one in series], shaded if has_shade else "")
+    shown = [value for one in series for value in one.values]
+    plot = _Plot(
+        x=Axis(low=0.0, high=max((*times, shaded_until), default=0.0) or 1.0),
+        y=log_axis(shown) if log else linear_axis(shown),
+        left=LEFT,
+        top=HEADING + rows * LEGEND_LINE + 6.0,
+        right=WIDTH - RIGHT,
+        bottom=HEIGHT - BOTTOM,
+    )
+    if has_shade:
+        end = plot.px(shaded_until)
+        svg.rect(plot.left, plot.top, end - plot.left, plot.bottom - plot.top, kind="warmup")
+    _axes(svg, plot, x_title, tick_number, tick_label)
+    for index, one in enumerate(series):
+        _series(svg, plot, times, one, index % SERIES)
+    return _rendered(svg, WIDTH, HEIGHT, title, embedded=embedded)
+
+
+def distribution_chart(
+    edges: Sequence[float],
+    counts: Sequence[int],
+    *,
+    title: str,
+    x_title: str,
+    y_title: str,
+    marks: Sequence[tuple[str, float]] = (),
+    tick_label: TickLabel = tick_duration,
+    embedded: bool = False,
+) -> str:
+    """How many values lie between each two neighbouring edges, and the part up to each edge.
+
+    Args:
+        edges: Ascending and above zero, one more than `counts`; the axis is logarithmic.
+        counts: How many lie between.
+        title: What is shown.
+        x_title: What the values are.
+        y_title: What is counted.
+        marks: Values to be marked, with what is written at each.
+        tick_label: How values are written.
+        embedded: Whether the page that the chart stands in brings the style.
+    """
+    total = sum(counts)
+    svg = Svg()
+    svg.text(4.0, 15.0, title, kind="heading")
+    x = log_axis(list(edges))
+    left, right = LEFT, WIDE - LEFT
+    placed = _stagger([(text, left + x.part(at) * (right - left)) for text, at in marks], right)
+    rows = max((row for _, _, row in placed), default=-1) + 1
+    top = HEADING + rows * MARK_LINE + 8.0
+    height = HEIGHT + 40.0
+    plot = _Plot(
+        x=x,
+        y=linear_axis([float(count) for count in counts]),
+        left=left,
+        top=top,
+        right=right,
+        bottom=height - BOTTOM,
+    )
+    _axes(svg, plot, x_title, tick_label, tick_number)
+    for (low, high), count in zip(pairwise(edges), counts, strict=True):
+        if count:
+            told = f"{number(count)} ({share(count / total)})"
+            svg.open_group(title=f"{tick_label(_round(low))} to {tick_label(_round(high))}: {told}")
+            y = plot.py(float(count))
+            width = plot.px(high) - plot.px(low)
+            svg.rect(plot.px(low), y, width, plot.bottom - y, kind="bar")
+            svg.close_group()
+    _cumulative(svg, plot, edges, counts)
+    for (_, at), (text, middle, row) in zip(marks, placed, strict=True):
+        y = HEADING + row * MARK_LINE + 10.0
+        svg.line(f"M{plot.px(at):.1f},{y + 3.0:.1f} V{plot.bottom:.1f}", kind="mark")
+        svg.text(middle, y, text, kind="mark-label", anchor="middle")
+    svg.text(left - 4.0, top - 8.0, y_title, kind="tick", anchor="end")
+    svg.text(right + 4.0, top - 8.0, "up to here", kind="tick")
+    return _rendered(svg, WIDE, height, title, embedded=embedded)
+
+
+def _rendered(svg: Svg, width: float, height: float, title: str, *, embedded: bool) -> str:
+    return svg.render(width, height, title=title, style=STYLE + CHARTS, embedded=embedded)
+
+
+def _axes(svg: Svg, plot: _Plot, x_title: str, x_label: TickLabel, y_label: TickLabel) -> None:
+    for value in plot.y.ticks(max(int((plot.bottom - plot.top) / TICK_GAP_Y), 2)):
+        y = plot.py(value)
+        svg.line(f"M{plot.left:.1f},{y:.1f} H{plot.right:.1f}", kind="grid")
+        svg.text(plot.left - 6.0, y + 3.5, y_label(value), kind="tick", anchor="end")
+    for value in plot.x.ticks(max(int((plot.right - plot.left) / TICK_GAP_X), 2)):
+        x = plot.px(value)
+        svg.line(f"M{x:.1f},{plot.bottom:.1f} v4", kind="axis")
+        svg.text(x, plot.bottom + 16.0, x_label(value), kind="tick", anchor="middle")
+    frame = f"M{plot.left:.1f},{plot.top:.1f} V{plot.bottom:.1f} H{plot.right:.1f}"
+    svg.line(frame, kind="axis")
+    middle = (plot.left + plot.right) / 2
+    svg.text(middle, plot.bottom + 32.0, x_title, kind="tick", anchor="middle")
+
+
+def _legend(svg: Svg, names: Sequence[str], shaded: str) -> int:
+    """Samples with names below the heading; gives the rows that they take."""
+    x, row = 4.0, 0
+    entries = [(index % SERIES, name) for index, name in enumerate(names)]
+    for index, name in [*entries, *([(-1, shaded)] if shaded else [])]:
+        text = shorten(name, LONGEST_LEGEND)
+        width = LEGEND_SAMPLE + text_width(text, 10.5)
+        if x > 4.0 and x + width > WIDTH:
+            x, row = 4.0, row + 1
+        y = HEADING + row * LEGEND_LINE + 6.0
+        if index < 0:
+            svg.rect(x, y - 5.0, LEGEND_SAMPLE - 6.0, 10.0, kind="warmup")
+        else:
+            d = f"M{x:.1f},{y:.1f} h{LEGEND_SAMPLE - 6.0:.1f}"
+            svg.line(d, kind=f"series series-{index}")
+        svg.text(x + LEGEND_SAMPLE, y + 3.5, text, kind="tick")
+        x += width + LEGEND_GAP
+    return row + 1 if names or shaded else 0
+
+
+def _series(svg: Svg, plot: _Plot, times: Sequence[float], series: Series, index: int) -> None:
+    """A line through neighbouring values; one without neighbours is a dot."""
+    run: list[tuple[float, float]] = []
+    runs = [run]
+    for time, value in zip(times, series.values, strict=True):
+        if math.isfinite(value) and (value > 0.0 or not plot.y.log):
+            run.append((plot.px(time), plot.py(value)))
+        elif run:
+            run = []
+            runs.append(run)
+    lines = [one for one in runs if len(one) > 1]
+    if lines:
+        d = " ".join("M" + " ".join(f"{x:.1f},{y:.1f}" for x, y in one) for one in lines)
+        svg.line(d, kind=f"series series-{index}", title=series.name)
+    for [(x, y)] in (one for one in runs if len(one) == 1):
+        svg.rect(x - DOT / 2, y - DOT / 2, DOT, DOT, kind=f"dot dot-{index}", radius=DOT / 2)
+
+
+def _cumulative(svg: Svg, plot: _Plot, edges: Sequence[float], counts: Sequence[int]) -> None:
+    """The part of all values up to each edge, on an axis of its own at the right."""
+    total = sum(counts)
+    whole = _Plot(
+        x=plot.x,
+        y=Axis(low=0.0, high=1.0),
+        left=plot.left,
+        top=plot.top,
+        right=plot.right,
+        bottom=plot.bottom,
+    )
+    reached, points = 0, [(plot.px(edges[0]), plot.bottom)]
+    for high, count in zip(edges[1:], counts, strict=True):
+        reached += count
+        points.append((plot.px(high), whole.py(reached / total if total else 0.0)))
+    d = "M" + " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    svg.line(d, kind="series series-0")
+    svg.line(f"M{plot.right:.1f},{plot.top:.1f} V{plot.bottom:.1f}", kind="axis")
+    for part in CUMULATIVE:
+        svg.text(plot.right + 6.0, whole.py(part) + 3.5, f"{part:.0%}", kind="tick")
+
+
+def _stagger(labels: Sequence[tuple[str, float]], right: float) -> list[tuple[str, float, int]]:
+    """Middles and rows of labels over their places, so that none lies on another."""
+    ends: list[float] = []
+    placed = []
+    for text, x in labels:
+        half = text_width(text, 11.0, bold=True) / 2
+        middle = min(max(x, LEFT + half), right - half)
+        row = next((n for n, end in enumerate(ends) if end + 6.0 < middle - half), len(ends))
+        ends[row:] = [middle + half, *ends[row + 1 :]]
+        placed.append((text, middle, row))
+    return placed
+
+
+def _round(value: float) -> float:
+    """To three digits: what a bar's edges are is said, not measured."""
+    return float(f"{value:.3g}")

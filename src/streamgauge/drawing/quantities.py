@@ -1,0 +1,91 @@
+"""Numbers as people read them: few digits, a unit that fits, a dash where there is none."""
+
+from __future__ import annotations
+
+import math
+
+MISSING = "–"
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+# Where an abbreviated count begins: 5,000 is short enough as it is.
+_ABBREVIATED = 10_000
+_MOST_DECIMALS = 6
+
+
+def number(value: float, digits: int = 3) -> str:
+    """To that many digits that count, whole thousands kept: ``0.0123``, ``12.3``, ``1,234,567``.
+
+    What is smaller than a thousandth is said to be so: more would be read as more than it is.
+    """
+    if not math.isfinite(value):
+        return MISSING
+    if value == 0.0:
+        return "0"
+    if abs(value) < 0.001:
+        return "<0.001" if value > 0.0 else ">−0.001"
+    return f"{value:,.{_decimals(value, digits)}f}"
+
+
+def share(part: float) -> str:
+    """A part of one in per cent: ``97.3 %``."""
+    if not math.isfinite(part):
+        return MISSING
+    if part == 0.0:
+        return "0 %"
+    percent = 100.0 * part
+    if abs(percent) < 0.05:
+        return "<0.1 %"
+    return f"{percent:.0f} %" if f"{percent:.1f}" == "100.0" else f"{percent:.1f} %"
+
+
+def duration(seconds: float, digits: int = 3) -> str:
+    """A time in the unit that fits it: ``1.39 ms``."""
+    if not math.isfinite(seconds):
+        return MISSING
+    scale, unit = _time_unit(seconds)
+    value = seconds / scale
+    if 0.0 < abs(value) < 0.001:
+        return f"<0.001 {unit}"
+    return f"{number(value, digits)} {unit}"
+
+
+def duration_within(seconds: float, half_width: float) -> str:
+    """A time and how far it can be trusted, in one unit: ``1.393 ± 0.020 ms``."""
+    if not math.isfinite(seconds) or not math.isfinite(half_width):
+        return duration(seconds)
+    scale, unit = _time_unit(seconds)
+    return f"{number_within(seconds / scale, half_width / scale)} {unit}"
+
+
+def number_within(value: float, half_width: float) -> str:
+    """A number and how far it can be trusted, with the digits that this leaves it."""
+    if not math.isfinite(value) or not math.isfinite(half_width):
+        return number(value)
+    decimals = _decimals(half_width, 2) if half_width > 0.0 else _decimals(value, 4)
+    return f"{value:,.{decimals}f} ± {half_width:,.{decimals}f}"
+
+
+def tick_number(value: float) -> str:
+    """A round number on an axis: ``0.5``, ``2,000``, ``200k``, ``1.5M``."""
+    for scale, letter in _LARGE:
+        if abs(value) >= max(scale, _ABBREVIATED):
+            return f"{value / scale:g}{letter}"
+    return f"{value:,g}"
+
+
+def tick_duration(seconds: float) -> str:
+    """A round time on an axis: ``2 ms``."""
+    scale, unit = _time_unit(seconds * (1.0 + 1e-9))
+    return f"{seconds / scale:g} {unit}"
+
+
+def _decimals(value: float, digits: int) -> int:
+    if value == 0.0:
+        return 0
+    return min(max(digits - 1 - math.floor(math.log10(abs(value))), 0), _MOST_DECIMALS)
+
+
+def _time_unit(seconds: float) -> tuple[float, str]:
+    if seconds == 0.0:
+        return _TIMES[0]
+    return next((one for one in _TIMES if abs(seconds) >= one[0]), _TIMES[-1])

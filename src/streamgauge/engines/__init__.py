@@ -1,0 +1,1 @@
+"""Engines that run jobs and are measured: one package each, the emulator among them."""

@@ -1,0 +1,1 @@
+"""The simulator seen as an engine: it writes what the metrics agents of a cluster would."""

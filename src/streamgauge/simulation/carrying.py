@@ -1,0 +1,315 @@
+"""How messages travel: batches, lists, the transfer thread, the network, back-pressure.
+
+Storm 2.x: the emitter's own thread puts a tuple into a receive queue of its worker, or into the
+worker's transfer queue. A full queue blocks the emitter. What comes from another worker is never
+refused: it overflows, and the worker tells all others to hold back until the overflow is empty.
+Storm 1.x: everything goes through the executor's send queue, whose thread makes a list for each
+executor of the worker and a map for all others (Cooper 2020, section 2.7).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from streamgauge.simulation.compiling import inlined, internal
+from streamgauge.simulation.queues import free_message, has_room, insert, pop, push, take_all
+from streamgauge.simulation.random_streams import exponential
+from streamgauge.simulation.records import BLOCKED, NONE, RECEIVE, SEND, SOURCE, TRANSFER
+from streamgauge.simulation.state import Program, State
+from streamgauge.simulation.threads import block, go_idle, make_way, serve, wake
+from streamgauge.simulation.timers import UNSET, clear_timer, set_timer
+from streamgauge.simulation.trees import hear_answers
+
+
+@internal
+def _publish(p: Program, s: State, executor: int, place: int, now: float) -> None:
+    """Put a producer's batch for one queue into it."""
+    queues = p.at.executors + 1
+    b = s.batch[executor * queues + place]
+    at = place if place < p.at.executors else p.at.transfer + p.worker[executor]
+    while b.head != NONE:
+        which = b.head
+        b.head = s.message[which].link
+        push(s, at, which, now)
+    b.count = 0
+    wake(p, s, s.queue[at].consumer, now)
+
+
+@internal
+def publish_all(p: Program, s: State, executor: int, now: float) -> None:
+    """A flush tuple: publish everything that a producer has gathered."""
+    t = s.thread[executor]
+    queues = p.at.executors + 1
+    while t.batches != NONE:
+        place = t.batches
+        b = s.batch[executor * queues + place]
+        t.batches, b.listed = b.next, 0
+        if b.count > 0:
+            _publish(p, s, executor, place, now)
+
+
+@internal
+def _gather(p: Program, s: State, executor: int, at: int, which: int, now: float) -> None:
+    """Put a tuple into a producer's batch; a full one is published at once."""
+    queues = p.at.executors + 1
+    place = min(at, p.at.executors)
+    b = s.batch[executor * queues + place]
+    s.message[which].link = NONE
+    if b.count == 0:
+        b.head = which
+        if b.listed == 0:
+            # Until the next flush, whatever is published before.
+            b.listed, b.next = 1, s.thread[executor].batches
+            s.thread[executor].batches = place
+    else:
+        s.message[b.tail].link = which
+    b.tail = which
+    b.count += 1
+    if b.count >= p.rules.batch:
+        _publish(p, s, executor, place, now)
+        return
+    timer = p.at.flush_timers + executor
+    if s.timers.place[timer] == UNSET:
+        phase, every = s.queue[executor].phase, p.rules.flush
+        set_timer(s.timers, timer, phase + (np.floor((now - phase) / every) + 1.0) * every)
+
+
+@internal
+def deliver(p: Program, s: State, thread: int, now: float) -> Any:
+    """Hand on what a thread has made; whether all of it found room."""
+    t = s.thread[thread]
+    while t.held != NONE:
+        which = t.held
+        m = s.message[which]
+        following = m.link
+        if p.rules.send_threads == 1:
+            insert(p, s, p.at.send + t.executor, which, which, 1, now)
+        else:
+            goal = p.task[m.task].executor
+            at = goal
+            if p.worker[goal] != t.worker:
+                q = s.queue[goal]
+                away = p.worker[goal]
+                if q.pressed == 1 and now >= q.pressed_at + p.latency[away, t.worker]:
+                    block(s, thread, goal, True, now)
+                    return False
+                at = p.at.transfer + t.worker
+            if not has_room(s, at):
+                block(s, thread, at, False, now)
+                return False
+            if p.rules.batch > 1:
+                _gather(p, s, t.executor, at, which, now)
+            else:
+                push(s, at, which, now)
+                consumer = s.queue[at].consumer
+                wake(p, s, consumer, now)
+                if s.thread[consumer].phase == BLOCKED and s.thread[consumer].kind == SOURCE:
+                    hear_answers(p, s, consumer, now)
+        t.held = following
+    return True
+
+
+@internal
+def _deliver_lists(p: Program, s: State, head: int, home: int, now: float) -> None:
+    """Storm 1.x: one list for each executor of the own worker, one map for all others.
+
+    With no own worker (NONE) everything is for where it has arrived.
+    """
+    touched, remote, last_remote, many = 0, NONE, NONE, 0
+    which = head
+    while which != NONE:
+        m = s.message[which]
+        following = m.link
+        goal = p.task[m.task].executor
+        m.link, m.more = NONE, 0
+        if home != NONE and p.worker[goal] != home:
+            if remote == NONE:
+                remote = which
+            else:
+                s.message[last_remote].link = which
+            last_remote = which
+            many += 1
+        else:
+            if s.group[goal, 2] == 0:
+                s.group[goal, 0] = which
+                s.touched[touched] = goal
+                touched += 1
+            else:
+                s.message[s.group[goal, 1]].link = which
+            s.group[goal, 1] = which
+            s.group[goal, 2] += 1
+        which = following
+    for place in range(touched):
+        goal = s.touched[place]
+        count = s.group[goal, 2]
+        s.group[goal, 2] = 0
+        insert(p, s, goal, s.group[goal, 0], s.group[goal, 1], count, now)
+    if remote != NONE:
+        insert(p, s, p.at.transfer + home, remote, last_remote, many, now)
+
+
+@internal
+def _send_over(p: Program, s: State, head: int, home: int, now: float) -> None:
+    """A transfer thread hands a bundle for each worker to the network."""
+    s.counts[2] += 1
+    mark = s.counts[2]
+    row = len(s.random) - p.at.workers + home
+    which = head
+    while which != NONE:
+        m = s.message[which]
+        following = m.link
+        away = p.worker[p.task[m.task].executor]
+        link = s.link[home * p.at.workers + away]
+        if s.group[p.at.executors + away, 0] != mark:
+            # A bundle arrives as a whole, and a connection keeps its order.
+            s.group[p.at.executors + away, 0] = mark
+            arrives = now + p.latency[home, away]
+            if p.jitter[home, away] > 0.0:
+                arrives += p.jitter[home, away] * (exponential(s.random, row) - 1.0)
+            if link.length > 0:
+                arrives = max(arrives, s.message[link.tail].arrived)
+        else:
+            arrives = s.message[link.tail].arrived
+        m.link, m.arrived = NONE, arrives
+        if link.length == 0:
+            link.head = which
+            set_timer(s.timers, p.at.link_timers + home * p.at.workers + away, arrives)
+        else:
+            s.message[link.tail].link = which
+        link.tail = which
+        link.length += 1
+        link.carried += 1
+        which = following
+
+
+@internal
+def _receive(p: Program, s: State, head: int, now: float) -> None:
+    """Messages from another worker come to their receive queues, or overflow."""
+    if p.rules.send_threads == 1:
+        _deliver_lists(p, s, head, NONE, now)
+        return
+    which = head
+    while which != NONE:
+        following = s.message[which].link
+        goal = p.task[s.message[which].task].executor
+        q = s.queue[goal]
+        if q.length >= q.limit:
+            if q.length - q.limit >= p.rules.overflow_limit:
+                q.dropped += 1
+                free_message(s, which)
+                which = following
+                continue
+            if q.pressed == 0:
+                q.pressed, q.pressed_at = 1, now
+                every = p.rules.pressure
+                next_look = (np.floor(now / every) + 1.0) * every
+                set_timer(s.timers, p.at.pressure_timers + goal, next_look)
+        push(s, goal, which, now)
+        wake(p, s, goal, now)
+        if s.thread[goal].phase == BLOCKED and s.thread[goal].kind == SOURCE:
+            hear_answers(p, s, goal, now)
+        which = following
+
+
+@internal
+def arrive_over(p: Program, s: State, which_link: int, now: float) -> None:
+    """What a connection has carried: to be deserialised first where that takes time."""
+    link = s.link[which_link]
+    head = link.head
+    tail = NONE
+    which = head
+    while link.length > 0 and s.message[which].arrived <= now:
+        tail = which
+        which = s.message[which].link
+        link.length -= 1
+    link.head = which
+    if link.length > 0:
+        set_timer(s.timers, p.at.link_timers + which_link, s.message[which].arrived)
+    else:
+        clear_timer(s.timers, p.at.link_timers + which_link)
+    s.message[tail].link = NONE
+    if p.at.deserialises == 0:
+        _receive(p, s, head, now)
+        return
+    away = which_link % p.at.workers
+    which = head
+    while which != NONE:
+        following = s.message[which].link
+        push(s, p.at.incoming + away, which, now)
+        which = following
+    wake(p, s, p.at.receives + away, now)
+
+
+@internal
+def lift_pressure(p: Program, s: State, goal: int, now: float) -> None:
+    """Look whether a queue's overflow is empty, and tell those who hold back."""
+    q = s.queue[goal]
+    if q.length > q.limit:
+        set_timer(s.timers, p.at.pressure_timers + goal, now + p.rules.pressure)
+        return
+    q.pressed = 0
+    while q.held_back != NONE:
+        which = q.held_back
+        q.held_back = s.thread[which].next_waiter
+        news = now + p.latency[p.worker[goal], s.thread[which].worker]
+        set_timer(s.timers, p.at.thread_timers + which, news)
+
+
+@inlined
+def _is_far(p: Program, s: State, which: int, worker: int) -> Any:
+    """Whether a message goes to another worker."""
+    return p.worker[p.task[s.message[which].task].executor] != worker
+
+
+@internal
+def begin_carrying(p: Program, s: State, thread: int, now: float) -> bool:
+    """A send, transfer or receive thread takes all there is; True if it takes no time."""
+    t = s.thread[thread]
+    if t.what == SEND:
+        at, each = p.at.send + t.executor, p.rules.send_work
+    elif t.what == TRANSFER:
+        at, each = p.at.transfer + t.worker, p.rules.transfer_work
+    else:
+        at, each = p.at.incoming + t.worker, 0.0
+    q = s.queue[at]
+    count = q.length
+    if p.rules.send_threads == 1 and t.what != RECEIVE:
+        take_all(s, at)
+        count = q.taken
+        q.taken = 0
+    if count == 0:
+        go_idle(p, s, thread, now)
+        return False
+    work = each * count
+    head, last = q.head, NONE
+    for _ in range(count):
+        last = pop(s, at, now)
+        m = s.message[last]
+        operator = p.task[m.sender].operator if m.sender != NONE else NONE
+        if t.what == RECEIVE and operator != NONE:
+            o = p.operator[operator]
+            work += o.deserialise + o.deserialise_byte * m.size
+        elif t.what == SEND and operator != NONE and _is_far(p, s, last, t.worker):
+            o = p.operator[operator]
+            work += o.serialise + o.serialise_byte * m.size
+    s.message[last].link = NONE
+    t.held = head
+    if t.what != SEND:
+        make_way(s, at)
+    return serve(p, s, thread, work, 0.0, now)
+
+
+@internal
+def finish_carrying(p: Program, s: State, thread: int, now: float) -> None:
+    """A send, transfer or receive thread hands on what it took."""
+    t = s.thread[thread]
+    head = t.held
+    t.held = NONE
+    if t.what == SEND:
+        _deliver_lists(p, s, head, t.worker, now)
+    elif t.what == TRANSFER:
+        _send_over(p, s, head, t.worker, now)
+    else:
+        _receive(p, s, head, now)

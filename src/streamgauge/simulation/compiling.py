@@ -1,0 +1,108 @@
+"""How the kernels are compiled, and where the compiled code is kept.
+
+Compiled code is kept beside the package, or in the user's cache folder where that cannot be
+written. It is valid for the content of all kernel files together: a helper that was compiled into
+another function's code must not outlive a change.
+
+Kernels never create arrays, so references are not counted at all: counting them took half of the
+time of the event loop.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numba
+from numba import njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+_HERE = Path(__file__).parent
+_SHARED = ("compiling", "handles", "records", "state")
+
+
+@lru_cache(maxsize=1)
+def content() -> str:
+    """A digest of all kernel files and of Numba's version."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for file in sorted(_HERE.glob("*.py")):
+        text = file.read_bytes()
+        # Whoever is compiled imports this module; records, handles and states are what they share.
+        if b"simulation.compiling" in text or file.stem in _SHARED:
+            digest.update(file.name.encode())
+            digest.update(text)
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def folder() -> Path:
+    """Where compiled code is kept."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    beside = _HERE / "__pycache__"
+    try:
+        beside.mkdir(exist_ok=True)
+        probe = beside / f".write-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        return Path(home) / "streamgauge"
+    return beside
+
+
+class _ByContent(_CacheLocator):  # type: ignore[misc]
+    """Finds compiled code by the content of the kernels, not by the age of one file."""
+
+    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
+        del py_file
+        self._line = py_func.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(folder())
+
+    def get_source_stamp(self) -> str:
+        return content()
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _ByContent:
+        return cls(py_func, py_file)
+
+
+class _CacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes: ClassVar[list[type]] = [_ByContent]
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    _impl_class = _CacheImpl
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """A function of its own in compiled code, kept on disk."""
+    made = njit(_nrt=False, error_model="numpy", nogil=True)(function)
+    try:
+        made._cache = _Cache(function)
+    except OSError:
+        # Nowhere to keep it: compiled anew in each process.
+        return made
+    return made
+
+
+def internal(function: Callable[..., Any]) -> Any:
+    """A function that only compiled code calls."""
+    return njit(_nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(
+        function
+    )
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A function that becomes part of whoever calls it."""
+    return njit(_nrt=False, error_model="numpy", forceinline=True)(function)

@@ -1,0 +1,259 @@
+"""What the end of a service leads to: outputs, acknowledgements, the end of a tree or a window."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streamgauge.simulation.binning import coarse_bin_of
+from streamgauge.simulation.carrying import publish_all
+from streamgauge.simulation.compiling import internal
+from streamgauge.simulation.draws import draw
+from streamgauge.simulation.queues import free_message, take_message
+from streamgauge.simulation.random_streams import uniform
+from streamgauge.simulation.records import (
+    ACK,
+    BY_PARITY,
+    DONE,
+    DUE,
+    FAIL,
+    FLUSH,
+    IDLE,
+    INIT,
+    NONE,
+    ON_KEY,
+)
+from streamgauge.simulation.routing import choose, copies_of, draw_key
+from streamgauge.simulation.state import Program, State
+from streamgauge.simulation.trees import (
+    SAMPLING,
+    acknowledge,
+    anchor_to_many,
+    anchor_to_one,
+    arrive,
+    end_root,
+    handle_at_acker,
+    hold,
+    is_open,
+    note_hop,
+    open_root,
+    tell_acker,
+)
+from streamgauge.simulation.windows import (
+    add_to_join,
+    add_to_window,
+    drop_old,
+    fire,
+    first_trigger,
+    is_even,
+)
+
+
+@internal
+def _emit(
+    p: Program, s: State, thread: int, task: int, stream: int, parent: int, parents: int
+) -> None:
+    """One tuple on a stream: a copy for each task that it goes to, held by the thread."""
+    t = s.thread[thread]
+    executor = t.executor
+    t.emitted += 1
+    counts = s.outputs[task * p.at.streams + stream]
+    counts.emitted += 1
+    key = draw_key(p, s, stream, executor)
+    size = 0.0
+    if p.stream[stream].size >= 0:
+        size = draw(s.draws, p.stream[stream].size, s.random, executor)
+        counts.size += size
+    for place in range(p.stream[stream].first, p.stream[stream].last):
+        subscription = p.subscriber[place]
+        for copy in range(copies_of(p, s, executor, subscription)):
+            goal = choose(p, s, executor, subscription, key, copy)
+            new = take_message(s)
+            n = s.message[new]
+            n.what, n.task, n.sender, n.key, n.size = subscription, goal, task, key, size
+            if parents == 1 and s.message[parent].anchors == NONE:
+                anchor_to_one(p, s, new, parent, subscription, executor)
+            else:
+                anchor_to_many(p, s, new, parent, parents, subscription, executor)
+            hold(s, thread, new)
+            counts.sent += 1
+            if p.at.detailed == 1:
+                row = task * p.at.subscriptions + subscription
+                first = p.first_task[p.subscription[subscription].target]
+                s.transferred[p.transfer_first[row] + goal - first] += 1
+
+
+@internal
+def _emit_outputs(
+    p: Program, s: State, thread: int, task: int, row: int, parent: int, parents: int
+) -> None:
+    """Everything that one input, or one window, leads to."""
+    executor = s.thread[thread].executor
+    output, last = p.output_first[row], p.output_first[row + 1]
+    if output < last and p.output[output].share >= 0.0:
+        # Alternatives: at most one of them.
+        wanted = uniform(s.random, executor)
+        while output < last and p.output[output].share <= wanted:
+            output += 1
+        last = min(last, output + 1)
+    while output < last:
+        count = 1
+        if p.output[output].share < 0.0:
+            count = int(draw(s.draws, p.output[output].count, s.random, executor))
+        for _ in range(count):
+            _emit(p, s, thread, task, p.output[output].stream, parent, parents)
+        output += 1
+
+
+@internal
+def _finish_window(p: Program, s: State, thread: int, now: float) -> None:
+    """The function of a window has run: emit, and count what came to its end here."""
+    t = s.thread[thread]
+    window = t.window
+    w = s.window[window]
+    operator = p.task[w.task].operator
+    o = p.operator[operator]
+    head = s.queue[w.queue].head
+    row = operator * (p.at.subscriptions + 1) + p.at.subscriptions
+    if o.join == BY_PARITY:
+        wanted = o.equal if is_even(p, s, window) else o.different
+        _emit(p, s, thread, w.task, wanted, head, w.size)
+    _emit_outputs(p, s, thread, w.task, row, head, w.size)
+    if o.sink == 1:
+        which = head
+        for _ in range(w.size):
+            arrive(p, s, which, operator, now)
+            which = s.message[which].link
+    w.triggers += 1
+    w.tuples += w.size
+    w.service += now - w.started
+    w.size = 0
+    t.window, t.in_window = NONE, 0
+
+
+@internal
+def _count_execution(p: Program, s: State, which: int, work: float, now: float) -> None:
+    """The times of one execution, for those who ask for everything."""
+    m = s.message[which]
+    taken = now - m.started
+    row = m.task * p.at.subscriptions + m.what
+    r = s.inputs[row]
+    r.wall += taken
+    r.wall_squares += taken * taken
+    r.cpu += work
+    r.cpu_squares += work * work
+    s.wall_bin[row, coarse_bin_of(taken)] += 1
+    s.cpu_bin[row, coarse_bin_of(work)] += 1
+    s.wait_bin[p.task[m.task].executor, coarse_bin_of(m.started - m.arrived)] += 1
+    if r.executed % SAMPLING == r.pick:
+        # The engine's clock has milliseconds.
+        r.sampled += 1
+        r.sampled_wall += np.floor(now * 1e3) - np.floor(m.started * 1e3)
+
+
+@internal
+def _count_emission(p: Program, s: State, which: int, stream: int, work: float, now: float) -> None:
+    """The times that a source took for one tuple."""
+    m = s.message[which]
+    row = m.task * p.at.streams + stream
+    o = s.outputs[row]
+    taken = now - m.started
+    o.wall += taken
+    o.wall_squares += taken * taken
+    o.cpu += work
+    o.cpu_squares += work * work
+    s.emit_bin[row, coarse_bin_of(taken)] += 1
+
+
+@internal
+def _finish_tuple(p: Program, s: State, thread: int, which: int, now: float) -> None:
+    """A tuple was served: what it leads to, and what it has come to."""
+    t, m = s.thread[thread], s.message[which]
+    t.executed += 1
+    r = s.inputs[m.task * p.at.subscriptions + m.what]
+    r.executed += 1
+    if p.at.detailed == 1:
+        _count_execution(p, s, which, t.work, now)
+    if m.hop != NONE:
+        note_hop(s, which, now)
+    window = p.task[m.task].window
+    o = p.operator[t.operator]
+    row = t.operator * (p.at.subscriptions + 1) + m.what
+    if window != NONE:
+        fires = add_to_window(p, s, window, thread, which, now)
+        if fires:
+            fire(p, s, window, thread, now)
+        elif s.window[window].thread != NONE:
+            trigger = s.window[window].thread
+            if s.thread[trigger].phase == IDLE:
+                first_trigger(p, s, window, now)
+        return
+    if o.join == ON_KEY:
+        drop_old(p, s, m.task, t.operator, thread, now)
+        partner = add_to_join(p, s, t.operator, which, now)
+        if partner == NONE:
+            return
+        task = m.task
+        _emit_outputs(p, s, thread, task, row, partner, o.inputs)
+        while partner != NONE:
+            following = s.message[partner].link
+            if o.sink == 1:
+                arrive(p, s, partner, t.operator, now)
+            acknowledge(p, s, thread, partner, ACK, now)
+            free_message(s, partner)
+            partner = following
+        return
+    _emit_outputs(p, s, thread, m.task, row, which, 1)
+    if o.sink == 1:
+        arrive(p, s, which, t.operator, now)
+    verdict = ACK
+    if o.fails > 0.0 and uniform(s.random, thread) < o.fails:
+        verdict = FAIL
+    acknowledge(p, s, thread, which, verdict, now)
+    free_message(s, which)
+
+
+@internal
+def _finish_emission(p: Program, s: State, thread: int, which: int, now: float) -> None:
+    """A source emits what was due."""
+    t, m = s.thread[thread], s.message[which]
+    stream = int(m.root)
+    m.born, m.path = now, p.source_row[t.operator]
+    if p.at.detailed == 1:
+        _count_emission(p, s, which, stream, t.work, now)
+    s.counts[7] += 1
+    if s.counts[6] > 0 and s.counts[7] % s.counts[6] == 0:
+        m.what = DUE
+        note_hop(s, which, now)
+    if p.at.ackers > 0:
+        m.root = open_root(p, s, thread, which, now)
+        s.root[m.root & 0xFFFFFFFF].hop = m.hop
+    _emit(p, s, thread, m.task, stream, which, 1)
+    if p.at.ackers > 0:
+        tell_acker(p, s, thread, INIT, m.root, m.edge)
+    free_message(s, which)
+
+
+@internal
+def finish(p: Program, s: State, thread: int, now: float) -> None:
+    """The service of an executor's message, or of a window, is over."""
+    t = s.thread[thread]
+    if t.window != NONE:
+        _finish_window(p, s, thread, now)
+        return
+    which = t.current
+    m = s.message[which]
+    if m.what >= 0:
+        _finish_tuple(p, s, thread, which, now)
+    elif m.what == DUE:
+        _finish_emission(p, s, thread, which, now)
+    elif m.what == DONE:
+        if is_open(s, m.root):
+            end_root(p, s, thread, m.root, m.edge != 0, False, now)
+        free_message(s, which)
+    elif m.what == FLUSH:
+        publish_all(p, s, thread, now)
+        free_message(s, which)
+    else:
+        t.executed += 1
+        handle_at_acker(p, s, thread, which, now)
+        free_message(s, which)

@@ -1,0 +1,117 @@
+"""Distributions of latencies: bounded memory, however many were recorded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.simulation.binning import BINS, bin_edges
+from streamgauge.simulation.estimates import Estimate, estimate
+
+_EDGES = bin_edges()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Latencies:
+    """Latencies in bins of 1.1 %, with batches of them for intervals.
+
+    Attributes:
+        counts: How many lay in each bin.
+        total_seconds: Sum of all.
+        batches: The same counts for stretches of equal length, one after the other.
+        batch_seconds: Sums of each stretch.
+    """
+
+    counts: NDArray[np.int64]
+    total_seconds: float
+    batches: NDArray[np.int64]
+    batch_seconds: NDArray[np.float64]
+
+    @classmethod
+    def none(cls) -> Latencies:
+        """Nothing recorded."""
+        return cls(
+            counts=np.zeros(BINS, dtype=np.int64),
+            total_seconds=0.0,
+            batches=np.zeros((0, BINS), dtype=np.int64),
+            batch_seconds=np.zeros(0),
+        )
+
+    @classmethod
+    def merged(cls, parts: Iterable[Latencies]) -> Latencies:
+        """All of them together; batches of the same stretches are added."""
+        given = list(parts)
+        if not given:
+            return cls.none()
+        return cls(
+            counts=np.sum([one.counts for one in given], axis=0),
+            total_seconds=math.fsum(one.total_seconds for one in given),
+            batches=np.sum([one.batches for one in given], axis=0),
+            batch_seconds=np.sum([one.batch_seconds for one in given], axis=0),
+        )
+
+    @property
+    def count(self) -> int:
+        """How many were recorded."""
+        return int(self.counts.sum())
+
+    @property
+    def mean(self) -> float:
+        """Mean in seconds; NaN without any."""
+        return self.total_seconds / self.count if self.count else math.nan
+
+    def quantile(self, probability: float) -> float:
+        """The latency in seconds that is not exceeded with that probability.
+
+        Read off inside its bin as if that were evenly filled; right to 1.1 %.
+        """
+        return _quantile(self.counts, probability)
+
+    def mean_estimate(self) -> Estimate:
+        """The mean with its interval by batch means."""
+        counts = self.batches.sum(axis=1)
+        means = self.batch_seconds[counts > 0] / counts[counts > 0]
+        return _around(self.mean, means)
+
+    def quantile_estimate(self, probability: float) -> Estimate:
+        """A quantile with its interval by the quantiles of batches."""
+        found = [_quantile(row, probability) for row in self.batches if row.any()]
+        return _around(self.quantile(probability), found)
+
+    def between(self, edges: Sequence[float]) -> list[int]:
+        """How many lie between each two neighbouring edges, in seconds."""
+        middles = np.sqrt(np.maximum(_EDGES[:-1], 1e-10) * _EDGES[1:])
+        middles = np.append(middles, _EDGES[-1])
+        return [int(n) for n in np.histogram(middles, bins=list(edges), weights=self.counts)[0]]
+
+    def above(self, seconds: float) -> float:
+        """Part of them that took longer; NaN without any."""
+        if not self.count:
+            return math.nan
+        return float(self.counts[np.searchsorted(_EDGES, seconds) :].sum()) / self.count
+
+
+def _quantile(counts: NDArray[np.int64], probability: float) -> float:
+    total = int(counts.sum())
+    if not total:
+        return math.nan
+    reached = np.cumsum(counts)
+    # The smallest latency for a probability of zero: an empty bin has no inside.
+    wanted = max(probability * total, 1e-9)
+    place = min(int(np.searchsorted(reached, wanted)), BINS - 1)
+    inside = (wanted - float(reached[place] - counts[place])) / counts[place]
+    low = _EDGES[place]
+    high = _EDGES[place + 1] if place + 1 < BINS else low
+    return float(low + min(max(inside, 0.0), 1.0) * (high - low))
+
+
+def _around(value: float, batches: Sequence[float] | NDArray[np.float64]) -> Estimate:
+    """The value itself with the half width that its batches give."""
+    if len(batches) < 2:
+        return Estimate(mean=value, half_width=math.nan, runs=len(batches))
+    spread = estimate([float(one) for one in batches])
+    return Estimate(mean=value, half_width=spread.half_width, runs=spread.runs)

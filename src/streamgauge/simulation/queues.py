@@ -1,0 +1,189 @@
+"""Queues, and the threads that wait at them.
+
+A queue is a list of messages. In Storm 2.x the sender puts a tuple straight into it. In Storm 1.x
+(Cooper 2020, section 2.7) objects, which are tuples, lists or maps of them, gather in a batch; a
+full batch, or any batch when the flush timer goes off, moves to the ring if there is room for all
+of it, else it overflows; the consumer takes all that is in the ring. All three parts stand in one
+list, because none ever overtakes another.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from streamgauge.simulation.compiling import inlined, internal
+from streamgauge.simulation.records import NONE
+from streamgauge.simulation.state import Program, State
+from streamgauge.simulation.threads import wake
+from streamgauge.simulation.timers import UNSET, set_timer
+
+
+@inlined
+def take_message(s: State) -> Any:
+    """A message from the pool."""
+    which = s.free[0]
+    m = s.message[which]
+    s.free[0] = m.link
+    s.free[1] -= 1
+    m.anchors, m.hop, m.key, m.more, m.size, m.edge = NONE, NONE, NONE, 0, 0.0, np.uint64(0)
+    return which
+
+
+@inlined
+def free_message(s: State, which: int) -> None:
+    """Give a message and its anchors back to their pools."""
+    m = s.message[which]
+    while m.anchors != NONE:
+        anchor = m.anchors
+        m.anchors = s.anchor[anchor].link
+        s.anchor[anchor].link = s.free[4]
+        s.free[4] = anchor
+        s.free[5] += 1
+    m.link = s.free[0]
+    s.free[0] = which
+    s.free[1] += 1
+
+
+@inlined
+def _lengthen(s: State, at: int, head: int, tail: int, tuples: int, now: float) -> None:
+    """Append messages `head` to `tail` to a queue's list."""
+    q = s.queue[at]
+    s.message[tail].link = NONE
+    if q.length == 0:
+        q.head = head
+    else:
+        s.message[q.tail].link = head
+    q.tail = tail
+    q.area += q.length * (now - q.changed)
+    q.changed = now
+    q.length += tuples
+    q.arrived += tuples
+    q.objects += 1
+    q.peak = max(q.peak, q.length)
+
+
+@inlined
+def push(s: State, at: int, which: int, now: float) -> None:
+    """Put a message into a plain queue."""
+    s.message[which].arrived = now
+    _lengthen(s, at, which, which, 1, now)
+
+
+@inlined
+def pop(s: State, at: int, now: float) -> Any:
+    """Take the first message out of a queue."""
+    q = s.queue[at]
+    which = q.head
+    q.head = s.message[which].link
+    q.area += q.length * (now - q.changed)
+    q.changed = now
+    q.length -= 1
+    q.sojourn += now - s.message[which].arrived
+    return which
+
+
+@inlined
+def has_room(s: State, at: int) -> Any:
+    """Whether a plain queue takes one more."""
+    return s.queue[at].length < s.queue[at].limit
+
+
+@internal
+def _next_batch(s: State, at: int, last: int) -> None:
+    """The batch that overflowed after the one that ends with `last`."""
+    q = s.queue[at]
+    following = s.message[last].link
+    q.over_head = NONE if following == q.batch_head else following
+
+
+@internal
+def _close_batch(s: State, at: int) -> None:
+    """Move a batch on: into the ring if it is next and fits, else it overflows."""
+    q = s.queue[at]
+    if q.over_head == NONE and q.ring_objects + q.batch_objects <= q.limit:
+        q.ring_objects += q.batch_objects
+        q.ring_tuples += q.batch_tuples
+    else:
+        first = s.message[q.batch_head]
+        first.objects, first.tuples, first.last = q.batch_objects, q.batch_tuples, q.tail
+        if q.over_head == NONE:
+            q.over_head = q.batch_head
+    q.batch_head, q.batch_objects, q.batch_tuples = NONE, 0, 0
+
+
+@internal
+def _move_overflow(s: State, at: int) -> None:
+    """Move batches that overflowed into the ring, oldest first, while the next one fits."""
+    q = s.queue[at]
+    while q.over_head != NONE:
+        first = s.message[q.over_head]
+        if q.ring_objects + first.objects > q.limit:
+            return
+        q.ring_objects += first.objects
+        q.ring_tuples += first.tuples
+        _next_batch(s, at, first.last)
+
+
+@internal
+def _next_flush(p: Program, s: State, at: int, now: float) -> None:
+    """Set the flush timer of a queue, which runs free, unless it is set."""
+    timer = p.at.flush_timers + at
+    if s.timers.place[timer] == UNSET:
+        phase, every = s.queue[at].phase, p.rules.flush
+        set_timer(s.timers, timer, phase + (np.floor((now - phase) / every) + 1.0) * every)
+
+
+@internal
+def insert(p: Program, s: State, at: int, head: int, tail: int, tuples: int, now: float) -> None:
+    """Put an object, messages `head` to `tail`, into a batched queue."""
+    q = s.queue[at]
+    which = head
+    for _ in range(tuples):
+        s.message[which].arrived = now
+        which = s.message[which].link
+    _lengthen(s, at, head, tail, tuples, now)
+    if q.batch_objects == 0:
+        q.batch_head = head
+    q.batch_objects += 1
+    q.batch_tuples += tuples
+    if q.batch_objects >= p.rules.batch:
+        _close_batch(s, at)
+    elif q.lingering == 0:
+        _move_overflow(s, at)
+    if q.batch_objects > 0:
+        _next_flush(p, s, at, now)
+    if q.ring_tuples > 0:
+        wake(p, s, q.consumer, now)
+    watched = p.rules.high_water > 0.0 and at < p.at.executors and q.flooded == 0
+    if watched and q.length > p.rules.high_water * q.limit:
+        q.flooded = 1
+        s.counts[1] += 1
+
+
+@internal
+def flush(p: Program, s: State, at: int, now: float) -> None:
+    """The flush timer of a batched queue: move everything on, and wait for room if need be."""
+    q = s.queue[at]
+    if q.lingering == 0:
+        if q.batch_objects > 0:
+            _close_batch(s, at)
+        _move_overflow(s, at)
+        q.lingering = 0 if q.over_head == NONE else 1
+    if q.batch_objects > 0:
+        _next_flush(p, s, at, now)
+    if q.ring_tuples > 0:
+        wake(p, s, q.consumer, now)
+
+
+@internal
+def take_all(s: State, at: int) -> None:
+    """Let the consumer of a batched queue take all that is in the ring."""
+    q = s.queue[at]
+    q.taken = q.ring_tuples
+    q.ring_objects, q.ring_tuples = 0, 0
+    if q.lingering == 1:
+        _move_overflow(s, at)
+        if q.over_head == NONE:
+            q.lingering = 0

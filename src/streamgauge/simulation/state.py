@@ -1,0 +1,233 @@
+"""The event loop's memory: what stays (the program) and what changes (the state)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from streamgauge.simulation.cores import Cores
+from streamgauge.simulation.draws import Draws
+from streamgauge.simulation.emissions import Emissions
+from streamgauge.simulation.timers import Timers
+
+
+class Rules(NamedTuple):
+    """The transport's figures that the loop looks at; see `Mechanics`."""
+
+    send_threads: int
+    batch: int
+    flush: float
+    overflow_limit: int
+    bolt_spin: float
+    bolt_sleep: float
+    source_sleep: float
+    transfer_sleep: float
+    polls: int
+    send_work: float
+    transfer_work: float
+    widen: float
+    narrow: float
+    refresh: float
+    refresh_jitter: float
+    gossip: float
+    pressure: float
+    high_water: float
+    low_water: float
+    time_out: float
+
+
+class Layout(NamedTuple):
+    """Where each kind of thing begins in the arrays that several kinds share.
+
+    Threads: executors, then `sends`, `transfers`, `receives` and `triggers`.
+    Queues: receive queues by executor, then what is `due` at sources, `send` queues, the workers'
+    `transfer` queues, what came `incoming` to be deserialised, `windows` and `joins`.
+    Timers: emission processes, then those of `threads`, `machines`, `links`, `flushes`, of the
+    workers' `loads`, of the executors' `time_outs` and of the `pressure` on their queues.
+    """
+
+    executors: int
+    workers: int
+    machines: int
+    subscriptions: int
+    streams: int
+    sends: int
+    transfers: int
+    receives: int
+    triggers: int
+    due: int
+    send: int
+    transfer: int
+    incoming: int
+    windows: int
+    joins: int
+    queues: int
+    thread_timers: int
+    machine_timers: int
+    link_timers: int
+    flush_timers: int
+    load_timers: int
+    time_out_timers: int
+    pressure_timers: int
+    timers: int
+    acker_first: int
+    ackers: int
+    sources: int
+    path_rows: int
+    reserve: int
+    copies: int
+    deserialises: int
+    detailed: int
+
+
+class Program(NamedTuple):
+    """Everything that does not change while a simulation runs.
+
+    Attributes:
+        rules: The transport's figures.
+        at: Where things begin.
+        worker: Of each executor.
+        max_pending: Roots that each executor may have open.
+        operator: By number.
+        task: By number, counted from the first.
+        task_of_executor: Its lowest task, by executor; one entry more.
+        first_task: Of each operator.
+        source_row: Place of an operator among the sources, or NONE.
+        stream: By number.
+        subscriber: Subscriptions by stream.
+        subscription: By number.
+        target: Tasks that a route chooses from, the nearest first.
+        target_share: Cumulative shares of them.
+        key_task: Tasks by key, two for partial keys.
+        join_key: A join's number of each key.
+        cpu: Draws of CPU times by operator and subscription; the last column is a source's own.
+        wait: Draws of waiting times, likewise.
+        output_first: Where the outputs of (operator, subscription) begin; the last of an
+            operator's are those of its window.
+        output: All outputs.
+        latency: Seconds between two workers, on the mean, and
+        jitter: how much of that is random.
+        path_next: The path of a tuple that leaves on a subscription, by path.
+        path_row: Row of the latencies of (path, operator), or NONE.
+        path_source: The source where a path begins.
+        process: Emission processes.
+        host: Node of each worker, and
+        rack: rack of it.
+        transfer_first: Where the counts of (task, subscription) begin among the transfers.
+    """
+
+    rules: Rules
+    at: Layout
+    worker: NDArray[Any]
+    max_pending: NDArray[Any]
+    operator: NDArray[Any]
+    task: NDArray[Any]
+    task_of_executor: NDArray[Any]
+    first_task: NDArray[Any]
+    source_row: NDArray[Any]
+    stream: NDArray[Any]
+    subscriber: NDArray[Any]
+    subscription: NDArray[Any]
+    target: NDArray[Any]
+    target_share: NDArray[Any]
+    key_task: NDArray[Any]
+    join_key: NDArray[Any]
+    cpu: NDArray[Any]
+    wait: NDArray[Any]
+    output_first: NDArray[Any]
+    output: NDArray[Any]
+    latency: NDArray[Any]
+    jitter: NDArray[Any]
+    path_next: NDArray[Any]
+    path_row: NDArray[Any]
+    path_source: NDArray[Any]
+    process: NDArray[Any]
+    transfer_first: NDArray[Any]
+
+
+class State(NamedTuple):
+    """Everything that changes while a simulation runs.
+
+    Attributes:
+        now: Simulated time, in an array of one.
+        timers: Of all parts.
+        cores: The machines.
+        random: A stream for each executor, then each emission process, then each worker.
+        draws: Distributions; they do not change.
+        emissions: Emission processes.
+        queue: All queues.
+        message: The pool of messages.
+        anchor: The pool of anchors.
+        root: The pool of roots.
+        thread: All threads.
+        window: All windows.
+        route: By executor and subscription.
+        used: How often each target of a route was chosen, for partial keys.
+        weight: Weight of each target of a route.
+        choice: Tasks that load-aware routes choose in turn.
+        load: Of each task, as each worker knows it.
+        gossiped: When each worker told its loads.
+        batch: Producer batches by executor and queue.
+        link: Connections between workers.
+        age: Oldest and youngest tuple of each join.
+        free: First free message and how many are, then of roots and anchors.
+        counts: Threads that are ready, sources' queues that are flooded, marks given, hops
+            traced, the first of them that is kept, how many are kept, every how many-th root is
+            traced, roots so far.
+        ready: Threads that go on at this very moment.
+        group: Lists being formed: first and last message and size for each executor or worker.
+        touched: Which of them.
+        latency: Counts by bin of each row: of paths, then by source complete, as the source sees
+            it, and since tuples were due.
+        latency_sum: Sums of the same, in seconds.
+        inputs: Counts by task and subscription.
+        outputs: Counts by task and stream.
+        wall_bin: Execution times of `inputs` by bin of the lake, and
+        cpu_bin: times on a core,
+        process_bin: times to the ack,
+        wait_bin: times in the receive queue, by executor,
+        emit_bin: times that a source took for a tuple, by `outputs`, and
+        complete_bin: complete latencies of its roots.
+        transferred: Tuples by sending task, subscription and receiving task.
+        hops: Traced hops.
+    """
+
+    now: NDArray[Any]
+    timers: Timers
+    cores: Cores
+    random: NDArray[Any]
+    draws: Draws
+    emissions: Emissions
+    queue: NDArray[Any]
+    message: NDArray[Any]
+    anchor: NDArray[Any]
+    root: NDArray[Any]
+    thread: NDArray[Any]
+    window: NDArray[Any]
+    route: NDArray[Any]
+    used: NDArray[Any]
+    weight: NDArray[Any]
+    choice: NDArray[Any]
+    load: NDArray[Any]
+    gossiped: NDArray[Any]
+    batch: NDArray[Any]
+    link: NDArray[Any]
+    age: NDArray[Any]
+    free: NDArray[Any]
+    counts: NDArray[Any]
+    ready: NDArray[Any]
+    group: NDArray[Any]
+    touched: NDArray[Any]
+    latency: NDArray[Any]
+    latency_sum: NDArray[Any]
+    inputs: NDArray[Any]
+    outputs: NDArray[Any]
+    wall_bin: NDArray[Any]
+    cpu_bin: NDArray[Any]
+    process_bin: NDArray[Any]
+    wait_bin: NDArray[Any]
+    emit_bin: NDArray[Any]
+    complete_bin: NDArray[Any]
+    transferred: NDArray[Any]
+    hops: NDArray[Any]

@@ -1,0 +1,163 @@
+"""Threads: how they wait, wake, work and are blocked.
+
+An idle executor polls for a while, burning a core, and then sleeps a little at a time; whoever
+brings it work finds it awake or waits for the end of its sleep. Nothing happens while nothing
+happens: when a thread will notice is computed when there is something to notice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from streamgauge.simulation.compiling import inlined, internal
+from streamgauge.simulation.cores import advance, next_finish, start
+from streamgauge.simulation.records import (
+    BLOCKED,
+    EXECUTOR,
+    IDLE,
+    NONE,
+    ON_CORE,
+    SOURCE,
+    TRANSFER,
+    WAITING,
+    WAKING,
+)
+from streamgauge.simulation.state import Program, State
+from streamgauge.simulation.timers import clear_timer, set_timer
+
+
+@inlined
+def wakes_at(idle_since: float, spin: float, sleep: float, now: float) -> Any:
+    """When an idle thread notices its work: at once while it polls, else when its sleep ends."""
+    asleep = now - idle_since - spin
+    if sleep <= 0.0 or asleep <= 0.0:
+        return now
+    return max(now, idle_since + spin + np.ceil(asleep / sleep) * sleep)
+
+
+@inlined
+def stop_polling(p: Program, s: State, which: int, now: float) -> None:
+    """Take a thread out of those that burn a core while they wait."""
+    t = s.thread[which]
+    if t.polling == 1:
+        t.polling = 0
+        machine = t.machine
+        advance(s.cores, machine, now)
+        s.cores.polling[machine] -= 1
+        if s.cores.running[machine] > 0:
+            set_timer(s.timers, p.at.machine_timers + machine, next_finish(s.cores, machine))
+
+
+@inlined
+def start_polling(p: Program, s: State, which: int, now: float) -> None:
+    """Let an idle thread burn a core until it goes to sleep."""
+    t = s.thread[which]
+    if p.rules.polls == 1 and t.what == EXECUTOR and p.rules.bolt_spin > 0.0:
+        if t.kind == SOURCE:
+            return
+        t.polling = 1
+        machine = t.machine
+        advance(s.cores, machine, now)
+        s.cores.polling[machine] += 1
+        if s.cores.running[machine] > 0:
+            set_timer(s.timers, p.at.machine_timers + machine, next_finish(s.cores, machine))
+        if p.rules.bolt_sleep > 0.0:
+            set_timer(s.timers, p.at.thread_timers + which, now + p.rules.bolt_spin)
+
+
+@inlined
+def make_ready(s: State, which: int) -> None:
+    """Let a thread go on at this very moment."""
+    s.ready[s.counts[0]] = which
+    s.counts[0] += 1
+
+
+@inlined
+def wake(p: Program, s: State, which: int, now: float) -> None:
+    """Let a thread notice that there is work."""
+    t = s.thread[which]
+    if t.phase == IDLE:
+        spin, sleep = 0.0, 0.0
+        if t.what == EXECUTOR:
+            if t.kind == SOURCE:
+                sleep = p.rules.source_sleep
+            else:
+                spin, sleep = p.rules.bolt_spin, p.rules.bolt_sleep
+        elif t.what == TRANSFER:
+            sleep = p.rules.transfer_sleep
+        stop_polling(p, s, which, now)
+        t.phase = WAKING
+        when = wakes_at(t.idle_since, spin, sleep, now)
+        if when > now:
+            set_timer(s.timers, p.at.thread_timers + which, when)
+        else:
+            clear_timer(s.timers, p.at.thread_timers + which)
+            make_ready(s, which)
+
+
+@internal
+def block(s: State, which: int, at: int, far: bool, now: float) -> None:
+    """Let a thread wait for room in a queue, or until another worker lifts its back-pressure."""
+    t, q = s.thread[which], s.queue[at]
+    t.phase, t.blocked_on, t.blocked_since, t.next_waiter = BLOCKED, at, now, NONE
+    t.busy += now - t.busy_since
+    if far:
+        t.next_waiter = q.held_back
+        q.held_back = which
+    elif q.waiter == NONE:
+        q.waiter = q.last_waiter = which
+    else:
+        s.thread[q.last_waiter].next_waiter = which
+        q.last_waiter = which
+
+
+@internal
+def unblock(s: State, which: int, now: float) -> None:
+    """Count the time that a thread was blocked, now that it is not."""
+    t = s.thread[which]
+    t.blocked += now - t.blocked_since
+    s.queue[t.blocked_on].caused += now - t.blocked_since
+    t.busy_since = now
+
+
+@internal
+def make_way(s: State, at: int) -> None:
+    """Let the threads that wait for room in a queue try again, as many as there is room for."""
+    q = s.queue[at]
+    room = q.limit - q.length
+    while q.waiter != NONE and room > 0:
+        first = q.waiter
+        q.waiter = s.thread[first].next_waiter
+        make_ready(s, first)
+        room -= 1
+
+
+@inlined
+def serve(p: Program, s: State, thread: int, work: float, rest: float, now: float) -> Any:
+    """Let a thread spend time on a core and then waiting; True if it needs neither."""
+    t = s.thread[thread]
+    t.work, t.rest = work, rest
+    t.cpu += work
+    if work > 0.0:
+        t.phase = ON_CORE
+        start(s.cores, t.machine, thread, work, now)
+        machine_timer = p.at.machine_timers + t.machine
+        set_timer(s.timers, machine_timer, next_finish(s.cores, t.machine))
+        return False
+    if rest > 0.0:
+        t.phase = WAITING
+        set_timer(s.timers, p.at.thread_timers + thread, now + rest)
+        return False
+    t.phase = ON_CORE
+    return True
+
+
+@inlined
+def go_idle(p: Program, s: State, thread: int, now: float) -> None:
+    """Let a thread be idle."""
+    t = s.thread[thread]
+    t.busy += now - t.busy_since
+    t.phase, t.idle_since = IDLE, now
+    start_polling(p, s, thread, now)

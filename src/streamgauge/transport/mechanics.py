@@ -1,0 +1,150 @@
+"""The figures of a transport: sizes of queues, batches, waits and limits.
+
+Every figure has the engine's documented default and the name of the setting that changes it; the
+rules that go with them are the transport's own (`storm1`, `storm2`) and the simulator's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+
+from streamgauge.errors import Findings
+from streamgauge.topology.configuration import Setting
+from streamgauge.topology.validation import check_number, check_whole
+
+NO_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mechanics:
+    """How an engine queues, batches, waits and gives up; times in seconds.
+
+    Attributes:
+        send_threads: Whether every executor has a send queue and a thread that empties it, and
+            all queues gather objects in batches (Storm 1.x).
+        batch: Objects that fill a batch; one means that nothing is gathered.
+        flush_seconds: How often what is gathered is moved on.
+        receive_limit: Room of an executor's receive queue.
+        send_limit: Room of an executor's send queue, where there is one.
+        transfer_limit: Room of a worker's transfer queue.
+        overflow_limit: Tuples from other workers that may wait beyond the receive queue's room;
+            more are dropped.
+        bolt_spin: How long an idle executor polls before it sleeps.
+        bolt_sleep: How long it then sleeps at a time; zero: it notices work at once.
+        source_sleep: How long a source sleeps after it found nothing to emit.
+        transfer_sleep: How long a transfer thread sleeps when its queue is empty.
+        poll_cores: Cores that one polling thread of a machine keeps busy, and
+        poll_growth: the power of their number by which several do.
+        send_seconds: CPU time of a send thread for one tuple.
+        transfer_seconds: CPU time of a transfer thread for one tuple.
+        load_aware: Whether shuffle looks at loads and nearness.
+        widen_load: Mean load of a scope above which shuffle takes in the next wider one.
+        narrow_load: Mean load of the next narrower scope below which it goes back.
+        refresh_seconds: How often a worker looks at loads, and
+        refresh_jitter: by how much more at the most.
+        gossip_seconds: How often workers tell each other their loads.
+        pressure_seconds: How often back-pressure between workers is looked at.
+        watermarks: Part of a receive queue's room that stops all sources, and the part below
+            which they go on; nothing where queues do not stop sources.
+        max_pending: Roots that one task of a source may have open.
+        time_out_seconds: After this, and before twice this, a root that is still open fails.
+    """
+
+    send_threads: bool = False
+    batch: int = 1
+    flush_seconds: float = 0.001
+    receive_limit: int = NO_LIMIT
+    send_limit: int = NO_LIMIT
+    transfer_limit: int = NO_LIMIT
+    overflow_limit: int = NO_LIMIT
+    bolt_spin: float = 0.0
+    bolt_sleep: float = 0.0
+    source_sleep: float = 0.0
+    transfer_sleep: float = 0.0
+    poll_cores: float = 0.0
+    poll_growth: float = 1.0
+    send_seconds: float = 0.0
+    transfer_seconds: float = 0.0
+    load_aware: bool = False
+    widen_load: float = 0.8
+    narrow_load: float = 0.2
+    refresh_seconds: float = 1.0
+    refresh_jitter: float = 0.5
+    gossip_seconds: float = 5.0
+    pressure_seconds: float = 0.05
+    watermarks: tuple[float, float] | None = None
+    max_pending: int = NO_LIMIT
+    time_out_seconds: float = 30.0
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        for name in ("flush_seconds", "refresh_seconds", "pressure_seconds", "time_out_seconds"):
+            check_number(findings, getattr(self, name), name, above=0.0)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name.endswith("_limit") or field.name in ("batch", "max_pending"):
+                check_whole(findings, value, field.name)
+            elif isinstance(value, float):
+                check_number(findings, value, field.name)
+        if not findings and self.send_threads:
+            for name in ("receive_limit", "send_limit", "transfer_limit"):
+                if getattr(self, name) < self.batch:
+                    findings.add(
+                        name,
+                        seen=f"room for {getattr(self, name)} in front of batches of {self.batch}",
+                        expected="room for a full batch, which could otherwise never move",
+                    )
+        findings.raise_if_any()
+
+
+# Nothing waits, nothing is limited: the queueing network and nothing else.
+PLAIN = Mechanics()
+
+Reader = tuple[str, Callable[[float], object]]
+
+
+def mechanics_of(
+    defaults: Mechanics,
+    readers: Mapping[str, Reader],
+    settings: Mapping[str, Setting],
+) -> Mechanics:
+    """The defaults with what the settings change.
+
+    Args:
+        defaults: Of the engine.
+        readers: By the engine's name of a setting: the figure, and its value for the setting's.
+        settings: By the engine's names; those that no reader knows are left alone.
+    """
+    findings = Findings()
+    changed: dict[str, object] = {}
+    for setting, (figure, read) in readers.items():
+        value = settings.get(setting)
+        if value is None:
+            continue
+        if not isinstance(value, bool | int | float):
+            findings.add("settings", setting, seen=f"{value!r}", expected="a number")
+            continue
+        if check_number(findings, float(value), "settings", setting):
+            changed[figure] = read(float(value))
+    findings.raise_if_any()
+    made = defaults
+    with findings.at("settings"):
+        made = replace(defaults, **changed)  # type: ignore[arg-type]
+    findings.raise_if_any()
+    return made
+
+
+def milliseconds(value: float) -> float:
+    """A setting in milliseconds."""
+    return value / 1000.0
+
+
+def whole(value: float) -> int:
+    """A setting that counts, at most what fits a counter."""
+    return int(min(value, NO_LIMIT))
+
+
+def power_of_two(value: float) -> int:
+    """The room of a queue that the engine rounds up."""
+    return 1 << max(int(value) - 1, 0).bit_length()

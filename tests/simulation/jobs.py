@@ -1,0 +1,42 @@
+"""Jobs for the simulator's tests, and how to run them."""
+
+from dataclasses import replace
+
+from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.profile.files.jobs import parse_job
+from streamgauge.simulation.topology_run import simulate
+from streamgauge.transport.contract import load_transport
+
+# Threads that notice work at once and burn nothing while they wait.
+QUIET = {
+    "bolt_spin": 0.0,
+    "bolt_sleep": 0.0,
+    "source_sleep": 0.0,
+    "transfer_sleep": 0.0,
+    "poll_cores": 0.0,
+}
+
+
+def run_text(text, *, seconds, warmup=0.0, seed=1, tracing=None, **changes):
+    """Simulate a job; `changes` are figures of the transport, quiet unless said otherwise."""
+    job = parse_job(text)
+    plan = place_job(job).plan
+    return run_plan(
+        plan, job, seconds=seconds, warmup=warmup, seed=seed, tracing=tracing, **changes
+    )
+
+
+def run_plan(plan, job, *, seconds, warmup=0.0, seed=1, tracing=None, **changes):
+    """The same for a plan that was made before."""
+    configuration = plan.logical.configuration
+    mechanics = load_transport(configuration.engine).mechanics(configuration.settings)
+    return simulate(
+        plan,
+        job.behaviours,
+        job.workload,
+        seconds=seconds,
+        warmup=warmup,
+        seed=seed,
+        mechanics=replace(mechanics, **{**QUIET, **changes}),
+        tracing=tracing,
+    )
