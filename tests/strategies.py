@@ -251,9 +251,7 @@ def configurations(draw: st.DrawFn, topology: Topology) -> Configuration:
 
 
 def _link(source, target, one, other):
-    return Link(
-        source=source, target=target, latency_ms=max(one, other), jitter_ms=min(one, other)
-    )
+    return Link(source=source, target=target, latency_ms=max(one, other), jitter_ms=min(one, other))
 
 
 @st.composite

@@ -5,7 +5,15 @@ import pytest
 from numba import njit
 
 from streamgauge.errors import InvalidInput
-from streamgauge.simulation.cores import advance, make_cores, next_finish, start, stop_first
+from streamgauge.simulation.cores import (
+    NOBODY,
+    Sharing,
+    advance,
+    make_cores,
+    next_finish,
+    start,
+    stop_first,
+)
 from streamgauge.simulation.random_streams import exponential, make_streams
 
 
@@ -99,3 +107,61 @@ def test_many_threads_on_two_cores_have_the_population_of_one_m_m_2_queue():
     found, busy = population(cores, make_streams(4, 2), 400, 2 * load, 2_000_000)
     assert found == pytest.approx(2 * load / (1 - load**2), rel=0.02)
     assert busy == pytest.approx(2 * load, rel=0.01)
+
+
+def turns(works, *, cores, quantum, switch=0.0):
+    """Threads that all want a core at time zero: when each is done, in order."""
+    sharing = Sharing(quantum_seconds=quantum, switch_seconds=switch)
+    made = make_cores([cores], [0] * len(works), sharing=sharing)
+    for thread, work in enumerate(works):
+        start(made, 0, thread, work, 0.0)
+    done = {}
+    while made.running[0] > 0:
+        now = next_finish(made, 0)
+        thread = stop_first(made, 0, now)
+        if thread != NOBODY:
+            done[thread] = now
+    return [done[thread] for thread in range(len(works))], made
+
+
+def test_threads_take_turns_of_a_quantum():
+    # One core, by hand: 0, 1 (done), 2, 0, 2 (done), 0 (done), a second each.
+    done, made = turns([3.0, 1.0, 2.0], cores=1, quantum=1.0)
+    assert done == pytest.approx([6.0, 2.0, 5.0])
+    assert made.busy[0] == pytest.approx(6.0)
+
+
+def test_a_thread_alone_is_not_interrupted():
+    done, _ = turns([10.0, 10.0], cores=2, quantum=1.0)
+    assert done == pytest.approx([10.0, 10.0])
+
+
+def test_a_change_of_threads_costs_what_it_says():
+    # Eight turns of one second, each with a tenth lost before.
+    done, _ = turns([4.0, 4.0], cores=1, quantum=1.0, switch=0.1)
+    assert max(done) == pytest.approx(8.8)
+
+
+def test_a_newcomer_waits_for_the_end_of_a_quantum():
+    made = make_cores([1.0], [0, 0], sharing=Sharing(quantum_seconds=1.0))
+    start(made, 0, 0, 10.0, 0.0)
+    assert next_finish(made, 0) == pytest.approx(10.0)
+    start(made, 0, 1, 0.5, 2.25)
+    assert next_finish(made, 0) == pytest.approx(3.0)
+    assert stop_first(made, 0, 3.0) == NOBODY
+    assert next_finish(made, 0) == pytest.approx(3.5)
+    assert stop_first(made, 0, 3.5) == 1
+    assert next_finish(made, 0) == pytest.approx(10.5)
+
+
+def test_short_turns_come_near_to_processor_sharing():
+    works = [1.0, 2.0, 3.0, 4.0]
+    # Processor sharing of two cores: rate 1/2 until the first is done at 2, then 2/3, then 1.
+    done, _ = turns(works, cores=2, quantum=0.001)
+    assert done == pytest.approx([2.0, 3.5, 4.5, 5.5], abs=0.01)
+
+
+@pytest.mark.parametrize("given", [{"quantum_seconds": 0.0}, {"switch_seconds": -1.0}])
+def test_times_that_cannot_be_are_refused(given):
+    with pytest.raises(InvalidInput):
+        Sharing(**given)

@@ -1,4 +1,5 @@
 import math
+from functools import partial
 
 import pytest
 from scipy import stats
@@ -8,6 +9,7 @@ from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.estimates import estimate
 from streamgauge.simulation.replications import estimate_of, replicate
+from streamgauge.simulation.topology_run import simulate
 
 JOB = """
 streamgauge: 1
@@ -22,16 +24,10 @@ workload: [{source: s, per_second: 100}]
 
 def runs(replications, **other):
     job = parse_job(JOB)
-    return replicate(
-        place_job(job).plan,
-        job.behaviours,
-        job.workload,
-        seconds=50.0,
-        warmup=2.0,
-        seed=7,
-        replications=replications,
-        **other,
+    run = partial(
+        simulate, place_job(job).plan, job.behaviours, job.workload, seconds=50.0, warmup=2.0
     )
+    return replicate(run, seed=7, replications=replications, **other)
 
 
 def test_the_interval_is_student_s():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,6 +12,8 @@ from streamgauge.drawing.themes import page_style
 
 # Nothing on a page may run or load anything, whatever is written on it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+_WIDTH = re.compile(r'^<svg [^>]*\bwidth="(\d+)"')
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2733; --soft: #46535f; --paper: #ffffff;
@@ -36,7 +39,7 @@ nav a { margin-right: 1.2rem; }
 .verdict.warning { border-left-color: var(--warning); }
 .verdict.warning strong { color: var(--warning); }
 .verdict.bad { border-left-color: var(--bad); } .verdict.bad strong { color: var(--bad); }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5rem, 1fr));
+dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr));
   gap: 0.6rem 1.4rem; margin: 0.9rem 0 0; }
 dl div { min-width: 0; }
 dt { color: var(--soft); font-size: 0.87rem; }
@@ -44,33 +47,35 @@ dd { margin: 0; font-size: 1.12rem; font-weight: 600; font-variant-numeric: tabu
 .made dd { font-size: 1rem; font-weight: 400; overflow-wrap: anywhere; }
 figure { margin: 0.8rem 0; }
 .picture { overflow-x: auto; }
-.picture svg { display: block; max-width: 100%; height: auto; }
-.wide svg { max-width: none; }
+.picture svg { display: block; height: auto; max-width: 100%;
+  min-width: calc(0.65 * var(--width)); }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr));
   gap: 0.4rem 1.2rem; }
 .charts figure { margin: 0.4rem 0; min-width: 0; }
 .table { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: 0.87rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; font-size: 1rem; padding: 0.3rem 0; }
-th, td { padding: 0.2rem 0.7rem; text-align: right; white-space: nowrap; vertical-align: baseline; }
+caption { padding: 0.3rem 0; text-align: left; white-space: nowrap; font-weight: 600;
+  font-size: 1rem; }
+th, td { padding: 0.2rem 0.6rem; text-align: right; white-space: nowrap; vertical-align: baseline; }
 thead th { border-bottom: 1px solid var(--soft); vertical-align: bottom; }
 thead small { display: block; color: var(--soft); font-weight: 400; }
 th:first-child, .text { text-align: left; }
-tbody th { font-weight: 400; white-space: normal; overflow-wrap: anywhere; min-width: 9rem; }
+tbody th { font-weight: 400; white-space: normal; overflow-wrap: anywhere; min-width: 8rem; }
 tbody th.group { font-weight: 600; padding-top: 0.6rem; }
 tbody tr:nth-child(even) { background: var(--stripe); }
 code { font: 0.9rem ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace;
   overflow-wrap: anywhere; }
 @media print {
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  body { padding: 0; font-size: 10pt; max-width: none; }
+  html { font-size: 9.5pt; }
+  body { padding: 0; font-size: 1rem; max-width: none; }
   nav { display: none; }
   .picture, .table { overflow: visible; }
-  .wide svg { max-width: 100%; }
+  .picture svg { min-width: 0; }
   .charts { grid-template-columns: 1fr 1fr; }
   figure, .verdict, tr { break-inside: avoid; }
   h2, caption { break-after: avoid; }
-  table { font-size: 7.5pt; }
+  table { font-size: 0.8rem; }
   th, td { padding: 0.1rem 0.35rem; }
   tbody th { min-width: 5rem; }
   @page { margin: 14mm; } }
@@ -130,10 +135,18 @@ def _row(columns: Sequence[Column], row: Sequence[str]) -> str:
 
 
 def figure(svg: str, caption: str = "", *, wide: bool = False) -> str:
-    """A picture; a wide one keeps its size on a screen and can be moved sideways."""
-    look = 'class="picture wide" tabindex="0"' if wide else 'class="picture"'
+    """A picture, made smaller on a narrow screen as long as it can be read.
+
+    Args:
+        svg: The picture, embedded.
+        caption: What is written below.
+        wide: Whether it may be wider than a screen; it can then be moved by keys too.
+    """
+    width = _WIDTH.search(svg)
+    size = f'style="--width: {width[1]}px"' if width else ""
+    keys = ' tabindex="0"' if wide else ""
     below = f"<figcaption>{text(caption)}</figcaption>" if caption else ""
-    return f"<figure><div {look}>{svg}</div>{below}</figure>"
+    return f'<figure><div class="picture" {size}{keys}>{svg}</div>{below}</figure>'
 
 
 def paragraph(words: str) -> str:

@@ -6,19 +6,19 @@ import shlex
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.output import in_file, print_document, say, warn, write_text
+from streamgauge.cli.output import in_file, print_document, warn, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from streamgauge.profile.job import Job
+    from streamgauge.simulation.cores import Sharing
     from streamgauge.simulation.results import SimulationResult
-    from streamgauge.topology.physical_plan import PhysicalPlan
     from streamgauge.topology.workload import Workload
 
 OVERLOADED = 3
@@ -42,6 +42,13 @@ def simulate(
     replications: Annotated[
         int, typer.Option(help="Independent runs, on all cores; figures then have an interval.")
     ] = 1,
+    quantum: Annotated[
+        float | None,
+        typer.Option(help="Milliseconds a thread keeps its core; shared evenly when not given."),
+    ] = None,
+    switch: Annotated[
+        float, typer.Option(help="Microseconds lost when a core changes to another thread.")
+    ] = 0.0,
     html: Annotated[
         Path | None, typer.Option(help="Write a page with pictures to this file.")
     ] = None,
@@ -73,33 +80,34 @@ def simulate(
         )
     if rate is not None:
         job = replace(job, workload=at_rate(job.workload, rate))
-    run = simulator()
+    run = partial(
+        simulator(),
+        flow.plan,
+        job.behaviours,
+        job.workload,
+        seconds=seconds,
+        warmup=warmup,
+        sharing=_sharing(quantum, switch),
+    )
     with in_file(file):
-        if replications > 1:
-            results = _replicated(job, flow.plan, seconds, warmup, seed, replications)
-        elif samples is not None:
+        if samples is not None:
+            from streamgauge.engines.emulator import emulate
+
             results = [
-                _sampled(job, flow.plan, samples, bucket, seconds=seconds, warmup=warmup, seed=seed)
+                emulate(job, flow.plan, run, folder=samples, bucket_seconds=bucket, seed=seed)
             ]
+        elif replications > 1:
+            from streamgauge.simulation.replications import replicate
+
+            results = replicate(run, seed=seed, replications=replications)
         else:
-            results = [
-                run(
-                    flow.plan,
-                    job.behaviours,
-                    job.workload,
-                    seconds=seconds,
-                    warmup=warmup,
-                    seed=seed,
-                    progress=progress_bar(),
-                )
-            ]
+            results = [run(seed=seed, progress=progress_bar())]
     result = results[0]
     if html is not None:
         from streamgauge.cli.simulation_page import simulation_page
 
         command = shlex.join(["streamgauge", *sys.argv[1:]])
         write_text(html, simulation_page(job, flow, result, seed=seed, command=command))
-        say(f"wrote {html}")
     if as_json:
         print_document({**result_document(job, result, seed), **estimates_document(job, results)})
     else:
@@ -133,39 +141,13 @@ def _warn_of(results: list[SimulationResult]) -> None:
         )
 
 
-def _replicated(
-    job: Job,
-    plan: PhysicalPlan,
-    seconds: float,
-    warmup: float | None,
-    seed: int,
-    replications: int,
-) -> list[SimulationResult]:
-    from streamgauge.simulation.replications import replicate
+def _sharing(quantum: float | None, switch: float) -> Sharing:
+    """How threads share cores, from milliseconds and microseconds."""
+    from streamgauge.simulation.cores import Sharing
 
-    assert job.workload is not None
-    return replicate(
-        plan,
-        job.behaviours,
-        job.workload,
-        seconds=seconds,
-        warmup=warmup,
-        seed=seed,
-        replications=replications,
+    return Sharing(
+        quantum_seconds=None if quantum is None else quantum / 1e3, switch_seconds=switch / 1e6
     )
-
-
-def _sampled(
-    job: Job,
-    plan: PhysicalPlan,
-    folder: Path,
-    bucket: float,
-    *,
-    seconds: float,
-    warmup: float | None,
-    seed: int,
-) -> SimulationResult:
-    raise NotImplementedError
 
 
 def simulator() -> Callable[..., SimulationResult]:

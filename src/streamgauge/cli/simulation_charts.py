@@ -11,7 +11,7 @@ from streamgauge.cli.html_page import figure, paragraph
 from streamgauge.cli.output import counted
 from streamgauge.cli.topology import without_ackers
 from streamgauge.drawing.charts import Series, TickLabel, distribution_chart, line_chart
-from streamgauge.drawing.quantities import duration, number, share, tick_duration, tick_number
+from streamgauge.drawing.quantities import duration, number, plain_duration, plain_number, share
 from streamgauge.drawing.themes import SERIES
 from streamgauge.drawing.topology_picture import OperatorMark, draw_topology
 from streamgauge.topology.topology import OperatorKind
@@ -46,16 +46,16 @@ def latency_picture(latency: Latencies) -> str:
         counts,
         title="How many tuples took how long",
         x_title="latency from emission to the end of service at a sink, logarithmic",
-        y_title="tuples",
+        bars="tuples, left",
+        curve="part of all that took no longer, right",
         marks=[
             (f"p{100 * q:g} {duration(latency.quantile(q))}", latency.quantile(q))
             for q in QUANTILES
         ],
-        tick_label=tick_duration,
+        tick_label=plain_duration,
         embedded=True,
     )
-    sample = counted(latency.count, "tuple")
-    return figure(svg, f"Bars: {sample} in classes of equal ratio. Line: part of all up to there.")
+    return figure(svg, f"{latency.count:,} tuples in classes of equal ratio.", wide=True)
 
 
 def _edges(edges: NDArray[np.float64], bins: Sequence[int]) -> list[float]:
@@ -97,29 +97,41 @@ def time_pictures(result: SimulationResult) -> str:
     line = result.timeline
     # What was counted in a stretch of time stands in its middle.
     middles = (np.concatenate([[0.0], line.ends[:-1]]) + line.ends) / 2.0
-    until = result.warmup
+    span = (result.warmup, float(line.ends.max(initial=0.0)))
+    rates = {
+        "emitted by sources": line.emitted_per_second,
+        "at the end of their way": line.arrived_per_second,
+    }
+    latencies = {
+        "99 %": line.p99_seconds,
+        "mean": line.mean_seconds,
+        "median": line.median_seconds,
+    }
     charts = [
+        _chart("Throughput, tuples/s", middles, rates, *span, unit="tuples/s"),
         _chart(
-            "Throughput, tuples/s",
+            "Latency at the end of their way, logarithmic",
             middles,
-            {
-                "emitted by sources": line.emitted_per_second,
-                "at their end": line.arrived_per_second,
-            },
-            until,
-        ),
-        _chart(
-            "Latency of tuples that came to their end, logarithmic",
-            middles,
-            {"99 %": line.p99_seconds, "mean": line.mean_seconds, "median": line.median_seconds},
-            until,
-            tick_label=tick_duration,
+            latencies,
+            *span,
+            unit="s",
+            tick_label=plain_duration,
             log=True,
         ),
-        _chart("Tuples waiting at operators", line.ends, line.queued, until),
-        _chart("Cores that the job's work keeps busy", middles, line.cores, until),
+        _chart(
+            "Tuples waiting at operators",
+            line.ends,
+            _longest_first(line.queued),
+            *span,
+            unit="tuples",
+        ),
+        _chart("Cores that the job's work keeps busy", middles, line.cores, *span, unit="cores"),
     ]
     return f'<div class="charts">{"".join(charts)}</div>'
+
+
+def _longest_first(queued: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+    return dict(sorted(queued.items(), key=lambda one: -float(one[1].max(initial=0.0))))
 
 
 def _chart(
@@ -127,25 +139,33 @@ def _chart(
     times: NDArray[np.float64],
     named: Mapping[str, NDArray[np.float64]],
     shaded_until: float,
+    x_end: float,
     *,
-    tick_label: TickLabel = tick_number,
+    unit: str,
+    tick_label: TickLabel = plain_number,
     log: bool = False,
 ) -> str:
     """A chart of the largest of many series."""
     peaks = {name: float(np.nanmax(line, initial=0.0)) for name, line in named.items()}
     largest = sorted(peaks, key=lambda name: -peaks[name])
-    shown = [name for name in named if name in set(largest[:SERIES])]
+    # A line along the bottom says less than a word below.
+    shown = [name for name in largest[:SERIES] if peaks[name] > 0.0]
+    if len(shown) == len(named):
+        shown = list(named)
     svg = line_chart(
         times.tolist(),
         [Series(name=name, values=named[name].tolist()) for name in shown],
         title=title,
         x_title="simulated time, s",
+        x_end=x_end,
         log=log,
         shaded_until=shaded_until,
         shaded="warm-up, left out",
         tick_label=tick_label,
         embedded=True,
     )
-    rest = largest[SERIES:]
-    left_out = f"{len(rest)} more, none above {number(peaks[rest[0]])}." if rest else ""
-    return figure(svg, left_out)
+    rest = largest[len(shown) :]
+    if not rest:
+        return figure(svg)
+    most = f"at most {plain_number(peaks[rest[0]])} {unit}" if peaks[rest[0]] > 0.0 else "always 0"
+    return figure(svg, f"Not drawn: {len(rest)} more, {most}.")

@@ -12,7 +12,7 @@ from streamgauge.cli import simulation_tables as tables
 from streamgauge.cli.output import counted
 from streamgauge.cli.simulation_charts import latency_picture, time_pictures, topology_picture
 from streamgauge.cli.simulation_verdict import verdict
-from streamgauge.drawing.quantities import duration, duration_within, number, number_within
+from streamgauge.drawing.quantities import duration_within, number, number_within, plain_duration
 
 if TYPE_CHECKING:
     from streamgauge.profile.job import Job
@@ -60,7 +60,8 @@ def simulation_page(
         _section(
             "figures",
             tables.operator_table(job, result),
-            tables.executor_table(result),
+            tables.rare_table(result),
+            tables.executor_table(job, result),
             tables.queue_table(result),
             tables.worker_table(result),
             tables.machine_table(result),
@@ -91,7 +92,7 @@ def _headline(job: Job, result: SimulationResult) -> list[tuple[str, str]]:
         latency.quantile_estimate(0.99),
     )
     served = sum(result.operators[op.name].executed_per_second for op in job.topology.sinks)
-    sample = f"{counted(latency.count, 'tuple')} in {duration(result.seconds)}"
+    sample = f"{latency.count:,} tuples in {plain_duration(result.seconds, 4)}"
     return [
         ("sources emit", f"{_emitted(job, result)} tuples/s"),
         ("sinks serve", f"{number(served)} tuples/s"),
@@ -118,8 +119,8 @@ def _emitted(job: Job, result: SimulationResult) -> str:
 
 def _made(job: Job, result: SimulationResult, *, seed: int, command: str) -> list[str]:
     pairs = [
-        ("simulated", duration(result.seconds, 4)),
-        ("warm-up, left out before", duration(result.warmup, 4)),
+        ("simulated", plain_duration(result.seconds)),
+        ("warm-up, left out before", plain_duration(result.warmup)),
         ("seed", str(seed)),
         ("deliveries simulated after the warm-up", f"{result.hops:,}"),
         ("streamgauge", _version()),

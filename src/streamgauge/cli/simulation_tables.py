@@ -12,13 +12,12 @@ if TYPE_CHECKING:
     from streamgauge.profile.job import Job
     from streamgauge.simulation.latencies import Latencies
     from streamgauge.simulation.results import (
-        OperatorFigures,
         QueueFigures,
         SimulationResult,
     )
 
 MOST_ROWS = 200
-MOST_WAYS = 60
+MOST_WAYS = 20
 PER_SECOND = "tuples/s"
 
 
@@ -27,10 +26,7 @@ def latency_table(job: Job, result: SimulationResult) -> str:
     ways = {" → ".join(way.operators): way.latency for way in result.ways}
     many = sorted(ways, key=lambda name: -ways[name].count)
     sinks = {op.name: result.operators[op.name].latency for op in job.topology.sinks}
-    groups = [
-        _latencies("From emission to the end of service at a sink", {"all": result.latency}),
-        _latencies("By way", {name: ways[name] for name in many[:MOST_WAYS]}),
-    ]
+    groups = [_latencies("From emission to the end of service at a sink", {"all": result.latency})]
     # The only source or sink has what all have.
     if len(result.by_source) > 1:
         groups.append(_latencies("By source", result.by_source))
@@ -43,9 +39,10 @@ def latency_table(job: Job, result: SimulationResult) -> str:
         }
         groups.append(_latencies("Complete latency, of whole tuple trees", complete))
     groups.append(_latencies("From when a tuple was due", {"all, since due": result.since_due}))
+    groups.append(_latencies("By way", {name: ways[name] for name in many[:MOST_WAYS]}))
     columns = (
-        Column(name="", words=True),
-        Column(name="sample"),
+        Column(name="latency", words=True),
+        Column(name="sample", unit="tuples or trees"),
         *(Column(name=name) for name in ("mean", "p50", "p90", "p95", "p99")),
     )
     notes = [
@@ -54,7 +51,7 @@ def latency_table(job: Job, result: SimulationResult) -> str:
     ]
     if len(ways) > MOST_WAYS:
         notes.append(f"{len(ways) - MOST_WAYS} more ways, with fewer tuples, are left out.")
-    return table("Latency", columns, groups, " ".join(notes))
+    return table("Latency by way, source and sink", columns, groups, " ".join(notes))
 
 
 def _latencies(heading: str, named: Mapping[str, Latencies]) -> Rows:
@@ -72,7 +69,6 @@ def _latencies(heading: str, named: Mapping[str, Latencies]) -> Rows:
 def operator_table(job: Job, result: SimulationResult) -> str:
     """Operators in the topology's order."""
     sources = {operator.name for operator in job.topology.sources}
-    rare = _rare_columns(result)
     columns = (
         Column(name="operator", words=True),
         Column(name="executors"),
@@ -85,9 +81,7 @@ def operator_table(job: Job, result: SimulationResult) -> str:
         Column(name="waiting", unit="tuples, mean"),
         Column(name="wait", unit="mean"),
         Column(name="blocked", unit="of the time"),
-        Column(name="blocking", unit="threads, mean"),
-        *rare,
-        Column(name="", words=True),
+        *([Column(name="state", words=True)] if result.saturated else []),
     )
     rows = []
     for name, one in list(result.operators.items())[:MOST_ROWS]:
@@ -106,15 +100,14 @@ def operator_table(job: Job, result: SimulationResult) -> str:
                 number(one.queue_length),
                 duration(one.wait_seconds),
                 share(one.blocked),
-                number(one.blocking),
-                *(_rare_figure(one, column.name) for column in rare),
-                "saturated" if one.saturated else "",
+                *(["saturated" if one.saturated else ""] if result.saturated else []),
             ]
         )
     return table("Operators", columns, [Rows(rows=rows)], _more(len(result.operators)))
 
 
 _RARE = {
+    "blocking": ("blocking", "threads, mean"),
     "throttled": ("throttled", "of the time"),
     "windows": ("triggers_per_second", "fired/s"),
     "window": ("window_tuples", "tuples, mean"),
@@ -125,24 +118,37 @@ _RARE = {
 }
 
 
-def _rare_columns(result: SimulationResult) -> list[Column]:
-    """Columns that most jobs have nothing for."""
-    return [
-        Column(name=name, unit=unit)
-        for name, (attribute, unit) in _RARE.items()
-        if any(getattr(one, attribute) > 0.0 for one in result.operators.values())
+def rare_table(result: SimulationResult) -> str:
+    """What only some operators do, as far as any did; nothing where none did."""
+    found = {
+        name: {column: getattr(one, attribute) for column, (attribute, _) in _RARE.items()}
+        for name, one in result.operators.items()
+    }
+    shown = [name for name in _RARE if any(one[name] > 0.0 for one in found.values())]
+    if not shown:
+        return ""
+    columns = [
+        Column(name="operator", words=True),
+        *(Column(name=name, unit=_RARE[name][1]) for name in shown),
     ]
+    rows = [
+        [name, *(_rare_figure(column, one[column]) for column in shown)]
+        for name, one in found.items()
+        if any(one[column] > 0.0 for column in shown)
+    ]
+    caption = "Operators: back-pressure, windows, failures and drops"
+    return table(caption, columns, [Rows(rows=rows[:MOST_ROWS])], _more(len(rows)))
 
 
-def _rare_figure(figures: OperatorFigures, name: str) -> str:
-    value = getattr(figures, _RARE[name][0])
-    if name == "throttled":
-        return share(value)
-    return number(value) if value > 0.0 else MISSING
+def _rare_figure(column: str, value: float) -> str:
+    if not value > 0.0:
+        return MISSING
+    return share(value) if column == "throttled" else number(value)
 
 
-def executor_table(result: SimulationResult) -> str:
+def executor_table(job: Job, result: SimulationResult) -> str:
     """Executors, the busiest first."""
+    sources = {operator.name for operator in job.topology.sources}
     columns = (
         Column(name="executor", words=True),
         Column(name="worker", words=True),
@@ -161,7 +167,7 @@ def executor_table(result: SimulationResult) -> str:
         [
             one.name,
             one.worker,
-            number(one.executed_per_second),
+            MISSING if one.operator in sources else number(one.executed_per_second),
             number(one.emitted_per_second),
             share(one.utilisation),
             number(one.cores),
@@ -263,7 +269,7 @@ def machine_table(result: SimulationResult) -> str:
     rows = [
         [
             one.name,
-            number(one.cores),
+            f"{one.cores:g}",
             number(one.busy),
             number(one.polling),
             number(one.background),

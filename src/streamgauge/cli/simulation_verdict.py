@@ -6,18 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamgauge.cli.output import counted
-from streamgauge.drawing.quantities import duration, number, share
+from streamgauge.drawing.quantities import duration, number, plain_duration, share
 
 if TYPE_CHECKING:
     from streamgauge.profile.job import Job
-    from streamgauge.simulation.results import SimulationResult
+    from streamgauge.simulation.results import ExecutorFigures, SimulationResult
 
 FINE, WARNING, BAD = "fine", "warning", "bad"
 # An executor busier than this has little left for a burst.
 NEARLY_FULL = 0.8
+FULL = 0.97
 # A source that cannot emit for a larger part of the time than this emits less than is due.
 HELD_BACK = 0.05
+# Part of a rate or a latency, from which on what a source lacks in it is worth saying.
+LATE = 0.1
 # Fewer tuples than this leave fewer than ten beyond the 99th percentile.
 SMALL_SAMPLE = 1_000
 FEW_STRETCHES = 10
@@ -43,9 +45,7 @@ class Verdict:
 
 def verdict(job: Job, result: SimulationResult) -> Verdict:
     """The worst that was found gives the word; the reason names everything."""
-    found = list(_findings(job, result))
-    if not found:
-        found = [(FINE, "Fine", _at_most(result))]
+    found = list(_findings(job, result)) or [_nothing_found(job, result)]
     grade, word, _ = found[0]
     reason = "; ".join(reason for _, _, reason in found)
     return Verdict(grade=grade, word=word, reason=reason, cautions=tuple(_cautions(result)))
@@ -54,33 +54,52 @@ def verdict(job: Job, result: SimulationResult) -> Verdict:
 def _findings(job: Job, result: SimulationResult) -> Iterator[tuple[str, str, str]]:
     """Grade, word and reason of all that is not as it should be, the worst first."""
     if result.overloaded:
-        after = duration(result.warmup + result.seconds)
-        yield BAD, "Overloaded", f"queues outgrew all bounds after {after}{_longest(result)}"
+        yield BAD, "Overloaded", _overload(job, result)
     if result.saturated:
         yield BAD, "Saturated", _saturated(result)
     if lost := _lost(result):
         yield BAD, "Loses tuples", lost
     if not result.latency.count and not result.overloaded:
-        yield WARNING, "Nothing arrived", "no tuple came to the end of its way"
+        yield (
+            WARNING,
+            "Nothing arrived",
+            "no tuple came to the end of its way, so simulate a longer time",
+        )
     if not result.settled:
         yield (
             WARNING,
             "Not settled",
-            f"no steady state was found within a warm-up of {duration(result.warmup)}, "
+            f"no steady state was found within a warm-up of {_seconds(result.warmup)}, "
             "so simulate a longer time",
         )
     if held := _held_back(job, result):
         yield WARNING, "Held back", held
-    name, busiest = _busiest(result)
-    if busiest > NEARLY_FULL and not result.saturated:
-        yield WARNING, "Nearly full", f"an executor of {name} is busy {share(busiest)} of the time"
+    busiest = _busiest(result)
+    if busiest.utilisation > NEARLY_FULL and not result.saturated and not _eager(job):
+        how = f"executor {busiest.name} is busy {share(busiest.utilisation)} of the time"
+        yield WARNING, "Full" if busiest.utilisation > FULL else "Nearly full", how
 
 
-def _longest(result: SimulationResult) -> str:
-    """Where most tuples waited at the end."""
+def _overload(job: Job, result: SimulationResult) -> str:
+    """When queues outgrew all bounds, which one is the longest, and what that does to sources."""
+    reason = f"queues outgrew all bounds after {_seconds(result.warmup + result.seconds)}"
+    emissions = job.workload.emissions if job.workload is not None else ()
+    due = sum(one.per_second or 0.0 for one in emissions)
+    emitted = sum(result.operators[op.name].emitted_per_second for op in job.topology.sources)
+    if emitted < (1.0 - LATE) * due:
+        reason += f"; sources emit {number(emitted)} of {number(due)} tuples/s that are due"
     last = {name: float(line[-1]) for name, line in result.timeline.queued.items() if len(line)}
     name = max(last, key=lambda one: last[one], default="")
-    return f", most of them before {name} ({number(last[name])} tuples)" if name else ""
+    if name and last[name] > 0.0:
+        reason += f"; {number(last[name])} tuples wait before {name}"
+    late = result.since_due.mean - result.latency.mean
+    if late > LATE * result.since_due.mean:
+        reason += f"; tuples leave their source {duration(late)} after they were due, in the mean"
+    return reason
+
+
+def _seconds(time: float) -> str:
+    return plain_duration(time, 4)
 
 
 def _saturated(result: SimulationResult) -> str:
@@ -126,42 +145,49 @@ def _lost(result: SimulationResult) -> str:
 
 def _held_back(job: Job, result: SimulationResult) -> str:
     """Sources with a rate that could not keep it."""
-    from streamgauge.topology.workload import Unlimited
-
-    emissions = job.workload.emissions if job.workload is not None else ()
-    eager = {one.source for one in emissions if isinstance(one.shape, Unlimited)}
+    eager = _eager(job)
     told = []
     for source in job.topology.sources:
         one = result.operators[source.name]
         if source.name not in eager and one.blocked + one.throttled > HELD_BACK:
-            told.append(
-                f"{source.name} is blocked {share(one.blocked)} and throttled "
-                f"{share(one.throttled)} of the time"
+            parts = {"blocked": one.blocked, "throttled": one.throttled}
+            how = " and ".join(
+                f"{word} {share(part)}" for word, part in parts.items() if part > 0.0
             )
+            told.append(f"{source.name} is {how} of the time")
     return ", ".join(told)
 
 
-def _busiest(result: SimulationResult) -> tuple[str, float]:
-    busiest = {name: one.busiest for name, one in result.operators.items()}
-    name = max(busiest, key=lambda one: busiest[one], default="")
-    return name, busiest.get(name, 0.0)
+def _eager(job: Job) -> set[str]:
+    """Sources that emit as much as the job takes."""
+    from streamgauge.topology.workload import Unlimited
+
+    emissions = job.workload.emissions if job.workload is not None else ()
+    return {one.source for one in emissions if isinstance(one.shape, Unlimited)}
 
 
-def _at_most(result: SimulationResult) -> str:
-    name, busiest = _busiest(result)
-    return f"the busiest executor, one of {name}, is busy {share(busiest)} of the time"
+def _busiest(result: SimulationResult) -> ExecutorFigures:
+    return max(result.executors, key=lambda one: one.utilisation)
+
+
+def _nothing_found(job: Job, result: SimulationResult) -> tuple[str, str, str]:
+    one = _busiest(result)
+    busiest = f"the busiest executor, {one.name}, is busy {share(one.utilisation)} of the time"
+    if _eager(job):
+        return FINE, "Flat out", f"sources emit as much as the job takes, and {busiest}"
+    return FINE, "Fine", busiest
 
 
 def _cautions(result: SimulationResult) -> Iterator[str]:
     if result.overloaded or result.saturated or not result.settled:
         yield (
             "There is no steady state: latency depends on how long the run lasts. The figures "
-            f"are those of these {duration(result.seconds)}, and ± only says how they scatter."
+            f"are those of these {_seconds(result.seconds)}, and ± only says how they scatter."
         )
     count = result.latency.count
     if 0 < count < SMALL_SAMPLE:
         yield (
-            f"A small sample: of {counted(count, 'tuple')} about {max(count // 100, 1)} "
+            f"A small sample: of {count:,} tuples about {max(count // 100, 1)} "
             "took longer than the 99th percentile."
         )
     runs = result.latency.mean_estimate().runs

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 _STEPS = (1, 2, 5)
+_FEWER_STEPS = (1, 3)
 _LEAST_TICKS = 3
 
 
@@ -55,9 +56,10 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def log_ticks(low: float, high: float, most: int) -> list[float]:
-    """Powers of ten, with 2 and 5 times them where there is room, or round numbers between."""
+    """Powers of ten, with 2 and 5 or 3 times them where there is room, or others as round."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    for factors, every in ((_STEPS, 1), ((1,), 1), *(((1,), n) for n in (2, 3, 5, 10, 30, 100))):
+    sparse = [((1,), every) for every in (1, 2, 3, 5, 10, 30, 100, 300)]
+    for factors, every in ((_STEPS, 1), (_FEWER_STEPS, 1), *sparse):
         powers = [power for power in range(first, last + 1) if power % every == 0]
         found = [_times_ten(factor, power) for power in powers for factor in factors]
         found = [one for one in found if low <= one <= high]

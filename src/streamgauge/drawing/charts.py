@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from streamgauge.drawing.axes import Axis, linear_axis, log_axis
-from streamgauge.drawing.quantities import number, share, tick_duration, tick_number
-from streamgauge.drawing.svg import STYLE, Svg, shorten, text_width
+from streamgauge.drawing.quantities import number, plain_duration, plain_number, share
+from streamgauge.drawing.svg import STYLE, Svg, text_width
 from streamgauge.drawing.themes import CHARTS, SERIES
 
 WIDTH, HEIGHT = 520.0, 260.0
@@ -20,8 +20,9 @@ LEGEND_LINE = 17.0
 LEGEND_SAMPLE = 26.0
 LEGEND_GAP = 14.0
 LONGEST_LEGEND = 28
-TICK_GAP_X, TICK_GAP_Y = 75.0, 34.0
+TICK_GAP_X, TICK_GAP_Y = 75.0, 26.0
 MARK_LINE = 14.0
+MARK_GAP = 4.0
 DOT = 3.6
 CUMULATIVE = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -60,10 +61,11 @@ def line_chart(
     *,
     title: str,
     x_title: str,
+    x_end: float = 0.0,
     log: bool = False,
     shaded_until: float = 0.0,
     shaded: str = "",
-    tick_label: TickLabel = tick_number,
+    tick_label: TickLabel = plain_number,
     embedded: bool = False,
 ) -> str:
     """Lines over time as an SVG.
@@ -73,6 +75,7 @@ def line_chart(
         series: At most six lines can be told apart.
         title: What is shown, with its unit.
         x_title: What the times are, with their unit.
+        x_end: Where the horizontal axis ends, if after the last time.
         log: Whether the vertical axis is logarithmic; what is not above zero is then a gap.
         shaded_until: End of the part at the beginning that is shaded.
         shaded: What the shading means.
@@ -85,7 +88,7 @@ def line_chart(
     rows = _legend(svg, [one.name for one in series], shaded if has_shade else "")
     shown = [value for one in series for value in one.values]
     plot = _Plot(
-        x=Axis(low=0.0, high=max((*times, shaded_until), default=0.0) or 1.0),
+        x=Axis(low=0.0, high=max(*times, x_end, shaded_until, 0.0) or 1.0),
         y=log_axis(shown) if log else linear_axis(shown),
         left=LEFT,
         top=HEADING + rows * LEGEND_LINE + 6.0,
@@ -95,7 +98,7 @@ def line_chart(
     if has_shade:
         end = plot.px(shaded_until)
         svg.rect(plot.left, plot.top, end - plot.left, plot.bottom - plot.top, kind="warmup")
-    _axes(svg, plot, x_title, tick_number, tick_label)
+    _axes(svg, plot, x_title, plain_number, tick_label)
     for index, one in enumerate(series):
         _series(svg, plot, times, one, index % SERIES)
     return _rendered(svg, WIDTH, HEIGHT, title, embedded=embedded)
@@ -107,9 +110,10 @@ def distribution_chart(
     *,
     title: str,
     x_title: str,
-    y_title: str,
+    bars: str,
+    curve: str,
     marks: Sequence[tuple[str, float]] = (),
-    tick_label: TickLabel = tick_duration,
+    tick_label: TickLabel = plain_duration,
     embedded: bool = False,
 ) -> str:
     """How many values lie between each two neighbouring edges, and the part up to each edge.
@@ -119,7 +123,8 @@ def distribution_chart(
         counts: How many lie between.
         title: What is shown.
         x_title: What the values are.
-        y_title: What is counted.
+        bars: What is counted, at the left.
+        curve: What the part up to an edge is called, at the right.
         marks: Values to be marked, with what is written at each.
         tick_label: How values are written.
         embedded: Whether the page that the chart stands in brings the style.
@@ -127,12 +132,13 @@ def distribution_chart(
     total = sum(counts)
     svg = Svg()
     svg.text(4.0, 15.0, title, kind="heading")
-    x = log_axis(list(edges))
-    left, right = LEFT, WIDE - LEFT
-    placed = _stagger([(text, left + x.part(at) * (right - left)) for text, at in marks], right)
-    rows = max((row for _, _, row in placed), default=-1) + 1
-    top = HEADING + rows * MARK_LINE + 8.0
-    height = HEIGHT + 40.0
+    x = log_axis(list(edges), least_ratio=1.3)
+    _keys(svg, bars, curve)
+    left = max(LEFT, *(_Marks.width(text) for text, _ in marks), 0.0)
+    right = WIDE - LEFT
+    beside = _Marks([(text, left + x.part(at) * (right - left)) for text, at in marks])
+    top = HEADING + LEGEND_LINE + beside.rows * MARK_LINE + 6.0
+    height = HEIGHT + 110.0
     plot = _Plot(
         x=x,
         y=linear_axis([float(count) for count in counts]),
@@ -141,7 +147,7 @@ def distribution_chart(
         right=right,
         bottom=height - BOTTOM,
     )
-    _axes(svg, plot, x_title, tick_label, tick_number)
+    _axes(svg, plot, x_title, tick_label, plain_number)
     for (low, high), count in zip(pairwise(edges), counts, strict=True):
         if count:
             told = f"{number(count)} ({share(count / total)})"
@@ -151,12 +157,7 @@ def distribution_chart(
             svg.rect(plot.px(low), y, width, plot.bottom - y, kind="bar")
             svg.close_group()
     _cumulative(svg, plot, edges, counts)
-    for (_, at), (text, middle, row) in zip(marks, placed, strict=True):
-        y = HEADING + row * MARK_LINE + 10.0
-        svg.line(f"M{plot.px(at):.1f},{y + 3.0:.1f} V{plot.bottom:.1f}", kind="mark")
-        svg.text(middle, y, text, kind="mark-label", anchor="middle")
-    svg.text(left - 4.0, top - 8.0, y_title, kind="tick", anchor="end")
-    svg.text(right + 4.0, top - 8.0, "up to here", kind="tick")
+    beside.draw(svg, top - 6.0, plot.bottom)
     return _rendered(svg, WIDE, height, title, embedded=embedded)
 
 
@@ -184,7 +185,7 @@ def _legend(svg: Svg, names: Sequence[str], shaded: str) -> int:
     x, row = 4.0, 0
     entries = [(index % SERIES, name) for index, name in enumerate(names)]
     for index, name in [*entries, *([(-1, shaded)] if shaded else [])]:
-        text = shorten(name, LONGEST_LEGEND)
+        text = _shorten_inside(name, LONGEST_LEGEND)
         width = LEGEND_SAMPLE + text_width(text, 10.5)
         if x > 4.0 and x + width > WIDTH:
             x, row = 4.0, row + 1
@@ -197,6 +198,16 @@ def _legend(svg: Svg, names: Sequence[str], shaded: str) -> int:
         svg.text(x + LEGEND_SAMPLE, y + 3.5, text, kind="tick")
         x += width + LEGEND_GAP
     return row + 1 if names or shaded else 0
+
+
+def _keys(svg: Svg, bars: str, curve: str) -> None:
+    """What bars and the line are, below the heading."""
+    y = HEADING + 6.0
+    svg.rect(4.0, y - 5.0, LEGEND_SAMPLE - 6.0, 10.0, kind="bar")
+    svg.text(4.0 + LEGEND_SAMPLE, y + 3.5, bars, kind="tick")
+    x = 4.0 + LEGEND_SAMPLE + text_width(bars, 10.5) + LEGEND_GAP
+    svg.line(f"M{x:.1f},{y:.1f} h{LEGEND_SAMPLE - 6.0:.1f}", kind="series series-0")
+    svg.text(x + LEGEND_SAMPLE, y + 3.5, curve, kind="tick")
 
 
 def _series(svg: Svg, plot: _Plot, times: Sequence[float], series: Series, index: int) -> None:
@@ -236,20 +247,47 @@ def _cumulative(svg: Svg, plot: _Plot, edges: Sequence[float], counts: Sequence[
     svg.line(d, kind="series series-0")
     svg.line(f"M{plot.right:.1f},{plot.top:.1f} V{plot.bottom:.1f}", kind="axis")
     for part in CUMULATIVE:
-        svg.text(plot.right + 6.0, whole.py(part) + 3.5, f"{part:.0%}", kind="tick")
+        svg.text(plot.right + 6.0, whole.py(part) + 3.5, f"{100 * part:g} %", kind="tick")
 
 
-def _stagger(labels: Sequence[tuple[str, float]], right: float) -> list[tuple[str, float, int]]:
-    """Middles and rows of labels over their places, so that none lies on another."""
-    ends: list[float] = []
-    placed = []
-    for text, x in labels:
-        half = text_width(text, 11.0, bold=True) / 2
-        middle = min(max(x, LEFT + half), right - half)
-        row = next((n for n, end in enumerate(ends) if end + 6.0 < middle - half), len(ends))
-        ends[row:] = [middle + half, *ends[row + 1 :]]
-        placed.append((text, middle, row))
-    return placed
+class _Marks:
+    """Labels to the left of the upper ends of upright lines, none on another or on a line.
+
+    The further right a line is among its neighbours, the higher its label: no line from above
+    passes through it.
+    """
+
+    def __init__(self, marks: Sequence[tuple[str, float]]) -> None:
+        self._placed: list[tuple[str, float, int]] = []
+        for text, x in sorted(marks, key=lambda mark: mark[1]):
+            width = self.width(text)
+            below = [row for _, other, row in self._placed if x - other < width]
+            self._placed.append((text, x, max(below, default=-1) + 1))
+
+    @staticmethod
+    def width(text: str) -> float:
+        """Room that a label takes, its line included; fonts differ, so more than enough."""
+        return text_width(text, 12.0, bold=True) + 2 * MARK_GAP
+
+    @property
+    def rows(self) -> int:
+        """Lines of labels, one above the other."""
+        return max((row for _, _, row in self._placed), default=-1) + 1
+
+    def draw(self, svg: Svg, lowest: float, bottom: float) -> None:
+        """Labels upwards from a height, lines down to another."""
+        for text, x, row in self._placed:
+            y = lowest - row * MARK_LINE
+            svg.line(f"M{x:.1f},{y - 10.0:.1f} V{bottom:.1f}", kind="mark")
+            svg.text(x - MARK_GAP, y, text, kind="mark-label", anchor="end")
+
+
+def _shorten_inside(text: str, longest: int) -> str:
+    """The text with its middle left out where it is too long: names often differ at their ends."""
+    if len(text) <= longest:
+        return text
+    tail = longest // 2
+    return f"{text[: longest - tail - 1]}…{text[-tail:]}"
 
 
 def _round(value: float) -> float:

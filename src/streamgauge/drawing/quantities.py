@@ -43,10 +43,9 @@ def duration(seconds: float, digits: int = 3) -> str:
     if not math.isfinite(seconds):
         return MISSING
     scale, unit = _time_unit(seconds)
-    value = seconds / scale
-    if 0.0 < abs(value) < 0.001:
-        return f"<0.001 {unit}"
-    return f"{number(value, digits)} {unit}"
+    if 0.0 < seconds < scale:
+        return f"<1 {unit}"
+    return f"{number(seconds / scale, digits)} {unit}"
 
 
 def duration_within(seconds: float, half_width: float) -> str:
@@ -58,25 +57,32 @@ def duration_within(seconds: float, half_width: float) -> str:
 
 
 def number_within(value: float, half_width: float) -> str:
-    """A number and how far it can be trusted, with the digits that this leaves it."""
+    """A number and how far it can be trusted, with the digits that this leaves it, four at most.
+
+    The half width is rounded up: nothing is said to be surer than it is.
+    """
     if not math.isfinite(value) or not math.isfinite(half_width):
         return number(value)
-    decimals = _decimals(half_width, 2) if half_width > 0.0 else _decimals(value, 4)
-    return f"{value:,.{decimals}f} ± {half_width:,.{decimals}f}"
+    decimals = _decimals(value, 4)
+    if half_width > 0.0:
+        decimals = min(decimals, _decimals(half_width, 2))
+    shown = math.ceil(half_width * 10**decimals - 1e-9) / 10**decimals
+    return f"{value:,.{decimals}f} ± {shown:,.{decimals}f}"
 
 
-def tick_number(value: float) -> str:
-    """A round number on an axis: ``0.5``, ``2,000``, ``200k``, ``1.5M``."""
+def plain_number(value: float) -> str:
+    """A number that is short as it is, such as one on an axis: ``0.5``, ``2,000``, ``1.5M``."""
     for scale, letter in _LARGE:
         if abs(value) >= max(scale, _ABBREVIATED):
             return f"{value / scale:g}{letter}"
     return f"{value:,g}"
 
 
-def tick_duration(seconds: float) -> str:
-    """A round time on an axis: ``2 ms``."""
+def plain_duration(seconds: float, digits: int = 6) -> str:
+    """A time without zeros at its end, such as one on an axis: ``2 ms``, ``1.5 s``."""
     scale, unit = _time_unit(seconds * (1.0 + 1e-9))
-    return f"{seconds / scale:g} {unit}"
+    value = number(seconds / scale, digits)
+    return f"{value.rstrip('0').rstrip('.') if '.' in value else value} {unit}"
 
 
 def _decimals(value: float, digits: int) -> int:

@@ -37,7 +37,7 @@ GAUGES = """
 .gauge-low { fill: #3b8a4c; }
 .gauge-middle { fill: #c98a12; }
 .gauge-high { fill: #b3362b; }
-.alarm { stroke: #b3362b; stroke-width: 3; stroke-dasharray: none; }
+.alarm { fill: none; stroke: #b3362b; stroke-width: 3; }
 .alarm-word { font-size: 11px; font-weight: 700; fill: #b3362b; }
 """
 
@@ -68,8 +68,8 @@ _DARK = """
 .picture .gauge { fill: #12161b; stroke: #7d8b99; }
 .picture .gauge-low { fill: #5fb573; }
 .picture .gauge-middle { fill: #e0ad45; }
-.picture .gauge-high, .picture .dot-alarm { fill: #ff6f5e; }
-.picture .alarm { stroke: #ff6f5e; }
+.picture .gauge-high { fill: #ff6f5e; }
+.picture .alarm { fill: none; stroke: #ff6f5e; }
 .picture .series-0 { stroke: #6cb4f2; }
 .picture .series-1 { stroke: #f2905f; }
 .picture .series-2 { stroke: #58cba0; }
@@ -91,4 +91,5 @@ def page_style() -> str:
     Paper is never dark: these colours are for screens.
     """
     dark = f"@media screen and (prefers-color-scheme: dark) {{{_DARK}}}"
-    return f"{STYLE}{CHARTS}{GAUGES}{dark}\n"
+    # On paper a line would show through what lies over it.
+    return f"{STYLE}{CHARTS}{GAUGES}.picture .plate {{ opacity: 1; }}\n{dark}\n"

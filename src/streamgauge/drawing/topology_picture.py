@@ -60,7 +60,7 @@ def draw_topology(
         topology: With or without its ackers; ack streams are drawn where it has them.
         executors: Executors per operator; without them only tasks are shown.
         marks: What else to say of operators, by name.
-        embedded: Whether the page that the picture stands in brings the style.
+        embedded: Whether the page that the picture stands in brings title and style.
     """
     given = marks or {}
     marked = {op.name: given.get(op.name, OperatorMark()) for op in topology.operators}
@@ -86,8 +86,10 @@ def draw_topology(
     ]
     layout = lay_out(boxes, links)
     svg = Svg()
-    _header(svg, topology, executors)
-    origin_x, origin_y = MARGIN, MARGIN + HEADER
+    header = 0.0 if embedded else HEADER
+    if not embedded:
+        _header(svg, topology, executors)
+    origin_x, origin_y = MARGIN, MARGIN + header
     for stream, edge in zip(topology.streams, layout.edges, strict=True):
         points = [(x + origin_x, y + origin_y) for x, y in edge.points]
         kind, marker = _edge_kind(stream)
@@ -100,15 +102,19 @@ def draw_topology(
     sinks = {op.name for op in topology.sinks}
     for operator, node in zip(topology.operators, layout.nodes, strict=True):
         name = operator.name
-        _node(svg, operator, node, lines[name], marked[name], is_sink=name in sinks)
+        corner = (
+            node.x - node.width / 2 + origin_x,
+            node.y - node.height / 2 + origin_y,
+        )
+        _node(svg, operator, node, corner, lines[name], marked[name], is_sink=name in sinks)
     for label, edge in zip(labels, layout.edges, strict=True):
         x, y = edge.label[0] + origin_x, edge.label[1] + origin_y
         width = text_width(label, 10.5)
         svg.rect(x - width / 2 - 2, y - 7, width + 4, 14, kind="plate", radius=3)
         svg.text(x, y + 3.5, label, kind="label", anchor="middle")
     return svg.render(
-        max(layout.width + 2 * MARGIN, _header_width(topology, executors) + 2 * MARGIN),
-        layout.height + HEADER + 2 * MARGIN,
+        max(layout.width, 0.0 if embedded else _header_width(topology, executors)) + 2 * MARGIN,
+        layout.height + header + 2 * MARGIN,
         title=f"topology {topology.name}",
         markers=[arrow("plain", "#66737f"), arrow("keyed", "#a8571c"), arrow("copied", "#7a3fa0")],
         style=STYLE + GAUGES if marks else STYLE,
@@ -163,22 +169,23 @@ def _node(
     svg: Svg,
     operator: Operator,
     node: PlacedNode,
+    corner: tuple[float, float],
     lines: list[str],
     mark: OperatorMark,
     *,
     is_sink: bool,
 ) -> None:
-    left = node.x - node.width / 2 + MARGIN
-    top = node.y - node.height / 2 + MARGIN + HEADER
+    left, top = corner
     kind = "sink" if is_sink else str(operator.kind)
     svg.open_group(title=f"{operator.name}: {kind}, {operator.tasks} tasks")
-    look = f"box {kind} alarm" if mark.alarm else f"box {kind}"
-    svg.rect(left, top, node.width, node.height, kind=look, radius=6)
+    svg.rect(left, top, node.width, node.height, kind=f"box {kind}", radius=6)
     # Sources and sinks are also told apart without colour: a bar where tuples enter or leave.
     if operator.kind is OperatorKind.SOURCE:
         svg.rect(left, top, BAR, node.height, kind="bar-source", radius=2)
     elif is_sink:
         svg.rect(left + node.width - BAR, top, BAR, node.height, kind="bar-sink", radius=2)
+    if mark.alarm:
+        svg.rect(left, top, node.width, node.height, kind="alarm", radius=6)
     centre = left + node.width / 2
     for index, line in enumerate(lines):
         look = "name" if index == 0 else "detail"

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from streamgauge.simulation.compiling import inlined, internal
 from streamgauge.simulation.queues import free_message, has_room, insert, pop, push, take_all
 from streamgauge.simulation.random_streams import exponential
 from streamgauge.simulation.records import BLOCKED, NONE, RECEIVE, SEND, SOURCE, TRANSFER
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.threads import block, go_idle, make_way, serve, wake
-from streamgauge.simulation.timers import UNSET, clear_timer, set_timer
+from streamgauge.simulation.timers import UNSET, clear_timer, next_tick, set_timer
 from streamgauge.simulation.trees import hear_answers
 
 
@@ -73,7 +71,7 @@ def _gather(p: Program, s: State, executor: int, at: int, which: int, now: float
     timer = p.at.flush_timers + executor
     if s.timers.place[timer] == UNSET:
         phase, every = s.queue[executor].phase, p.rules.flush
-        set_timer(s.timers, timer, phase + (np.floor((now - phase) / every) + 1.0) * every)
+        set_timer(s.timers, timer, next_tick(phase, every, now))
 
 
 @internal
@@ -203,9 +201,8 @@ def _receive(p: Program, s: State, head: int, now: float) -> None:
                 continue
             if q.pressed == 0:
                 q.pressed, q.pressed_at = 1, now
-                every = p.rules.pressure
-                next_look = (np.floor(now / every) + 1.0) * every
-                set_timer(s.timers, p.at.pressure_timers + goal, next_look)
+                look = next_tick(0.0, p.rules.pressure, now)
+                set_timer(s.timers, p.at.pressure_timers + goal, look)
         push(s, goal, which, now)
         wake(p, s, goal, now)
         if s.thread[goal].phase == BLOCKED and s.thread[goal].kind == SOURCE:

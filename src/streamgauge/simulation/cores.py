@@ -1,60 +1,110 @@
-"""Cores shared by all threads of a machine: processor sharing in virtual time.
+"""Cores shared by all threads of a machine.
 
-With n runnable threads on c cores, each runs at the rate min(1, c/n); idle threads that poll count
-as the part of a thread that they were measured to be. A machine's virtual clock
-advances at that rate, so a thread that needs w seconds of a core finishes when the clock has moved
-by w, however many threads come and go meanwhile: an event costs the logarithm of the number of
-threads, and none but the first to finish need ever be looked at.
+Processor sharing in virtual time: with n runnable threads on c cores, each runs at the rate
+min(1, c/n); idle threads that poll count as the part of a thread that they were measured to be. A
+machine's virtual clock advances at that rate, so a thread that needs w seconds of a core finishes
+when the clock has moved by w, however many threads come and go meanwhile: an event costs the
+logarithm of the number of threads, and none but the first to finish need ever be looked at.
+
+The finer alternative takes turns: a thread keeps its core for a quantum if others wait, then goes
+to the end of the machine's queue; what idle threads burn is not counted there. Every change of
+threads may cost time in both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.errors import InvalidInput
-from streamgauge.simulation.compiling import inlined
+from streamgauge.errors import Findings, InvalidInput
+from streamgauge.simulation.compiling import inlined, internal
+from streamgauge.topology.validation import check_number
 
 NOBODY = -1
+# Linux gives a thread some milliseconds while others wait.
+USUAL_QUANTUM = 0.004
+_NEARLY_NOTHING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharing:
+    """How threads share cores.
+
+    Attributes:
+        quantum_seconds: Time a thread keeps its core while others wait; None shares evenly.
+        switch_seconds: CPU time that is lost when a core changes to another thread.
+    """
+
+    quantum_seconds: float | None = None
+    switch_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        if self.quantum_seconds is not None:
+            check_number(findings, self.quantum_seconds, "quantum_seconds", above=0.0)
+        check_number(findings, self.switch_seconds, "switch_seconds")
+        findings.raise_if_any()
+
+
+EVENLY = Sharing()
 
 
 class Cores(NamedTuple):
     """All machines and the threads that run on them, as arrays that compiled code can share.
 
     Attributes:
+        quantum: Of those that take turns; zero for processor sharing.
+        switch: Lost at each change of threads.
         capacity: Cores of each machine that are not kept busy by something else.
         clock: Virtual time of each machine.
         updated: When each machine's clock was last moved.
         busy: Core-seconds that each machine has spent so far.
         running: Threads that want a core, by machine.
         first: Where each machine's part of `heap` begins.
-        heap: Running threads of each machine by virtual finishing time.
-        finish: Virtual finishing time of each thread.
+        size: How long that part is.
+        heap: Running threads of each machine by virtual finishing time; in turns, the threads that
+            wait for a core, as a ring.
+        finish: Virtual finishing time of each thread; in turns, what is left of its work.
         polling: Idle threads that burn cores, by machine.
         burn: Cores that so many of them keep busy if nobody else wants them.
         polled: Core-seconds they have spent so far, by machine.
+        core_first: Where each machine's cores begin; one entry more than machines.
+        holder: The thread on each core, or NOBODY.
+        since: When its turn began, and
+        until: when it ends.
+        head: The first in each machine's ring.
     """
 
+    quantum: float
+    switch: float
     capacity: NDArray[Any]
     clock: NDArray[Any]
     updated: NDArray[Any]
     busy: NDArray[Any]
     running: NDArray[Any]
     first: NDArray[Any]
+    size: NDArray[Any]
     heap: NDArray[Any]
     finish: NDArray[Any]
     polling: NDArray[Any]
     burn: NDArray[Any]
     polled: NDArray[Any]
+    core_first: NDArray[Any]
+    holder: NDArray[Any]
+    since: NDArray[Any]
+    until: NDArray[Any]
+    head: NDArray[Any]
 
 
 def make_cores(
     capacity: Sequence[float],
     machine_of_thread: Sequence[int],
     *,
+    sharing: Sharing = EVENLY,
     poll_cores: float = 0.0,
     poll_growth: float = 1.0,
 ) -> Cores:
@@ -63,6 +113,7 @@ def make_cores(
     Args:
         capacity: Free cores of each machine.
         machine_of_thread: By thread.
+        sharing: How threads share cores.
         poll_cores: Cores that one polling thread keeps busy.
         poll_growth: The power of their number by which several do.
 
@@ -79,18 +130,27 @@ def make_cores(
             )
     threads = np.bincount(np.asarray(machine_of_thread, dtype=np.int64), minlength=len(capacity))
     count = len(capacity)
+    core_first = np.concatenate([[0], np.cumsum(np.ceil(capacity))]).astype(np.int64)
     return Cores(
+        quantum=sharing.quantum_seconds or 0.0,
+        switch=sharing.switch_seconds,
         capacity=np.asarray(capacity, dtype=np.float64),
         clock=np.zeros(count),
         updated=np.zeros(count),
         busy=np.zeros(count),
         running=np.zeros(count, dtype=np.int64),
         first=np.concatenate([[0], np.cumsum(threads)[:-1]]).astype(np.int64),
+        size=threads.astype(np.int64),
         heap=np.full(len(machine_of_thread), NOBODY, dtype=np.int64),
         finish=np.zeros(len(machine_of_thread)),
         polling=np.zeros(count, dtype=np.int64),
         burn=poll_cores * np.arange(len(machine_of_thread) + 1.0) ** poll_growth,
         polled=np.zeros(count),
+        core_first=core_first,
+        holder=np.full(core_first[-1], NOBODY, dtype=np.int64),
+        since=np.zeros(core_first[-1]),
+        until=np.zeros(core_first[-1]),
+        head=np.zeros(count, dtype=np.int64),
     )
 
 
@@ -98,14 +158,17 @@ def make_cores(
 def _rate(cores: Cores, machine: int) -> Any:
     wanted = cores.running[machine] + cores.burn[cores.polling[machine]]
     capacity = cores.capacity[machine]
-    return 1.0 if wanted <= capacity else capacity / wanted
+    if wanted <= capacity:
+        return 1.0
+    # Threads that share change places once a quantum, as the scheduler lets them.
+    return capacity / wanted / (1.0 + cores.switch / USUAL_QUANTUM)
 
 
 @inlined
 def advance(cores: Cores, machine: int, now: float) -> None:
-    """Move a machine's virtual clock on to `now`."""
+    """Move a machine's virtual clock on to `now`; those that take turns have none."""
     passed = now - cores.updated[machine]
-    if passed > 0.0:
+    if passed > 0.0 and cores.quantum == 0.0:
         rate = _rate(cores, machine)
         cores.clock[machine] += passed * rate
         cores.busy[machine] += passed * rate * cores.running[machine]
@@ -116,6 +179,9 @@ def advance(cores: Cores, machine: int, now: float) -> None:
 @inlined
 def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> None:
     """Let an idle thread run for `work` seconds of a core."""
+    if cores.quantum > 0.0:
+        _queue_up(cores, machine, thread, work, now)
+        return
     advance(cores, machine, now)
     finish = cores.clock[machine] + work
     cores.finish[thread] = finish
@@ -133,17 +199,21 @@ def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> N
 
 
 @inlined
-def next_finish(cores: Cores, machine: int) -> float:
-    """When the first thread of a machine finishes if nothing else happens; infinite without one."""
+def next_finish(cores: Cores, machine: int) -> Any:
+    """When the first thread of a machine finishes, or its turn, if nothing else happens."""
     if cores.running[machine] == 0:
         return np.inf
+    if cores.quantum > 0.0:
+        return _first_end(cores, machine)
     left = cores.finish[cores.heap[cores.first[machine]]] - cores.clock[machine]
-    return float(cores.updated[machine] + max(left, 0.0) / _rate(cores, machine))
+    return cores.updated[machine] + max(left, 0.0) / _rate(cores, machine)
 
 
 @inlined
-def stop_first(cores: Cores, machine: int, now: float) -> int:
-    """Take the first thread to finish off its machine; `now` is when it does."""
+def stop_first(cores: Cores, machine: int, now: float) -> Any:
+    """Take the first thread to finish off its machine; NOBODY if only a turn is over."""
+    if cores.quantum > 0.0:
+        return _end_turn(cores, machine, now)
     advance(cores, machine, now)
     first = cores.first[machine]
     done = cores.heap[first]
@@ -152,7 +222,7 @@ def stop_first(cores: Cores, machine: int, now: float) -> int:
     if size == 0:
         # An idle machine's clock may start anew: sums of many small steps stay exact.
         cores.clock[machine] = 0.0
-        return int(done)
+        return done
     last = cores.heap[first + size]
     finish = cores.finish[last]
     place, child = 0, 1
@@ -169,4 +239,89 @@ def stop_first(cores: Cores, machine: int, now: float) -> int:
         place = child
         child = 2 * place + 1
     cores.heap[first + place] = last
-    return int(done)
+    return done
+
+
+@inlined
+def _speed(cores: Cores, machine: int) -> Any:
+    """What one core does in a second where something else takes a part of them all."""
+    return cores.capacity[machine] / (cores.core_first[machine + 1] - cores.core_first[machine])
+
+
+@inlined
+def _waiting(cores: Cores, machine: int) -> Any:
+    """How many threads wait for a core."""
+    held = cores.core_first[machine + 1] - cores.core_first[machine]
+    return max(cores.running[machine] - held, 0)
+
+
+@inlined
+def _give(cores: Cores, machine: int, core: int, thread: int, switch: float, now: float) -> None:
+    """Give a thread a core: until its work is done, or for a quantum if others wait."""
+    cores.holder[core] = thread
+    cores.since[core] = now + switch
+    turn = cores.finish[thread] / _speed(cores, machine)
+    if _waiting(cores, machine) > 0:
+        turn = min(turn, cores.quantum)
+    cores.until[core] = now + switch + turn
+
+
+@internal
+def _queue_up(cores: Cores, machine: int, thread: int, work: float, now: float) -> None:
+    """A thread wants a core: a free one, or its place in the ring."""
+    cores.finish[thread] = work
+    first, last = cores.core_first[machine], cores.core_first[machine + 1]
+    cores.running[machine] += 1
+    for core in range(first, last):
+        if cores.holder[core] == NOBODY:
+            _give(cores, machine, core, thread, cores.switch, now)
+            return
+    place = cores.head[machine] + cores.running[machine] - (last - first) - 1
+    cores.heap[cores.first[machine] + place % cores.size[machine]] = thread
+    # Nobody waited before: whoever has a core longer than a quantum keeps it to the end of one.
+    for core in range(first, last):
+        turns = np.ceil((now - cores.since[core]) / cores.quantum + _NEARLY_NOTHING)
+        cores.until[core] = min(
+            cores.until[core], cores.since[core] + max(turns, 1.0) * cores.quantum
+        )
+
+
+@internal
+def _first_end(cores: Cores, machine: int) -> float:
+    """When the first turn on a machine ends."""
+    found = np.inf
+    for core in range(cores.core_first[machine], cores.core_first[machine + 1]):
+        if cores.holder[core] != NOBODY:
+            found = min(found, cores.until[core])
+    return found
+
+
+@internal
+def _end_turn(cores: Cores, machine: int, now: float) -> int:
+    """The first turn that ends: its thread is done, or goes to the end of the ring."""
+    core = cores.core_first[machine]
+    for other in range(core, cores.core_first[machine + 1]):
+        if cores.holder[other] != NOBODY and (
+            cores.holder[core] == NOBODY or cores.until[other] < cores.until[core]
+        ):
+            core = other
+    thread = cores.holder[core]
+    done = max(now - cores.since[core], 0.0) * _speed(cores, machine)
+    cores.finish[thread] -= done
+    cores.busy[machine] += done
+    waiting = _waiting(cores, machine)
+    finished = cores.finish[thread] <= _NEARLY_NOTHING
+    if finished:
+        cores.running[machine] -= 1
+        cores.holder[core] = NOBODY
+    if waiting == 0:
+        if not finished:
+            _give(cores, machine, core, thread, 0.0, now)
+        return thread if finished else NOBODY
+    first, size = cores.first[machine], cores.size[machine]
+    following = cores.heap[first + cores.head[machine] % size]
+    cores.head[machine] = (cores.head[machine] + 1) % size
+    if not finished:
+        cores.heap[first + (cores.head[machine] + waiting - 1) % size] = thread
+    _give(cores, machine, core, following, cores.switch, now)
+    return thread if finished else NOBODY

@@ -250,7 +250,8 @@ class _Measured:
 
     def _queue(self, at: int) -> QueueFigures:
         q, seconds = self.queue, self.seconds
-        left = float(q["arrived"][at]) - float(self.snapshots[-1].length[at])
+        longer = self.snapshots[-1].length[at] - self.snapshots[self.first].length[at]
+        left = float(q["arrived"][at]) - float(longer)
         limit = self._limit(at)
         return QueueFigures(
             arrived_per_second=float(q["arrived"][at]) / seconds,

@@ -137,6 +137,9 @@ def _count_execution(p: Program, s: State, which: int, work: float, now: float) 
     taken = now - m.started
     row = m.task * p.at.subscriptions + m.what
     r = s.inputs[row]
+    count = r.executed - 1
+    if count % SAMPLING == 0:
+        r.pick = int(SAMPLING * uniform(s.random, p.task[m.task].executor))
     r.wall += taken
     r.wall_squares += taken * taken
     r.cpu += work
@@ -144,7 +147,7 @@ def _count_execution(p: Program, s: State, which: int, work: float, now: float) 
     s.wall_bin[row, coarse_bin_of(taken)] += 1
     s.cpu_bin[row, coarse_bin_of(work)] += 1
     s.wait_bin[p.task[m.task].executor, coarse_bin_of(m.started - m.arrived)] += 1
-    if r.executed % SAMPLING == r.pick:
+    if count % SAMPLING == r.pick:
         # The engine's clock has milliseconds.
         r.sampled += 1
         r.sampled_wall += np.floor(now * 1e3) - np.floor(m.started * 1e3)

@@ -17,7 +17,7 @@ from streamgauge.simulation.compiling import inlined, internal
 from streamgauge.simulation.records import NONE
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.threads import wake
-from streamgauge.simulation.timers import UNSET, set_timer
+from streamgauge.simulation.timers import UNSET, next_tick, set_timer
 
 
 @inlined
@@ -132,7 +132,7 @@ def _next_flush(p: Program, s: State, at: int, now: float) -> None:
     timer = p.at.flush_timers + at
     if s.timers.place[timer] == UNSET:
         phase, every = s.queue[at].phase, p.rules.flush
-        set_timer(s.timers, timer, phase + (np.floor((now - phase) / every) + 1.0) * every)
+        set_timer(s.timers, timer, next_tick(phase, every, now))
 
 
 @internal

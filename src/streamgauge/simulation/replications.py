@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from multiprocessing import get_context
+from typing import Protocol
 
 from streamgauge.errors import Findings
-from streamgauge.profile.behaviour import Behaviour
 from streamgauge.simulation.estimates import Estimate, estimate
 from streamgauge.simulation.results import SimulationResult
-from streamgauge.simulation.topology_run import simulate
-from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.validation import check_whole
-from streamgauge.topology.workload import Workload
 
 
 def estimate_of(
@@ -27,25 +23,21 @@ def estimate_of(
     return estimate(values) if values else Estimate(mean=math.nan, half_width=math.nan, runs=0)
 
 
+class Run(Protocol):
+    """A simulation that lacks nothing but its seed; it must survive being sent to a process."""
+
+    def __call__(self, *, seed: int) -> SimulationResult:
+        """Run it."""
+        ...
+
+
 def replicate(
-    plan: PhysicalPlan,
-    behaviours: Mapping[str, Behaviour],
-    workload: Workload,
-    *,
-    seconds: float,
-    warmup: float | None,
-    seed: int,
-    replications: int,
-    processes: int | None = None,
+    run: Run, *, seed: int, replications: int, processes: int | None = None
 ) -> list[SimulationResult]:
     """Run the simulation with the seeds from `seed` on, on all cores.
 
     Args:
-        plan: Where executors run.
-        behaviours: What operators do with a tuple.
-        workload: What sources emit.
-        seconds: Simulated time to measure in each run.
-        warmup: Simulated time before that, which is left out; None finds it in each run.
+        run: What to run.
         seed: Of the first run.
         replications: How many runs.
         processes: How many at once; as many as there are cores when not given.
@@ -53,7 +45,6 @@ def replicate(
     findings = Findings()
     check_whole(findings, replications, "replications")
     findings.raise_if_any()
-    run = partial(simulate, plan, dict(behaviours), workload, seconds=seconds, warmup=warmup)
     seeds = range(seed, seed + replications)
     workers = min(processes or os.cpu_count() or 1, replications)
     if workers == 1:

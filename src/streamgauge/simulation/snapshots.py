@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.simulation.binning import BINS
+from streamgauge.simulation.cores import NOBODY, USUAL_QUANTUM
 from streamgauge.simulation.records import AFTERWARDS, BLOCKED, ON_CORE, WAITING
 from streamgauge.simulation.state import Program, State
 
@@ -100,8 +101,16 @@ class Camera:
 def _cores(s: State, now: float) -> NDArray[Any]:
     """Work and polling of each machine up to now, which is after they were last looked at."""
     c = s.cores
+    if c.quantum > 0.0:
+        held = c.holder != NOBODY
+        machine = np.repeat(np.arange(len(c.capacity)), np.diff(c.core_first))
+        speed = c.capacity / np.diff(c.core_first)
+        under_way = np.where(held, np.maximum(now - c.since, 0.0), 0.0) * speed[machine]
+        work = c.busy + np.bincount(machine, weights=under_way, minlength=len(c.capacity))
+        return np.stack([work, c.polled])
     burn = c.burn[c.polling]
     wanted = c.running + burn
-    rate = np.minimum(1.0, c.capacity / np.maximum(wanted, 1e-12))
+    shared = c.capacity / np.maximum(wanted, 1e-12) / (1.0 + c.switch / USUAL_QUANTUM)
+    rate = np.where(wanted <= c.capacity, 1.0, shared)
     passed = (now - c.updated) * rate
     return np.stack([c.busy + passed * c.running, c.polled + passed * burn])

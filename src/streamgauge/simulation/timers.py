@@ -109,3 +109,11 @@ def _settle(timers: Timers, timer: int, place: int) -> None:
         child = 2 * place + 1
     timers.heap[place] = timer
     timers.place[timer] = place
+
+
+@inlined
+def next_tick(phase: float, every: float, now: float) -> Any:
+    """The next time after `now` of a clock that ticks at `phase` and then `every` so often."""
+    tick = phase + (np.floor((now - phase) / every) + 1.0) * every
+    # Rounding may have found the tick that is now.
+    return tick if tick > now else tick + every

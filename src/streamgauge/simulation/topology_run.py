@@ -13,7 +13,7 @@ from streamgauge.errors import Findings
 from streamgauge.profile.behaviour import Behaviour
 from streamgauge.simulation import records
 from streamgauge.simulation.binning import BINS, COARSE_BINS
-from streamgauge.simulation.cores import make_cores
+from streamgauge.simulation.cores import EVENLY, Sharing, make_cores
 from streamgauge.simulation.estimates import settled_after
 from streamgauge.simulation.figures import figures
 from streamgauge.simulation.handles import Handle
@@ -68,6 +68,7 @@ def simulate(
     warmup: float | None = 0.0,
     seed: int,
     mechanics: Mechanics | None = None,
+    sharing: Sharing = EVENLY,
     progress: Callable[[float, float], None] | None = None,
     tracing: Tracing | None = None,
 ) -> SimulationResult:
@@ -81,6 +82,7 @@ def simulate(
         warmup: Simulated time before that, which is left out; None finds where the run settles.
         seed: Of the random numbers.
         mechanics: Figures of the transport; those of the plan's engine and settings by default.
+        sharing: How threads share cores.
         progress: Called now and then with the simulated time reached, and that to be reached.
         tracing: What else is to be watched.
     """
@@ -96,7 +98,9 @@ def simulate(
         findings.raise_if_any()
     assert mechanics is not None
     compiled = compile_job(plan, behaviours, workload, mechanics, detailed=tracing is not None)
-    under_way = _Run(plan, compiled, seed, progress, tracing)
+    every = tracing.trace_every if tracing else 0
+    state = initial_state(plan, compiled, seed, sharing=sharing, trace_every=every)
+    under_way = _Run(compiled, state, progress, tracing)
     ahead = LONGEST_WARMUP * seconds if warmup is None else warmup
     parts = max(round(BUCKETS * ahead / seconds), 1) if ahead > 0.0 else 0
     ends = [ahead * (n + 1) / parts for n in range(parts)]
@@ -129,9 +133,8 @@ class _Run:
 
     def __init__(
         self,
-        plan: PhysicalPlan,
         compiled: Compiled,
-        seed: int,
+        state: State,
         progress: Callable[[float, float], None] | None,
         tracing: Tracing | None,
     ) -> None:
@@ -139,7 +142,7 @@ class _Run:
         self.progress = progress
         self.tracing = tracing
         self.overloaded = False
-        self.state = initial_state(plan, compiled, seed, tracing.trace_every if tracing else 0)
+        self.state = state
         self.program, self.handle = Handle(compiled.program), Handle(self.state)
         begin(self.program, self.handle)
         at = compiled.program.at
@@ -180,7 +183,9 @@ class _Run:
         return False
 
 
-def initial_state(plan: PhysicalPlan, compiled: Compiled, seed: int, trace_every: int) -> State:
+def initial_state(
+    plan: PhysicalPlan, compiled: Compiled, seed: int, *, sharing: Sharing, trace_every: int
+) -> State:
     """A job at time zero: queues empty, threads idle, first tuples due."""
     p = compiled.program
     at, m = p.at, compiled.mechanics
@@ -201,13 +206,13 @@ def initial_state(plan: PhysicalPlan, compiled: Compiled, seed: int, trace_every
     route["turn"] = generator.integers(0, np.maximum(route["last"] - route["first"], 1))
     detail = at.detailed
     inputs = np.zeros(tasks * at.subscriptions, dtype=records.INPUT)
-    inputs["pick"] = generator.integers(0, 20, len(inputs))
     return State(
         now=np.zeros(1),
         timers=make_timers(at.timers),
         cores=make_cores(
             [one.cores - one.background_cores for one in plan.cluster.machines],
             thread["machine"].tolist(),
+            sharing=sharing,
             poll_cores=m.poll_cores,
             poll_growth=m.poll_growth,
         ),

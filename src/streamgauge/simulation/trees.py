@@ -18,7 +18,7 @@ import numpy as np
 from streamgauge.simulation.binning import bin_of, coarse_bin_of
 from streamgauge.simulation.compiling import inlined, internal
 from streamgauge.simulation.queues import free_message, pop, push, take_message
-from streamgauge.simulation.random_streams import next_word
+from streamgauge.simulation.random_streams import next_word, uniform
 from streamgauge.simulation.records import (
     ACK,
     ACKED,
@@ -31,9 +31,10 @@ from streamgauge.simulation.records import (
 )
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.threads import wake
-from streamgauge.simulation.timers import UNSET, set_timer
+from streamgauge.simulation.timers import UNSET, next_tick, set_timer
 
 _INDEX = 0xFFFFFFFF
+# Storm looks at one tuple in twenty: one picked at random of each twenty that follow each other.
 SAMPLING = 20
 
 
@@ -75,8 +76,7 @@ def open_root(p: Program, s: State, thread: int, which: int, now: float) -> Any:
     t.pending += 1
     timer = p.at.time_out_timers + thread
     if s.timers.place[timer] == UNSET:
-        every = p.rules.time_out
-        set_timer(s.timers, timer, (np.floor(now / every) + 1.0) * every)
+        set_timer(s.timers, timer, next_tick(0.0, p.rules.time_out, now))
     return (np.int64(r.generation) << 32) | np.int64(index)
 
 
@@ -126,11 +126,14 @@ def _count_ack(p: Program, s: State, which: int, what: int, now: float) -> None:
     if what == FAIL:
         r.failed += 1
         return
+    if r.acked % SAMPLING == 0:
+        r.ack_pick = int(SAMPLING * uniform(s.random, p.task[m.task].executor))
+    looks = r.acked % SAMPLING == r.ack_pick
     r.acked += 1
     r.process += taken
     r.process_squares += taken * taken
     s.process_bin[row, coarse_bin_of(taken)] += 1
-    if r.acked % SAMPLING == r.pick:
+    if looks:
         # The engine's clock has milliseconds.
         r.sampled_processes += 1
         r.sampled_process += np.floor(now * 1e3) - np.floor(m.started * 1e3)
@@ -254,6 +257,7 @@ def handle_at_acker(p: Program, s: State, thread: int, which: int, now: float) -
             a.edge = np.uint64(1)
         else:
             taken = now - r.first
+            r.taken = taken
             operator = p.task[r.task].operator
             record(s, p.at.path_rows + p.source_row[operator], taken, 1)
             if p.at.detailed == 1:
@@ -262,7 +266,10 @@ def handle_at_acker(p: Program, s: State, thread: int, which: int, now: float) -
                 o.complete += taken
                 o.complete_squares += taken * taken
                 s.complete_bin[row, coarse_bin_of(taken)] += 1
-                if o.roots_acked % SAMPLING == 0:
+                if o.completed % SAMPLING == 0:
+                    o.pick = int(SAMPLING * uniform(s.random, s.thread[thread].executor))
+                o.completed += 1
+                if (o.completed - 1) % SAMPLING == o.pick:
                     o.sampled_roots += 1
                     o.sampled_complete += np.floor(now * 1e3) - np.floor(r.first * 1e3)
         hold(s, thread, answer)
@@ -299,7 +306,7 @@ def end_root(
         o.seen += taken
         o.seen_squares += taken * taken
     if r.hop != NONE:
-        note_end(s, r.hop, FAILED_ROOT if fails else ACKED, now - max(r.first, 0.0), now)
+        note_end(s, r.hop, FAILED_ROOT if fails else ACKED, 0.0 if fails else r.taken, now)
     if fails and p.operator[operator].replays == 1:
         t.replayed += 1
         o.roots_replayed += 1

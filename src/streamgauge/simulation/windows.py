@@ -14,13 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from streamgauge.simulation.compiling import inlined, internal
 from streamgauge.simulation.queues import free_message, pop, push
 from streamgauge.simulation.records import ACK, NONE
 from streamgauge.simulation.state import Program, State
-from streamgauge.simulation.timers import UNSET, set_timer
+from streamgauge.simulation.timers import UNSET, next_tick, set_timer
 from streamgauge.simulation.trees import acknowledge, anchors_in
 
 # Storm's WindowManager: EXPIRE_EVENTS_THRESHOLD.
@@ -57,7 +55,7 @@ def first_trigger(p: Program, s: State, window: int, now: float) -> None:
     w = s.window[window]
     timer = p.at.thread_timers + w.thread
     if s.timers.place[timer] == UNSET:
-        w.due = w.phase + (np.floor((now - w.phase) / w.every) + 1.0) * w.every
+        w.due = next_tick(w.phase, w.every, now)
         set_timer(s.timers, timer, w.due)
 
 

@@ -46,29 +46,27 @@ def rounded(mean: float, random: Random) -> int:
 
 
 class Meter:
-    """A level over time and its mean since the last restart."""
+    """A level over time and its mean since the last restart.
+
+    The area below it is summed up change by change: each adds its size for all the time to come.
+    """
 
     def __init__(self, env: simpy.Environment) -> None:
         self.env = env
         self.level = 0
-        self.area = 0.0
-        self.started = self.since = env.now
+        self.restart()
 
     def change(self, by: int) -> None:
-        now = self.env.now
-        self.area += self.level * (now - self.since)
-        self.since = now
         self.level += by
+        self.moment += by * self.env.now
 
     def restart(self) -> None:
-        self.change(0)
-        self.area = 0.0
         self.started = self.env.now
+        self.moment = self.level * self.started
 
     def mean(self) -> float:
-        self.change(0)
         passed = self.env.now - self.started
-        return self.area / passed if passed > 0 else math.nan
+        return (self.level * self.env.now - self.moment) / passed if passed > 0 else math.nan
 
 
 class Cores:

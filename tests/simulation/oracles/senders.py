@@ -78,7 +78,7 @@ class Sender(Receiver):
             self.look = self.look_and_stir
 
     def ready(self) -> bool:
-        return not self.shut if self.unsent else self.inbox()
+        return not self.shut if self.unsent else bool(self.queue or self.overflow)
 
     def look_and_stir(self) -> None:
         super().look()

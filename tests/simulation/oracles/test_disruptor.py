@@ -60,7 +60,7 @@ def test_how_much_a_longer_service_time_does(flush: Time, lists: float, change: 
     def mean(service: float) -> float:
         result = simulate_disruptor(
             **{"lists": lists, "service": exponential(service), "flush": flush},
-            **{"seconds": 60_000 / lists, "warmup": 50},
+            **{"seconds": 40_000 / lists, "warmup": 50},
         )
         return sum(result.sojourns) / len(result.sojourns)
 

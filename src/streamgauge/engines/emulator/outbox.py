@@ -188,11 +188,12 @@ class _File:
     def __init__(self, path: Path) -> None:
         self.size = 0
         with ExitStack() as stack:
-            self._stream: IO[bytes] = stack.enter_context(path.open("xb"))
+            plain = stack.enter_context(path.open("xb"))
+            self._stream: IO[bytes] | gzip.GzipFile = plain
             if path.suffix == ".gz":
                 # No name and no time in the head: both differ from run to run.
                 self._stream = stack.enter_context(
-                    gzip.GzipFile(filename="", mode="wb", fileobj=self._stream, mtime=0)
+                    gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0)
                 )
             self._closing = stack.pop_all()
 

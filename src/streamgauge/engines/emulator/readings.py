@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.engines.emulator.cpu_time import cpu_spent, polled
 from streamgauge.engines.emulator.subjects import Rows, Subject
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.records import Sample
@@ -15,6 +16,8 @@ from streamgauge.simulation.program import Compiled
 from streamgauge.simulation.records import AFTERWARDS, BLOCKED, ON_CORE, WAITING
 from streamgauge.simulation.state import State
 
+MILLISECONDS = 1e3
+MICROSECONDS = 1e6
 NANOSECONDS = 1e9
 SQUARE_NANOSECONDS = 1e18
 
@@ -47,7 +50,7 @@ class Reading:
         blocked: waiting for room, and
         throttled: of a source that was not allowed to emit.
         busy: Core-seconds of work on each machine, and
-        polled: of polling.
+        polled: of its idle threads.
         window: Counts of each window.
         carried: Messages on each connection.
         latency: Latencies by way and bin, and
@@ -105,7 +108,8 @@ def take_reading(s: State, compiled: Compiled, rows: Rows) -> Reading:
     queue = s.queue[: at.windows]
     caused = queue["caused"].copy()
     np.add.at(caused, thread["blocked_on"][is_blocked], waited[is_blocked])
-    cpu, busy, polled = _on_cores(s, now)
+    cpu = cpu_spent(s, now)
+    machines = len(s.cores.capacity)
     return Reading(
         time=s.now.copy(),
         inputs=s.inputs[rows.inputs],
@@ -129,8 +133,8 @@ def take_reading(s: State, compiled: Compiled, rows: Rows) -> Reading:
         idle=now - at_work - blocked,
         blocked=blocked,
         throttled=thread["throttled_time"] + held_back,
-        busy=busy,
-        polled=polled,
+        busy=np.bincount(thread["machine"], cpu, minlength=machines),
+        polled=polled(s.cores, now),
         window=s.window.copy(),
         carried=s.link["carried"].copy(),
         latency=s.latency[: at.path_rows].copy(),
@@ -143,24 +147,7 @@ def _overflow(queue: NDArray[Any], *, batched: bool) -> NDArray[Any]:
     if batched:
         inside = queue["taken"] + queue["ring_tuples"] + queue["batch_tuples"]
         return np.asarray(queue["length"] - inside)
-    return np.maximum(queue["length"] - queue["limit"], 0)
-
-
-def _on_cores(s: State, now: float) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """CPU time spent by threads, and core-seconds of work and of polling by machine."""
-    cores = s.cores
-    burn = cores.burn[cores.polling]
-    wanted = cores.running + burn
-    rate = np.minimum(1.0, cores.capacity / np.maximum(wanted, 1e-12))
-    passed = (now - cores.updated) * rate
-    # A thread's account is charged when a service begins; what is left of it is yet to be spent.
-    cpu = s.thread["cpu"].copy()
-    for machine, running in enumerate(cores.running.tolist()):
-        first = int(cores.first[machine])
-        threads = cores.heap[first : first + running]
-        clock = cores.clock[machine] + passed[machine]
-        cpu[threads] -= np.maximum(cores.finish[threads] - clock, 0.0)
-    return cpu, cores.busy + passed * cores.running, cores.polled + passed * burn
+    return np.asarray(np.maximum(queue["length"] - queue["limit"], 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -192,13 +179,18 @@ class Bucket:
         return np.asarray(np.rint(after * scale) - np.rint(before * scale))
 
     def sample(
-        self, metric: Metric, subject: Subject, value: float, count: int, *, bin: int | None = None
+        self,
+        metric: Metric,
+        subject: Subject,
+        value: float,
+        count: int,
+        in_bin: int | None = None,
     ) -> Sample:
         """A sample of this bucket."""
         return Sample(
             **subject,
             metric=metric.label,
-            bin=bin,
+            bin=in_bin,
             bucket_start_us=self.start_us,
             bucket_seconds=self.seconds,
             value=value,

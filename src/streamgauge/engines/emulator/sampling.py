@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-WINDOW = 20
+from streamgauge.simulation.trees import SAMPLING
 
 
 class EvenSampler:
@@ -34,8 +34,8 @@ class EvenSampler:
         Of a window that is over exactly one was looked at, wherever it stood; so only the place in
         the window at hand has to be drawn.
         """
-        window, passed = np.divmod(counts, WINDOW)
+        window, passed = np.divmod(counts, SAMPLING)
         entered = np.flatnonzero(window != self._window)
-        self._place[entered] = self._random.integers(0, WINDOW, len(entered))
+        self._place[entered] = self._random.integers(0, SAMPLING, len(entered))
         self._window = window
         return np.asarray(window + (passed > self._place))

@@ -43,9 +43,13 @@ def totals(
     taken: NDArray[Any],
     each: int,
 ) -> Iterator[Sample]:
-    """Counts since the beginning by an engine that counts `each` for every one it looks at."""
-    for subject, count in zip(subjects, taken.tolist(), strict=True):
-        yield bucket.sample(metric, subject, float(each * count), int(count))
+    """Counts since the beginning by an engine that counts `each` for every one it looks at.
+
+    An engine's counter is there once it has counted something.
+    """
+    for place in np.flatnonzero(taken).tolist():
+        count = int(taken[place])
+        yield bucket.sample(metric, subjects[place], float(each * count), count)
 
 
 def averaged(
@@ -67,7 +71,7 @@ def binned(
     """Observations of the bucket by bin; a row for each subject."""
     for place, number in np.argwhere(histograms).tolist():
         count = int(histograms[place, number])
-        yield bucket.sample(metric, subjects[place], float(count), count, bin=number)
+        yield bucket.sample(metric, subjects[place], float(count), count, number)
 
 
 def gauged(

@@ -78,7 +78,8 @@ class Rows:
         inputs: Rows of (task, subscription), and
         input_subjects: who they are.
         outputs: Rows of (task, stream), and
-        output_subjects: who they are.
+        output_subjects: who they are, and
+        output_tasks: their tasks, counted from the first.
         emissions: Places in `outputs` that are a source's.
         sized: Whether the tuples of each output have a size.
     """
@@ -101,8 +102,8 @@ class Rows:
             {**subjects.tasks[task], "stream": compiled.streams[number].name}
             for task, number in self._split(self.outputs, program.at.streams)
         ]
-        task_of_output = self.outputs // program.at.streams
-        self.emissions = np.flatnonzero(program.source_row[owner[task_of_output]] >= 0)
+        self.output_tasks: list[int] = (self.outputs // program.at.streams).tolist()
+        self.emissions = np.flatnonzero(program.source_row[owner[self.output_tasks]] >= 0)
         self.sized = program.stream["size"][self.outputs % program.at.streams] >= 0
 
     @staticmethod

@@ -1,0 +1,97 @@
+"""The plan that an emulated job runs on, as a record and as events."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from streamgauge.lake.records import Event, EventKind, PlacedExecutor, Plan
+from streamgauge.profile.files.jobs import job_to_data
+from streamgauge.profile.job import Assignment, Job
+from streamgauge.topology.files.document import dump_json
+from streamgauge.topology.physical_plan import PhysicalPlan
+
+_ID_LENGTH = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """A job on a plan.
+
+    Attributes:
+        plan: Where executors run.
+        job: The same as a job, with cluster and plan written out.
+        plan_id: The same for the same topology, configuration and placement.
+        cluster: What the cluster is called, where it has a name.
+    """
+
+    plan: PhysicalPlan
+    job: Job
+    plan_id: str
+    cluster: str | None
+
+    @classmethod
+    def of(cls, job: Job, plan: PhysicalPlan, cluster: str | None) -> Deployment:
+        """The deployment of `job` on `plan`.
+
+        Raises:
+            InvalidInput: The plan is not one of the job.
+        """
+        placed = replace(
+            job,
+            configuration=plan.logical.configuration,
+            cluster=plan.cluster,
+            plan=Assignment.of(plan),
+        )
+        data = job_to_data(placed)
+        structure = [data.get(part) for part in ("topology", "configuration", "plan")]
+        digest = hashlib.sha256(json.dumps(structure, sort_keys=True).encode()).hexdigest()
+        return cls(plan=plan, job=placed, plan_id=digest[:_ID_LENGTH], cluster=cluster)
+
+    def record(self, valid_from_us: int, valid_to_us: int) -> Plan:
+        """The plan, which has ended when it is written."""
+        executors = []
+        for executor, place in zip(self.plan.logical.executors, self.plan.placement, strict=True):
+            worker = self.plan.workers[place]
+            executors.append(
+                PlacedExecutor(
+                    component=executor.operator,
+                    first_task=executor.first_task,
+                    last_task=executor.last_task,
+                    worker=str(worker),
+                    node=worker.node,
+                    machine=self.plan.cluster.machine_of(worker.node).name,
+                )
+            )
+        return Plan(
+            cluster=self.cluster,
+            topology=self.job.topology.name,
+            plan_id=self.plan_id,
+            engine=self.job.configuration.engine,
+            valid_from_us=valid_from_us,
+            valid_to_us=valid_to_us,
+            document=dump_json(job_to_data(self.job)),
+            executors=tuple(executors),
+        )
+
+    def events(
+        self, began_us: int, ended_us: int, *, step: str | None, begun: str, ended: str | None
+    ) -> Iterator[Event]:
+        """Start and stop of the job, and around them the step of an experiment that it is."""
+        moments = [(EventKind.START, began_us, begun), (EventKind.STOP, ended_us, ended)]
+        if step is not None:
+            moments.insert(0, (EventKind.STEP_BEGIN, began_us, None))
+            moments.append((EventKind.STEP_END, ended_us, None))
+        for kind, happened_at_us, detail in moments:
+            is_step = kind in (EventKind.STEP_BEGIN, EventKind.STEP_END)
+            yield Event(
+                cluster=self.cluster,
+                topology=self.job.topology.name,
+                plan_id=self.plan_id,
+                happened_at_us=happened_at_us,
+                kind=kind.value,
+                name=step if is_step else None,
+                detail=detail,
+            )

@@ -1,0 +1,345 @@
+"""The page of a simulation: its figures are the result's, and nobody's names can break it."""
+
+import math
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+from streamgauge.cli.simulation_page import simulation_page
+from streamgauge.cli.topology import load_plan
+from streamgauge.drawing.quantities import (
+    duration,
+    duration_within,
+    number,
+    plain_duration,
+    share,
+)
+from streamgauge.simulation.latencies import Latencies
+from streamgauge.simulation.topology_run import simulate
+from streamgauge.topology.workload import Emission, Unlimited, Workload
+from tests.cli.conftest import JOB
+
+BEHAVIOURS = """
+behaviours:
+  work: {service: {wait_ms: {exponential: 10}}, outputs: {default: 1}}
+  out: {service: {cpu_ms: 0.1}}
+workload: [{source: in, per_second: 100}]
+"""
+NASTY = "<script>alert('&\"')</script>"
+COMMAND = "streamgauge simulate 'a<b>.yaml' --html page.html"
+# Elements that HTML closes by itself.
+VOID = {"meta"}
+
+
+def made(path, text, *, seconds=4.0, warmup=1.0):
+    path.write_text(text)
+    job, flow = load_plan(str(path))
+    assert job.workload is not None
+    result = simulate(
+        flow.plan, job.behaviours, job.workload, seconds=seconds, warmup=warmup, seed=1
+    )
+    return job, flow, result
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    """A job, its flow and what a few simulated seconds found."""
+    return made(tmp_path_factory.mktemp("page") / "job.yaml", JOB + BEHAVIOURS)
+
+
+@pytest.fixture(scope="module")
+def nasty(tmp_path_factory):
+    """The same with a name that is not what it seems."""
+    name = NASTY.replace("'", "''")
+    text = re.sub(r"\bwork\b", f"'{name}'", JOB + BEHAVIOURS)
+    return made(tmp_path_factory.mktemp("nasty") / "job.yaml", text, seconds=1.0)
+
+
+def page_of(simulated, **changes):
+    job, flow, result = simulated
+    return simulation_page(job, flow, replace(result, **changes), seed=7, command=COMMAND)
+
+
+def parsed(page: str) -> ElementTree.Element:
+    return ElementTree.fromstring(page)
+
+
+def words(element: ElementTree.Element) -> str:
+    return " ".join("".join(element.itertext()).split())
+
+
+def table(page: str, caption: str) -> dict[str, dict[str, str]]:
+    """Cells of the table with that caption, by the names of its rows and columns."""
+    for one in parsed(page).iter("table"):
+        if words(one.find("caption")) == caption:
+            columns = [(th.text or "").strip() for th in one.find("thead").iter("th")]
+            rows = [list(row) for body in one.iter("tbody") for row in body]
+            return {
+                words(row[0]): dict(zip(columns, map(words, row), strict=True))
+                for row in rows
+                if len(row) == len(columns)
+            }
+    raise AssertionError(f"no table {caption}")
+
+
+def verdict(page: str) -> str:
+    return words(next(one for one in parsed(page).iter("div") if "verdict" in one.get("class", "")))
+
+
+class Balanced(HTMLParser):
+    """Whether every element of a page is closed where it should be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.seen.add(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_for_html_and_xml(simulated):
+    page = page_of(simulated)
+    reader = Balanced()
+    reader.feed(page)
+    assert reader.open == []
+    assert parsed(page).get("lang") == "en"
+
+
+def test_the_page_asks_for_nothing_and_runs_nothing(simulated):
+    page = page_of(simulated)
+    assert "default-src 'none'" in page
+    assert not re.search(r"https?:|//|@import|url\((?!#)", page.replace(COMMAND, ""))
+    reader = Balanced()
+    reader.feed(page)
+    assert reader.seen.isdisjoint({"script", "link", "img", "iframe", "object", "base"})
+    links = [one.get("href", "") for one in parsed(page).iter("a")]
+    anchors = {one.get("id") for one in parsed(page).iter()}
+    assert links
+    assert {link.removeprefix("#") for link in links} <= anchors
+
+
+def test_every_picture_and_table_says_what_it_is(simulated):
+    tree = parsed(page_of(simulated))
+    pictures, tables = list(tree.iter("svg")), list(tree.iter("table"))
+    assert len(pictures) == 6
+    assert len(tables) >= 5
+    assert all(one.find("title") is not None and one.get("aria-label") for one in pictures)
+    assert all(one.find("caption") is not None for one in tables)
+    assert all(th.get("scope") for one in tables for th in one.iter("th"))
+    assert [int(one.tag[1]) for one in tree.iter() if re.fullmatch("h[1-6]", one.tag)][:2] == [1, 2]
+
+
+def test_the_verdict_has_throughput_latency_and_sample(simulated):
+    result = simulated[2]
+    said = verdict(page_of(simulated))
+    mean = result.latency.mean_estimate()
+    tail = result.latency.quantile_estimate(0.99)
+    assert said.startswith("Fine: the busiest executor, ")
+    assert share(max(one.utilisation for one in result.executors)) in said
+    assert f"{number(result.operators['out'].executed_per_second)} tuples/s" in said
+    assert duration_within(mean.mean, mean.half_width) in said
+    assert duration_within(tail.mean, tail.half_width) in said
+    assert f"{result.latency.count:,} tuples in {plain_duration(result.seconds)}" in said
+
+
+def test_latencies_are_listed_by_way_and_kind(simulated):
+    result = simulated[2]
+    rows = table(page_of(simulated), "Latency by way, source and sink")
+    assert set(rows) == {
+        "all",
+        "in → work → out",
+        "by the acker's clock",
+        "as seen by the source",
+        "all, since due",
+    }
+    assert rows["in → work → out"]["sample"] == f"{result.latency.count:,}"
+    half = result.complete.quantile_estimate(0.5)
+    assert rows["by the acker's clock"]["p50"] == duration_within(half.mean, half.half_width)
+
+
+def test_the_tables_have_every_operator_executor_worker_and_machine(simulated):
+    result = simulated[2]
+    page = page_of(simulated)
+    operators = table(page, "Operators")
+    assert list(operators) == list(result.operators)
+    assert operators["work"]["served"] == number(result.operators["work"].executed_per_second)
+    assert operators["work"]["busiest"] == share(result.operators["work"].busiest)
+    assert operators["work"]["wait"] == duration(result.operators["work"].wait_seconds)
+    executors = table(page, "Executors, the busiest first")
+    busiest = sorted(result.executors, key=lambda one: -one.utilisation)
+    assert list(executors) == [one.name for one in busiest]
+    assert list(table(page, "Workers")) == [one.name for one in result.workers]
+    machines = table(page, "Machines")
+    assert machines[result.machines[0].name]["the job's work"] == number(result.machines[0].busy)
+
+
+def test_long_tables_say_how_much_they_leave_out(simulated):
+    result = simulated[2]
+    many = tuple(replace(result.executors[0], name=f"e{n}") for n in range(230))
+    page = page_of(simulated, executors=many)
+    assert len(table(page, "Executors, the busiest first")) == 200
+    assert "30 more, less busy, are left out." in page
+
+
+def test_the_topology_shows_how_busy_operators_are(simulated):
+    result = simulated[2]
+    picture = next(
+        one for one in parsed(page_of(simulated)).iter("svg") if "topology" in one.get("aria-label")
+    )
+    said = [one.text for one in picture.iter("text")]
+    assert share(result.operators["work"].busiest) in said
+    assert f"emits {number(result.operators['in'].emitted_per_second)} tuples/s" in said
+    assert "__acker" not in said
+
+
+def test_the_page_says_how_it_was_made(simulated):
+    tree = parsed(page_of(simulated))
+    assert [one.text for one in tree.iter("code")] == [COMMAND]
+    made_by = {words(div[0]): words(div[1]) for dl in tree.iter("dl") for div in dl}
+    assert made_by["seed"] == "7"
+    assert made_by["simulated"] == "4 s"
+    assert made_by["warm-up, left out before"] == "1 s"
+    assert made_by["streamgauge"]
+    assert "docs/simulator.md" in words(tree)
+
+
+def test_the_same_arguments_give_the_same_page(simulated):
+    assert page_of(simulated) == page_of(simulated)
+
+
+def test_what_is_no_number_is_a_dash(simulated):
+    operators = dict(simulated[2].operators)
+    operators["work"] = replace(operators["work"], wait_seconds=math.nan)
+    page = page_of(simulated, operators=operators)
+    assert table(page, "Operators")["work"]["wait"] == "–"
+    assert not re.search(r"\b(nan|inf|None)\b", page.split("</head>")[1])
+
+
+def test_names_are_text_wherever_they_stand(nasty):
+    page = page_of(nasty)
+    assert "<script" not in page
+    assert words(parsed(page)).count(NASTY) > 5
+    assert NASTY in table(page, "Operators")
+
+
+def test_a_result_without_latencies_says_so(simulated):
+    none = Latencies.none()
+    operators = {name: replace(one, latency=none) for name, one in simulated[2].operators.items()}
+    page = page_of(
+        simulated,
+        operators=operators,
+        latency=none,
+        since_due=none,
+        complete=none,
+        seen_by_source=none,
+        by_source={},
+        ways=(),
+    )
+    assert verdict(page).startswith("Nothing arrived: no tuple came to the end of its way")
+    assert "there is no latency to show" in page
+    assert table(page, "Latency by way, source and sink")["all"]["p99"] == "–"
+
+
+def test_saturation_names_operators_and_by_how_much(simulated):
+    operators = dict(simulated[2].operators)
+    operators["work"] = replace(
+        operators["work"], saturated=True, arrived_per_second=300.0, executed_per_second=100.0
+    )
+    page = page_of(simulated, operators=operators)
+    assert (
+        "Saturated: work gets 300 tuples/s and serves 100 tuples/s (3.00 times as many)"
+        in verdict(page)
+    )
+    assert "There is no steady state" in verdict(page)
+    assert table(page, "Operators")["work"]["state"] == "saturated"
+    assert [one.text for one in parsed(page).iter("text") if one.get("class") == "alarm-word"]
+
+
+def test_overload_comes_first_in_the_verdict(simulated):
+    page = page_of(simulated, overloaded=True, settled=False)
+    said = verdict(page)
+    assert said.startswith("Overloaded: queues outgrew all bounds after 5 s")
+    assert "no steady state was found within a warm-up of 1 s" in said
+    assert "<title>Overloaded: tiny, simulated</title>" in page
+
+
+def test_lost_tuples_are_counted_in_the_verdict(simulated):
+    operators = dict(simulated[2].operators)
+    operators["work"] = replace(operators["work"], dropped_per_second=2.5)
+    operators["in"] = replace(
+        operators["in"], failed_per_second=4.0, timed_out_per_second=3.0, replayed_per_second=1.0
+    )
+    page = page_of(simulated, operators=operators)
+    assert verdict(page).startswith("Loses tuples: 2.50 tuples/s are dropped for want of room; ")
+    assert "4.00 roots/s fail, 3.00 of them out of time" in verdict(page)
+    rare = table(page, "Operators: back-pressure, windows, failures and drops")
+    assert rare["in"]["failed"] == "4.00"
+    assert rare["work"]["failed"] == "–"
+
+
+def test_a_source_that_cannot_emit_is_held_back(simulated):
+    operators = dict(simulated[2].operators)
+    operators["in"] = replace(operators["in"], blocked=0.4)
+    said = verdict(page_of(simulated, operators=operators))
+    assert said.startswith("Held back: in is blocked 40.0 % of the time.")
+
+
+def test_queues_that_were_too_full_are_listed_and_no_others(simulated):
+    result = simulated[2]
+    assert "No queue was ever too full" in page_of(simulated)
+    first = result.executors[0]
+    full = replace(first, receive=replace(first.receive, blocking=0.5))
+    page = page_of(simulated, executors=(full, *result.executors[1:]))
+    rows = table(page, "Queues that were too full")
+    assert list(rows) == [f"{first.name} receives"]
+    assert rows[f"{first.name} receives"]["threads waiting"] == "0.500"
+
+
+def test_the_warm_up_is_shaded_in_every_chart_over_time(simulated):
+    def shades(page: str) -> int:
+        return len([one for one in parsed(page).iter("rect") if one.get("class") == "warmup"])
+
+    # Each has one in its legend too.
+    assert shades(page_of(simulated)) == 8
+    assert shades(page_of(simulated, warmup=0.0)) == 0
+
+
+@pytest.mark.parametrize(("part", "word"), [(0.9, "Nearly full: "), (0.99, "Full: ")])
+def test_an_executor_without_room_for_bursts_is_a_warning(simulated, part, word):
+    first, *others = simulated[2].executors
+    busy = replace(first, utilisation=part)
+    said = verdict(page_of(simulated, executors=(busy, *others)))
+    assert said.startswith(f"{word}executor {first.name} is busy {share(part)} of the time.")
+
+
+def test_a_job_without_a_rate_of_its_own_runs_flat_out(simulated):
+    job, flow, result = simulated
+    eager = Workload(emissions=(Emission(source="in", shape=Unlimited()),))
+    page = simulation_page(
+        replace(job, workload=eager), flow, result, seed=1, command="streamgauge"
+    )
+    assert verdict(page).startswith("Flat out: sources emit as much as the job takes, and ")
+
+
+def test_overload_says_what_sources_could_not_emit(simulated):
+    job, flow, result = simulated
+    heavy = Workload(emissions=(Emission(source="in", per_second=1e6),))
+    page = simulation_page(
+        replace(job, workload=heavy),
+        flow,
+        replace(result, overloaded=True),
+        seed=1,
+        command="streamgauge",
+    )
+    assert "of 1,000,000 tuples/s that are due" in verdict(page)

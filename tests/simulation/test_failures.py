@@ -1,0 +1,160 @@
+"""Time-outs, failures, replays, limits and back-pressure; every root ends exactly once."""
+
+import pytest
+
+from tests.simulation.intervals import holds, runs_of
+from tests.simulation.jobs import run_text
+
+JOB = """
+streamgauge: 1
+topology:
+  name: t
+  acked: true
+  operators: {{s: {{kind: source}}, a: {{}}, b: {{}}}}
+  streams: [{{from: s, to: a, grouping: shuffle}}, {{from: a, to: b, grouping: shuffle}}]
+behaviours:
+  s: {{replays: {replays}}}
+  a: {{service: {{{service}}}, outputs: {{default: 1}}, fails: {fails}}}
+  b: {{}}
+configuration: {{workers: {workers}, ackers: 1, settings: {{{settings}}}}}
+cluster: {{uniform: {{nodes: {workers}, cores: 4, latency_ms: {latency}}}}}
+workload: [{{source: s, {emission}}}]
+"""
+DEFAULTS = {
+    "replays": "false",
+    "service": "wait_ms: 1",
+    "fails": 0,
+    "workers": 1,
+    "latency": 0,
+    "settings": "",
+    "emission": "per_second: 20",
+}
+
+
+def run(seed=1, *, seconds=500.0, warmup=0.0, mechanics=None, **changes):
+    text = JOB.format(**{**DEFAULTS, **changes})
+    return run_text(text, seconds=seconds, warmup=warmup, seed=seed, **(mechanics or {}))
+
+
+def every_root_ends_once(result):
+    ended = result.roots_acked + result.roots_failed + result.open_roots
+    assert result.roots_emitted == ended
+    assert result.open_roots >= 0
+
+
+def test_a_root_fails_between_one_and_two_time_outs():
+    """Tuples that take a hundred seconds in a crowd of servers would: none is ever acked in time."""
+    given = {"service": "wait_ms: 100000", "settings": "topology.message.timeout.secs: 5"}
+    result = run(**given)
+    every_root_ends_once(result)
+    assert result.roots_acked == 0
+    # 20/s at equal gaps, and those of the last 5 to 10 seconds are open.
+    opened = [
+        run(seconds=300.0 + 0.5 * n, **given, emission="per_second: 20, shape: regular").open_roots
+        for n in range(10)
+    ]
+    assert [round(one / 20, 1) for one in opened] == [5.0 + 0.5 * n for n in range(10)]
+    assert result.operators["s"].timed_out_per_second == pytest.approx(20.0, rel=0.1)
+
+
+def test_failed_roots_are_emitted_again_until_they_succeed():
+    # A tenth fails: 20/0.9 are executed a second.
+    given = {"replays": "true", "fails": 0.1, "warmup": 10.0}
+    found = runs_of(lambda seed: run(seed, **given), lambda r: r.operators["a"].executed_per_second)
+    holds(found, 20 / 0.9)
+    found = runs_of(lambda seed: run(seed, **given), lambda r: r.operators["s"].replayed_per_second)
+    holds(found, 20 / 0.9 - 20, within=0.1)
+    result = run(**given)
+    every_root_ends_once(result)
+
+
+def test_without_replays_a_failure_is_the_end():
+    result = run(fails=0.1)
+    every_root_ends_once(result)
+    assert result.roots_failed / result.roots_emitted == pytest.approx(0.1, abs=0.015)
+    # A failure reaches the source as soon as an ack would, and no tuple is executed twice.
+    assert result.operators["a"].executed_per_second == pytest.approx(20.0, rel=0.05)
+
+
+def test_a_replay_keeps_the_time_it_was_due():
+    slow = run(replays="true", fails=0.5, seconds=1000.0)
+    # Half of the roots come again, a quarter twice: two executions for each that succeeds.
+    every_root_ends_once(slow)
+    assert slow.operators["a"].executed_per_second == pytest.approx(40.0, rel=0.05)
+    assert slow.since_due.mean > slow.latency.mean
+
+
+def test_a_full_queue_blocks_the_emitter_of_the_same_worker():
+    """A source that emits whenever asked into a server of 10 ms behind room for four."""
+    text = JOB.format(**{**DEFAULTS, "service": "wait_ms: 10", "emission": "shape: unlimited"})
+    text = text.replace("s: {replays: false}", "s: {service: {cpu_ms: 0.01}}")
+    result = run_text(text, seconds=100.0, warmup=5.0, receive_limit=4)
+    every_root_ends_once(result)
+    assert result.operators["a"].executed_per_second == pytest.approx(100.0, rel=0.01)
+    # The source is blocked nearly always, and a's queue is why.
+    assert result.operators["s"].blocked > 0.99
+    assert result.operators["a"].blocking == pytest.approx(result.operators["s"].blocked, rel=0.02)
+    peaks = [one.receive.peak for one in result.executors if one.operator == "a"]
+    assert peaks == [4]
+    # One at the source, four in the queue, one in service: six services of 10 ms.
+    assert result.latency.mean == pytest.approx(0.06, rel=0.01)
+
+
+FAR = {
+    **DEFAULTS,
+    "workers": 2,
+    "latency": 1,
+    "service": "wait_ms: 10",
+    "emission": "per_second: 400",
+}
+
+
+def far(**mechanics):
+    # Dealt in turn over two workers: __acker[1] and b[3] here, a[2] and s[4] there; b is far from a.
+    text = JOB.format(**FAR).replace("a: {service: {wait_ms: 10}", "a: {service: {wait_ms: 1}")
+    text = text.replace("  b: {}\nconf", "  b: {service: {wait_ms: 10}}\nconf")
+    return run_text(text, seconds=60.0, warmup=10.0, **mechanics)
+
+
+def test_a_far_queue_overflows_and_then_holds_others_back():
+    result = far(receive_limit=16)
+    every_root_ends_once(result)
+    # b serves 100 of the 400 that come.
+    assert result.operators["b"].executed_per_second == pytest.approx(100.0, rel=0.02)
+    assert result.operators["a"].blocked > 0.5
+    assert result.operators["b"].blocking > 0.5
+    assert result.operators["b"].dropped_per_second == 0.0
+    # Until the news arrives more comes than there is room for; looked at every 50 ms.
+    peak = max(one.receive.peak for one in result.executors if one.operator == "b")
+    assert 16 < peak < 16 + 64
+
+
+def test_beyond_the_overflow_tuples_are_dropped():
+    result = far(receive_limit=16, overflow_limit=2, pressure_seconds=0.5)
+    assert result.operators["b"].dropped_per_second >= 0.0
+    peak = max(one.receive.peak for one in result.executors if one.operator == "b")
+    assert peak <= 18
+
+
+def test_storm_1_stops_its_sources_at_the_high_water_mark():
+    text = JOB.format(
+        **{
+            **DEFAULTS,
+            "service": "wait_ms: 10",
+            "emission": "per_second: 300",
+            "settings": "topology.backpressure.enable: true",
+        }
+    ).replace("configuration: {", "configuration: {engine: storm-1, ")
+    # A source that takes no time would emit all that has become due at one moment.
+    text = text.replace("s: {replays: false}", "s: {service: {cpu_ms: 0.1}}")
+    result = run_text(text, seconds=100.0, warmup=20.0)
+    every_root_ends_once(result)
+    assert result.operators["a"].executed_per_second == pytest.approx(100.0, rel=0.01)
+    assert result.operators["s"].throttled > 0.5
+    peaks = [one.receive.peak for one in result.executors if one.operator == "a"]
+    # 0.9 of 1,024 lists, and what was on its way.
+    assert 922 <= max(peaks) < 1100
+    # Without it the queue grows without end.
+    free = run_text(text.replace("enable: true", "enable: false"), seconds=100.0, warmup=20.0)
+    assert free.operators["s"].throttled == 0.0
+    assert free.saturated == ("a",)
