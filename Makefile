@@ -15,6 +15,8 @@ PYTHON3 = $(or $(shell for name in python3 python3.14 python3.13 python3.12 pyth
 	command -v $$name >/dev/null 2>&1 && echo $$name && break; done),\
 	$(error needs Python >= 3.11, found no python3 on PATH))
 SETUP   = $(PYTHON3) scripts/setup.py
+# The simulator is compiled once, where one can see it.
+COMPILE = .venv/bin/python -m streamgauge.cli.warm_up
 
 CHECKED := src scripts $(wildcard benchmarks)
 CACHES  := .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -29,15 +31,18 @@ help: ## list the commands
 
 demo: ## run the demonstration; results in build/demo
 	@$(SETUP) $(DEMO_NEEDS)
+	@$(COMPILE)
 	@mkdir -p build
 	.venv/bin/streamgauge demo --output build/demo
 
 test: ## run the tests, without the slow ones and those that need a cluster
 	@$(SETUP) $(TEST_NEEDS)
+	@$(COMPILE)
 	.venv/bin/python -m pytest -q -m "not slow and not storm" $(ARGS)
 
 test-slow: ## run the slow tests
 	@$(SETUP) $(TEST_NEEDS)
+	@$(COMPILE)
 	@.venv/bin/python -m pytest -q -m slow $(ARGS); code=$$?; \
 	if [ $$code -eq 5 ]; then echo "no slow tests"; else exit $$code; fi
 
@@ -50,11 +55,13 @@ lint: ## check style, types and which room imports which
 
 bench: ## measure speed and accuracy; report in build/bench.json
 	@$(SETUP) $(BENCH_NEEDS)
+	@$(COMPILE)
 	@mkdir -p build
 	.venv/bin/python -m benchmarks --output build/bench.json
 
 bench-large: ## the same at full size; report in build/bench-large.json
 	@$(SETUP) $(BENCH_NEEDS)
+	@$(COMPILE)
 	@mkdir -p build
 	.venv/bin/python -m benchmarks --large --output build/bench-large.json
 

@@ -21,6 +21,7 @@ from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.job import Job
 from streamgauge.simulation.topology_run import simulate
+from streamgauge.transport.mechanics import PLAIN
 
 STAGES, WIDTH, RATE, SERVICE = 4, 4, 200.0, 0.01
 OURS_SECONDS, SIMPY_SECONDS, CIW_SECONDS = 2_000.0, 100.0, 25.0
@@ -101,7 +102,7 @@ def _simulate(job: Job, seconds: float) -> None:
         job.workload,
         seconds=seconds,
         seed=1,
-        waiting=NO_WAITING,
+        mechanics=PLAIN,
     )
 
 

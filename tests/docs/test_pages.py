@@ -16,6 +16,7 @@ PAGES = (
     "CONTRIBUTING.md",
     "docs/contention.md",
     "docs/design.md",
+    "docs/emulator.md",
     "docs/errors.md",
     "docs/job-files.md",
     "docs/raw-format.md",

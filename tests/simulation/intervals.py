@@ -16,7 +16,7 @@ def runs_of(run: Callable[[int], object], figure: Callable[[object], float]) -> 
 
 
 def holds(values: Sequence[float], expected: float, *, within: float = 0.05) -> None:
-    """The interval of the mean must hold the expected value, and be no wider than `within` of it."""
+    """The interval of the mean must hold the value, and be no wider than `within` of it."""
     mean, half = _interval(values)
     print(f"expected {expected:.6g}, found {mean:.6g} ± {half:.6g}")
     assert abs(mean - expected) <= half + 1e-9 * abs(expected)

@@ -133,7 +133,8 @@ def test_background_load_takes_its_part_of_a_core():
     assert old in text
     text = text.replace(
         old,
-        "cluster: {machines: {m: {cores: 1, background_cores: 0.5}}, nodes: {n: {machine: m, ports: [6700]}}}",
+        "cluster: {machines: {m: {cores: 1, background_cores: 0.5}}, "
+        "nodes: {n: {machine: m, slots: 1}}}",
     )
     found = runs_of(lambda seed: run_text(text, seconds=1000.0, warmup=20.0, seed=seed), population)
     holds(found, 0.4 / 0.6)
@@ -166,7 +167,8 @@ def test_jitter_spreads_what_the_network_takes():
     # a[1] and s[3] are with the first worker, b[2] with the second: one hop over the network.
     text = text.replace(
         old,
-        "cluster: {machines: {m: {cores: 4}}, nodes: {n1: {machine: m, ports: [6700]}, n2: {machine: m, ports: [6700]}}, "
+        "cluster: {machines: {m: {cores: 4}}, "
+        "nodes: {n1: {machine: m, slots: 1}, n2: {machine: m, slots: 1}}, "
         "links: [{from: n1, to: n2, latency_ms: 7, jitter_ms: 2}]}",
     )
     text = text.replace("b: {service: {wait_ms: {exponential: 5}}}", "b: {}")

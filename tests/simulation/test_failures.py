@@ -43,7 +43,7 @@ def every_root_ends_once(result):
 
 
 def test_a_root_fails_between_one_and_two_time_outs():
-    """Tuples that take a hundred seconds in a crowd of servers would: none is ever acked in time."""
+    """Tuples that take a hundred seconds: none is ever acked in time."""
     given = {"service": "wait_ms: 100000", "settings": "topology.message.timeout.secs: 5"}
     result = run(**given)
     every_root_ends_once(result)
@@ -110,7 +110,7 @@ FAR = {
 
 
 def far(**mechanics):
-    # Dealt in turn over two workers: __acker[1] and b[3] here, a[2] and s[4] there; b is far from a.
+    # Dealt in turn over two workers: __acker[1] and b[3], then a[2] and s[4]; b is far from a.
     text = JOB.format(**FAR).replace("a: {service: {wait_ms: 10}", "a: {service: {wait_ms: 1}")
     text = text.replace("  b: {}\nconf", "  b: {service: {wait_ms: 10}}\nconf")
     return run_text(text, seconds=60.0, warmup=10.0, **mechanics)

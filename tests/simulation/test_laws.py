@@ -1,7 +1,7 @@
 """Laws that hold for every job: nothing is lost, and Little's law, on random topologies.
 
-The sources fall silent half-way, so that everything drains: then whatever came must have left, every
-tree must be complete, and every pool must be whole again. Little's law is exact there.
+The sources fall silent half-way, so that everything drains: then whatever came must have left,
+every tree must be complete, and every pool must be whole again. Little's law is exact there.
 """
 
 import numpy as np

@@ -33,7 +33,7 @@ def demo(
     make_folder(output)
     write_text(output / "topology.svg", picture(flow, physical=False, ackers=False))
     write_text(output / "plan.svg", picture(flow, physical=True, ackers=False))
-    say("simulating a fiftieth of its load; the first time compiles the simulator")
+    say("simulating a fiftieth of its load")
     assert job.workload is not None
     workload = at_rate(job.workload, DEMO_RATE)
     result = simulator()(

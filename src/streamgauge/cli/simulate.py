@@ -163,6 +163,9 @@ def simulator() -> Callable[..., SimulationResult]:
             expected="the extra that simulates",
             remedy="pip install 'streamgauge[simulation]'",
         ) from None
+    from streamgauge.cli.warm_up import warm_up
+
+    warm_up()
     return run
 
 

@@ -12,12 +12,30 @@ from __future__ import annotations
 from typing import Any
 
 from streamgauge.simulation.compiling import inlined, internal
-from streamgauge.simulation.queues import free_message, has_room, insert, pop, push, take_all
+from streamgauge.simulation.queues import (
+    free_message,
+    has_room,
+    insert,
+    pop,
+    push,
+    push_over,
+    take_all,
+    take_message,
+)
 from streamgauge.simulation.random_streams import exponential
-from streamgauge.simulation.records import BLOCKED, NONE, RECEIVE, SEND, SOURCE, TRANSFER
+from streamgauge.simulation.records import (
+    BLOCKED,
+    FLUSH,
+    IDLE,
+    NONE,
+    RECEIVE,
+    SEND,
+    SOURCE,
+    TRANSFER,
+)
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.threads import block, go_idle, make_way, serve, wake
-from streamgauge.simulation.timers import UNSET, clear_timer, next_tick, set_timer
+from streamgauge.simulation.timers import clear_timer, next_tick, set_timer
 from streamgauge.simulation.trees import hear_answers
 
 
@@ -67,11 +85,29 @@ def _gather(p: Program, s: State, executor: int, at: int, which: int, now: float
     b.count += 1
     if b.count >= p.rules.batch:
         _publish(p, s, executor, place, now)
-        return
-    timer = p.at.flush_timers + executor
-    if s.timers.place[timer] == UNSET:
-        phase, every = s.queue[executor].phase, p.rules.flush
-        set_timer(s.timers, timer, next_tick(phase, every, now))
+
+
+@internal
+def send_flush_tuples(p: Program, s: State, worker: int, now: float) -> None:
+    """A worker's timer: a flush tuple for each of its executors that it could do something to.
+
+    All are put before any is handled. The timer stands still while the worker has nothing to do.
+    """
+    sent = False
+    for executor in range(p.at.executors):
+        t, q = s.thread[executor], s.queue[executor]
+        active = t.phase != IDLE or q.length > 0 or t.batches != NONE
+        if p.worker[executor] == worker and active:
+            sent = True
+            if has_room(s, executor) and s.free[1] > p.at.reserve:
+                which = take_message(s)
+                s.message[which].what = FLUSH
+                push(s, executor, which, now)
+    if sent:
+        for executor in range(p.at.executors):
+            if p.worker[executor] == worker and s.queue[executor].length > 0:
+                wake(p, s, executor, now)
+        set_timer(s.timers, p.at.flush_timers + worker, now + p.rules.flush)
 
 
 @internal
@@ -92,10 +128,12 @@ def deliver(p: Program, s: State, thread: int, now: float) -> Any:
                 away = p.worker[goal]
                 if q.pressed == 1 and now >= q.pressed_at + p.latency[away, t.worker]:
                     block(s, thread, goal, True, now)
+                    s.queue[t.executor].taken = 0
                     return False
                 at = p.at.transfer + t.worker
             if not has_room(s, at):
                 block(s, thread, at, False, now)
+                s.queue[t.executor].taken = 0
                 return False
             if p.rules.batch > 1:
                 _gather(p, s, t.executor, at, which, now)
@@ -193,8 +231,9 @@ def _receive(p: Program, s: State, head: int, now: float) -> None:
         following = s.message[which].link
         goal = p.task[s.message[which].task].executor
         q = s.queue[goal]
-        if q.length >= q.limit:
-            if q.length - q.limit >= p.rules.overflow_limit:
+        over = q.overflow > 0 or not has_room(s, goal)
+        if over:
+            if q.overflow >= p.rules.overflow_limit:
                 q.dropped += 1
                 free_message(s, which)
                 which = following
@@ -203,7 +242,9 @@ def _receive(p: Program, s: State, head: int, now: float) -> None:
                 q.pressed, q.pressed_at = 1, now
                 look = next_tick(0.0, p.rules.pressure, now)
                 set_timer(s.timers, p.at.pressure_timers + goal, look)
-        push(s, goal, which, now)
+            push_over(s, goal, which, now)
+        else:
+            push(s, goal, which, now)
         wake(p, s, goal, now)
         if s.thread[goal].phase == BLOCKED and s.thread[goal].kind == SOURCE:
             hear_answers(p, s, goal, now)
@@ -243,7 +284,7 @@ def arrive_over(p: Program, s: State, which_link: int, now: float) -> None:
 def lift_pressure(p: Program, s: State, goal: int, now: float) -> None:
     """Look whether a queue's overflow is empty, and tell those who hold back."""
     q = s.queue[goal]
-    if q.length > q.limit:
+    if q.overflow > 0:
         set_timer(s.timers, p.at.pressure_timers + goal, now + p.rules.pressure)
         return
     q.pressed = 0
@@ -261,7 +302,7 @@ def _is_far(p: Program, s: State, which: int, worker: int) -> Any:
 
 
 @internal
-def begin_carrying(p: Program, s: State, thread: int, now: float) -> bool:
+def begin_carrying(p: Program, s: State, thread: int, now: float) -> Any:
     """A send, transfer or receive thread takes all there is; True if it takes no time."""
     t = s.thread[thread]
     if t.what == SEND:

@@ -13,9 +13,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numba
 from numba import njit
@@ -56,7 +56,7 @@ def folder() -> Path:
     return beside
 
 
-class _ByContent(_CacheLocator):  # type: ignore[misc]
+class _ByContent(_CacheLocator):
     """Finds compiled code by the content of the kernels, not by the age of one file."""
 
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
@@ -77,17 +77,21 @@ class _ByContent(_CacheLocator):  # type: ignore[misc]
         return cls(py_func, py_file)
 
 
-class _CacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes: ClassVar[list[type]] = [_ByContent]
+class _CacheImpl(CompileResultCacheImpl):
+    _locator_classes = [_ByContent]  # noqa: RUF012 (Numba's own name for it)
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]
+class _Cache(FunctionCache):
     _impl_class = _CacheImpl
+
+
+# Options that Numba has but does not list; `_nrt` is the counting of references.
+_jit: Any = partial(njit, _nrt=False, error_model="numpy")
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """A function of its own in compiled code, kept on disk."""
-    made = njit(_nrt=False, error_model="numpy", nogil=True)(function)
+    made = _jit(nogil=True)(function)
     try:
         made._cache = _Cache(function)
     except OSError:
@@ -98,11 +102,9 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 def internal(function: Callable[..., Any]) -> Any:
     """A function that only compiled code calls."""
-    return njit(_nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(
-        function
-    )
+    return _jit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A function that becomes part of whoever calls it."""
-    return njit(_nrt=False, error_model="numpy", forceinline=True)(function)
+    return _jit(forceinline=True)(function)

@@ -104,12 +104,12 @@ def _table(values: NDArray[Any], shares: NDArray[Any]) -> Table:
 
 
 @inlined
-def draw(draws: Draws, which: int, streams: NDArray[Any], row: int) -> float:
+def draw(draws: Draws, which: int, streams: NDArray[Any], row: int) -> Any:
     """One value of a distribution."""
     kind = draws.kind[which]
     if kind == TABLE:
         return _from_table(draws, which, streams, row)
-    first, second = draws.parameters[which]
+    first, second = draws.parameters[which, 0], draws.parameters[which, 1]
     if kind == CONSTANT:
         return float(first)
     if kind == EXPONENTIAL:

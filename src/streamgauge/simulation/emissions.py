@@ -140,7 +140,7 @@ def _describe(index: int, emission: Emission) -> tuple[int, float, tuple[float, 
 @compiled
 def next_due(
     emissions: Emissions, process: int, now: float, streams: NDArray[Any], row: int
-) -> float:
+) -> Any:
     """When the next tuple of a process is due, strictly after `now` but for rounding."""
     rate = emissions.rate[process]
     kind = emissions.kind[process]

@@ -32,7 +32,7 @@ class _Field(NamedTuple):
     word: int
 
 
-class HandleType(types.Type):  # type: ignore[misc]
+class HandleType(types.Type):
     """The type of a handle: known by its name alone, which keeps symbols short."""
 
     layouts: ClassVar[dict[str, dict[str, _Field]]] = {}
@@ -94,7 +94,7 @@ def _type_of(value: Handle, context: Any) -> HandleType:
 
 
 @register_model(HandleType)
-class _Model(models.PrimitiveModel):  # type: ignore[misc]
+class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: HandleType) -> None:
         super().__init__(manager, kind, ir.IntType(64))
 
@@ -109,10 +109,10 @@ def _unbox(kind: HandleType, value: Any, context: Any) -> NativeValue:
 
 
 @infer_getattr
-class _Attributes(AttributeTemplate):  # type: ignore[misc]
+class _Attributes(AttributeTemplate):
     key = HandleType
 
-    def generic_resolve(self, kind: HandleType, attribute: str) -> Any:
+    def generic_resolve(self, kind: HandleType, attribute: str) -> Any:  # type: ignore[override]
         field = kind.fields.get(attribute)
         return None if field is None else field.kind
 
@@ -137,7 +137,8 @@ def _attribute(context: Any, builder: Any, kind: HandleType, value: Any, attribu
     if isinstance(field.kind.dtype, types.Record):
         size = field.kind.dtype.size
     shape = [word(2 + axis, whole) for axis in range(field.kind.ndim)]
-    strides, step = [], ir.Constant(whole, size)
+    strides: list[Any] = []
+    step: Any = ir.Constant(whole, size)
     for extent in reversed(shape):
         strides.insert(0, step)
         step = builder.mul(step, extent)

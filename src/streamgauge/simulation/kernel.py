@@ -19,6 +19,7 @@ from streamgauge.simulation.carrying import (
     deliver,
     finish_carrying,
     lift_pressure,
+    send_flush_tuples,
 )
 from streamgauge.simulation.compiling import compiled, inlined, internal
 from streamgauge.simulation.cores import NOBODY, next_finish, stop_first
@@ -54,7 +55,7 @@ from streamgauge.simulation.windows import fire, join_roots, next_trigger
 
 
 @internal
-def _begin_window(p: Program, s: State, thread: int, now: float) -> bool:
+def _begin_window(p: Program, s: State, thread: int, now: float) -> Any:
     """Run the function of a window that has fired; True if that takes no time."""
     t = s.thread[thread]
     w = s.window[t.window]
@@ -302,14 +303,10 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 arrive_over(p, s, timer - p.at.link_timers, now)
             elif timer < p.at.load_timers:
                 clear_timer(timers, timer)
-                at = timer - p.at.flush_timers
                 if p.rules.send_threads == 1:
-                    flush(p, s, at, now)
+                    flush(p, s, timer - p.at.flush_timers, now)
                 else:
-                    which = take_message(s)
-                    s.message[which].what = FLUSH
-                    push(s, at, which, now)
-                    wake(p, s, at, now)
+                    send_flush_tuples(p, s, timer - p.at.flush_timers, now)
             elif timer < p.at.time_out_timers:
                 worker = timer - p.at.load_timers
                 refresh_loads(p, s, worker, len(s.random) - p.at.workers + worker, now)

@@ -279,7 +279,7 @@ class _Compiler:
         ackers = self.plan.logical.tasks_of(ACKER) if self.topology.has_ackers else range(0)
         threads = _offsets(executors, sends, workers, receives, triggers)
         queues = _offsets(executors, executors, sends, workers, receives, windows, join_queues)
-        flushes = queues[-1] if self.mechanics.send_threads else executors
+        flushes = queues[-1] if self.mechanics.send_threads else workers
         timers = _offsets(
             processes,
             threads[-1],
@@ -373,7 +373,8 @@ class _Compiler:
         return rows
 
     def _streams(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        rows, subscribers = [], []
+        rows: list[tuple[int, ...]] = []
+        subscribers: list[int] = []
         for key in self.keys:
             behaviour = self._behaviour(key.source)
             keys, size = behaviour.keys.get(key.name), behaviour.bytes.get(key.name)
@@ -544,6 +545,7 @@ def _rules(m: Mechanics) -> Rules:
         send_threads=int(m.send_threads),
         batch=m.batch,
         flush=m.flush_seconds,
+        flushes=int(m.batch > 1 and not m.send_threads),
         overflow_limit=m.overflow_limit,
         bolt_spin=m.bolt_spin,
         bolt_sleep=m.bolt_sleep,

@@ -51,7 +51,7 @@ def _lengthen(s: State, at: int, head: int, tail: int, tuples: int, now: float) 
     """Append messages `head` to `tail` to a queue's list."""
     q = s.queue[at]
     s.message[tail].link = NONE
-    if q.length == 0:
+    if q.length == q.overflow:
         q.head = head
     else:
         s.message[q.tail].link = head
@@ -72,11 +72,39 @@ def push(s: State, at: int, which: int, now: float) -> None:
 
 
 @inlined
-def pop(s: State, at: int, now: float) -> Any:
-    """Take the first message out of a queue."""
+def push_over(s: State, at: int, which: int, now: float) -> None:
+    """Put a message from another worker behind a full queue."""
     q = s.queue[at]
-    which = q.head
-    q.head = s.message[which].link
+    s.message[which].arrived = now
+    s.message[which].link = NONE
+    if q.overflow == 0:
+        q.over_head = which
+    else:
+        s.message[q.over_tail].link = which
+    q.over_tail = which
+    q.overflow += 1
+    q.area += q.length * (now - q.changed)
+    q.changed = now
+    q.length += 1
+    q.arrived += 1
+    q.objects += 1
+    q.peak = max(q.peak, q.length)
+
+
+@inlined
+def pop(s: State, at: int, now: float) -> Any:
+    """Take the first message out of a queue, or of its overflow when that is next."""
+    q = s.queue[at]
+    if q.overflow > 0 and (q.taken > 0 or q.length == q.overflow):
+        if q.taken == 0:
+            q.taken = q.overflow
+        q.taken -= 1
+        q.overflow -= 1
+        which = q.over_head
+        q.over_head = s.message[which].link
+    else:
+        which = q.head
+        q.head = s.message[which].link
     q.area += q.length * (now - q.changed)
     q.changed = now
     q.length -= 1
@@ -87,7 +115,7 @@ def pop(s: State, at: int, now: float) -> Any:
 @inlined
 def has_room(s: State, at: int) -> Any:
     """Whether a plain queue takes one more."""
-    return s.queue[at].length < s.queue[at].limit
+    return s.queue[at].length - s.queue[at].overflow < s.queue[at].limit
 
 
 @internal

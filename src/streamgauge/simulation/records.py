@@ -83,7 +83,9 @@ ROOT = _record(
     place=_I4,
 )
 # A queue: a list of messages, the first `taken` of them already the consumer's. In a batched
-# queue follow those in the ring, batches that overflowed, and the batch that is being filled.
+# queue follow those in the ring, batches that overflowed, and the batch that is being filled. In a
+# plain queue what came from other workers when it was full stands in a list of its own, from
+# which the consumer takes all there are (`taken`) each time the queue is empty.
 QUEUE = _record(
     head=_I4,
     tail=_I4,
@@ -93,6 +95,8 @@ QUEUE = _record(
     taken=_I4,
     ring_objects=_I4,
     ring_tuples=_I4,
+    overflow=_I4,  # of a plain queue: how many of its messages came when it was full,
+    over_tail=_I4,  # in a list of their own
     over_head=_I4,
     batch_head=_I4,
     batch_objects=_I4,

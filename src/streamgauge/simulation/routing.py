@@ -181,7 +181,7 @@ def refresh_loads(p: Program, s: State, worker: int, row: int, now: float) -> No
     for executor in range(p.at.executors):
         if p.worker[executor] == worker:
             q = s.queue[executor]
-            load, task = q.length / q.limit, p.task_of_executor[executor]
+            load, task = (q.length - q.overflow) / q.limit, p.task_of_executor[executor]
             if tells:
                 for other in range(p.at.workers):
                     s.load[other, task] = load

@@ -18,6 +18,7 @@ class Rules(NamedTuple):
     send_threads: int
     batch: int
     flush: float
+    flushes: int
     overflow_limit: int
     bolt_spin: float
     bolt_sleep: float

@@ -25,7 +25,7 @@ from streamgauge.simulation.records import (
     WAKING,
 )
 from streamgauge.simulation.state import Program, State
-from streamgauge.simulation.timers import clear_timer, set_timer
+from streamgauge.simulation.timers import UNSET, clear_timer, next_tick, set_timer
 
 
 @inlined
@@ -88,6 +88,11 @@ def wake(p: Program, s: State, which: int, now: float) -> None:
         elif t.what == TRANSFER:
             sleep = p.rules.transfer_sleep
         stop_polling(p, s, which, now)
+        if p.rules.flushes == 1 and t.what == EXECUTOR:
+            timer = p.at.flush_timers + t.worker
+            if s.timers.place[timer] == UNSET:
+                phase = s.queue[which].phase
+                set_timer(s.timers, timer, next_tick(phase, p.rules.flush, now))
         t.phase = WAKING
         when = wakes_at(t.idle_since, spin, sleep, now)
         if when > now:
@@ -126,7 +131,7 @@ def unblock(s: State, which: int, now: float) -> None:
 def make_way(s: State, at: int) -> None:
     """Let the threads that wait for room in a queue try again, as many as there is room for."""
     q = s.queue[at]
-    room = q.limit - q.length
+    room = q.limit - (q.length - q.overflow)
     while q.waiter != NONE and room > 0:
         first = q.waiter
         q.waiter = s.thread[first].next_waiter

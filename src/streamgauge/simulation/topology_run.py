@@ -299,8 +299,11 @@ def _queues(compiled: Compiled, generator: np.random.Generator) -> NDArray[Any]:
     queue["consumer"][at.send : at.transfer] = np.arange(at.sends, at.transfers)
     queue["consumer"][at.transfer : at.incoming] = np.arange(at.transfers, at.receives)
     queue["consumer"][at.incoming : at.windows] = np.arange(at.receives, at.triggers)
-    # Flush timers run free, each from a moment of its own.
+    # Flush timers run free, each from a moment of its own; in Storm 2.x one for each worker.
     queue["phase"] = -generator.random(at.queues) * m.flush_seconds
+    if not m.send_threads:
+        by_worker = -generator.random(at.workers) * m.flush_seconds
+        queue["phase"][: at.executors] = by_worker[p.worker]
     return queue
 
 

@@ -56,16 +56,16 @@ def find_ways(topology: Topology, streams: tuple[Stream, ...]) -> Ways:
                 origin.append(origin[at])
         at += 1
     if len(ways) > MAX_WAYS:
-        rows = tuple((source, sink) for source in sources for sink in sinks)
+        pairs = tuple((source, sink) for source in sources for sink in sinks)
         table = np.full((len(sources), len(names)), NONE, dtype=np.int64)
-        for index, (source, sink) in enumerate(rows):
+        for index, (source, sink) in enumerate(pairs):
             table[sources.index(source), names.index(sink)] = index
         own = np.arange(len(sources))
         return Ways(
             following=np.repeat(own[:, None], len(streams), axis=1),
             row=table,
             source=own,
-            rows=rows,
+            rows=pairs,
             complete=False,
         )
     rows = tuple(dict.fromkeys(way for way in ways if way[-1] in sinks))

@@ -135,7 +135,7 @@ def _join_queue(p: Program, s: State, which: int) -> Any:
 
 
 @internal
-def join_roots(p: Program, s: State, which: int) -> int:
+def join_roots(p: Program, s: State, which: int) -> Any:
     """How many roots a tuple and the partners it would find have, at the most."""
     at = _join_queue(p, s, which)
     first = at - p.subscription[s.message[which].what].input

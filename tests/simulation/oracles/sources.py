@@ -67,7 +67,7 @@ class Spout(Running):
         number = 0
         while True:
             number += 1
-            yield self.env.timeout(number * seconds - self.env.now)
+            yield self.env.timeout(max(0.0, number * seconds - self.env.now))
             for name, root in self.pending.rotate().items():
                 self.dead.add(name)
                 self.fail(root, "timed_out")

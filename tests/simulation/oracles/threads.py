@@ -79,7 +79,8 @@ class Thread:
         self.alarm = None
         asleep = self.env.now - since - self.spin
         if asleep > 0 and self.sleep > 0:
-            yield self.env.timeout(math.ceil(asleep / self.sleep) * self.sleep - asleep)
+            left = math.ceil(asleep / self.sleep) * self.sleep - asleep
+            yield self.env.timeout(max(0.0, left))
 
     def once(self) -> Steps:
         came, item = self.take()

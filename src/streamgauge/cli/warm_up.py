@@ -1,0 +1,44 @@
+"""Compiling the simulator before it is needed, once: ``python -m streamgauge.cli.warm_up``."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+from streamgauge.cli.output import say
+
+TINY = """
+streamgauge: 1
+topology:
+  name: tiny
+  operators: {in: {kind: source}, out: {}}
+  streams: [{from: in, to: out, grouping: shuffle}]
+behaviours: {out: {}}
+workload: [{source: in, per_second: 1}]
+"""
+
+
+def warm_up() -> None:
+    """Compile the simulator unless that was done before, and say so: it takes a while."""
+    from streamgauge.planning.scheduling.deploy import place_job
+    from streamgauge.profile.files.jobs import parse_job
+    from streamgauge.simulation.compiling import content, folder
+    from streamgauge.simulation.topology_run import simulate
+
+    mark = folder() / f"compiled-{content()[:16]}"
+    if mark.exists():
+        return
+    say("compiling the simulator; this is done once and takes about a minute")
+    began = time.monotonic()
+    job = parse_job(TINY)
+    assert job.workload is not None
+    simulate(place_job(job).plan, job.behaviours, job.workload, seconds=1.0, seed=1)
+    # A folder that cannot be written holds no compiled code either.
+    with suppress(OSError):
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+    say(f"compiled in {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    warm_up()
