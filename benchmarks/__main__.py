@@ -7,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import executor, network, plans, stretch
+from benchmarks import executor, network, plans, semantics, stretch
 from benchmarks.report import Entry, write_report
 
-MODULES = (plans, executor, network, stretch)
+MODULES = (plans, executor, network, semantics, stretch)
 
 
 def main() -> None:

@@ -183,6 +183,7 @@ def test_batching_with_flushes_of_storm_1():
     ours, others = both(
         seconds=400.0,
         theirs=10.0,
+        warmup=2.0,
         engine="storm-1",
         service="cpu_ms: {exponential: 1}, wait_ms: 1",
         last="service: {wait_ms: {exponential: 1}}",

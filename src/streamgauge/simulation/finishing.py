@@ -139,7 +139,7 @@ def _count_execution(p: Program, s: State, which: int, work: float, now: float) 
     r = s.inputs[row]
     count = r.executed - 1
     if count % SAMPLING == 0:
-        r.pick = int(SAMPLING * uniform(s.random, p.task[m.task].executor))
+        r.pick = int(SAMPLING * uniform(s.random, p.at.executors + p.at.thread_timers))
     r.wall += taken
     r.wall_squares += taken * taken
     r.cpu += work

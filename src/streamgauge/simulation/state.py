@@ -154,7 +154,8 @@ class State(NamedTuple):
         now: Simulated time, in an array of one.
         timers: Of all parts.
         cores: The machines.
-        random: A stream for each executor, then each emission process, then each worker.
+        random: A stream for each executor, then each emission process, then one for what is
+            looked at, then each worker.
         draws: Distributions; they do not change.
         emissions: Emission processes.
         queue: All queues.

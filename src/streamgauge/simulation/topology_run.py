@@ -216,7 +216,7 @@ def initial_state(
             poll_cores=m.poll_cores,
             poll_growth=m.poll_growth,
         ),
-        random=make_streams(seed, at.executors + len(p.process) + at.workers),
+        random=make_streams(seed, at.executors + len(p.process) + 1 + at.workers),
         draws=compiled.draws,
         emissions=compiled.emissions,
         queue=queue,

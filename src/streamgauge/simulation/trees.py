@@ -127,7 +127,7 @@ def _count_ack(p: Program, s: State, which: int, what: int, now: float) -> None:
         r.failed += 1
         return
     if r.acked % SAMPLING == 0:
-        r.ack_pick = int(SAMPLING * uniform(s.random, p.task[m.task].executor))
+        r.ack_pick = int(SAMPLING * uniform(s.random, p.at.executors + p.at.thread_timers))
     looks = r.acked % SAMPLING == r.ack_pick
     r.acked += 1
     r.process += taken
@@ -267,7 +267,7 @@ def handle_at_acker(p: Program, s: State, thread: int, which: int, now: float) -
                 o.complete_squares += taken * taken
                 s.complete_bin[row, coarse_bin_of(taken)] += 1
                 if o.completed % SAMPLING == 0:
-                    o.pick = int(SAMPLING * uniform(s.random, s.thread[thread].executor))
+                    o.pick = int(SAMPLING * uniform(s.random, p.at.executors + p.at.thread_timers))
                 o.completed += 1
                 if (o.completed - 1) % SAMPLING == o.pick:
                     o.sampled_roots += 1

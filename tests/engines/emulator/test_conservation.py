@@ -185,7 +185,7 @@ def test_lists_are_counted_where_the_engine_has_them(windowed, acked):
 
 
 def test_tuples_that_find_no_room_are_dropped_and_counted(tmp_path):
-    settings = "buffer.size: 16, topology.executor.overflow.limit: 10"
+    settings = "buffer.size: 16, topology.executor.overflow.limit: 1"
     text = PRESSED.replace("workers: 1", "workers: 2").replace("buffer.size: 16", settings)
     job = emulated(
         text.replace("nodes: 1", "nodes: 2, latency_ms: 5"),
