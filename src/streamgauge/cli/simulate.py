@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 OVERLOADED = 3
 BAR = 30
+ENOUGH_TUPLES = 100_000
+SHORTEST, LONGEST = 1.0, 60.0
 # A bar that moves more often than this is only slower.
 SECONDS_BETWEEN = 0.1
 
@@ -30,7 +32,10 @@ SECONDS_BETWEEN = 0.1
 def simulate(
     file: Annotated[str, typer.Argument(help="A job in YAML or JSON; - reads standard input.")],
     step: Annotated[str | None, typer.Option(help="Configure the job as in this step.")] = None,
-    seconds: Annotated[float, typer.Option(help="Simulated time to measure.")] = 60.0,
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="Simulated time to measure; as long as the job's rate makes sensible."),
+    ] = None,
     warmup: Annotated[
         float | None,
         typer.Option(help="Simulated time to leave out before; found by itself when not given."),
@@ -85,7 +90,7 @@ def simulate(
         flow.plan,
         job.behaviours,
         job.workload,
-        seconds=seconds,
+        seconds=sensible_seconds(job.workload) if seconds is None else seconds,
         warmup=warmup,
         sharing=_sharing(quantum, switch),
     )
@@ -167,6 +172,12 @@ def simulator() -> Callable[..., SimulationResult]:
 
     warm_up()
     return run
+
+
+def sensible_seconds(workload: Workload) -> float:
+    """A minute, or as long as sources take for enough tuples to know a 99th percentile by."""
+    rate = sum(emission.per_second or 0.0 for emission in workload.emissions)
+    return min(LONGEST, max(ENOUGH_TUPLES / rate, SHORTEST)) if rate > 0.0 else SHORTEST
 
 
 def at_rate(workload: Workload, rate: float) -> Workload:

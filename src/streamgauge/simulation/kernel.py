@@ -38,6 +38,7 @@ from streamgauge.simulation.records import (
     IDLE,
     NO_ROOM,
     NONE,
+    ON_CORE,
     ON_KEY,
     REACHED,
     SOURCE,
@@ -219,6 +220,9 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
     timers = s.timers
     for _ in range(budget):
         beginning, finishing, sending, delivering = NONE, NONE, NONE, NONE
+        # A timer that has gone off is left in its place until it is known what follows: most are
+        # set again, which is one way through the heap and not two.
+        stale, full = NONE, False
         if s.free[1] < p.at.reserve:
             return NO_ROOM
         if s.counts[0] > 0:
@@ -259,18 +263,20 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                         s.thread[source].busy_since = now
                         beginning = source
             elif timer < p.at.machine_timers:
-                clear_timer(timers, timer)
                 one = timer - p.at.thread_timers
                 t = s.thread[one]
                 if t.phase == WAITING:
-                    finishing = one
+                    stale, finishing = timer, one
+                    t.phase = ON_CORE
                 elif t.phase == WAKING:
+                    stale, beginning = timer, one
                     t.busy_since = now
-                    beginning = one
                 elif t.phase == BLOCKED:
+                    clear_timer(timers, timer)
                     unblock(s, one, now)
                     delivering = one
                 elif t.what == TRIGGER:
+                    clear_timer(timers, timer)
                     window = one - p.at.triggers
                     w = s.window[window]
                     if s.free[1] < p.at.reserve + w.roots:
@@ -282,14 +288,11 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                         t.window = NONE
                     sending = one
                 else:
+                    clear_timer(timers, timer)
                     stop_polling(p, s, one, now)
             elif timer < p.at.link_timers:
-                machine = timer - p.at.machine_timers
-                one = stop_first(s.cores, machine, now)
-                if s.cores.running[machine] > 0:
-                    set_timer(timers, timer, next_finish(s.cores, machine))
-                else:
-                    clear_timer(timers, timer)
+                stale = timer
+                one = stop_first(s.cores, timer - p.at.machine_timers, now)
                 if one != NOBODY:
                     t = s.thread[one]
                     if t.phase == AFTERWARDS:
@@ -327,7 +330,8 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 elif _lacks_room(p, s, finishing):
                     t.phase = WAITING
                     set_timer(timers, p.at.thread_timers + finishing, now)
-                    return NO_ROOM
+                    full = True
+                    break
                 else:
                     finish(p, s, finishing, now)
                     sending = finishing
@@ -369,4 +373,15 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 beginning = NONE
             if finishing == NONE:
                 break
+        if stale != NONE and timers.time[stale] <= now:
+            if stale >= p.at.machine_timers:
+                machine = stale - p.at.machine_timers
+                if s.cores.running[machine] > 0:
+                    set_timer(timers, stale, next_finish(s.cores, machine))
+                else:
+                    clear_timer(timers, stale)
+            elif s.thread[stale - p.at.thread_timers].phase != WAITING:
+                clear_timer(timers, stale)
+        if full:
+            return NO_ROOM
     return BUDGET_SPENT

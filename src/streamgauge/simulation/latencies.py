@@ -92,7 +92,12 @@ class Latencies:
         """Part of them that took longer; NaN without any."""
         if not self.count:
             return math.nan
-        return float(self.counts[np.searchsorted(_EDGES, seconds) :].sum()) / self.count
+        place = int(np.searchsorted(_EDGES, seconds, side="right")) - 1
+        longer = float(self.counts[place + 1 :].sum())
+        if place + 1 < BINS:
+            inside = (_EDGES[place + 1] - seconds) / (_EDGES[place + 1] - _EDGES[place])
+            longer += inside * float(self.counts[place])
+        return longer / self.count
 
 
 def _quantile(counts: NDArray[np.int64], probability: float) -> float:

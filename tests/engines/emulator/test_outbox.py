@@ -1,6 +1,7 @@
 """The folder: refused, replaced or left as it was; files whole or not there at all."""
 
 import resource
+from contextlib import contextmanager
 from datetime import datetime
 
 import pytest
@@ -117,17 +118,21 @@ def test_a_folder_that_cannot_be_is_reported(tmp_path):
             Outbox(folder).__enter__()
 
 
-@pytest.fixture
+@contextmanager
 def small_disk():
-    # A limit on the size of files stands for a full disk: writing fails in the middle.
+    # A limit on the size of files stands for a full disk: writing fails in the middle. It must be
+    # lifted before the test ends, or it meets the file that the test's own report goes to.
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_disk_that_fills_up_is_reported_and_cleared(tmp_path, small_disk):
+def test_a_disk_that_fills_up_is_reported_and_cleared(tmp_path):
     with (
+        small_disk(),
         pytest.raises(UnreadableFile, match="expected a folder that can be written"),
         Outbox(tmp_path / "new") as outbox,
     ):
@@ -137,9 +142,9 @@ def test_a_disk_that_fills_up_is_reported_and_cleared(tmp_path, small_disk):
     assert not (tmp_path / "new").exists()
 
 
-def test_a_disk_that_fills_up_at_the_very_end_is_reported_and_cleared(tmp_path, small_disk):
+def test_a_disk_that_fills_up_at_the_very_end_is_reported_and_cleared(tmp_path):
     # What a compressed stream holds back is written when it is closed.
-    with pytest.raises(UnreadableFile), Outbox(tmp_path / "new") as outbox:
+    with small_disk(), pytest.raises(UnreadableFile), Outbox(tmp_path / "new") as outbox:
         for start in range(10):
             outbox.write(sample(start * 987_654_321))
         outbox.commit()
