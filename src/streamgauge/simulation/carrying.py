@@ -110,7 +110,7 @@ def send_flush_tuples(p: Program, s: State, worker: int, now: float) -> None:
         set_timer(s.timers, p.at.flush_timers + worker, now + p.rules.flush)
 
 
-@internal
+@inlined
 def deliver(p: Program, s: State, thread: int, now: float) -> Any:
     """Hand on what a thread has made; whether all of it found room."""
     t = s.thread[thread]

@@ -6,7 +6,7 @@ import numpy as np
 
 from streamgauge.simulation.binning import coarse_bin_of
 from streamgauge.simulation.carrying import publish_all
-from streamgauge.simulation.compiling import internal
+from streamgauge.simulation.compiling import inlined, internal
 from streamgauge.simulation.draws import draw
 from streamgauge.simulation.queues import free_message, take_message
 from streamgauge.simulation.random_streams import uniform
@@ -48,7 +48,7 @@ from streamgauge.simulation.windows import (
 )
 
 
-@internal
+@inlined
 def _emit(
     p: Program, s: State, thread: int, task: int, stream: int, parent: int, parents: int
 ) -> None:
@@ -82,7 +82,7 @@ def _emit(
                 s.transferred[p.transfer_first[row] + goal - first] += 1
 
 
-@internal
+@inlined
 def _emit_outputs(
     p: Program, s: State, thread: int, task: int, row: int, parent: int, parents: int
 ) -> None:
@@ -167,7 +167,7 @@ def _count_emission(p: Program, s: State, which: int, stream: int, work: float, 
     s.emit_bin[row, coarse_bin_of(taken)] += 1
 
 
-@internal
+@inlined
 def _finish_tuple(p: Program, s: State, thread: int, which: int, now: float) -> None:
     """A tuple was served: what it leads to, and what it has come to."""
     t, m = s.thread[thread], s.message[which]
@@ -215,7 +215,7 @@ def _finish_tuple(p: Program, s: State, thread: int, which: int, now: float) -> 
     free_message(s, which)
 
 
-@internal
+@inlined
 def _finish_emission(p: Program, s: State, thread: int, which: int, now: float) -> None:
     """A source emits what was due."""
     t, m = s.thread[thread], s.message[which]
@@ -236,7 +236,7 @@ def _finish_emission(p: Program, s: State, thread: int, which: int, now: float) 
     free_message(s, which)
 
 
-@internal
+@inlined
 def finish(p: Program, s: State, thread: int, now: float) -> None:
     """The service of an executor's message, or of a window, is over."""
     t = s.thread[thread]
