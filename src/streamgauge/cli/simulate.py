@@ -83,14 +83,14 @@ def simulate(
         raise InvalidInput.single(
             ("--samples",), seen=f"{replications} runs", expected="one run, which is written down"
         )
-    if rate is not None:
-        job = replace(job, workload=at_rate(job.workload, rate))
+    workload = job.workload if rate is None else at_rate(job.workload, rate)
+    job = replace(job, workload=workload)
     run = partial(
         simulator(),
         flow.plan,
         job.behaviours,
-        job.workload,
-        seconds=sensible_seconds(job.workload) if seconds is None else seconds,
+        workload,
+        seconds=sensible_seconds(workload) if seconds is None else seconds,
         warmup=warmup,
         sharing=_sharing(quantum, switch),
     )
