@@ -49,3 +49,36 @@ def test_several_runs_give_intervals(run, job):
     assert rate["runs"] == 3
     assert abs(rate["mean"] - 100.0) < 5 * rate["half_width_95"]
     assert "Means over 3 independent runs" in run(*arguments).out
+
+
+def test_samples_and_a_page_are_written(run, job, tmp_path):
+    job.write_text(JOB + BEHAVIOURS)
+    folder, page = tmp_path / "samples", tmp_path / "page.html"
+    arguments = ("--samples", folder, "--bucket", "2", "--html", page)
+    outcome = run("simulate", job, "--seconds", "10", *arguments)
+    assert outcome.code == 0
+    assert {path.name for path in folder.iterdir()} >= {"samples-0001.jsonl.gz", "plans.jsonl"}
+    assert "<svg" in page.read_text()
+
+
+def test_a_rate_of_zero_gives_an_empty_result(run, job):
+    text = JOB + BEHAVIOURS
+    job.write_text(text.replace("per_second: 100", "per_second: 0"))
+    outcome = run("simulate", job)
+    assert outcome.code == 0
+    assert "no tuple came to the end of its way" in outcome.out
+
+
+def test_a_busy_job_is_simulated_for_less_than_a_minute(run, job):
+    job.write_text(JOB + BEHAVIOURS)
+    document = json.loads(run("simulate", job, "--rate", "20000", "--json").out)
+    # Five seconds for a hundred thousand tuples, and at most a quarter more.
+    assert 5.0 <= document["seconds"] <= 6.25
+    assert document["operators"]["work"]["saturated"] or document["overloaded"]
+
+
+def test_samples_are_of_one_run(run, job, tmp_path):
+    job.write_text(JOB + BEHAVIOURS)
+    outcome = run("simulate", job, "--samples", tmp_path / "s", "--replications", "2")
+    assert outcome.code == 2
+    assert "one run" in outcome.err

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.topology import Configuration, LogicalPlan, Operator, OperatorKind, Topology
-from streamgauge.transport.hashing import deep_hash, java_hash, task_index
+from streamgauge.transport.hashing import deep_hash, java_hash, task_index, two_choices
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
@@ -85,3 +85,19 @@ def test_the_hosting_executor_changes_with_the_executors():
         plan = LogicalPlan.of(topology, Configuration(executors={"count": executors}))
         hosts.append(plan.executor_of_task(plan.tasks_of("count")[task_index(["hello"], 7)]).label)
     assert hosts == ["count[1-7]", "count[1-4]", "count[4-5]", "count[4]"]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "choices"),
+    [
+        (2, [(0, 1), (0, 1), (1, 0), (0, 1), (0, 1)]),
+        (3, [(0, 1), (2, 0), (2, 0), (2, 1), (1, 0)]),
+        (5, [(1, 2), (0, 1), (2, 3), (1, 2), (1, 2)]),
+        (8, [(3, 0), (3, 2), (6, 1), (0, 5), (0, 6)]),
+        (16, [(6, 1), (7, 4), (13, 3), (1, 10), (0, 13)]),
+    ],
+)
+def test_partial_keys_choose_between_the_tasks_that_storm_chooses(tasks, choices):
+    # Taken from PartialKeyGrouping of Storm 2.8.3: where the first two tuples of a key go.
+    keys = ("alpha", "beta", "gamma", "key000", "ключ")
+    assert [two_choices([key], tasks) for key in keys] == choices

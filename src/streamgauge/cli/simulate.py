@@ -98,8 +98,9 @@ def simulate(
         if samples is not None:
             from streamgauge.engines.emulator import emulate
 
+            shown = partial(run, progress=progress_bar())
             results = [
-                emulate(job, flow.plan, run, folder=samples, bucket_seconds=bucket, seed=seed)
+                emulate(job, flow.plan, shown, folder=samples, bucket_seconds=bucket, seed=seed)
             ]
         elif replications > 1:
             from streamgauge.simulation.replications import replicate
