@@ -16,6 +16,40 @@ QUIET = {
     "poll_cores": 0.0,
 }
 
+# A source, some servers, one more server.
+LINE = """
+streamgauge: 1
+topology:
+  name: t
+  acked: {acked}
+  operators: {{s: {{kind: source, tasks: {sources}}}, a: {{tasks: {tasks}}}, b: {{tasks: 1}}}}
+  streams: [{{from: s, to: a, grouping: {grouping}}}, {{from: a, to: b, grouping: global}}]
+behaviours:
+  s: {{{source}}}
+  a: {{service: {{{service}}}, outputs: {{default: {outputs}}}}}
+  b: {{service: {{wait_ms: {{exponential: 5}}}}}}
+configuration:
+  executors: {{s: {sources}, a: {tasks}}}
+  workers: {workers}
+  settings: {{topology.disable.loadaware.messaging: true{settings}}}
+cluster: {{uniform: {{nodes: {workers}, cores: {cores}, latency_ms: {latency}}}}}
+workload: [{{source: s, {emission}}}]
+"""
+DEFAULTS = {
+    "acked": "false",
+    "sources": 1,
+    "tasks": 1,
+    "grouping": "shuffle",
+    "source": "",
+    "service": "wait_ms: {exponential: 10}",
+    "outputs": 1,
+    "workers": 1,
+    "settings": "",
+    "cores": 4,
+    "latency": 0,
+    "emission": "per_second: 60",
+}
+
 
 def run_text(text, *, seconds, warmup=0.0, seed=1, tracing=None, **changes):
     """Simulate a job; `changes` are figures of the transport, quiet unless said otherwise."""

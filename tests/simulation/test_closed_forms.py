@@ -6,40 +6,7 @@ import pytest
 
 from streamgauge.transport import storm2
 from tests.simulation.intervals import holds, runs_of
-from tests.simulation.jobs import run_text
-
-LINE = """
-streamgauge: 1
-topology:
-  name: t
-  acked: {acked}
-  operators: {{s: {{kind: source, tasks: {sources}}}, a: {{tasks: {tasks}}}, b: {{tasks: 1}}}}
-  streams: [{{from: s, to: a, grouping: {grouping}}}, {{from: a, to: b, grouping: global}}]
-behaviours:
-  s: {{{source}}}
-  a: {{service: {{{service}}}, outputs: {{default: {outputs}}}}}
-  b: {{service: {{wait_ms: {{exponential: 5}}}}}}
-configuration:
-  executors: {{s: {sources}, a: {tasks}}}
-  workers: {workers}
-  settings: {{topology.disable.loadaware.messaging: true{settings}}}
-cluster: {{uniform: {{nodes: {workers}, cores: {cores}, latency_ms: {latency}}}}}
-workload: [{{source: s, {emission}}}]
-"""
-DEFAULTS = {
-    "acked": "false",
-    "sources": 1,
-    "tasks": 1,
-    "grouping": "shuffle",
-    "source": "",
-    "service": "wait_ms: {exponential: 10}",
-    "outputs": 1,
-    "workers": 1,
-    "settings": "",
-    "cores": 4,
-    "latency": 0,
-    "emission": "per_second: 60",
-}
+from tests.simulation.jobs import DEFAULTS, LINE, run_text
 
 
 def runs(figure, *, seconds=1000.0, mechanics=None, **changes):
