@@ -72,8 +72,8 @@ def test_a_rate_of_zero_gives_an_empty_result(run, job):
 def test_a_busy_job_is_simulated_for_less_than_a_minute(run, job):
     job.write_text(JOB + BEHAVIOURS)
     document = json.loads(run("simulate", job, "--rate", "20000", "--json").out)
-    # As long as fifty thousand tuples take, and at most a quarter more.
-    assert 2.5 <= document["seconds"] <= 3.125
+    # As long as 25,000 tuples take, and at most a quarter more.
+    assert 1.25 <= document["seconds"] <= 1.5625
     assert document["operators"]["work"]["saturated"] or document["overloaded"]
 
 

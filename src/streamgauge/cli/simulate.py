@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OVERLOADED = 3
 BAR = 30
-ENOUGH_TUPLES = 50_000
+ENOUGH_TUPLES = 25_000
 SHORTEST, LONGEST = 1.0, 60.0
 # A bar that moves more often than this is only slower.
 SECONDS_BETWEEN = 0.1
