@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, get_type_hints
 
 from hypothesis import strategies as st
 
@@ -30,19 +32,28 @@ from streamgauge.profile.distribution import (
     Lognormal,
     Uniform,
 )
-from streamgauge.profile.job import Assignment, Job, Step
-from streamgauge.profile.keys import GivenKeys, UniformKeys, ZipfKeys
-from streamgauge.profile.profile import (
+from streamgauge.profile.figures import (
+    ExecutorFigures,
     Figure,
+    HostFigures,
     InputFigures,
+    Juice,
     LinkFigures,
     OutputFigures,
     Period,
-    Profile,
+    QueueFigures,
+    RateSeries,
+    Replicas,
+    Saturation,
+    Shares,
     TaskId,
     TaskProfile,
     TimeFigures,
+    WorkerFigures,
 )
+from streamgauge.profile.job import Assignment, Job, Step
+from streamgauge.profile.keys import GivenKeys, UniformKeys, ZipfKeys
+from streamgauge.profile.profile import Profile
 from streamgauge.topology import (
     All,
     Burst,
@@ -532,6 +543,39 @@ def times(draw: st.DrawFn, values: st.SearchStrategy[float] = NON_NEGATIVE) -> T
 
 
 @st.composite
+def some_of(draw: st.DrawFn, fields: Mapping[str, st.SearchStrategy[Any]]) -> dict[str, Any]:
+    """Values for up to four of the fields."""
+    names = draw(st.lists(st.sampled_from(sorted(fields)), unique=True, max_size=4))
+    return {name: draw(fields[name]) for name in names}
+
+
+@st.composite
+def records(
+    draw: st.DrawFn,
+    record: type,
+    values: st.SearchStrategy[float] = NON_NEGATIVE,
+    **more: st.SearchStrategy[Any],
+) -> Any:
+    """A record with some of its figures, times and queues, and of what `more` adds."""
+    by_hint = {
+        Figure | None: figures(values),
+        TimeFigures | None: times(values),
+        QueueFigures | None: st.deferred(lambda: records(QueueFigures, values)),
+        bool | None: st.booleans(),
+    }
+    hints = get_type_hints(record)
+    plain = {name: by_hint[hint] for name, hint in hints.items() if hint in by_hint}
+    return record(**draw(some_of({**plain, **more})))
+
+
+@st.composite
+def measured_shares(draw: st.DrawFn, size: int) -> Shares:
+    """Shares with or without what they rest on."""
+    number = st.integers(min_value=0, max_value=10**9)
+    return Shares(parts=draw(shares(size)), samples=draw(number), buckets=draw(number))
+
+
+@st.composite
 def task_profiles(
     draw: st.DrawFn,
     topology: Topology,
@@ -540,31 +584,50 @@ def task_profiles(
 ) -> TaskProfile:
     """Figures of some of the task's streams."""
     received = sorted({stream.key for stream in topology.streams_into(operator.name)})
-    optional, optional_times = st.none() | figures(values), st.none() | times(values)
+    dispersions = st.dictionaries(POSITIVE, figures(values), max_size=2)
     inputs = {
-        key: InputFigures(
-            per_second=draw(optional),
-            dispersion=draw(optional),
-            wall=draw(optional_times),
-            cpu=draw(optional_times),
-        )
+        key: draw(records(InputFigures, values, dispersions=dispersions))
         for key in received
         if draw(st.booleans())
     }
     outputs = {}
     for name in sorted({stream.name for stream in topology.streams_from(operator.name)}):
         targets = [s.target for s in topology.streams_from(operator.name) if s.name == name]
-        outputs[name] = OutputFigures(
-            per_second=draw(optional),
-            coefficients={key: draw(figures(values)) for key in received if draw(st.booleans())},
-            bytes=draw(optional),
-            shares={
-                target: draw(shares(topology.operator(target).tasks))
-                for target in targets
-                if draw(st.booleans())
-            },
+        routed = {
+            target: measured_shares(topology.operator(target).tasks)
+            for target in targets
+            if draw(st.booleans())
+        }
+        given = {key: figures(values) for key in received if draw(st.booleans())}
+        outputs[name] = draw(
+            records(
+                OutputFigures,
+                values,
+                coefficients=st.fixed_dictionaries(given),
+                shares=st.fixed_dictionaries(routed),
+            )
         )
-    return TaskProfile(inputs=inputs, outputs=outputs, window=draw(optional_times))
+    sources = [source.name for source in topology.sources]
+    end_to_end = st.dictionaries(st.sampled_from(sources), times(values), max_size=2)
+    seen = draw(records(TaskProfile, values, end_to_end=end_to_end))
+    return replace(seen, inputs=inputs, outputs=outputs)
+
+
+def series() -> st.SearchStrategy[RateSeries]:
+    """Rates over time, some of them missing."""
+    return st.builds(
+        RateSeries,
+        start=TEXTS,
+        step_seconds=POSITIVE,
+        per_second=st.lists(st.none() | NON_NEGATIVE, max_size=3).map(tuple),
+    )
+
+
+def observations() -> st.SearchStrategy[Saturation]:
+    """An operator in one stretch of time."""
+    whole = st.integers(min_value=0, max_value=100)
+    rates = [NON_NEGATIVE] * 4
+    return st.builds(Saturation, TEXTS, whole, *rates)
 
 
 @st.composite
@@ -577,23 +640,54 @@ def profiles(
     """What may be measured of a random job, some of it missing."""
     topology = draw(topologies(most=3, seconds=seconds))
     configuration = draw(configurations(topology))
+    plan = LogicalPlan.of(topology, configuration)
+    operators = [operator.name for operator in plan.topology.operators]
     tasks = {
-        TaskId(operator.name, index): draw(task_profiles(topology, operator, values))
-        for operator in topology.operators
+        TaskId(operator.name, index): draw(task_profiles(plan.topology, operator, values))
+        for operator in plan.topology.operators
         for index in range(operator.tasks)
         if draw(st.booleans())
     }
     streams = sorted({stream.key for stream in topology.streams})
+    emitted = [key for key in streams if topology.operator(key.source) in topology.sources]
+    labels = [executor.label for executor in plan.executors]
+    workers = draw(st.lists(TEXTS, min_size=1, max_size=2))
+    placed = {label: draw(st.sampled_from(workers)) for label in labels}
+    placement = draw(st.sampled_from(({}, placed)))
+    process = st.sampled_from(list(placed.values())) if placement else TEXTS
+    rows = st.lists(observations(), max_size=2).map(tuple)
+    hosts = st.dictionaries(TEXTS, records(HostFigures), max_size=1)
     link = st.builds(LinkFigures, source=NAMES, target=NAMES, latency=times())
+    juice = st.dictionaries(st.sampled_from(operators), NON_NEGATIVE, max_size=2)
+    replicas = st.builds(
+        Replicas,
+        count=st.integers(min_value=0),
+        blocks=st.integers(min_value=0),
+        block_seconds=POSITIVE,
+        seed=st.integers(),
+        file=TEXTS,
+    )
+    optional = {
+        "executors": st.dictionaries(st.sampled_from(labels), records(ExecutorFigures), max_size=2),
+        "workers": st.dictionaries(process, records(WorkerFigures), max_size=2),
+        "nodes": hosts,
+        "machines": hosts,
+        "links": st.lists(link, max_size=2).map(tuple),
+        "sources": st.fixed_dictionaries({key: series() for key in emitted}),
+        "juice": st.builds(Juice, topology=figures(), operators=juice),
+        "saturation": st.dictionaries(st.sampled_from(operators), rows, max_size=2),
+        "backpressure_minutes": NON_NEGATIVE,
+        "plan_id": TEXTS,
+        "period": st.builds(Period, start=TEXTS, end=TEXTS),
+        "replicas": replicas,
+        "notes": st.lists(TEXTS, max_size=2).map(tuple),
+    }
     return Profile(
         topology=topology,
         configuration=configuration,
         cluster=draw(st.none() | clusters()),
         tasks=tasks,
-        links=tuple(draw(st.lists(link, max_size=2))),
-        worker_cores=draw(st.dictionaries(TEXTS, figures(), max_size=2)),
         keys={key: draw(keys()) for key in streams if draw(st.booleans())},
-        placement=draw(st.dictionaries(TEXTS, TEXTS, max_size=2)),
-        period=draw(st.none() | st.builds(Period, start=TEXTS, end=TEXTS)),
-        notes=tuple(draw(st.lists(TEXTS, max_size=2))),
+        placement=placement,
+        **draw(some_of(optional)),
     )

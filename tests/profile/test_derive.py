@@ -1,5 +1,7 @@
 """From what was measured to how operators behave, by hand."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,16 +11,16 @@ from streamgauge.errors import NotEnoughData
 from streamgauge.profile.behaviour import Behaviour, check_behaviours
 from streamgauge.profile.derive import derive_behaviours, from_moments
 from streamgauge.profile.distribution import Constant, Exponential, Gamma
-from streamgauge.profile.keys import UniformKeys
-from streamgauge.profile.profile import (
+from streamgauge.profile.figures import (
     Figure,
     InputFigures,
     OutputFigures,
-    Profile,
     TaskId,
     TaskProfile,
     TimeFigures,
 )
+from streamgauge.profile.keys import UniformKeys
+from streamgauge.profile.profile import Profile
 from streamgauge.topology import (
     Configuration,
     Operator,
@@ -265,6 +267,72 @@ def test_a_windowed_operator_gives_nothing_per_tuple(trigger):
     figures = {"per_second": Figure(value=4), "coefficients": {IN: Figure(value=0.2)}}
     behaviour = derived(emitting(trigger, 20, **figures), window=COUNTED)
     assert sum(one.mean for one in behaviour.outputs_of(IN).values()) == 0.0
+
+
+def test_what_was_counted_per_trigger_beats_what_rates_say():
+    """10 triggers of 3 and 30 of 5: 4.5 a trigger, whatever the rates."""
+    tasks = [
+        emitting(time(8), 20, per_second=Figure(value=99), per_trigger=Figure(value=3, samples=10)),
+        emitting(time(8), 20, per_second=Figure(value=99), per_trigger=Figure(value=5, samples=30)),
+    ]
+    function = derived(*tasks, window=COUNTED).window
+    assert function is not None
+    assert function.outputs["out"].mean == pytest.approx(4.5)
+
+
+def test_triggers_that_were_counted_beat_what_the_slide_says():
+    """6/s out of 1.5 triggers/s are 4 a trigger; by the slide of 10 of 20/s it would be 3."""
+    task = replace(
+        emitting(time(8), 20, per_second=Figure(value=6)), triggers_per_second=Figure(value=1.5)
+    )
+    function = derived(task, window=COUNTED).window
+    assert function is not None
+    assert function.outputs["out"].mean == pytest.approx(4.0)
+
+
+def test_a_trigger_waits_for_what_the_clock_shows_beyond_the_core():
+    task = replace(emitting(time(8, 0.5)), window_cpu=time(3, 1.0))
+    function = derived(task, window=COUNTED).window
+    assert function is not None
+    assert function.service.cpu_ms.mean == pytest.approx(3.0)
+    assert function.service.wait_ms.mean == pytest.approx(5.0)
+
+
+def test_failures_are_pooled_by_what_was_handled():
+    """30 tuples of which a tenth failed, 10 of which half did: 8 of 40."""
+    tasks = [
+        received(wall=time(1), failed_share=Figure(value=0.1, samples=30)),
+        received(wall=time(1), failed_share=Figure(value=0.5, samples=10)),
+    ]
+    assert derived(*tasks).fails == pytest.approx(0.2)
+
+
+def test_nothing_fails_where_no_failure_was_seen():
+    assert derived(received(wall=time(1))).fails == 0.0
+
+
+def test_streams_of_the_engine_are_no_behaviour():
+    """What a processor sends to the acker is no output, and what it costs no service time."""
+    topology = Topology(
+        name="t",
+        operators=(Operator(name="s", kind=OperatorKind.SOURCE), Operator(name="a")),
+        streams=(Stream(source="s", target="a", grouping=Shuffle()),),
+        acked=True,
+    )
+    tasks = {
+        TaskId("s", 0): TaskProfile(
+            inputs={StreamKey("__acker", "__ack_ack"): InputFigures(wall=time(7))},
+            outputs={"__ack_init": OutputFigures(wall=time(9))},
+        ),
+        TaskId("a", 0): TaskProfile(
+            inputs={IN: InputFigures(wall=time(1))},
+            outputs={"__ack_ack": OutputFigures(coefficients={IN: Figure(value=1)})},
+        ),
+    }
+    profile = Profile(topology=topology, configuration=Configuration(), tasks=tasks)
+    behaviours = derive_behaviours(profile)
+    assert behaviours["s"].service.mean_ms == 0.0
+    assert behaviours["a"].outputs_of(IN) == {}
 
 
 def test_missing_service_times_name_the_operators():

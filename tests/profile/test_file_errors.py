@@ -3,6 +3,7 @@
 import pytest
 
 from streamgauge.errors import InvalidInput
+from streamgauge.profile.figures import Shares
 from streamgauge.profile.files.jobs import parse_job, parse_profile
 from tests.profile.texts import FIGURES, JOB
 
@@ -180,11 +181,46 @@ def test_each_means_every_task():
         ("{a: [", "{b: [", "figures.yaml:10: profile.operators.s.0.outputs"),
         ("{default: {per", "{other: {per", "figures.yaml:10: profile.operators.s.0.outputs"),
         ("count: 2", "count: 0", "figures.yaml:14: profile.keys.s.default"),
+        ("'a[2]': {cap", "'b[2]': {cap", "figures.yaml:15: profile.executors.b[2]: executor"),
+        ("length: 3", "length: -3", "figures.yaml:15: profile.executors.a[2].receive.length.value"),
+        ("length: 3", "length: long", "figures.yaml:15: profile.executors.a[2].receive.length"),
+        ("length: 3", "lenght: 3", "figures.yaml:15: profile.executors.a[2].receive.lenght"),
+        ("n:6700': {cores", "m:6700': {cores", "figures.yaml:16: profile.workers.m:6700"),
+        ("sources: {s:", "sources: {a:", "figures.yaml:17: profile.sources.a.default"),
+        ("step_seconds: 60", "step_seconds: 0", "figures.yaml:17: profile.sources.s.default.step"),
+        ("[10, null]", "[10, -1]", "figures.yaml:17: profile.sources.s.default.per_second[1]"),
+        ("    a:\n    - {plan", "    b:\n    - {plan", "figures.yaml:19: profile.saturation.b"),
+        ("minutes: 10", "minutes: -1", "figures.yaml:20: profile.saturation.a[0].minutes"),
+        ("minutes: 10, ", "", "figures.yaml:20: profile.saturation.a[0]: no 'minutes'"),
+        ("{a: 0.9}", "{b: 0.9}", "figures.yaml:22: profile.juice.operators.b: unknown operator"),
+        ("0.875", "-1", "figures.yaml:22: profile.juice.topology.value: -1"),
+        ("blocks: 5", "blocks: -5", "figures.yaml:23: profile.replicas.blocks"),
     ],
 )
 def test_a_wrong_figure_is_refused_with_its_place(old, new, place):
     said = figures_refusal(old, new)
     assert any(line.startswith(place) for line in said.splitlines())
+
+
+@pytest.mark.parametrize("shares", ["[0.5, 0.5]", "{parts: [0.5, 0.5]}"])
+def test_shares_may_be_a_bare_list(shares):
+    (task,) = parse_profile(FIGURES.replace("[0.5, 0.5]", shares)).tasks_of("s").values()
+    assert task.outputs["default"].shares["a"] == Shares(parts=(0.5, 0.5))
+
+
+def test_shares_may_say_what_they_rest_on():
+    text = FIGURES.replace("[0.5, 0.5]", "{parts: [0.5, 0.5], samples: 900, buckets: 9}")
+    (task,) = parse_profile(text).tasks_of("s").values()
+    assert task.outputs["default"].shares["a"] == Shares(parts=(0.5, 0.5), samples=900, buckets=9)
+
+
+def test_every_wrong_figure_is_told_at_once():
+    said = figures_refusal("cores: 1.5", "cores: -1")
+    assert "cores" in said
+    two = FIGURES.replace("cores: 1.5", "cores: -1").replace("length: 3", "length: -3")
+    with pytest.raises(InvalidInput) as caught:
+        parse_profile(two)
+    assert len(caught.value.problems) == 2
 
 
 def test_a_quantile_is_given_once():

@@ -10,6 +10,13 @@ from hypothesis import given, settings
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.behaviour import Behaviour, Service
 from streamgauge.profile.distribution import Constant
+from streamgauge.profile.figures import (
+    Figure,
+    InputFigures,
+    TaskId,
+    TaskProfile,
+    TimeFigures,
+)
 from streamgauge.profile.files.jobs import (
     job_to_data,
     load_job,
@@ -20,14 +27,7 @@ from streamgauge.profile.files.jobs import (
     save,
 )
 from streamgauge.profile.job import Job
-from streamgauge.profile.profile import (
-    Figure,
-    InputFigures,
-    Profile,
-    TaskId,
-    TaskProfile,
-    TimeFigures,
-)
+from streamgauge.profile.profile import Profile
 from streamgauge.topology import (
     Configuration,
     Operator,

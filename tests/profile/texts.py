@@ -47,4 +47,14 @@ profile:
       each:
         inputs: {s: {default: {wall: {mean_ms: 2, quantiles_ms: {0.5: 1, 0.9: 4}}}}}
   keys: {s: {default: {uniform: {count: 2}}}}
+  executors: {'a[2]': {capacity: 0.5, receive: {length: 3}}}
+  workers: {'n:6700': {cores: 1.5}}
+  sources: {s: {default: {start: t, step_seconds: 60, per_second: [10, null]}}}
+  saturation:
+    a:
+    - {plan_id: p, executors: 2, minutes: 10, input_per_second: 9, output_per_second: 0,
+       backpressure: 0.5}
+  juice: {topology: 0.875, operators: {a: 0.9}}
+  replicas: {count: 0, blocks: 5, block_seconds: 30}
+  placement: {'s[1]': 'n:6700', 'a[2]': 'n:6700'}
 """

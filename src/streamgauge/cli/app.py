@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from streamgauge.cli import INTERRUPTED, demo, simulate, topology
+from streamgauge.cli import INTERRUPTED, demo, ingest, lake, profile, simulate, topology
 
 
 class _Commands(TyperGroup):
@@ -31,6 +31,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(topology.app, name="topology")
+app.add_typer(profile.app, name="profile")
+app.add_typer(lake.app, name="lake")
+app.command(name="ingest")(ingest.ingest)
 app.command(name="simulate")(simulate.simulate)
 app.command(name="demo")(demo.demo)
 

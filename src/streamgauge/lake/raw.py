@@ -78,7 +78,12 @@ def decode(line: str | bytes) -> Record | Rejected:
         detail = f"type: {shown(kind)}; expected {', '.join(SHAPES)}"
         return Rejected(Reason.UNKNOWN_TYPE, detail)
     fault = SHAPES[kind].fault(found)
-    return _BUILDERS[kind](found) if fault is None else fault
+    return build(kind, found) if fault is None else fault
+
+
+def build(kind: str, found: dict[str, Any]) -> Record:
+    """The record of a type from its keys, which are right and hold no nulls."""
+    return _BUILDERS[kind](found)
 
 
 class _Unfit(Exception):

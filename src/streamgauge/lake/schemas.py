@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 PARTITION = "date"
@@ -236,12 +236,56 @@ QUARANTINE = _table(
         _column("raw", pa.binary(), "The line, byte by byte as it came.", required=True),
         _text("reason", "Why it was not taken, one of the fixed words.", required=True),
         _text("detail", "What was seen and what was expected.", required=True),
+        _text("table", "Where the row belongs; null where it could not be read."),
+        _text("row_key", "Digest of its natural key; null where it could not be read."),
     ),
     key="raw",
     day_of="received_at",
     order="file reason",
 )
 
+FILES = _table(
+    "files",
+    (
+        _column("bytes", pa.int64(), "Size.", unit="bytes", required=True),
+        _time("modified_at", "When it was last written."),
+        _column("rows", pa.int64(), "Lines in it.", required=True),
+        _text("fault", "Why it could not be read to its end; null where it could."),
+    ),
+    key="file",
+    day_of="received_at",
+    order="file",
+)
+
+_SERIES = tuple(
+    SAMPLES.schema.field(name)
+    for name in SAMPLES.schema.names[: SAMPLES.schema.names.index("bucket_start")]
+)
+_EXACT = pa.decimal128(38, 0)
+
+PARTIALS = _table(
+    "partials",
+    (
+        *_SERIES,
+        _text("other_metric", "Of a product of two series, the metric of the second."),
+        _text("other_stream", "Its stream."),
+        _text("other_component", "Its source component."),
+        _time("block_start", "When the block of buckets began."),
+        _column("block_seconds", pa.float64(), "Its length.", unit="s", required=True),
+        _column("buckets", pa.int32(), "Samples it sums up.", required=True),
+        _column("span_us", pa.int64(), "Sum of their lengths.", unit="µs", required=True),
+        _column("observations", pa.int64(), "Sum of their counts.", required=True),
+        _column("total", _EXACT, "Sum of their values, exactly.", required=True),
+        _column("squares", _EXACT, "Sum of the squares of their values, where they count."),
+        _text("version", "Of the samples of this day that it was made from.", required=True),
+    ),
+    key=" ".join(field.name for field in _SERIES)
+    + " other_metric other_stream other_component block_start",
+    day_of="block_start",
+    order="topology cluster component task metric block_start",
+)
+
 TABLES: Mapping[str, Table] = {
-    table.name: table for table in (SAMPLES, PLANS, TRACES, LINKS, EVENTS, QUARANTINE)
+    table.name: table
+    for table in (SAMPLES, PLANS, TRACES, LINKS, EVENTS, QUARANTINE, FILES, PARTIALS)
 }

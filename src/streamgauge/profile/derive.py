@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +32,15 @@ from streamgauge.profile.distribution import (
     Gamma,
     squared_variation,
 )
-from streamgauge.profile.profile import (
+from streamgauge.profile.figures import (
     Figure,
     InputFigures,
     OutputFigures,
-    Profile,
     TaskProfile,
     TimeFigures,
 )
+from streamgauge.profile.pooling import weights_of
+from streamgauge.profile.profile import Profile
 from streamgauge.topology.topology import OperatorKind, StreamKey
 
 # Below this a gamma is numerically a constant.
@@ -74,7 +76,7 @@ def derive_behaviours(profile: Profile) -> dict[str, Behaviour]:
 
 def derive_behaviour(profile: Profile, operator: str) -> Behaviour:
     """The behaviour that reproduces what was measured of `operator`."""
-    tasks = profile.tasks_of(operator)
+    tasks = _own_streams(profile, operator)
     windowed = profile.topology.operator(operator).window is not None
     speeds = _speeds(tasks)
     inputs = {}
@@ -98,15 +100,30 @@ def derive_behaviour(profile: Profile, operator: str) -> Behaviour:
         keys={key.name: keys for key, keys in profile.keys.items() if key.source == operator},
         bytes={name: Constant(value=size) for name, size in sizes.items() if size is not None},
         window=_window(profile, operator, tasks) if windowed else None,
+        fails=_fails(tasks.values()),
         relative_service=None if alike else tuple(speeds.get(index, 1.0) for index in range(count)),
         origin="measured",
     )
 
 
+def _own_streams(profile: Profile, operator: str) -> dict[int, TaskProfile]:
+    """The operator's tasks without the engine's streams: what acks cost is the engine's matter."""
+    received = {stream.key for stream in profile.topology.streams_into(operator)}
+    emitted = {stream.name for stream in profile.topology.streams_from(operator)}
+    return {
+        index: replace(
+            task,
+            inputs={key: one for key, one in task.inputs.items() if key in received},
+            outputs={name: one for name, one in task.outputs.items() if name in emitted},
+        )
+        for index, task in profile.tasks_of(operator).items()
+    }
+
+
 def _has_service(profile: Profile, operator: str) -> bool:
     return any(
         figures.wall is not None or figures.cpu is not None
-        for task in profile.tasks_of(operator).values()
+        for task in _own_streams(profile, operator).values()
         for figures in task.inputs.values()
     )
 
@@ -179,7 +196,7 @@ def _pool(times: Mapping[int, TimeFigures], speeds: Mapping[int, float]) -> Dist
     known = list(times.values())
     if len(known) == 1 and len(known[0].quantiles_ms) >= ENOUGH_QUANTILES:
         return from_quantiles(known[0])
-    weights = _weights([one.mean_ms for one in known])
+    weights = weights_of([one.mean_ms for one in known])
     parts = list(zip(weights, (speeds.get(index, 1.0) for index in times), known, strict=True))
     mean = math.fsum(w * one.mean_ms.value for w, _, one in parts)
     variance = math.fsum(w * _variance(one) for w, _, one in parts)
@@ -233,16 +250,9 @@ def _with_variation(shape: NDArray[np.float64], scv: float) -> NDArray[np.float6
     return np.asarray(scaled ** optimize.brentq(excess, low, high))
 
 
-def _weights(figures: list[Figure]) -> list[float]:
-    total = sum(figure.samples for figure in figures)
-    if total == 0:
-        return [1.0 / len(figures)] * len(figures)
-    return [figure.samples / total for figure in figures]
-
-
 def _mean(figures: list[Figure]) -> float:
     return math.fsum(
-        weight * figure.value for weight, figure in zip(_weights(figures), figures, strict=True)
+        weight * figure.value for weight, figure in zip(weights_of(figures), figures, strict=True)
     )
 
 
@@ -261,11 +271,19 @@ def _bytes(tasks: Iterable[TaskProfile], stream: str) -> float | None:
     return _mean(known) if known else None
 
 
+def _fails(tasks: Iterable[TaskProfile]) -> float:
+    """Part of the tuples in that was failed, all inputs and tasks together."""
+    shares = [figures.failed_share for task in tasks for figures in task.inputs.values()]
+    known = [share for share in shares if share is not None]
+    return min(1.0, _mean(known)) if known else 0.0
+
+
 def _window(profile: Profile, operator: str, tasks: Mapping[int, TaskProfile]) -> WindowFunction:
-    times = {index: task.window for index, task in tasks.items() if task.window is not None}
-    service = _pool(times, {})
+    triggers = {
+        index: InputFigures(wall=task.window, cpu=task.window_cpu) for index, task in tasks.items()
+    }
     return WindowFunction(
-        service=Service(cpu_ms=service if service is not None else NOTHING),
+        service=_service(triggers, {}),
         outputs=_outputs_per_trigger(profile, operator, list(tasks.values())),
     )
 
@@ -273,22 +291,32 @@ def _window(profile: Profile, operator: str, tasks: Mapping[int, TaskProfile]) -
 def _outputs_per_trigger(
     profile: Profile, operator: str, tasks: list[TaskProfile]
 ) -> Mapping[str, CountDistribution]:
-    """Emitted tuples over triggers: one per slide of tuples, or per slide of time and task."""
+    """Tuples out per window that fires: as counted, else emitted tuples over triggers."""
+    triggers = _triggers(profile, operator, tasks)
+    outputs: dict[str, CountDistribution] = {}
+    for name in sorted({name for task in tasks for name in task.outputs}):
+        figures = [task.outputs[name] for task in tasks if name in task.outputs]
+        counted = [one.per_trigger for one in figures if one.per_trigger is not None]
+        emitted = _rate(figures)
+        if counted:
+            outputs[name] = Fixed(mean=_mean(counted))
+        elif emitted > 0.0 and triggers > 0.0:
+            outputs[name] = Fixed(mean=emitted / triggers)
+    return outputs
+
+
+def _triggers(profile: Profile, operator: str, tasks: list[TaskProfile]) -> float:
+    """Windows that fire a second: as counted, else one per slide of tuples, or of time and task."""
+    counted = [task.triggers_per_second for task in tasks]
+    known = [figure.value for figure in counted if figure is not None]
+    if known and len(known) == len(tasks):
+        return math.fsum(known)
     window = profile.topology.operator(operator).window
     assert window is not None
     if window.slide_seconds is not None:
-        triggers = len(tasks) / window.slide_seconds
-    else:
-        assert window.slide_tuples is not None
-        triggers = _rate(one for task in tasks for one in task.inputs.values())
-        triggers /= window.slide_tuples
-    names = {name for task in tasks for name in task.outputs}
-    emitted = {
-        name: _rate(task.outputs[name] for task in tasks if name in task.outputs) for name in names
-    }
-    if triggers <= 0.0:
-        return {}
-    return {name: Fixed(mean=rate / triggers) for name, rate in sorted(emitted.items()) if rate}
+        return len(tasks) / window.slide_seconds
+    assert window.slide_tuples is not None
+    return _rate(one for task in tasks for one in task.inputs.values()) / window.slide_tuples
 
 
 def _rate(figures: Iterable[InputFigures | OutputFigures]) -> float:

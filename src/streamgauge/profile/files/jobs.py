@@ -14,13 +14,13 @@ from pydantic import Field
 from streamgauge.errors import InvalidInput, Problem, guess
 from streamgauge.profile.files.behaviours import BehavioursFile
 from streamgauge.profile.files.figures import FiguresFile
+from streamgauge.profile.files.json_layout import lay_out_json
 from streamgauge.profile.job import Assignment, Job, Step
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Slot
 from streamgauge.topology.configuration import Configuration, Setting
 from streamgauge.topology.files.document import (
     Document,
-    dump_json,
     dump_yaml,
     parse_document,
     read_document,
@@ -202,21 +202,30 @@ def job_to_data(job: Job) -> dict[str, Any]:
 
 
 def profile_to_data(profile: Profile) -> dict[str, Any]:
-    """The profile as a file holds it."""
+    """The profile as a file holds it; the same for equal profiles, the order of keys included."""
+    configuration = ConfigurationFile.of(profile.configuration)
+    for name in ("executors", "settings"):
+        if name in configuration:
+            configuration[name] = dict(sorted(configuration[name].items()))
     written: dict[str, Any] = {
         "streamgauge": VERSION,
         "topology": TopologyFile.of(profile.topology),
-        "configuration": ConfigurationFile.of(profile.configuration),
+        "configuration": configuration,
     }
     if profile.cluster is not None:
         written["cluster"] = ClusterFile.of(profile.cluster)
     return {**written, "profile": FiguresFile.of(profile)}
 
 
+def profile_to_json(profile: Profile) -> str:
+    """The profile's file as JSON text: the same text for equal profiles."""
+    return lay_out_json(profile_to_data(profile))
+
+
 def save(data: Mapping[str, Any], path: str | Path) -> None:
     """Write a document whole or not at all: JSON where the name ends so, else YAML."""
     target = Path(path)
-    text = dump_json(data) if target.suffix == ".json" else dump_yaml(dict(data))
+    text = lay_out_json(dict(data)) if target.suffix == ".json" else dump_yaml(dict(data))
     write_whole(target, text)
 
 

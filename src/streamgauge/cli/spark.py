@@ -1,0 +1,107 @@
+"""What commands that run on Spark share: where it runs, its settings, its progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from streamgauge.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from streamgauge.pipeline.session import Session
+
+BAR = 30
+
+Master = Annotated[
+    str | None,
+    typer.Option(help="Where Spark runs: local[2], spark://HOST:PORT, yarn, k8s://…"),
+]
+Conf = Annotated[
+    list[str] | None, typer.Option(help="A setting of Spark, KEY=VALUE; may be given often.")
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(help="A file of settings of Spark, in the manner of spark-defaults.conf."),
+]
+
+
+def settings_of(conf: list[str] | None, config: Path | None) -> dict[str, str]:
+    """Spark's settings from a file and from options, which win.
+
+    Raises:
+        InvalidInput: A setting has no name or no value; or the file cannot be read.
+    """
+    settings = {} if config is None else _read(config)
+    for one in conf or ():
+        key, found, value = one.partition("=")
+        if not found or not key.strip():
+            raise InvalidInput.single(
+                ("conf",), seen=repr(one), expected="KEY=VALUE, such as spark.driver.memory=4g"
+            )
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+def _read(config: Path) -> dict[str, str]:
+    try:
+        lines = config.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput.single(
+            (), file=str(config), seen=str(error), expected="a file of settings"
+        ) from None
+    settings = {}
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        key, _, value = text.replace("=", " ", 1).partition(" ")
+        if not value.strip():
+            raise InvalidInput.single(
+                (), file=f"{config}:{number}", seen=repr(text), expected="a name and a value"
+            )
+        settings[key] = value.strip()
+    return settings
+
+
+@contextmanager
+def spark_session(
+    name: str, master: str | None, conf: list[str] | None, config: Path | None
+) -> Iterator[Session]:
+    """A session for one command, with a bar of its tasks on a terminal.
+
+    Raises:
+        InvalidInput: Spark is not installed, or did not start.
+    """
+    settings = settings_of(conf, config)
+    try:
+        from streamgauge.pipeline.progress import watched
+        from streamgauge.pipeline.session import make_session
+    except ModuleNotFoundError as error:
+        raise InvalidInput.single(
+            (),
+            seen=f"{error.name} is not installed",
+            expected="the extra that runs on Spark",
+            remedy="pip install 'streamgauge[pipeline]'",
+        ) from None
+    session = make_session(f"streamgauge {name}", master=master, conf=settings)
+    try:
+        with watched(session, _bar() if sys.stderr.isatty() else None):
+            yield session
+    finally:
+        if sys.stderr.isatty():
+            print(f"\r{' ' * (BAR + 30)}\r", end="", file=sys.stderr)
+        session.stop()
+
+
+def _bar() -> Callable[[int, int], None]:
+    def show(done: int, tasks: int) -> None:
+        filled = BAR * done // max(tasks, 1)
+        bar = "━" * filled + " " * (BAR - filled)
+        print(f"\r  {bar} {done} of {tasks} tasks   ", end="", file=sys.stderr, flush=True)
+
+    return show

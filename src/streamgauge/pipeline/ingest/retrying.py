@@ -1,0 +1,87 @@
+"""Taking lines back from quarantine once the reason is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from streamgauge.lake.rules import Reason
+from streamgauge.lake.schemas import QUARANTINE
+from streamgauge.lake.tables import Lake
+from streamgauge.pipeline.ingest import quarantine
+from streamgauge.pipeline.ingest.job import Say, remove_staging, take_records
+from streamgauge.pipeline.ingest.reading import STAGED, rows_of
+from streamgauge.pipeline.ingest.staging import RECORD_TABLES, Staged, stage
+from streamgauge.pipeline.ingest.tally import Tally
+from streamgauge.pipeline.schemas import spark_schema
+from streamgauge.pipeline.table_files import read_files
+
+
+def retry(
+    spark: SparkSession,
+    lake: Lake,
+    *,
+    received_at: datetime | None = None,
+    say: Say = lambda _: None,
+) -> Tally:
+    """Read every line in quarantine again, and take what is good now.
+
+    Lines that gave way to others are left: what is right did not change. Lines that are still not
+    good stay as they are.
+
+    Args:
+        spark: The session.
+        lake: The lake.
+        received_at: When the lines count as received, where the recorded receipt is wrong.
+        say: Told what is being done.
+
+    Returns:
+        The lines that are good now, taken or found to be duplicates.
+    """
+    table = lake.table(QUARANTINE.name)
+    files = table.snapshot().files
+    if not files:
+        return Tally()
+    lines = read_files(spark, table, files).where(f.col("reason") != str(Reason.SUPERSEDED))
+    again = lines.select("raw", "received_at", "file").mapInArrow(
+        partial(_read_again, received_at), spark_schema(STAGED)
+    )
+    staged = stage(spark, lake, again)
+    tally = Tally(lines=staged.records_count)
+    if tally.lines:
+        say(f"{tally.lines} lines are good now")
+        take_records(spark, lake, staged, tally, say)
+        # Only now, so that a line is never in neither place.
+        tally.released = quarantine.release(spark, lake, _raws(staged))
+    remove_staging(staged.folder)
+    tally.check()
+    return tally
+
+
+def _raws(staged: Staged) -> DataFrame:
+    present = [table for table in RECORD_TABLES if staged.counts[table.name]]
+    lines = [staged.rows(table.name).select(f.col("line").alias("raw")) for table in present]
+    raws = lines[0]
+    for more in lines[1:]:
+        raws = raws.unionByName(more)
+    return raws
+
+
+def _read_again(
+    received_at: datetime | None, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of lines that are good now, each with its line."""
+    place = STAGED.names.index("line")
+    for batch in batches:
+        for row in batch.to_pylist():
+            raw = row["raw"]
+            for found in rows_of([raw], received_at or row["received_at"], row["file"]):
+                if found.column("table")[0].as_py() != QUARANTINE.name:
+                    columns = found.columns
+                    columns[place] = pa.array([raw], pa.binary())
+                    yield pa.RecordBatch.from_arrays(columns, schema=STAGED)

@@ -1,0 +1,90 @@
+"""One figure of many: what several tasks show together.
+
+Tasks are weighted by their samples, or alike where none has any. They share their buckets, as
+these are stretches of time, so the buckets of all are those of the one with the most. Errors of
+tasks are taken to be independent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from streamgauge.profile.figures import Figure, TimeFigures
+
+
+def weights_of(figures: Sequence[Figure]) -> list[float]:
+    """The part of the samples that each figure rests on."""
+    total = sum(figure.samples for figure in figures)
+    if total == 0:
+        return [1.0 / len(figures)] * len(figures)
+    return [figure.samples / total for figure in figures]
+
+
+def mean_of(figures: Sequence[Figure]) -> Figure | None:
+    """The mean of what all samples show; nothing of nothing."""
+    return _combined(figures, weights_of(figures)) if figures else None
+
+
+def total_of(figures: Sequence[Figure]) -> Figure | None:
+    """The sum, such as the rate of all tasks; nothing of nothing."""
+    return _combined(figures, [1.0] * len(figures)) if figures else None
+
+
+def pool_times(times: Sequence[TimeFigures]) -> TimeFigures | None:
+    """The time of a tuple of any task.
+
+    The variability is that within tasks and between them (law of total variance), where all
+    tasks with samples know theirs. Quantiles do not add up: each is that of the slowest task.
+    """
+    if not times:
+        return None
+    means = [one.mean_ms for one in times]
+    weights = weights_of(means)
+    mean = _combined(means, weights)
+    quantiles: dict[float, float] = {}
+    for one in times:
+        for probability, value in one.quantiles_ms.items():
+            quantiles[probability] = max(value, quantiles.get(probability, 0.0))
+    # Not every task may know every quantile, and none may fall below the one before.
+    highest = 0.0
+    for probability in sorted(quantiles):
+        highest = quantiles[probability] = max(highest, quantiles[probability])
+    return TimeFigures(mean_ms=mean, scv=_pooled_scv(times, weights, mean), quantiles_ms=quantiles)
+
+
+def _pooled_scv(
+    times: Sequence[TimeFigures], weights: Sequence[float], mean: Figure
+) -> Figure | None:
+    known = [one.scv for one, weight in zip(times, weights, strict=True) if weight > 0.0]
+    scvs = [scv for scv in known if scv is not None]
+    if len(scvs) < len(known) or mean.value <= 0.0:
+        return None
+    counted = [one for one, weight in zip(times, weights, strict=True) if weight > 0.0]
+    shares = [weight for weight in weights if weight > 0.0]
+    second = math.fsum(
+        share * (1.0 + scv.value) * (one.mean_ms.value / mean.value) ** 2
+        for share, scv, one in zip(shares, scvs, counted, strict=True)
+    )
+    rough = _combined(scvs, shares)
+    return Figure(
+        value=max(0.0, second - 1.0),
+        samples=rough.samples,
+        buckets=rough.buckets,
+        standard_error=rough.standard_error,
+    )
+
+
+def _combined(figures: Sequence[Figure], weights: Sequence[float]) -> Figure:
+    counted = [(one, weight) for one, weight in zip(figures, weights, strict=True) if weight > 0.0]
+    errors = [one.standard_error for one, _ in counted]
+    known = [error for error in errors if error is not None]
+    error = None
+    if known and len(known) == len(errors):
+        error = math.hypot(*(weight * one for (_, weight), one in zip(counted, known, strict=True)))
+    return Figure(
+        value=math.fsum(weight * one.value for one, weight in counted),
+        samples=sum(one.samples for one in figures),
+        buckets=max(one.buckets for one in figures),
+        standard_error=error,
+    )

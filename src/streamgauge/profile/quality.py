@@ -1,0 +1,389 @@
+"""What of a profile is well measured, what is thin, and what is missing.
+
+Figures of an operator's tasks are judged together, as behaviours are derived from them together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+from typing import NamedTuple
+
+from streamgauge.errors import InvalidInput
+from streamgauge.profile.figures import Figure, OutputFigures, Shares, TaskProfile, TimeFigures
+from streamgauge.profile.ordering import natural
+from streamgauge.profile.pooling import mean_of, pool_times, total_of
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.grouping import Direct, Fields, PartialKey
+from streamgauge.topology.logical_plan import Executor
+from streamgauge.topology.topology import (
+    DEFAULT_STREAM,
+    Operator,
+    OperatorKind,
+    Stream,
+    StreamKey,
+)
+
+# A figure is thin when its standard error is above this part of it,
+LARGEST_RELATIVE_ERROR = 0.10
+# when it comes from fewer stretches of time than this,
+FEWEST_BUCKETS = 8
+# or from fewer observations.
+FEWEST_SAMPLES = 100
+# Where these deal tuples to tasks is in the data, so no model can know it.
+MEASURED_GROUPINGS = (Fields, PartialKey, Direct)
+# More names than this say no more.
+MANY_NAMES = 8
+
+_SQUARES = "record squares or bins of the times; until then they count as exponential"
+
+
+class Verdict(StrEnum):
+    """How far a figure carries."""
+
+    GOOD = "good"
+    THIN = "thin"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """What is to be thought of one figure.
+
+    Attributes:
+        operator: Whose it is; empty for links and workers.
+        subject: Which stream, link or worker of it; empty where there is but one.
+        what: Which figure.
+        verdict: Good, thin or missing.
+        samples: Observations it rests on.
+        buckets: Stretches of time they came from.
+        relative_standard_error: Its standard error as a part of it, where known.
+        why: What is wrong with it, or worth knowing.
+        remedy: What to do about it.
+    """
+
+    operator: str
+    subject: str = ""
+    what: str
+    verdict: Verdict
+    samples: int = 0
+    buckets: int = 0
+    relative_standard_error: float | None = None
+    why: str = ""
+    remedy: str = ""
+
+    def to_dict(self) -> dict[str, str | int | float | None]:
+        """A flat record for ``--json`` and tables."""
+        return {
+            "operator": self.operator or None,
+            "subject": self.subject or None,
+            "what": self.what,
+            "verdict": str(self.verdict),
+            "samples": self.samples,
+            "buckets": self.buckets,
+            "relative_standard_error": self.relative_standard_error,
+            "why": self.why or None,
+            "remedy": self.remedy or None,
+        }
+
+
+def assess_profile(profile: Profile) -> tuple[Assessment, ...]:
+    """Every figure that models need, judged; operators in their order, then links and workers."""
+    found: list[Assessment] = []
+    for operator in profile.topology.operators:
+        tasks = profile.tasks_of(operator.name)
+        found += _tasks(operator, tasks)
+        if operator.kind is not OperatorKind.SOURCE:
+            found += _inputs(profile, operator, tasks)
+        if operator.window is not None:
+            found += _window(operator, tasks)
+        found += _outputs(profile, operator, tasks)
+    found += _links(profile)
+    found += _workers(profile)
+    return tuple(found)
+
+
+def relative_error(figure: Figure) -> float | None:
+    """The standard error as a part of the figure, where both are known."""
+    if figure.standard_error is None or figure.value <= 0.0:
+        return None
+    return figure.standard_error / figure.value
+
+
+def reasons_thin(figure: Figure) -> list[str]:
+    """Why a figure is thin; nothing where it is not."""
+    if figure.samples == 0 and figure.buckets == 0:
+        return ["written by hand: nothing says what it rests on"]
+    reasons = []
+    error = relative_error(figure)
+    if error is not None and error > LARGEST_RELATIVE_ERROR:
+        reasons.append(f"standard error of {error:.0%}, over {LARGEST_RELATIVE_ERROR:.0%}")
+    if figure.buckets < FEWEST_BUCKETS:
+        reasons.append(f"{figure.buckets} buckets, under {FEWEST_BUCKETS}")
+    if figure.samples < FEWEST_SAMPLES:
+        reasons.append(f"{figure.samples} observations, under {FEWEST_SAMPLES}")
+    return reasons
+
+
+class _Need(NamedTuple):
+    """A figure that models need: whose, which, and how to come by it."""
+
+    operator: str
+    subject: str
+    what: str
+    remedy: str = ""
+
+    def judged(self, figure: Figure | None, note: str = "") -> Assessment:
+        """The figure itself, or that it is missing."""
+        if figure is None:
+            return self.missing("not measured")
+        reasons = reasons_thin(figure)
+        return Assessment(
+            operator=self.operator,
+            subject=self.subject,
+            what=self.what,
+            verdict=Verdict.THIN if reasons else Verdict.GOOD,
+            samples=figure.samples,
+            buckets=figure.buckets,
+            relative_standard_error=relative_error(figure),
+            why="; ".join([*reasons, *([note] if note else [])]),
+            remedy=_remedy(figure) if reasons else "",
+        )
+
+    def missing(self, why: str) -> Assessment:
+        """That it is missing, and why."""
+        return Assessment(
+            operator=self.operator,
+            subject=self.subject,
+            what=self.what,
+            verdict=Verdict.MISSING,
+            why=why,
+            remedy=self.remedy,
+        )
+
+
+def _remedy(figure: Figure) -> str:
+    return "measure for longer" if figure.samples or figure.buckets else "measure it"
+
+
+def _tasks(operator: Operator, tasks: Mapping[int, TaskProfile]) -> Iterator[Assessment]:
+    unseen = [str(place) for place in range(operator.tasks) if place not in tasks]
+    if not unseen:
+        return
+    all_of_them = len(unseen) == operator.tasks
+    need = _Need(operator.name, "", "tasks", "check that every worker's metrics arrive")
+    yield need.missing(
+        f"none of its {operator.tasks} tasks was seen"
+        if all_of_them
+        else f"of its {operator.tasks} tasks these were not seen: {_listed(unseen)}"
+    )
+
+
+def _inputs(
+    profile: Profile, operator: Operator, tasks: Mapping[int, TaskProfile]
+) -> Iterator[Assessment]:
+    name = operator.name
+    for key in dict.fromkeys(stream.key for stream in profile.topology.streams_into(name)):
+        figures = {place: task.inputs[key] for place, task in tasks.items() if key in task.inputs}
+        walls = {p: one.wall for p, one in figures.items() if one.wall is not None}
+        cpus = {p: one.cpu for p, one in figures.items() if one.cpu is not None}
+        times = walls or cpus
+        subject = f"from {_stream(key)}"
+        rates = [one.per_second for one in figures.values()]
+        yield _Need(name, subject, "arrival rate", "record executed or received").judged(
+            _total(rates)
+        )
+        remedy = "record execute_latency_sum or execute_cpu_sum, or write it by hand"
+        yield _Need(name, subject, "service time", remedy).judged(
+            _mean(times), _note_on_tasks(times, tasks)
+        )
+        yield _Need(name, subject, "variability of service", _SQUARES).judged(_scv(times))
+        if walls and cpus:
+            yield _Need(name, subject, "service time on a core").judged(_mean(cpus))
+
+
+def _window(operator: Operator, tasks: Mapping[int, TaskProfile]) -> Iterator[Assessment]:
+    walls = {place: task.window for place, task in tasks.items() if task.window is not None}
+    cpus = {place: task.window_cpu for place, task in tasks.items() if task.window_cpu is not None}
+    times = walls or cpus
+    remedy = "record window_latency_sum and window_triggers"
+    yield _Need(operator.name, "", "service time of a window", remedy).judged(
+        _mean(times), _note_on_tasks(times, tasks)
+    )
+    yield _Need(operator.name, "", "variability of a window", _SQUARES).judged(_scv(times))
+
+
+def _outputs(
+    profile: Profile, operator: Operator, tasks: Mapping[int, TaskProfile]
+) -> Iterator[Assessment]:
+    streams = profile.topology.streams_from(operator.name)
+    for name in dict.fromkeys(stream.name for stream in streams):
+        figures = [task.outputs[name] for task in tasks.values() if name in task.outputs]
+        rate = _total([one.per_second for one in figures])
+        subject = f"on {name}"
+        yield _Need(operator.name, subject, "emission rate", "record emitted").judged(rate)
+        if operator.window is not None:
+            yield _per_trigger(operator.name, subject, figures, rate)
+        elif operator.kind is not OperatorKind.SOURCE:
+            yield from _coefficients(profile, operator.name, name, figures)
+        for stream in streams:
+            if stream.name == name:
+                yield from _shares(profile, stream, figures)
+
+
+def _per_trigger(
+    operator: str, subject: str, figures: Sequence[OutputFigures], rate: Figure | None
+) -> Assessment:
+    remedy = "record window_triggers and emitted"
+    need = _Need(operator, subject, "tuples out per window", remedy)
+    counted = [one.per_trigger for one in figures if one.per_trigger is not None]
+    if counted:
+        return need.judged(mean_of(counted))
+    return need.judged(rate, "from rates, as windows were not counted")
+
+
+def _coefficients(
+    profile: Profile, operator: str, name: str, figures: Sequence[OutputFigures]
+) -> Iterator[Assessment]:
+    remedy = "record emitted and executed of the same buckets"
+    for key in dict.fromkeys(stream.key for stream in profile.topology.streams_into(operator)):
+        subject = f"on {name} from {_stream(key)}"
+        known = [one.coefficients[key] for one in figures if key in one.coefficients]
+        yield _Need(operator, subject, "tuples out per tuple in", remedy).judged(mean_of(known))
+    bent = sum(one.linear is False for one in figures)
+    if bent:
+        yield Assessment(
+            operator=operator,
+            subject=f"on {name}",
+            what="linearity",
+            verdict=Verdict.THIN,
+            why="tuples out are not a linear function of tuples in, at "
+            f"{bent} of {len(figures)} tasks",
+            remedy="trust predictions near the measured rates only",
+        )
+
+
+def _shares(
+    profile: Profile, stream: Stream, figures: Sequence[OutputFigures]
+) -> Iterator[Assessment]:
+    """How tuples were dealt to tasks, where that had to be measured or was."""
+    subject = f"on {stream.name} to {stream.target}"
+    remedy = "record transferred, or received by source task"
+    need = _Need(stream.source, subject, "routing shares", remedy)
+    known = [one.shares[stream.target] for one in figures if stream.target in one.shares]
+    divided = profile.topology.operator(stream.target).tasks > 1
+    # Where the keys are known, so is where they go.
+    in_the_data = isinstance(stream.grouping, MEASURED_GROUPINGS) and stream.key not in profile.keys
+    if known:
+        yield need.judged(_largest_share(known))
+    elif divided and in_the_data:
+        yield need.missing(f"not measured, and {stream.grouping.describe()} follows the data")
+
+
+def _largest_share(known: Sequence[Shares]) -> Figure:
+    """The largest part of all tasks' tuples, with its error if each tuple was dealt by itself."""
+    weights = [one.samples or 1 for one in known]
+    largest = max(
+        math.fsum(weight * part for weight, part in zip(weights, column, strict=True))
+        for column in zip(*(one.parts for one in known), strict=True)
+    ) / sum(weights)
+    samples = sum(one.samples for one in known)
+    spread = max(0.0, largest * (1.0 - largest))
+    return Figure(
+        value=largest,
+        samples=samples,
+        buckets=max(one.buckets for one in known),
+        standard_error=math.sqrt(spread / samples) if samples else None,
+    )
+
+
+def _links(profile: Profile) -> Iterator[Assessment]:
+    """Links that were measured, and pairs of nodes that send to each other and were not."""
+    measured = set()
+    for link in profile.links:
+        measured |= {(link.source, link.target), (link.target, link.source)}
+        subject = f"{link.source} → {link.target}"
+        yield _Need("", subject, "latency").judged(link.latency.mean_ms)
+    pairs = [pair for pair in _node_pairs(profile) if pair not in measured]
+    if pairs:
+        subject = _listed([f"{one} – {other}" for one, other in pairs])
+        remedy = "probe the nodes; until then what the cluster declares is used"
+        yield _Need("", subject, "latency", remedy).missing("not measured, and tuples go there")
+
+
+def _node_pairs(profile: Profile) -> list[tuple[str, str]]:
+    """Pairs of nodes between which a stream of the job goes, by the placement."""
+    nodes: dict[str, set[str]] = {}
+    for label, worker in profile.placement.items():
+        try:
+            operator = Executor.parse(label).operator
+        except InvalidInput:
+            continue
+        nodes.setdefault(operator, set()).add(node_of(worker))
+    pairs = {
+        (min(one, other), max(one, other))
+        for stream in profile.topology.streams
+        for one, other in product(nodes.get(stream.source, ()), nodes.get(stream.target, ()))
+        if one != other
+    }
+    return sorted(pairs, key=lambda pair: (natural(pair[0]), natural(pair[1])))
+
+
+def node_of(worker: str) -> str:
+    """The node of a worker, which is named NODE:PORT."""
+    return worker.rpartition(":")[0] or worker
+
+
+def _workers(profile: Profile) -> Iterator[Assessment]:
+    what, remedy = "cores in use", "record worker_cpu"
+    names = sorted({*profile.workers, *profile.placement.values()}, key=natural)
+    unknown = []
+    for name in names:
+        worker = profile.workers.get(name)
+        if worker is None or worker.cores is None:
+            unknown.append(name)
+        else:
+            yield _Need("", name, what, remedy).judged(worker.cores)
+    if unknown or not names:
+        subject = _listed(unknown) or "any worker"
+        yield _Need("", subject, what, remedy).missing("not measured")
+
+
+def _total(rates: Sequence[Figure | None]) -> Figure | None:
+    return total_of([rate for rate in rates if rate is not None])
+
+
+def _mean(times: Mapping[int, TimeFigures]) -> Figure | None:
+    pooled = pool_times(list(times.values()))
+    return None if pooled is None else pooled.mean_ms
+
+
+def _scv(times: Mapping[int, TimeFigures]) -> Figure | None:
+    pooled = pool_times([one for one in times.values() if one.scv is not None])
+    return None if pooled is None else pooled.scv
+
+
+def _note_on_tasks(times: Mapping[int, TimeFigures], tasks: Mapping[int, TaskProfile]) -> str:
+    """Which tasks alone are thin or not known, where all together are neither."""
+    if not times:
+        return ""
+    unknown = [str(place) for place in sorted(tasks) if place not in times]
+    thin = [str(place) for place, one in sorted(times.items()) if reasons_thin(one.mean_ms)]
+    notes = []
+    if unknown:
+        notes.append(f"not known of tasks {_listed(unknown)}")
+    if thin and len(thin) < len(times):
+        notes.append(f"thin by themselves: tasks {_listed(thin)}")
+    return "; ".join(notes)
+
+
+def _stream(key: StreamKey) -> str:
+    return key.source if key.name == DEFAULT_STREAM else str(key)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MANY_NAMES
+    return ", ".join(names[:MANY_NAMES]) + (f" and {more} more" if more > 0 else "")

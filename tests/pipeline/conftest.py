@@ -1,0 +1,21 @@
+"""One Spark session for all tests of the pipeline."""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    from streamgauge.pipeline.session import make_session
+
+    folder = tmp_path_factory.mktemp("spark")
+    session = make_session(
+        "tests",
+        master="local[2]",
+        conf={
+            "spark.sql.shuffle.partitions": "2",
+            "spark.local.dir": str(folder),
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        },
+    )
+    yield session
+    session.stop()

@@ -1,0 +1,81 @@
+"""Every row once, nothing lost, whatever the order, the files and how often they come."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from streamgauge.lake.tables import Lake
+from streamgauge.pipeline.ingest.job import ingest_files
+from streamgauge.pipeline.ingest.listing import find_files
+from streamgauge.pipeline.ingest.retrying import retry
+from tests.pipeline.ingest.deliveries import RECEIVED, content, deliver, expected, line
+
+
+def random_deliveries(rng, folder):
+    """Files whose lines agree, differ, come twice, and cannot be read."""
+    deliveries = []
+    for number in range(5):
+        lines = [line(rng.randrange(40), rng.randrange(3)) for _ in range(rng.randrange(40, 80))]
+        lines += [b'{"bad":%d}' % rng.randrange(4) for _ in range(rng.randrange(3))]
+        rng.shuffle(lines)
+        deliveries.append(deliver(folder, f"f{number}", rng.randrange(3), lines))
+    return deliveries
+
+
+def check_any_order(spark, tmp_path, seed):
+    rng = random.Random(seed)
+    deliveries = random_deliveries(rng, tmp_path)
+    order = [*deliveries, rng.choice(deliveries)]
+    rng.shuffle(order)
+    cuts = sorted(rng.sample(range(1, len(order)), 2))
+    lake = Lake(tmp_path / "lake")
+    lines = places = 0
+    for first, last in zip([0, *cuts], [*cuts, len(order)], strict=True):
+        batch = {one.path: one for one in order[first:last]}
+        tally = ingest_files(spark, lake, [one.file for one in batch.values()])
+        lines += sum(len(one.lines) for one in batch.values())
+        places += tally.duplicates
+        assert tally.lines == sum(len(one.lines) for one in batch.values())
+    rows, refused = content(lake)
+    assert (rows, refused) == expected(deliveries)
+    # Rows in = rows in samples + rows in quarantine + duplicates.
+    assert lines == len(rows) + len(refused) + places
+
+
+def test_any_order_split_and_repetition_gives_the_same_lake(spark, tmp_path):
+    check_any_order(spark, tmp_path, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_any_order_split_and_repetition_gives_the_same_lake_at_length(spark, tmp_path, seed):
+    check_any_order(spark, tmp_path, seed)
+
+
+def test_two_writers_at_once_both_succeed(spark, tmp_path):
+    first = deliver(tmp_path, "one", 0, [line(task, 1) for task in range(50)])
+    second = deliver(tmp_path, "two", 1, [line(task, 2) for task in range(25, 75)])
+    lake = Lake(tmp_path / "lake")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda one: ingest_files(spark, lake, [one.file]), [first, second]))
+    assert content(lake) == expected([first, second])
+
+
+def test_one_bad_file_does_not_stop_the_others_and_lines_come_back(spark, tmp_path):
+    good = deliver(tmp_path, "good", 0, [line(1, 1)])
+    late = deliver(tmp_path, "late", -24 * 365, [line(2, 1)])
+    broken = tmp_path / "broken.jsonl.gz"
+    broken.write_bytes(b"no gzip at all")
+    lake = Lake(tmp_path / "lake")
+    files = [good.file, late.file, *find_files([str(broken)])]
+    tally = ingest_files(spark, lake, files)
+    assert "gzip" in tally.faults[str(broken)]
+    assert tally.reasons == {"after-receipt": 1}
+    assert (tally.taken["samples"], tally.quarantined) == (1, 1)
+    # Once the receipt is right, the line is taken.
+    again = retry(spark, lake, received_at=RECEIVED)
+    assert (again.taken["samples"], again.released) == (1, 1)
+    rows, refused = content(lake)
+    assert [row[0] for row in rows] == [1, 2]
+    assert refused == []
