@@ -130,10 +130,19 @@ def test_a_far_queue_overflows_and_then_holds_others_back():
 
 
 def test_beyond_the_overflow_tuples_are_dropped():
-    result = far(receive_limit=16, overflow_limit=2, pressure_seconds=0.5)
-    assert result.operators["b"].dropped_per_second >= 0.0
+    """A tuple comes every millisecond, and word of the overflow takes another one to a.
+
+    So two come behind the full queue, each half second, and there is room for one of them.
+    """
+    result = far(receive_limit=16, overflow_limit=1, pressure_seconds=0.5)
+    b = result.operators["b"]
+    assert b.dropped_per_second == pytest.approx(2.0, rel=0.05)
+    # What a sent was served, dropped, or is one of the few that are under way.
+    sent = result.operators["a"].emitted_per_second
+    gone = b.executed_per_second + b.dropped_per_second
+    assert sent == pytest.approx(gone, abs=100 / result.seconds)
     peak = max(one.receive.peak for one in result.executors if one.operator == "b")
-    assert peak <= 18
+    assert peak == 17
 
 
 def test_storm_1_stops_its_sources_at_the_high_water_mark():
@@ -158,3 +167,53 @@ def test_storm_1_stops_its_sources_at_the_high_water_mark():
     free = run_text(text.replace("enable: true", "enable: false"), seconds=100.0, warmup=20.0)
     assert free.operators["s"].throttled == 0.0
     assert free.saturated == ("a",)
+
+
+FULL = """
+streamgauge: 1
+topology:
+  name: t
+  operators: {s: {kind: source}, a: {}}
+  streams: [{from: s, to: a, grouping: shuffle}]
+behaviours: {a: {service: {wait_ms: 9.7}}}
+configuration: {settings: {topology.producer.batch.size: BATCH}}
+workload: [{source: s, per_second: 100, shape: regular}]
+"""
+
+
+@pytest.mark.parametrize("batch", [1, 10])
+def test_flush_tuples_are_no_load_of_their_own(batch):
+    """97 % busy and never behind: full, but not saturated.
+
+    With 10.5 ms, 20,000 tuples come in 200 s and 952 of them stay, more than 5·√20,000 = 707.
+    """
+    text = FULL.replace("BATCH", str(batch))
+    full = run_text(text, seconds=60.0, warmup=5.0)
+    one, queue = full.operators["a"], full.executors[0].receive
+    assert one.utilisation == pytest.approx(0.97, abs=0.005)
+    assert one.arrived_per_second == pytest.approx(100.0, abs=1.0)
+    assert not one.saturated
+    # Every tuple finds the server free; flush tuples wait behind it, and nobody counts them.
+    assert one.queue_length == one.wait_seconds == queue.wait_seconds == 0.0
+    assert queue.peak == 1
+    over = run_text(text.replace("9.7", "10.5"), seconds=200.0, warmup=5.0)
+    assert over.operators["a"].saturated
+    # Of all that has come a 21st waits: at half time, after 105 s, 500 tuples and for 5 s.
+    assert over.operators["a"].queue_length == pytest.approx(500.0, rel=0.01)
+    assert over.executors[0].receive.wait_seconds == pytest.approx(5.0, rel=0.01)
+
+
+def test_a_blocked_source_with_batches_still_hears_the_ackers():
+    """Queues of four, batches of three, and more to emit than fits: nothing stands still."""
+    text = JOB.format(
+        **{
+            **DEFAULTS,
+            "service": "wait_ms: 5",
+            "emission": "shape: unlimited",
+            "settings": "topology.producer.batch.size: 3",
+        }
+    ).replace("s: {replays: false}", "s: {service: {cpu_ms: 0.01}}")
+    result = run_text(text, seconds=60.0, warmup=5.0, receive_limit=4, transfer_limit=4)
+    every_root_ends_once(result)
+    assert result.operators["a"].executed_per_second == pytest.approx(200.0, rel=0.05)
+    assert result.roots_acked > 0.9 * result.roots_emitted

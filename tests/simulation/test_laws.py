@@ -164,3 +164,23 @@ def test_latencies_are_counted_once_for_each_tuple_at_a_sink(text):
     at = compiled.program.at
     assert s.latency[: at.path_rows].sum() == arrived
     assert s.latency[at.path_rows + 2 * at.sources :].sum() == arrived
+
+
+EAGER = """
+streamgauge: 1
+topology:
+  name: t
+  operators: {s: {kind: source, tasks: 3}, a: {}}
+  streams: [{from: s, to: a, grouping: shuffle}]
+behaviours: {s: {service: {cpu_ms: 1}}, a: {}}
+configuration: {executors: {s: 1}}
+workload: [{source: s, shape: unlimited}]
+"""
+
+
+def test_all_tasks_of_an_executor_are_asked_in_turn():
+    s, compiled = drained(EAGER, seconds=3.0)
+    sources = compiled.program.task["operator"] == list(compiled.program.operator["kind"]).index(0)
+    emitted = s.outputs["emitted"].reshape(len(sources), -1).sum(axis=1)[sources]
+    assert emitted.sum() > 2000
+    assert emitted.max() - emitted.min() <= 1

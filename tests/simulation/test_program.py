@@ -204,6 +204,11 @@ def test_ways_run_from_every_source_to_every_sink():
         ),
         ("per_second: 30, shares: [0.9, 0.1]", "shape: unlimited", "takes? no time"),
         ("{source: a, per_second: 30, shares: [0.9, 0.1]}", "", "no emission"),
+        (
+            "{source: a, per_second: 30, shares: [0.9, 0.1]}",
+            "{source: a, shape: unlimited}, {source: a, stream: more, shape: unlimited}",
+            "several unlimited streams of 'a'",
+        ),
         ("settings: {}", "settings: {topology.max.spout.pending: 0}", "max_pending"),
         ("settings: {}", "settings: {topology.message.timeout.secs: x}", "'x'"),
     ],
@@ -212,7 +217,11 @@ def test_what_cannot_be_simulated_is_said(old, new, seen):
     text = JOB.replace("GROUPING", "shuffle").replace("SETTINGS", "")
     assert old in text
     text = text.replace(old, new)
-    if "unlimited" in new:
+    if "more" in new:
+        text = text.replace(
+            "  streams:\n", "  streams:\n    - {from: a, to: c, stream: more, grouping: all}\n"
+        )
+    elif "unlimited" in new:
         text = text.replace("a: {service: {cpu_ms: 1}, keys", "a: {keys")
     with pytest.raises(InvalidInput, match=seen):
         made(text)

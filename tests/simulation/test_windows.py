@@ -155,10 +155,14 @@ def test_a_tuple_without_a_partner_in_time_is_dropped_and_acked():
     assert 0.63 < sum(pairs) / len(pairs) < 1.0
 
 
-def test_a_joined_result_is_as_old_as_both_its_tuples():
-    # One key and very rare right tuples: a result waits only for the left, 0.1 s.
-    found = joined(lambda r: r.operators["b"].executed_per_second, keys=1, rate=0.5, within=100)
-    holds(found, 0.5, within=0.2)
+def test_a_joined_result_is_as_old_as_each_of_its_tuples():
+    """One key, ten of the left a second, which wait for a second, and very rare ones of the right.
+
+    The partner is the oldest that waits: the first to come in the last second, 1 − 1/10 s ago.
+    """
+    given = {"keys": 1, "rate": 0.05, "within": 1}
+    holds(joined(lambda r: r.by_source["l"].mean, **given), 0.9)
+    assert max(joined(lambda r: r.by_source["r"].mean, **given)) < 1e-6
 
 
 PARITY = """
@@ -220,3 +224,13 @@ def test_a_root_is_complete_with_its_last_sibling():
     # Everything but what is in the windows has ended.
     assert result.roots_failed == 0
     assert result.open_roots < 40
+
+
+def test_a_windowed_operator_fails_tuples_when_they_leave():
+    text = WINDOW.format(window="length_tuples: 10", service="", acked="true", shape="")
+    text = text.replace("\n  w: {window: {", "\n  w: {fails: 0.2, window: {")
+    result = run_text(text, seconds=1000.0)
+    ended = result.roots_acked + result.roots_failed
+    # A root has one tuple in the window and is anchored to its result, which is never failed.
+    assert result.roots_failed / ended == pytest.approx(0.2, abs=0.02)
+    assert result.roots_emitted == ended + result.open_roots

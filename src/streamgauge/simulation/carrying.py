@@ -18,6 +18,7 @@ from streamgauge.simulation.queues import (
     insert,
     pop,
     push,
+    push_flush,
     push_over,
     take_all,
     take_message,
@@ -39,6 +40,15 @@ from streamgauge.simulation.timers import clear_timer, next_tick, set_timer
 from streamgauge.simulation.trees import hear_answers
 
 
+@inlined
+def _notify(p: Program, s: State, at: int, now: float) -> None:
+    """Let the consumer of a plain queue know; a source that is blocked hears answers at once."""
+    consumer = s.queue[at].consumer
+    wake(p, s, consumer, now)
+    if s.thread[consumer].phase == BLOCKED and s.thread[consumer].kind == SOURCE:
+        hear_answers(p, s, consumer, now)
+
+
 @internal
 def _publish(p: Program, s: State, executor: int, place: int, now: float) -> None:
     """Put a producer's batch for one queue into it."""
@@ -50,7 +60,7 @@ def _publish(p: Program, s: State, executor: int, place: int, now: float) -> Non
         b.head = s.message[which].link
         push(s, at, which, now)
     b.count = 0
-    wake(p, s, s.queue[at].consumer, now)
+    _notify(p, s, at, now)
 
 
 @internal
@@ -97,12 +107,17 @@ def send_flush_tuples(p: Program, s: State, worker: int, now: float) -> None:
     for executor in range(p.at.executors):
         t, q = s.thread[executor], s.queue[executor]
         active = t.phase != IDLE or q.length > 0 or t.batches != NONE
-        if p.worker[executor] == worker and active:
-            sent = True
-            if has_room(s, executor) and s.free[1] > p.at.reserve:
-                which = take_message(s)
-                s.message[which].what = FLUSH
-                push(s, executor, which, now)
+        if p.worker[executor] != worker or not active:
+            continue
+        sent = True
+        if t.kind == SOURCE and t.phase == BLOCKED:
+            # It goes on handling what comes to it, flush tuples too.
+            hear_answers(p, s, executor, now)
+            publish_all(p, s, executor, now)
+        elif has_room(s, executor) and s.free[1] > p.at.reserve:
+            which = take_message(s)
+            s.message[which].what = FLUSH
+            push_flush(s, executor, which, now)
     if sent:
         for executor in range(p.at.executors):
             if p.worker[executor] == worker and s.queue[executor].length > 0:
@@ -139,10 +154,7 @@ def deliver(p: Program, s: State, thread: int, now: float) -> Any:
                 _gather(p, s, t.executor, at, which, now)
             else:
                 push(s, at, which, now)
-                consumer = s.queue[at].consumer
-                wake(p, s, consumer, now)
-                if s.thread[consumer].phase == BLOCKED and s.thread[consumer].kind == SOURCE:
-                    hear_answers(p, s, consumer, now)
+                _notify(p, s, at, now)
         t.held = following
     return True
 
@@ -159,7 +171,7 @@ def _deliver_lists(p: Program, s: State, head: int, home: int, now: float) -> No
         m = s.message[which]
         following = m.link
         goal = p.task[m.task].executor
-        m.link, m.more = NONE, 0
+        m.link = NONE
         if home != NONE and p.worker[goal] != home:
             if remote == NONE:
                 remote = which
@@ -245,9 +257,7 @@ def _receive(p: Program, s: State, head: int, now: float) -> None:
             push_over(s, goal, which, now)
         else:
             push(s, goal, which, now)
-        wake(p, s, goal, now)
-        if s.thread[goal].phase == BLOCKED and s.thread[goal].kind == SOURCE:
-            hear_answers(p, s, goal, now)
+        _notify(p, s, goal, now)
         which = following
 
 

@@ -77,8 +77,11 @@ class _ByContent(_CacheLocator):
         return cls(py_func, py_file)
 
 
+_LOCATORS: list[type[object]] = [_ByContent]
+
+
 class _CacheImpl(CompileResultCacheImpl):
-    _locator_classes = [_ByContent]  # noqa: RUF012 (Numba's own name for it)
+    _locator_classes = _LOCATORS
 
 
 class _Cache(FunctionCache):

@@ -31,6 +31,8 @@ from streamgauge.transport.mechanics import NO_LIMIT
 BATCHES = 20
 # An operator that works all the time, and to which more comes than it serves, is saturated.
 WORKS_ALL_THE_TIME, MORE_COMES = 0.95, 0.01
+# Standard deviations of a Poisson count beyond which it is no chance.
+CHANCE = 5.0
 
 
 def figures(
@@ -110,7 +112,7 @@ class _Measured:
         self.thread = _grown(begin.thread, end.thread)
         self.queue = _grown(begin.queue, end.queue)
         self.window = _grown(begin.window, end.window)
-        self.cores = end.cores - begin.cores
+        self.machine = _grown(begin.machine, end.machine)
         self.peak = np.max([one.peak for one in snapshots[first + 1 :]], axis=0)
         self.at = compiled.program.at
 
@@ -147,13 +149,12 @@ class _Measured:
         number = self.plan.logical.topology.operator_names.index(name)
         windows = self._windows_of(number)
         triggers = float(self.window["triggers"][windows].sum())
-        lag = arrived - executed
+        # What came and was not taken stands in the queues.
+        lag = float(self.queue["length"][mine].sum())
         saturated = bool(
-            utilisation.max(initial=0.0) + (t["blocked"][mine] / seconds).max(initial=0.0)
-            > WORKS_ALL_THE_TIME
+            utilisation.max() > WORKS_ALL_THE_TIME
             and lag > MORE_COMES * arrived
-            and lag > 5.0 * math.sqrt(max(arrived, 1.0))
-            and utilisation.max(initial=0.0) > WORKS_ALL_THE_TIME
+            and lag > CHANCE * math.sqrt(max(arrived, 1.0))
         )
         return OperatorFigures(
             executors=len(span),
@@ -242,16 +243,15 @@ class _Measured:
                 name=machine.name,
                 cores=machine.cores,
                 background=machine.background_cores,
-                busy=float(self.cores[0, n]) / self.seconds,
-                polling=float(self.cores[1, n]) / self.seconds,
+                busy=float(self.machine["busy"][n]) / self.seconds,
+                polling=float(self.machine["polled"][n]) / self.seconds,
             )
             for n, machine in enumerate(self.plan.cluster.machines)
         )
 
     def _queue(self, at: int) -> QueueFigures:
         q, seconds = self.queue, self.seconds
-        longer = self.snapshots[-1].length[at] - self.snapshots[self.first].length[at]
-        left = float(q["arrived"][at]) - float(longer)
+        left = float(q["arrived"][at]) - float(q["length"][at])
         limit = self._limit(at)
         return QueueFigures(
             arrived_per_second=float(q["arrived"][at]) / seconds,
@@ -291,11 +291,15 @@ class _Measured:
             median_seconds=np.asarray([one.quantile(0.5) for one in batches]),
             p99_seconds=np.asarray([one.quantile(0.99) for one in batches]),
             queued={
-                name: np.asarray([float(b.length[span.start : span.stop].sum()) for _, b in pairs])
+                name: np.asarray(
+                    [float(b.queue["length"][span.start : span.stop].sum()) for _, b in pairs]
+                )
                 for name, span in logical.spans.items()
             },
             cores={
-                machine.name: np.asarray([(b.cores[0, n] - a.cores[0, n]) for a, b in pairs])
+                machine.name: np.asarray(
+                    [b.machine["busy"][n] - a.machine["busy"][n] for a, b in pairs]
+                )
                 / lasted
                 for n, machine in enumerate(self.plan.cluster.machines)
             },

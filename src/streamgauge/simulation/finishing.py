@@ -11,11 +11,10 @@ from streamgauge.simulation.draws import draw
 from streamgauge.simulation.queues import free_message, take_message
 from streamgauge.simulation.random_streams import uniform
 from streamgauge.simulation.records import (
-    ACK,
     BY_PARITY,
     DONE,
     DUE,
-    FAIL,
+    FAILED,
     FLUSH,
     IDLE,
     INIT,
@@ -37,6 +36,7 @@ from streamgauge.simulation.trees import (
     note_hop,
     open_root,
     tell_acker,
+    verdict_on,
 )
 from streamgauge.simulation.windows import (
     add_to_join,
@@ -127,7 +127,7 @@ def _finish_window(p: Program, s: State, thread: int, now: float) -> None:
     w.tuples += w.size
     w.service += now - w.started
     w.size = 0
-    t.window, t.in_window = NONE, 0
+    t.window = NONE
 
 
 @internal
@@ -201,17 +201,14 @@ def _finish_tuple(p: Program, s: State, thread: int, which: int, now: float) -> 
             following = s.message[partner].link
             if o.sink == 1:
                 arrive(p, s, partner, t.operator, now)
-            acknowledge(p, s, thread, partner, ACK, now)
+            acknowledge(p, s, thread, partner, verdict_on(p, s, t.operator, t.executor), now)
             free_message(s, partner)
             partner = following
         return
     _emit_outputs(p, s, thread, m.task, row, which, 1)
     if o.sink == 1:
         arrive(p, s, which, t.operator, now)
-    verdict = ACK
-    if o.fails > 0.0 and uniform(s.random, thread) < o.fails:
-        verdict = FAIL
-    acknowledge(p, s, thread, which, verdict, now)
+    acknowledge(p, s, thread, which, verdict_on(p, s, t.operator, t.executor), now)
     free_message(s, which)
 
 
@@ -249,9 +246,9 @@ def finish(p: Program, s: State, thread: int, now: float) -> None:
         _finish_tuple(p, s, thread, which, now)
     elif m.what == DUE:
         _finish_emission(p, s, thread, which, now)
-    elif m.what == DONE:
+    elif m.what in (DONE, FAILED):
         if is_open(s, m.root):
-            end_root(p, s, thread, m.root, m.edge != 0, False, now)
+            end_root(p, s, thread, m.root, m.what == FAILED, False, now)
         free_message(s, which)
     elif m.what == FLUSH:
         publish_all(p, s, thread, now)

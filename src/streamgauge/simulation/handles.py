@@ -112,6 +112,7 @@ def _unbox(kind: HandleType, value: Any, context: Any) -> NativeValue:
 class _Attributes(AttributeTemplate):
     key = HandleType
 
+    # Numba declares the method as a constant that says there is none.
     def generic_resolve(self, kind: HandleType, attribute: str) -> Any:  # type: ignore[override]
         field = kind.fields.get(attribute)
         return None if field is None else field.kind

@@ -64,7 +64,6 @@ def _begin_window(p: Program, s: State, thread: int, now: float) -> Any:
     factor = p.task[w.task].factor
     w.size = s.queue[w.queue].length
     w.started = now
-    t.in_window = 1
     work = factor * draw(s.draws, o.window_cpu, s.random, t.executor) + w.size * o.window_tuple
     rest = factor * draw(s.draws, o.window_wait, s.random, t.executor)
     return serve(p, s, thread, work, rest, now)
@@ -89,7 +88,10 @@ def _next_due(p: Program, s: State, thread: int, now: float) -> Any:
     which = take_message(s)
     m = s.message[which]
     m.what, m.root = DUE, np.int64(t.unlimited)
-    m.task, m.due, m.arrived = p.task_of_executor[thread], now, now
+    m.due, m.arrived = now, now
+    # Its tasks are asked in turn.
+    first, following = p.task_of_executor[thread], p.task_of_executor[thread + 1]
+    m.task = first + t.emitted % (following - first)
     return which
 
 

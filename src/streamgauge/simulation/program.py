@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.errors import Findings, InternalError
 from streamgauge.profile.behaviour import Behaviour, JoinByParity, JoinOnKey, Service
 from streamgauge.profile.counts import CountDistribution, EmpiricalCount
 from streamgauge.profile.distribution import Distribution
-from streamgauge.simulation.draws import TABLE, Draws, make_draws
+from streamgauge.simulation.draws import Draws, make_draws
 from streamgauge.simulation.emissions import Emissions, make_emissions
+from streamgauge.simulation.layout import Sizes, lay_out, rules_of
+from streamgauge.simulation.limits import check_job, check_table, most_messages
 from streamgauge.simulation.records import (
     BY_PARITY,
-    EVERY,
     NO_JOIN,
     NONE,
     ON_KEY,
@@ -36,7 +36,7 @@ from streamgauge.simulation.records import (
     TRACKER,
 )
 from streamgauge.simulation.routes import Routes, make_routes, rule_of
-from streamgauge.simulation.state import Layout, Program, Rules
+from streamgauge.simulation.state import Program
 from streamgauge.simulation.ways import Ways, find_ways
 from streamgauge.topology.grouping import Fields, PartialKey
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -47,8 +47,6 @@ from streamgauge.transport.hashing import task_index, two_choices
 from streamgauge.transport.mechanics import NO_LIMIT, Mechanics
 
 MILLISECOND = 1e-3
-# Tables that grow with the square of a job's size end here.
-LARGEST_TABLE = 20_000_000
 KINDS = {
     OperatorKind.SOURCE: SOURCE,
     OperatorKind.PROCESSOR: PROCESSOR,
@@ -107,54 +105,8 @@ def compile_job(
     Raises:
         InvalidInput: Something the plan needs is not said, or cannot be simulated.
     """
-    _check(plan, behaviours, workload)
+    check_job(plan, behaviours, workload)
     return _Compiler(plan, behaviours, workload, mechanics, detailed).compile()
-
-
-def _check(plan: PhysicalPlan, behaviours: Mapping[str, Behaviour], workload: Workload) -> None:
-    findings = Findings()
-    topology = plan.logical.topology
-    for operator in topology.operators:
-        if operator.name not in behaviours and operator.kind is OperatorKind.PROCESSOR:
-            findings.add(
-                "behaviours",
-                seen=f"nothing on {operator.name!r}",
-                expected="a behaviour for every processor",
-            )
-        behaviour = behaviours.get(operator.name, Behaviour())
-        if isinstance(behaviour.join, JoinOnKey):
-            for stream in topology.streams_into(operator.name):
-                source = behaviours.get(stream.source, Behaviour())
-                if not stream.is_system and stream.name not in source.keys:
-                    findings.add(
-                        "behaviours",
-                        operator.name,
-                        "join",
-                        seen=f"a join on keys of {stream.key}, which has none",
-                        expected=f"keys of stream {stream.name!r} of {stream.source!r}",
-                    )
-        if operator.window is not None and operator.window.event_time:
-            findings.add(
-                "topology",
-                "operators",
-                operator.name,
-                "window",
-                seen="event time",
-                expected="processing time",
-                remedy="watermarks are not simulated",
-            )
-    for index, emission in enumerate(workload.emissions):
-        service = behaviours.get(emission.source, Behaviour()).service
-        if isinstance(emission.shape, Unlimited) and service.mean_ms <= 0.0:
-            findings.add(
-                "workload",
-                index,
-                seen="an unlimited source whose tuples take no time",
-                expected="a service time, or it would emit without end at one moment",
-            )
-    if not workload.emissions:
-        findings.add("workload", seen="no emission", expected="at least one")
-    findings.raise_if_any()
 
 
 class _Compiler:
@@ -202,17 +154,24 @@ class _Compiler:
         draws = make_draws(self.distributions)
         latency, jitter = self._network()
         transfer_first = self._transfers()
-        most = _most_messages(stream, subscriber, rules, routes, output_first, output, draws)
+        most = most_messages(stream, subscriber, rules, routes, output_first, output, draws)
         program = Program(
-            rules=_rules(self.mechanics),
-            at=self._layout(len(processes), len(windows), join_queues, len(ways.rows), most),
+            rules=rules_of(self.mechanics),
+            at=lay_out(
+                self._sizes(len(processes), len(windows), join_queues, len(ways.rows), most)
+            ),
             worker=_ints(plan.placement),
             max_pending=_ints(
                 min(self.mechanics.max_pending * len(one.tasks), NO_LIMIT) for one in self.executors
             ),
             operator=operator,
             task=task,
-            task_of_executor=_ints(one.first_task - self.first_task for one in self.executors),
+            task_of_executor=_ints(
+                [
+                    *(one.first_task - self.first_task for one in self.executors),
+                    self.executors[-1].last_task + 1 - self.first_task,
+                ]
+            ),
             first_task=_ints(
                 self.plan.logical.tasks_of(name).start - self.first_task for name in self.numbers
             ),
@@ -263,66 +222,27 @@ class _Compiler:
         self.distributions.append(distribution)
         return len(self.distributions) - 1
 
-    def _layout(
-        self, processes: int, windows: int, join_queues: int, path_rows: int, most: int
-    ) -> Layout:
-        executors, workers = len(self.executors), len(self.plan.workers)
-        machines = len(self.plan.cluster.machines)
-        sends = executors if self.mechanics.send_threads else 0
-        deserialises = any(
-            self._behaviour(name).costs.deserialise_ms > 0.0
-            or self._behaviour(name).costs.deserialise_ms_per_byte > 0.0
-            for name in self.numbers
-        )
-        receives = workers if deserialises else 0
-        triggers = windows
+    def _sizes(self, processes: int, windows: int, joins: int, rows: int, most: int) -> Sizes:
         ackers = self.plan.logical.tasks_of(ACKER) if self.topology.has_ackers else range(0)
-        threads = _offsets(executors, sends, workers, receives, triggers)
-        queues = _offsets(executors, executors, sends, workers, receives, windows, join_queues)
-        flushes = queues[-1] if self.mechanics.send_threads else workers
-        timers = _offsets(
-            processes,
-            threads[-1],
-            machines,
-            workers * workers,
-            flushes,
-            workers,
-            executors,
-            executors,
-        )
-        return Layout(
-            executors=executors,
-            workers=workers,
-            machines=machines,
+        costs = [self._behaviour(name).costs for name in self.numbers]
+        return Sizes(
+            executors=len(self.executors),
+            workers=len(self.plan.workers),
+            machines=len(self.plan.cluster.machines),
+            processes=processes,
             subscriptions=len(self.subscriptions),
             streams=len(self.keys),
-            sends=threads[1],
-            transfers=threads[2],
-            receives=threads[3],
-            triggers=threads[4],
-            due=queues[1],
-            send=queues[2],
-            transfer=queues[3],
-            incoming=queues[4],
-            windows=queues[5],
-            joins=queues[6],
-            queues=queues[7],
-            thread_timers=timers[1],
-            machine_timers=timers[2],
-            link_timers=timers[3],
-            flush_timers=timers[4],
-            load_timers=timers[5],
-            time_out_timers=timers[6],
-            pressure_timers=timers[7],
-            timers=timers[8],
-            acker_first=ackers.start - self.first_task if ackers else NONE,
-            ackers=len(ackers),
             sources=len(self.sources),
-            path_rows=path_rows,
-            reserve=most + 8,
-            copies=most,
-            deserialises=int(deserialises),
-            detailed=int(self.detailed),
+            windows=windows,
+            join_queues=joins,
+            ackers=range(ackers.start - self.first_task, ackers.stop - self.first_task),
+            path_rows=rows,
+            most_messages=most,
+            sends=self.mechanics.send_threads,
+            deserialises=any(
+                one.deserialise_ms > 0.0 or one.deserialise_ms_per_byte > 0.0 for one in costs
+            ),
+            detailed=self.detailed,
         )
 
     def _services(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -478,7 +398,7 @@ class _Compiler:
                     queues += int(o["keys"]) * int(o["inputs"])
                 rows.append((index, number, factor, NONE if window is None else windows, join))
                 windows += window is not None
-        _check_table(queues, "join", "keys, inputs and tasks of joins")
+        check_table(queues, "join", "keys, inputs and tasks of joins")
         return _filled(TASK, rows), queues
 
     def _windows(self) -> tuple[tuple[int, Window], ...]:
@@ -492,7 +412,7 @@ class _Compiler:
     def _network(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Latency and jitter between workers, in seconds."""
         cluster, workers = self.plan.cluster, self.plan.workers
-        _check_table(len(workers) ** 2, "workers", "pairs of workers")
+        check_table(len(workers) ** 2, "workers", "pairs of workers")
         nodes = list(dict.fromkeys(worker.node for worker in workers))
         latency = np.asarray([[cluster.latency_between(a, b) for b in nodes] for a in nodes])
         jitter = np.asarray([[cluster.jitter_between(a, b) for b in nodes] for a in nodes])
@@ -511,7 +431,7 @@ class _Compiler:
                     first.append(total)
                     if stream.source == executor.operator:
                         total += len(self.plan.logical.tasks_of(stream.target))
-        _check_table(total, "streams", "pairs of tasks")
+        check_table(total, "streams", "pairs of tasks")
         return _ints([*first, total])
 
     def _processes(self) -> list[tuple[int, int, int, Emission, float]]:
@@ -539,85 +459,9 @@ class _Compiler:
         return _ints(streams.get(one.operator, NONE) for one in self.executors)
 
 
-def _rules(m: Mechanics) -> Rules:
-    high, low = m.watermarks if m.watermarks is not None else (0.0, 0.0)
-    return Rules(
-        send_threads=int(m.send_threads),
-        batch=m.batch,
-        flush=m.flush_seconds,
-        flushes=int(m.batch > 1 and not m.send_threads),
-        overflow_limit=m.overflow_limit,
-        bolt_spin=m.bolt_spin,
-        bolt_sleep=m.bolt_sleep,
-        source_sleep=m.source_sleep,
-        transfer_sleep=m.transfer_sleep,
-        polls=int(m.poll_cores > 0.0),
-        send_work=m.send_seconds,
-        transfer_work=m.transfer_seconds,
-        widen=m.widen_load,
-        narrow=m.narrow_load,
-        refresh=m.refresh_seconds,
-        refresh_jitter=m.refresh_jitter,
-        gossip=m.gossip_seconds,
-        pressure=m.pressure_seconds,
-        high_water=high,
-        low_water=low,
-        time_out=m.time_out_seconds,
-    )
-
-
-def _most_messages(
-    stream: NDArray[Any],
-    subscriber: NDArray[Any],
-    rules: list[int],
-    routes: Routes,
-    output_first: NDArray[Any],
-    output: NDArray[Any],
-    draws: Draws,
-) -> int:
-    """The most messages that one input or one trigger can lead to."""
-    fans = (routes.route["last"] - routes.route["first"]).reshape(-1, len(rules)).max(axis=0)
-    copies = [
-        sum(
-            int(fans[n]) if rules[n] == EVERY else 1 for n in subscriber[one["first"] : one["last"]]
-        )
-        for one in stream
-    ]
-    most = max(copies, default=1)
-    for row in range(len(output_first) - 1):
-        outputs = output[output_first[row] : output_first[row + 1]]
-        total = sum(_largest(draws, int(one["count"])) * copies[one["stream"]] for one in outputs)
-        most = max(most, total)
-    # A join by parity emits one tuple more.
-    most += max(copies, default=1)
-    _check_table(most, "outputs", "tuples that one input can lead to")
-    return most
-
-
-def _largest(draws: Draws, which: int) -> int:
-    if draws.kind[which] != TABLE:
-        raise InternalError("outputs are counted by tables")
-    return int(draws.value[draws.first[which + 1] - 1])
-
-
-def _check_table(size: int, place: str, what: str) -> None:
-    if size > LARGEST_TABLE:
-        findings = Findings()
-        findings.add(
-            place,
-            seen=f"{size:,} {what}",
-            expected=f"at most {LARGEST_TABLE:,} for a simulation",
-        )
-        findings.raise_if_any()
-
-
 def _indices(shares: NDArray[np.float64]) -> CountDistribution:
     """Keys by their number."""
     return EmpiricalCount(values=tuple(range(len(shares))), weights=tuple(shares.tolist()))
-
-
-def _offsets(*sizes: int) -> list[int]:
-    return [0, *np.cumsum(sizes).tolist()]
 
 
 def _filled(kind: np.dtype[Any], rows: list[Any]) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from streamgauge.simulation.compiling import inlined, internal
-from streamgauge.simulation.records import NONE
+from streamgauge.simulation.records import FLUSH, NONE
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.threads import wake
 from streamgauge.simulation.timers import UNSET, next_tick, set_timer
@@ -27,7 +27,7 @@ def take_message(s: State) -> Any:
     m = s.message[which]
     s.free[0] = m.link
     s.free[1] -= 1
-    m.anchors, m.hop, m.key, m.more, m.size, m.edge = NONE, NONE, NONE, 0, 0.0, np.uint64(0)
+    m.anchors, m.hop, m.key, m.size, m.edge = NONE, NONE, NONE, 0.0, np.uint64(0)
     return which
 
 
@@ -47,8 +47,8 @@ def free_message(s: State, which: int) -> None:
 
 
 @inlined
-def _lengthen(s: State, at: int, head: int, tail: int, tuples: int, now: float) -> None:
-    """Append messages `head` to `tail` to a queue's list."""
+def _append(s: State, at: int, head: int, tail: int) -> None:
+    """Put messages `head` to `tail` at the end of a queue's list."""
     q = s.queue[at]
     s.message[tail].link = NONE
     if q.length == q.overflow:
@@ -56,19 +56,42 @@ def _lengthen(s: State, at: int, head: int, tail: int, tuples: int, now: float) 
     else:
         s.message[q.tail].link = head
     q.tail = tail
-    q.area += q.length * (now - q.changed)
+
+
+@inlined
+def _pass_time(s: State, at: int, now: float) -> None:
+    """Add up how many tuples were in a queue up to now."""
+    q = s.queue[at]
+    q.area += (q.length - q.flushes) * (now - q.changed)
     q.changed = now
+
+
+@inlined
+def _count(s: State, at: int, tuples: int, now: float) -> None:
+    """Enter an object of so many tuples into a queue's accounts."""
+    _pass_time(s, at, now)
+    q = s.queue[at]
     q.length += tuples
     q.arrived += tuples
     q.objects += 1
-    q.peak = max(q.peak, q.length)
+    q.peak = max(q.peak, q.length - q.flushes)
 
 
 @inlined
 def push(s: State, at: int, which: int, now: float) -> None:
     """Put a message into a plain queue."""
     s.message[which].arrived = now
-    _lengthen(s, at, which, which, 1, now)
+    _append(s, at, which, which)
+    _count(s, at, 1, now)
+
+
+@internal
+def push_flush(s: State, at: int, which: int, now: float) -> None:
+    """Put a flush tuple into a plain queue: it takes room and its turn, but is no tuple."""
+    _append(s, at, which, which)
+    _pass_time(s, at, now)
+    s.queue[at].length += 1
+    s.queue[at].flushes += 1
 
 
 @inlined
@@ -83,12 +106,7 @@ def push_over(s: State, at: int, which: int, now: float) -> None:
         s.message[q.over_tail].link = which
     q.over_tail = which
     q.overflow += 1
-    q.area += q.length * (now - q.changed)
-    q.changed = now
-    q.length += 1
-    q.arrived += 1
-    q.objects += 1
-    q.peak = max(q.peak, q.length)
+    _count(s, at, 1, now)
 
 
 @inlined
@@ -105,10 +123,12 @@ def pop(s: State, at: int, now: float) -> Any:
     else:
         which = q.head
         q.head = s.message[which].link
-    q.area += q.length * (now - q.changed)
-    q.changed = now
+    _pass_time(s, at, now)
     q.length -= 1
-    q.sojourn += now - s.message[which].arrived
+    if s.message[which].what == FLUSH:
+        q.flushes -= 1
+    else:
+        q.sojourn += now - s.message[which].arrived
     return which
 
 
@@ -171,7 +191,8 @@ def insert(p: Program, s: State, at: int, head: int, tail: int, tuples: int, now
     for _ in range(tuples):
         s.message[which].arrived = now
         which = s.message[which].link
-    _lengthen(s, at, head, tail, tuples, now)
+    _append(s, at, head, tail)
+    _count(s, at, tuples, now)
     if q.batch_objects == 0:
         q.batch_head = head
     q.batch_objects += 1

@@ -113,8 +113,6 @@ class Program(NamedTuple):
         path_row: Row of the latencies of (path, operator), or NONE.
         path_source: The source where a path begins.
         process: Emission processes.
-        host: Node of each worker, and
-        rack: rack of it.
         transfer_first: Where the counts of (task, subscription) begin among the transfers.
     """
 

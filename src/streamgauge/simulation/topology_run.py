@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.errors import Findings
+from streamgauge.errors import Findings, InvalidInput
 from streamgauge.profile.behaviour import Behaviour
 from streamgauge.simulation import records
 from streamgauge.simulation.binning import BINS, COARSE_BINS
@@ -27,7 +27,7 @@ from streamgauge.simulation.snapshots import Camera, Snapshot
 from streamgauge.simulation.state import State
 from streamgauge.simulation.timers import make_timers
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.validation import check_number
+from streamgauge.topology.validation import check_number, check_whole
 from streamgauge.topology.workload import Workload
 from streamgauge.transport.contract import load_transport
 from streamgauge.transport.mechanics import Mechanics
@@ -51,7 +51,7 @@ class Tracing:
     Attributes:
         bucket_seconds: Simulated time between two looks.
         trace_every: Every how many-th root is traced; none when zero.
-        look: Called at the end of each bucket with the state and what it means.
+        look: Called at the end of each bucket, and of the run, with the state and what it means.
     """
 
     bucket_seconds: float
@@ -90,14 +90,10 @@ def simulate(
     check_number(findings, seconds, "seconds", above=0.0)
     if warmup is not None:
         check_number(findings, warmup, "warmup")
+    check_whole(findings, seed, "seed", least=0)
     findings.raise_if_any()
-    if mechanics is None:
-        configuration = plan.logical.configuration
-        with findings.at("configuration"):
-            mechanics = load_transport(configuration.engine).mechanics(configuration.settings)
-        findings.raise_if_any()
-    assert mechanics is not None
-    compiled = compile_job(plan, behaviours, workload, mechanics, detailed=tracing is not None)
+    chosen = mechanics or _mechanics_of(plan)
+    compiled = compile_job(plan, behaviours, workload, chosen, detailed=tracing is not None)
     every = tracing.trace_every if tracing else 0
     state = initial_state(plan, compiled, seed, sharing=sharing, trace_every=every)
     under_way = _Run(compiled, state, progress, tracing)
@@ -119,6 +115,15 @@ def simulate(
     return figures(
         plan, compiled, snapshots, first=first, settled=settled, overloaded=under_way.overloaded
     )
+
+
+def _mechanics_of(plan: PhysicalPlan) -> Mechanics:
+    """The figures of the plan's engine under its settings."""
+    configuration = plan.logical.configuration
+    try:
+        return load_transport(configuration.engine).mechanics(configuration.settings)
+    except InvalidInput as error:
+        raise error.below("configuration") from None
 
 
 def _population(snapshots: list[Snapshot]) -> NDArray[np.float64]:
@@ -155,15 +160,18 @@ class _Run:
         looked = 0
         for end in ends:
             while self.tracing and (looked + 1) * look <= end * (1.0 + 1e-12):
-                looked += 1
-                if not self._until(looked * look, ends[-1]):
+                if not self._until((looked + 1) * look, ends[-1]):
                     break
+                looked += 1
                 self.tracing.look(self.state, self.compiled)
             self._until(end, ends[-1])
             if float(self.state.now[0]) > snapshots[-1].time:
                 snapshots.append(self.camera.take(self.state))
             if self.overloaded:
                 break
+        if self.tracing and float(self.state.now[0]) > looked * look * (1.0 + 1e-12):
+            # What is left of the last bucket.
+            self.tracing.look(self.state, self.compiled)
         return snapshots
 
     def _until(self, time: float, horizon: float) -> bool:

@@ -25,6 +25,7 @@ from streamgauge.simulation.records import (
     DONE,
     DUE,
     FAIL,
+    FAILED,
     FAILED_ROOT,
     IDLE,
     NONE,
@@ -97,6 +98,13 @@ def tell_acker(p: Program, s: State, thread: int, what: int, root: int, edge: An
     m.sender = p.task_of_executor[t.executor]
     hold(s, thread, new)
     t.extra += p.operator[t.operator].ack
+
+
+@inlined
+def verdict_on(p: Program, s: State, operator: int, row: int) -> Any:
+    """Whether an operator acks a tuple that it is done with, or fails it."""
+    fails = p.operator[operator].fails
+    return FAIL if fails > 0.0 and uniform(s.random, row) < fails else ACK
 
 
 @inlined
@@ -253,8 +261,7 @@ def handle_at_acker(p: Program, s: State, thread: int, which: int, now: float) -
         a = s.message[answer]
         a.what, a.root, a.task, a.sender = DONE, m.root, r.task, m.task
         if m.what == FAIL:
-            # Told apart by an edge, which an answer has no other use for.
-            a.edge = np.uint64(1)
+            a.what = FAILED
         else:
             taken = now - r.first
             r.taken = taken
@@ -346,8 +353,8 @@ def hear_answers(p: Program, s: State, thread: int, now: float) -> None:
     while s.queue[thread].length > 0:
         which = pop(s, thread, now)
         m = s.message[which]
-        if m.what == DONE and is_open(s, m.root):
-            end_root(p, s, thread, m.root, m.edge != 0, False, now)
+        if m.what in (DONE, FAILED) and is_open(s, m.root):
+            end_root(p, s, thread, m.root, m.what == FAILED, False, now)
         free_message(s, which)
 
 

@@ -19,7 +19,7 @@ from streamgauge.simulation.queues import free_message, pop, push
 from streamgauge.simulation.records import ACK, NONE
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.timers import UNSET, next_tick, set_timer
-from streamgauge.simulation.trees import acknowledge, anchors_in
+from streamgauge.simulation.trees import acknowledge, anchors_in, verdict_on
 
 # Storm's WindowManager: EXPIRE_EVENTS_THRESHOLD.
 SCAN_AFTER = 100
@@ -39,13 +39,14 @@ def _is_old(s: State, window: int) -> Any:
 
 @internal
 def expire(p: Program, s: State, window: int, thread: int, now: float) -> None:
-    """Ack and forget the tuples that have left a window."""
+    """Ack, or fail, and forget the tuples that have left a window."""
     w = s.window[window]
     w.since_scan = 0
     while _is_old(s, window):
         which = pop(s, w.queue, now)
         w.roots -= anchors_in(s, which)
-        acknowledge(p, s, thread, which, ACK, now)
+        t = s.thread[thread]
+        acknowledge(p, s, thread, which, verdict_on(p, s, t.operator, t.executor), now)
         free_message(s, which)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from streamgauge.errors import Findings
 from streamgauge.topology.configuration import Setting
@@ -101,7 +102,7 @@ class Mechanics:
 # Nothing waits, nothing is limited: the queueing network and nothing else.
 PLAIN = Mechanics()
 
-Reader = tuple[str, Callable[[float], object]]
+Reader = tuple[str, Callable[[float], Any]]
 
 
 def mechanics_of(
@@ -117,7 +118,7 @@ def mechanics_of(
         settings: By the engine's names; those that no reader knows are left alone.
     """
     findings = Findings()
-    changed: dict[str, object] = {}
+    changed: dict[str, Any] = {}
     for setting, (figure, read) in readers.items():
         value = settings.get(setting)
         if value is None:
@@ -130,7 +131,7 @@ def mechanics_of(
     findings.raise_if_any()
     made = defaults
     with findings.at("settings"):
-        made = replace(defaults, **changed)  # type: ignore[arg-type]
+        made = replace(defaults, **changed)
     findings.raise_if_any()
     return made
 

@@ -5,6 +5,7 @@ import pytest
 from streamgauge.lake.histogram import bounds_of
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
+from streamgauge.simulation import topology_run
 from streamgauge.simulation.topology_run import simulate
 from tests.engines.emulator.emulations import ACKED, PRESSED, emulated, run
 
@@ -196,6 +197,18 @@ def test_tuples_that_find_no_room_are_dropped_and_counted(tmp_path):
     dropped = job.result.operators["a"].dropped_per_second * job.result.seconds
     (last,) = job.last("queue_drops_total", "executor").values()
     assert job.total("queue_drops") == last.value == last.count == round(dropped) > 0
+
+
+def test_what_happened_before_queues_outgrew_all_bounds_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(topology_run, "LARGEST_POOL", topology_run.FIRST_POOL)
+    text = PRESSED.replace("per_second: 400", "per_second: 6000")
+    job = emulated(text, tmp_path, seconds=10.0, bucket_seconds=0.1)
+    assert job.result.overloaded
+    assert 2.0 < job.result.seconds < 3.0
+    assert job.total("executed", component="a") == job.executed("a")
+    assert job.total("emitted") == round(
+        job.result.operators["s"].emitted_per_second * job.result.seconds
+    )
 
 
 def test_roots_that_run_out_of_time_are_counted(tmp_path):

@@ -1,6 +1,7 @@
 """Threads of the oracles: they handle what is in their queue, which may be limited, and idle."""
 
 import math
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ import simpy
 from tests.simulation.oracles.parts import Cores, Meter, Steps
 
 
-class Thread:
+class Thread(ABC):
     """A thread with a queue. It handles what is there one by one and in order, then idles.
 
     Idle, it polls for `spin` seconds, in which it sees what comes at once, and then sleeps again
@@ -100,8 +101,9 @@ class Thread:
                 self.put(item)
         return taken
 
+    @abstractmethod
     def handle(self, item: Any) -> Steps:
-        raise NotImplementedError
+        """What it does with what it takes from its queue."""
 
     def restart(self) -> None:
         self.waiting.restart()

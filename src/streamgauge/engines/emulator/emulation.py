@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, TypedDict, Unpack
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from streamgauge.engines.emulator.probes import Probes
 from streamgauge.engines.emulator.readings import MICROSECONDS, Bucket
 from streamgauge.engines.emulator.subjects import Subjects
 from streamgauge.engines.emulator.watch import Watch
-from streamgauge.errors import Findings, InvalidInput
+from streamgauge.errors import Findings
 from streamgauge.lake.shapes import MOST_BUCKET_SECONDS
 from streamgauge.profile.job import Job
 from streamgauge.simulation.program import Compiled
@@ -40,6 +40,16 @@ class Run(Protocol):
         """Simulate."""
 
 
+class Options(TypedDict, total=False):
+    """How a simulation is watched; what is not given is as `Emulator` has it."""
+
+    bucket_seconds: float
+    trace_every: int
+    started_at: datetime
+    cluster: str | None
+    step: str | None
+
+
 def emulate(
     job: Job,
     plan: PhysicalPlan,
@@ -47,11 +57,7 @@ def emulate(
     *,
     folder: str | Path,
     seed: int,
-    bucket_seconds: float = BUCKET_SECONDS,
-    trace_every: int = TRACE_EVERY,
-    started_at: datetime = STARTED_AT,
-    cluster: str | None = None,
-    step: str | None = None,
+    **options: Unpack[Options],
 ) -> SimulationResult:
     """Run a simulation and write what its cluster would have reported.
 
@@ -64,28 +70,13 @@ def emulate(
         run: The simulation of that job on that plan.
         folder: Where files go: new, empty, or of an earlier emulation, which is replaced.
         seed: Of all random numbers, those of sampling and probing included.
-        bucket_seconds: Length of a bucket, at most that of the run.
-        trace_every: Every how many-th root is traced; none when zero.
-        started_at: When simulated time begins, with its zone.
-        cluster: What the cluster is called in the lake, where it needs a name.
-        step: What the experiment's step is called, where this is one.
+        options: See `Emulator`.
 
     Raises:
         InvalidInput: Something that was given cannot be; or the folder holds something else.
         UnreadableFile: The folder cannot be written.
     """
-    emulator = Emulator(
-        job,
-        plan,
-        folder,
-        seed=seed,
-        bucket_seconds=bucket_seconds,
-        trace_every=trace_every,
-        started_at=started_at,
-        cluster=cluster,
-        step=step,
-    )
-    with emulator:
+    with Emulator(job, plan, folder, seed=seed, **options) as emulator:
         result = run(seed=seed, tracing=emulator.tracing)
         emulator.close(result)
     return result
@@ -94,7 +85,18 @@ def emulate(
 class Emulator:
     """Watches one simulation and writes; used as a context around it.
 
-    Leaving the context without `close` leaves no trace. Arguments are those of `emulate`.
+    Leaving the context without `close` leaves no trace.
+
+    Args:
+        job: The job.
+        plan: Where its executors run.
+        folder: Where files go: new, empty, or of an earlier emulation, which is replaced.
+        seed: Of all random numbers, those of sampling and probing included.
+        bucket_seconds: Length of a bucket; the last one is as short as the run leaves it.
+        trace_every: Every how many-th root is traced; none when zero.
+        started_at: When simulated time begins, with its zone.
+        cluster: What the cluster is called in the lake, where it needs a name.
+        step: What the experiment's step is called, where this is one.
 
     Attributes:
         tracing: To be handed to `simulate`.
@@ -165,22 +167,10 @@ class Emulator:
 
         Args:
             result: Of the simulation, which has ended.
-
-        Raises:
-            InvalidInput: It was shorter than a bucket, so that nothing was seen of it.
         """
         lasted = result.warmup + result.seconds
-        if self._watch is None and not result.overloaded:
-            raise InvalidInput.single(
-                ("bucket_seconds",),
-                seen=f"buckets of {self.tracing.bucket_seconds:g} s in a run of {lasted:g} s",
-                expected="a run of at least one bucket",
-                remedy="shorter buckets, or a longer run",
-            )
         # A plan lasts a microsecond at the least.
         end_us = max(self._time_us(lasted), self._started_at_us + 1)
-        if self._watch is not None and self._watch.has_more():
-            self._write_bucket(self._watch)
         remarks = ["queues outgrew all bounds"] if result.overloaded else []
         if self._watch is not None and self._watch.tracer.incomplete:
             remarks.append("more was traced than could be kept: some roots are missing")
@@ -206,6 +196,9 @@ class Emulator:
     def _write_bucket(self, watch: Watch) -> None:
         before, after = watch.advance()
         start_us, end_us = self._time_us(before.time[0]), self._time_us(after.time[0])
+        if end_us <= start_us:
+            # A run that ends less than a microsecond after a bucket has nothing more to tell.
+            return
         bucket = Bucket(
             before=before,
             after=after,

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.engines.emulator.cpu_time import cpu_spent, polled
 from streamgauge.engines.emulator.subjects import Rows, Subject
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.records import Sample
+from streamgauge.simulation.accounts import machine_accounts, queue_accounts, thread_accounts
 from streamgauge.simulation.program import Compiled
-from streamgauge.simulation.records import AFTERWARDS, BLOCKED, ON_CORE, WAITING
 from streamgauge.simulation.state import State
 
 MILLISECONDS = 1e3
@@ -95,21 +94,9 @@ class Reading:
 def take_reading(s: State, compiled: Compiled, rows: Rows) -> Reading:
     """Read everything now; what lasts is counted up to now."""
     at = compiled.program.at
-    now = float(s.now[0])
-    thread = s.thread
-    phase = thread["phase"]
-    is_blocked = phase == BLOCKED
-    waited = np.where(is_blocked, now - thread["blocked_since"], 0.0)
-    working = np.isin(phase, (ON_CORE, WAITING, AFTERWARDS))
-    at_work = thread["busy"] + np.where(working, now - thread["busy_since"], 0.0)
-    blocked = thread["blocked"] + waited
-    held_back = np.where(thread["throttled"] == 1, now - thread["throttled_since"], 0.0)
     # Windows and joins are not queues of the engine.
-    queue = s.queue[: at.windows]
-    caused = queue["caused"].copy()
-    np.add.at(caused, thread["blocked_on"][is_blocked], waited[is_blocked])
-    cpu = cpu_spent(s, now)
-    machines = len(s.cores.capacity)
+    queue, thread = s.queue[: at.windows], thread_accounts(s)
+    spent, machine = queue_accounts(s, at.windows), machine_accounts(s)
     return Reading(
         time=s.now.copy(),
         inputs=s.inputs[rows.inputs],
@@ -124,17 +111,17 @@ def take_reading(s: State, compiled: Compiled, rows: Rows) -> Reading:
         arrived=queue["arrived"].copy(),
         objects=queue["objects"].copy(),
         sojourn=queue["sojourn"].copy(),
-        area=queue["area"] + queue["length"] * (now - queue["changed"]),
+        area=spent["area"],
         dropped=queue["dropped"].copy(),
-        caused=caused,
-        length=queue["length"].copy(),
+        caused=spent["caused"],
+        length=spent["length"],
         overflow=_overflow(queue, batched=compiled.mechanics.send_threads),
-        cpu=cpu,
-        idle=now - at_work - blocked,
-        blocked=blocked,
-        throttled=thread["throttled_time"] + held_back,
-        busy=np.bincount(thread["machine"], cpu, minlength=machines),
-        polled=polled(s.cores, now),
+        cpu=thread["cpu"],
+        idle=float(s.now[0]) - thread["busy"] - thread["blocked"],
+        blocked=thread["blocked"],
+        throttled=thread["throttled"],
+        busy=machine["busy"],
+        polled=machine["polled"],
         window=s.window.copy(),
         carried=s.link["carried"].copy(),
         latency=s.latency[: at.path_rows].copy(),
@@ -143,11 +130,11 @@ def take_reading(s: State, compiled: Compiled, rows: Rows) -> Reading:
 
 
 def _overflow(queue: NDArray[Any], *, batched: bool) -> NDArray[Any]:
-    """Tuples behind each queue: batches that found no room, or what is beyond its limit."""
+    """Tuples behind each queue: batches that found no room, or what came when it was full."""
     if batched:
         inside = queue["taken"] + queue["ring_tuples"] + queue["batch_tuples"]
         return np.asarray(queue["length"] - inside)
-    return np.asarray(np.maximum(queue["length"] - queue["limit"], 0))
+    return np.asarray(queue["overflow"].copy())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

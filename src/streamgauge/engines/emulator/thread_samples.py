@@ -40,12 +40,13 @@ class ThreadSamples:
         self._nodes = list(subjects.nodes)
         self._node_of_worker = np.asarray([self._nodes.index(one.node) for one in plan.workers])
         self._threads = _workers_of_threads(compiled)
-        kind = program.operator["kind"][program.task["operator"][program.task_of_executor]]
+        first_tasks = program.task_of_executor[: at.executors]
+        kind = program.operator["kind"][program.task["operator"][first_tasks]]
         self._polls = kind != SOURCE
         self._processors = np.flatnonzero(kind == PROCESSOR)
         self._sources = kind == SOURCE
         self._input_executor = program.task["executor"][rows.inputs // at.subscriptions]
-        self._task_of_executor = program.task_of_executor.tolist()
+        self._task_of_executor = first_tasks.tolist()
         # A source that must stop is held back by full queues where nothing else can stop it.
         mechanics = compiled.mechanics
         self._stopped = mechanics.watermarks is not None and mechanics.max_pending >= NO_LIMIT

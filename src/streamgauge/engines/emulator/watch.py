@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from streamgauge.engines.emulator.queue_samples import QueueSamples
-from streamgauge.engines.emulator.readings import MICROSECONDS, Reading, take_reading
+from streamgauge.engines.emulator.readings import Reading, take_reading
 from streamgauge.engines.emulator.sink_samples import SinkSamples
 from streamgauge.engines.emulator.subjects import Rows, Subjects
 from streamgauge.engines.emulator.task_samples import TaskSamples
@@ -57,9 +57,3 @@ class Watch:
         before = after.beginning() if self._last is None else self._last
         self._last = after
         return before, after
-
-    def has_more(self) -> bool:
-        """Whether the simulation went on after the last reading, by a microsecond or more."""
-        # The simulator works on the same arrays all the time.
-        last = 0.0 if self._last is None else float(self._last.time[0])
-        return float(self.state.now[0]) - last >= 1.0 / MICROSECONDS
