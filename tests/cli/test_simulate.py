@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from tests.cli.conftest import JOB
 
 BEHAVIOURS = """
@@ -32,7 +34,7 @@ def test_overload_is_an_answer_with_an_exit_code_of_its_own(run, job):
     outcome = run("simulate", job, "--rate", "1e6", "--seconds", "30", "--json")
     assert outcome.code == 3
     assert json.loads(outcome.out)["overloaded"]
-    assert "overloaded" in outcome.err
+    assert "Overloaded: queues outgrew all bounds" in outcome.err
 
 
 def test_a_job_without_a_workload_cannot_be_simulated(run, job):
@@ -82,3 +84,41 @@ def test_samples_are_of_one_run(run, job, tmp_path):
     outcome = run("simulate", job, "--samples", tmp_path / "s", "--replications", "2")
     assert outcome.code == 2
     assert "one run" in outcome.err
+
+
+def test_a_page_that_cannot_be_written_costs_only_the_page(run, job, tmp_path):
+    job.write_text(JOB + BEHAVIOURS)
+    outcome = run("simulate", job, "--seconds", "5", "--html", tmp_path / "no" / "page.html")
+    assert outcome.code == 2
+    assert "source to sink" in outcome.out
+    assert "page.html" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seen"),
+    [
+        (("--seed", "-1"), "seed: -1"),
+        (("--replications", "0"), "replications: 0"),
+        (("--replications", "-2"), "replications: -2"),
+        (("--quantum", "0"), "quantum_seconds: 0"),
+        (("--switch", "-1"), "switch_seconds"),
+        (("--warmup", "-1"), "warmup: -1"),
+        (("--rate", "nan"), "--rate: nan"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(run, job, arguments, seen):
+    job.write_text(JOB + BEHAVIOURS)
+    outcome = run("simulate", job, "--seconds", "5", *arguments)
+    assert outcome.code == 2
+    assert seen in outcome.err
+
+
+def test_the_verdict_is_said_in_words(run, job):
+    job.write_text(JOB + BEHAVIOURS)
+    fine = run("simulate", job, "--seconds", "20", "--rate", "30")
+    assert "Fine: the busiest executor" in fine.out
+    # Four executors of 10 ms serve 400 in a second.
+    full = run("simulate", job, "--seconds", "20", "--rate", "600", "--json")
+    verdict = json.loads(full.out)["verdict"]
+    assert (verdict["grade"], verdict["word"]) == ("bad", "Saturated")
+    assert "Saturated: work gets" in full.err

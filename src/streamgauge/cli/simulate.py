@@ -71,6 +71,7 @@ def simulate(
         print_result,
         result_document,
     )
+    from streamgauge.cli.simulation_verdict import FINE, verdict
     from streamgauge.cli.topology import load_plan
     from streamgauge.errors import InvalidInput
 
@@ -79,7 +80,7 @@ def simulate(
         raise InvalidInput.single(
             ("workload",), file=file, seen="no workload", expected="what the sources emit"
         )
-    if samples is not None and replications > 1:
+    if samples is not None and replications != 1:
         raise InvalidInput.single(
             ("--samples",), seen=f"{replications} runs", expected="one run, which is written down"
         )
@@ -102,49 +103,31 @@ def simulate(
             results = [
                 emulate(job, flow.plan, shown, folder=samples, bucket_seconds=bucket, seed=seed)
             ]
-        elif replications > 1:
+        elif replications != 1:
             from streamgauge.simulation.replications import replicate
 
             results = replicate(run, seed=seed, replications=replications)
         else:
             results = [run(seed=seed, progress=progress_bar())]
     result = results[0]
-    if html is not None:
-        from streamgauge.cli.simulation_page import simulation_page
-
-        command = shlex.join(["streamgauge", *sys.argv[1:]])
-        write_text(html, simulation_page(job, flow, result, seed=seed, command=command))
+    # One run that outgrew all bounds outweighs those that did not.
+    found = verdict(job, next((one for one in results if one.overloaded), result))
     if as_json:
         print_document({**result_document(job, result, seed), **estimates_document(job, results)})
     else:
         print_result(job, result)
         if replications > 1:
             print_estimates(job, results)
-    _warn_of(results)
+    if found.grade != FINE:
+        warn([f"{found.word}: {found.reason}", *found.cautions])
+    # Last, so that a page that cannot be written costs nothing but the page.
+    if html is not None:
+        from streamgauge.cli.simulation_page import simulation_page
+
+        command = shlex.join(["streamgauge", *sys.argv[1:]])
+        write_text(html, simulation_page(job, flow, result, seed=seed, command=command))
     if any(one.overloaded for one in results):
         raise typer.Exit(OVERLOADED)
-
-
-def _warn_of(results: list[SimulationResult]) -> None:
-    result = results[0]
-    if any(one.overloaded for one in results):
-        warn(["queues grew beyond all bounds: the job is overloaded and the run ended early"])
-        return
-    for name in result.saturated:
-        one = result.operators[name]
-        warn(
-            [
-                f"{name} is saturated: {one.arrived_per_second:.4g} tuples come in a second, "
-                f"{one.executed_per_second:.4g} are served; latencies grow with the simulated time"
-            ]
-        )
-    if not result.settled and not result.saturated:
-        warn(
-            [
-                f"the job had not settled after {result.warmup:g} s; "
-                "give a longer --warmup, or more --seconds"
-            ]
-        )
 
 
 def _sharing(quantum: float | None, switch: float) -> Sharing:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from streamgauge.simulation.results import SimulationResult
     from streamgauge.topology.tuple_flow import TupleFlow
 
-# Stretches of time that an interval of the throughput rests on.
-STRETCHES = 20
 ANCHORS = {
     "latency": "Latency",
     "topology": "Topology and utilisation",
@@ -106,13 +104,14 @@ def _headline(job: Job, result: SimulationResult) -> list[tuple[str, str]]:
 def _emitted(job: Job, result: SimulationResult) -> str:
     """Tuples per second that sources emitted, with an interval where the run was even."""
     from streamgauge.simulation.estimates import estimate
+    from streamgauge.simulation.figures import BATCHES
 
     total = sum(result.operators[op.name].emitted_per_second for op in job.topology.sources)
     line = result.timeline
     measured = line.emitted_per_second[line.ends > result.warmup * (1.0 + 1e-9)]
     if result.overloaded or len(measured) < 2:
         return number(total)
-    parts = np.array_split(measured, min(STRETCHES, len(measured)))
+    parts = np.array_split(measured, min(BATCHES, len(measured)))
     half_width = estimate([float(part.mean()) for part in parts]).half_width
     return number_within(total, half_width)
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.cli.output import counted, print_table
+from streamgauge.cli.simulation_verdict import FINE, verdict
 
 if TYPE_CHECKING:
     from streamgauge.profile.job import Job
@@ -30,6 +31,9 @@ def print_result(job: Job, result: SimulationResult) -> None:
     """The result in tables, and the latency of all tuples as a histogram."""
     left_out = f" after a warm-up of {result.warmup:.4g} s" if result.warmup else ""
     print(f"{job.topology.name}: {result.seconds:.4g} s simulated{left_out}")
+    found = verdict(job, result)
+    if found.grade == FINE:
+        print(f"{found.word}: {found.reason}.")
     _print_operators(result)
     _print_latencies(job, result)
     _print_pressure(result)
@@ -208,6 +212,7 @@ def result_document(job: Job, result: SimulationResult, seed: int) -> dict[str, 
         "warmup": result.warmup,
         "settled": result.settled,
         "seed": seed,
+        "verdict": _verdict(job, result),
         "overloaded": result.overloaded,
         "hops": result.hops,
         "roots": {
@@ -245,6 +250,16 @@ def result_document(job: Job, result: SimulationResult, seed: int) -> dict[str, 
             for one in result.machines
         ],
         "timeline": _timeline(result),
+    }
+
+
+def _verdict(job: Job, result: SimulationResult) -> dict[str, Any]:
+    found = verdict(job, result)
+    return {
+        "grade": found.grade,
+        "word": found.word,
+        "reason": found.reason,
+        "cautions": list(found.cautions),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from streamgauge.cli.html_page import Column, Rows, paragraph, table
+from streamgauge.cli.simulation_report import QUANTILES
 from streamgauge.drawing.quantities import MISSING, duration, duration_within, number, share
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def latency_table(job: Job, result: SimulationResult) -> str:
     columns = (
         Column(name="latency", words=True),
         Column(name="sample", unit="tuples or trees"),
-        *(Column(name=name) for name in ("mean", "p50", "p90", "p95", "p99")),
+        Column(name="mean"),
+        *(Column(name=f"p{100 * probability:g}") for probability in QUANTILES),
     )
     notes = [
         "± is half a 95 % confidence interval, by the scatter over stretches of equal length; "
@@ -59,7 +61,7 @@ def _latencies(heading: str, named: Mapping[str, Latencies]) -> Rows:
     for name, one in named.items():
         mean = one.mean_estimate()
         row = [name, f"{one.count:,}", duration_within(mean.mean, mean.half_width)]
-        for probability in (0.5, 0.9, 0.95, 0.99):
+        for probability in QUANTILES:
             found = one.quantile_estimate(probability)
             row.append(duration_within(found.mean, found.half_width))
         rows.append(row)
