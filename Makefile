@@ -2,10 +2,10 @@
 
 # What each command needs on top of the core: `--extra NAME` for an extra of pyproject.toml,
 # `--java 17` where it starts Spark.
-DEMO_NEEDS  := --extra simulation
-TEST_NEEDS  := --extra test
+DEMO_NEEDS  := --extra simulation --extra pipeline --java 17
+TEST_NEEDS  := --extra test --java 17
 LINT_NEEDS  := --extra test --extra bench --extra lint
-BENCH_NEEDS := --extra bench
+BENCH_NEEDS := --extra bench --java 17
 
 # Arguments passed on to pytest, for example: make test ARGS="tests/topology -x"
 ARGS :=

@@ -7,6 +7,7 @@ StreamgaugeError
 ├── Infeasible           right input, but nothing satisfies it   exit 3
 ├── SourceUnreachable    a source or service does not answer     exit 4
 ├── NotEnoughData        too little was measured to answer       exit 5
+├── ChangedMeanwhile     another writer was first, again         exit 1
 └── InternalError        a fault of ours                         exit 1
 """
 
@@ -131,6 +132,12 @@ class NotEnoughData(StreamgaugeError):
 
     code = "not-enough-data"
     exit_code = 5
+
+
+class ChangedMeanwhile(StreamgaugeError):
+    """Another writer committed to the same table first."""
+
+    code = "changed-meanwhile"
 
 
 class InternalError(StreamgaugeError):

@@ -4,19 +4,20 @@ from streamgauge.cli.examples import example_path
 
 
 def test_the_demo_shows_a_plan_and_writes_its_pictures(run, tmp_path):
-    outcome = run("demo", "--output", tmp_path / "demo")
+    outcome = run("demo", "--no-spark", "--output", tmp_path / "demo")
     assert outcome.code == 0
     assert "word-count" in outcome.out
-    assert {path.name for path in (tmp_path / "demo").iterdir()} == {"topology.svg", "plan.svg"}
+    names = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert names == {"topology.svg", "plan.svg", "samples"}
 
 
 def test_the_demo_may_run_twice(run, tmp_path):
-    assert [run("demo", "--output", tmp_path).code for _ in range(2)] == [0, 0]
+    assert [run("demo", "--no-spark", "--output", tmp_path).code for _ in range(2)] == [0, 0]
 
 
 def test_a_folder_that_cannot_be_made_is_said_so(run, tmp_path):
     (tmp_path / "file").write_text("")
-    outcome = run("demo", "--output", tmp_path / "file" / "demo")
+    outcome = run("demo", "--no-spark", "--output", tmp_path / "file" / "demo")
     assert outcome.code == 2
     assert "Traceback" not in outcome.err
 
@@ -26,6 +27,6 @@ def test_the_demo_job_is_bundled():
 
 
 def test_the_demo_is_a_document_too(run, tmp_path):
-    document = json.loads(run("demo", "--output", tmp_path, "--json").out)
+    document = json.loads(run("demo", "--no-spark", "--output", tmp_path, "--json").out)
     assert document["paths"] == 24
     assert document["simulated"]["latencies"]["source to sink"]["tuples"] > 1000

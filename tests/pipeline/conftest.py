@@ -11,6 +11,7 @@ def spark(tmp_path_factory):
     session = make_session(
         "tests",
         master="local[2]",
+        brief=True,
         conf={
             "spark.sql.shuffle.partitions": "2",
             "spark.local.dir": str(folder),

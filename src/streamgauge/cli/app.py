@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from streamgauge.cli import INTERRUPTED, demo, ingest, lake, profile, simulate, topology
+from streamgauge.cli import INTERRUPTED, calibrate, demo, ingest, lake, profile, simulate, topology
 
 
 class _Commands(TyperGroup):
@@ -34,6 +34,7 @@ app.add_typer(topology.app, name="topology")
 app.add_typer(profile.app, name="profile")
 app.add_typer(lake.app, name="lake")
 app.command(name="ingest")(ingest.ingest)
+app.command(name="calibrate")(calibrate.calibrate)
 app.command(name="simulate")(simulate.simulate)
 app.command(name="demo")(demo.demo)
 

@@ -69,7 +69,8 @@ def ingest(
             tally = ingest_source(spark, target, request, say=say)
     else:
         files = _files(sources, rules, receipt)
-        with spark_session("ingest", master, conf, config) as spark:
+        size = sum(file.bytes for file in files)
+        with spark_session("ingest", master, conf, config, input_bytes=size) as spark:
             from streamgauge.pipeline.ingest.job import ingest_files
 
             tally = ingest_files(spark, target, files, mapping=rules, say=say)
@@ -177,6 +178,14 @@ def present(tally: Tally, *, as_json: bool) -> None:
     warn(f"{file}: read only in part: {fault}" for file, fault in sorted(tally.faults.items()))
 
 
+def summary(tally: Tally) -> str:
+    """What was done, in one line."""
+    return (
+        f"{counted(tally.files, 'file')}, {tally.lines:,} lines: {sum(tally.taken.values()):,}"
+        f" rows taken, {tally.quarantined:,} in quarantine, {tally.duplicates:,} duplicates"
+    )
+
+
 def _follow(
     sources: list[str],
     lake: Lake,
@@ -192,11 +201,7 @@ def _follow(
         from streamgauge.pipeline.ingest.following import follow
 
         def told(number: int, tally: Tally) -> None:
-            taken = sum(tally.taken.values())
-            say(
-                f"batch {number}: {counted(tally.files, 'file')}, {tally.lines} lines:"
-                f" {taken} taken, {tally.quarantined} in quarantine, {tally.duplicates} duplicates"
-            )
+            say(f"batch {number}: {summary(tally)}")
 
         query = follow(spark, lake, sources[0], told=told)
         say(f"following {sources[0]}; stop with Ctrl-C")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from streamgauge.pipeline.session import Session
 
 BAR = 30
+MOST_BRIEF_BYTES = 64 * 2**20
 
 Master = Annotated[
     str | None,
@@ -70,9 +71,16 @@ def _read(config: Path) -> dict[str, str]:
 
 @contextmanager
 def spark_session(
-    name: str, master: str | None, conf: list[str] | None, config: Path | None
+    name: str,
+    master: str | None,
+    conf: list[str] | None,
+    config: Path | None,
+    *,
+    input_bytes: int | None = None,
 ) -> Iterator[Session]:
     """A session for one command, with a bar of its tasks on a terminal.
+
+    What is read, where it is known, decides whether starting quickly matters most.
 
     Raises:
         InvalidInput: Spark is not installed, or did not start.
@@ -80,7 +88,7 @@ def spark_session(
     settings = settings_of(conf, config)
     try:
         from streamgauge.pipeline.progress import watched
-        from streamgauge.pipeline.session import make_session
+        from streamgauge.pipeline.session import make_session, running_session
     except ModuleNotFoundError as error:
         raise InvalidInput.single(
             (),
@@ -88,14 +96,17 @@ def spark_session(
             expected="the extra that runs on Spark",
             remedy="pip install 'streamgauge[pipeline]'",
         ) from None
-    session = make_session(f"streamgauge {name}", master=master, conf=settings)
+    brief = input_bytes is not None and input_bytes < MOST_BRIEF_BYTES
+    others = running_session()
+    session = make_session(f"streamgauge {name}", master=master, conf=settings, brief=brief)
     try:
         with watched(session, _bar() if sys.stderr.isatty() else None):
             yield session
     finally:
         if sys.stderr.isatty():
             print(f"\r{' ' * (BAR + 30)}\r", end="", file=sys.stderr)
-        session.stop()
+        if others is None:
+            session.stop()
 
 
 def _bar() -> Callable[[int, int], None]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,18 +23,12 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 from pyarrow import fs
 
-from streamgauge.errors import InvalidInput, StreamgaugeError, UnreadableFile
+from streamgauge.errors import ChangedMeanwhile, InvalidInput, UnreadableFile
 from streamgauge.lake.schemas import PARTITION, TABLES, Table
 from streamgauge.lake.uris import is_local, joined, list_files, normal, open_store
 from streamgauge.topology.validation import MAX_NAME_LENGTH
 
 NO_TABLE = -1
-
-
-class ChangedMeanwhile(StreamgaugeError):
-    """Another writer committed to the table first."""
-
-    code = "changed-meanwhile"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +53,13 @@ class DataFile:
     last: datetime | None
     topologies: tuple[str, str] | None = None
 
+    @property
+    def ends_by(self) -> datetime | None:
+        """A time that none in it is after: other programs cut the last to whole milliseconds."""
+        if self.last is None or self.last.microsecond % 1000:
+            return self.last
+        return self.last + timedelta(microseconds=999)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
@@ -80,7 +81,7 @@ class Snapshot:
             file
             for file in self.files
             if (last is None or file.first is None or file.first <= last)
-            and (first is None or file.last is None or file.last >= first)
+            and (first is None or file.ends_by is None or file.ends_by >= first)
             and (
                 topology is None
                 or file.topologies is None
@@ -237,6 +238,7 @@ class LakeTable:
             max_commit_retries=0,
             app_transactions=None if batch is None else [Transaction(*batch)],
         )
+        before = int(table.version())
         try:
             table.create_write_transaction(
                 actions=[*adds, *removes],
@@ -247,7 +249,8 @@ class LakeTable:
             )
         except CommitFailedError:
             raise ChangedMeanwhile(self._changed()) from None
-        return int(table.version())
+        # It counts only where it directly follows the snapshot.
+        return before + 1
 
     def open_delta(self) -> DeltaTable:
         """The Delta table itself, for upkeep.
@@ -280,14 +283,18 @@ class LakeTable:
     def _create(self) -> None:
         if is_local(self.uri):
             Path(self.uri).mkdir(parents=True, exist_ok=True)
-        DeltaTable.create(
-            self.uri,
-            schema=self.table.schema,
-            mode="ignore",
-            partition_by=[PARTITION],
-            name=self.table.name,
-            storage_options=self.lake.options or None,
-        )
+        try:
+            DeltaTable.create(
+                self.uri,
+                schema=self.table.schema,
+                mode="ignore",
+                partition_by=[PARTITION],
+                name=self.table.name,
+                storage_options=self.lake.options or None,
+            )
+        except CommitFailedError:
+            # Another writer made it at the same moment.
+            raise ChangedMeanwhile(self._changed()) from None
 
     def rows_in(self, folder: str) -> int:
         """Rows of the files that a writer left in a folder of the table."""
@@ -328,9 +335,9 @@ class LakeTable:
 def _known_of(file: DataFile, table: Table) -> ds.Expression:
     """What is true of every row of a file, so that files need not be opened in vain."""
     known = ds.field(PARTITION) == file.date
-    if file.first is not None and file.last is not None:
+    if file.first is not None and file.ends_by is not None:
         time = ds.field(table.day_of)
-        known &= (time >= file.first) & (time <= file.last)
+        known &= (time >= file.first) & (time <= file.ends_by)
     return known
 
 

@@ -44,10 +44,20 @@ _LOCAL_DEFAULTS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
 }
+# For work of seconds: compiling queries and methods costs more than it saves.
+_BRIEF_DEFAULTS = {
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 
 def make_session(
-    name: str, *, master: str | None = None, conf: Mapping[str, str] | None = None
+    name: str,
+    *,
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    brief: bool = False,
 ) -> SparkSession:
     """A session: the running one, or one that is made with our settings.
 
@@ -55,6 +65,7 @@ def make_session(
         name: What the application is called on the cluster.
         master: Where it runs; what spark-submit said, else all cores of this machine.
         conf: Settings that win over ours.
+        brief: Whether the work is small, so that starting quickly matters most; on this machine.
 
     Raises:
         InvalidInput: There is no Java, or Spark did not start.
@@ -66,17 +77,24 @@ def make_session(
     where = master or (None if submitted else LOCAL_MASTER)
     settings = dict(_DEFAULTS)
     if where is not None and where.startswith("local"):
-        settings |= _LOCAL_DEFAULTS
+        settings |= _LOCAL_DEFAULTS | (_BRIEF_DEFAULTS if brief else {})
     settings |= conf or {}
     builder = SparkSession.builder.appName(name)
     if where is not None:
         builder = builder.master(where)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    if SparkContext._active_spark_context is not None or submitted:
+    if running_session() is not None or submitted:
         return builder.getOrCreate()
     _find_java()
     return _started(builder)
+
+
+def running_session() -> SparkSession | None:
+    """The session of this process, where one runs."""
+    if SparkContext._active_spark_context is None:
+        return None
+    return SparkSession.getActiveSession()
 
 
 def _find_java() -> None:

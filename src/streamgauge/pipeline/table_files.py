@@ -37,10 +37,10 @@ def read_files(spark: SparkSession, table: LakeTable, files: Iterable[DataFile])
     return with_day(rows, table.table)
 
 
-def tasks_for(spark: SparkSession, rows: int) -> int:
-    """How many tasks should write so many rows."""
+def tasks_for(spark: SparkSession, rows: int, rows_per_file: int = ROWS_PER_FILE) -> int:
+    """How many tasks should handle so many rows."""
     cores = spark.sparkContext.defaultParallelism
-    return max(1, min(cores, rows // ROWS_PER_TASK), -(-rows // ROWS_PER_FILE))
+    return max(1, min(cores, rows // ROWS_PER_TASK), -(-rows // rows_per_file))
 
 
 def dealt(rows: DataFrame, tasks: int, columns: Sequence[str]) -> DataFrame:

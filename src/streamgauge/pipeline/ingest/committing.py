@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from streamgauge.lake.tables import ChangedMeanwhile, DataFile, LakeTable
+from streamgauge.errors import ChangedMeanwhile
+from streamgauge.lake.tables import DataFile, LakeTable
 
 MOST_ATTEMPTS = 8
 _FIRST_PAUSE_SECONDS = 0.1

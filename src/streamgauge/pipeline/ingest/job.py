@@ -301,7 +301,7 @@ def _near(files: Sequence[DataFile], spans: Sequence[Span]) -> list[DataFile]:
         for file in files
         if (span := by_day.get(file.date)) is not None
         and (file.first is None or file.first <= span.last)
-        and (file.last is None or file.last >= span.first)
+        and (file.ends_by is None or file.ends_by >= span.first)
     ]
 
 

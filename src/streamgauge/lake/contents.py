@@ -1,0 +1,259 @@
+"""What a lake holds: tables, topologies, sources, and what is in quarantine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from streamgauge.lake.scanning import database
+from streamgauge.lake.schemas import FILES, PLANS, QUARANTINE, SAMPLES
+from streamgauge.lake.tables import NO_TABLE, Lake, LakeTable
+from streamgauge.lake.upkeep import groups_of
+from streamgauge.lake.uris import normal
+
+# So many files that could be merged are worth a word.
+MANY_SMALL_FILES = 20
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _record(one: Any) -> dict[str, object]:
+    fields = {name: getattr(one, name) for name in one.__slots__}
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in fields.items()
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableContents:
+    """One table in figures.
+
+    Attributes:
+        name: Its name.
+        version: The newest; nothing before the first commit.
+        rows: Rows in it.
+        files: Files it is made of.
+        bytes: Their sizes.
+        days: Partitions.
+        first: Earliest time of a row.
+        last: Latest time of a row.
+        spare_files: Files fewer that it would have after compaction.
+    """
+
+    name: str
+    version: int | None
+    rows: int
+    files: int
+    bytes: int
+    days: int
+    first: datetime | None
+    last: datetime | None
+    spare_files: int
+
+    @property
+    def is_scattered(self) -> bool:
+        """Whether compaction would help."""
+        return self.spare_files >= MANY_SMALL_FILES
+
+    def to_dict(self) -> dict[str, object]:
+        """A flat record."""
+        return _record(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopologyContents:
+    """One topology of one cluster in figures.
+
+    Attributes:
+        cluster: Its cluster, where several share the lake.
+        topology: Its name.
+        samples: Rows of samples.
+        plans: Plans it ran on.
+        first: Beginning of the earliest bucket; nothing where only plans are known.
+        last: Beginning of the latest bucket.
+    """
+
+    cluster: str | None
+    topology: str
+    samples: int
+    plans: int
+    first: datetime | None
+    last: datetime | None
+
+    def to_dict(self) -> dict[str, object]:
+        """A flat record."""
+        return _record(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceContents:
+    """The files that the lake was filled from.
+
+    Attributes:
+        files: How many.
+        lines: Lines in them.
+        bytes: Their sizes.
+        faults: Files that could not be read to their ends.
+    """
+
+    files: int
+    lines: int
+    bytes: int
+    faults: int
+
+    def to_dict(self) -> dict[str, object]:
+        """A flat record."""
+        return _record(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantined:
+    """A line that was not taken.
+
+    Attributes:
+        file: By which it came.
+        reason: Why it was not taken.
+        detail: What was seen and what was expected.
+        received_at: When the file was received.
+        raw: The line.
+    """
+
+    file: str
+    reason: str
+    detail: str
+    received_at: datetime
+    raw: bytes
+
+
+def tables_of(lake: Lake) -> list[TableContents]:
+    """All tables, from their logs alone."""
+    return [_table_contents(table) for table in lake.tables()]
+
+
+def _table_contents(table: LakeTable) -> TableContents:
+    snapshot = table.snapshot()
+    groups = groups_of(snapshot.files)
+    return TableContents(
+        name=table.table.name,
+        version=None if snapshot.version == NO_TABLE else snapshot.version,
+        rows=snapshot.rows,
+        files=len(snapshot.files),
+        bytes=sum(file.bytes for file in snapshot.files),
+        days=len({file.date for file in snapshot.files}),
+        first=min((file.first for file in snapshot.files if file.first), default=None),
+        last=max((file.last for file in snapshot.files if file.last), default=None),
+        spare_files=sum(len(group) - 1 for group in groups),
+    )
+
+
+def topologies_of(lake: Lake, limit: int | None = None) -> tuple[int, list[TopologyContents]]:
+    """How many topologies there are, and those with the most samples, as many as asked for.
+
+    Three columns of all samples are read.
+    """
+    query = """
+        WITH sampled AS (
+            SELECT cluster, topology, count(*) AS samples,
+                min(start_us) AS first_us, max(start_us) AS last_us
+            FROM samples WHERE topology IS NOT NULL GROUP BY ALL
+        ), planned AS (
+            SELECT cluster, topology, count(DISTINCT plan_id) AS plans FROM plans GROUP BY ALL
+        )
+        SELECT coalesce(s.cluster, p.cluster), coalesce(s.topology, p.topology),
+            coalesce(samples, 0), coalesce(plans, 0), first_us, last_us, count(*) OVER ()
+        FROM sampled s FULL JOIN planned p
+        ON s.topology = p.topology AND s.cluster IS NOT DISTINCT FROM p.cluster
+        ORDER BY 3 DESC, 2, 1 NULLS FIRST
+    """
+    start = ds.field(SAMPLES.day_of).cast(pa.int64())
+    columns = {"cluster": ds.field("cluster"), "topology": ds.field("topology"), "start_us": start}
+    with database() as connection:
+        samples = lake.table(SAMPLES.name).dataset().scanner(columns=columns)
+        connection.register("samples", samples.to_reader())
+        connection.register(
+            "plans", lake.table(PLANS.name).read(["cluster", "topology", "plan_id"])
+        )
+        rows = connection.sql(query + (f" LIMIT {limit:d}" if limit else "")).fetchall()
+    found = [
+        TopologyContents(
+            cluster=cluster,
+            topology=topology,
+            samples=samples,
+            plans=plans,
+            first=_moment(first),
+            last=_moment(last),
+        )
+        for cluster, topology, samples, plans, first, last, _ in rows
+    ]
+    return (rows[0][-1] if rows else 0), found
+
+
+def sources_of(lake: Lake) -> SourceContents:
+    """The files that the lake was filled from, in figures."""
+    table = lake.table(FILES.name)
+    reader = table.read(["file", "rows", "bytes", "fault", "received_at", "modified_at"])
+    with database() as connection:
+        connection.register("source", reader)
+        # A file that was changed or received again has a row for each time; its last one counts.
+        query = """
+            WITH newest AS (
+                SELECT arg_max(struct_pack(rows, bytes, fault), (received_at, modified_at)) AS n
+                FROM source GROUP BY file
+            )
+            SELECT count(*), sum(n.rows), sum(n.bytes), count(n.fault) FROM newest
+        """
+        files, lines, size, faults = connection.sql(query).fetchall()[0]
+    return SourceContents(files=files, lines=int(lines or 0), bytes=int(size or 0), faults=faults)
+
+
+def quarantine_counts(
+    lake: Lake, *, reason: str | None = None, file: str | None = None, by: Sequence[str]
+) -> list[tuple[tuple[str, ...], int]]:
+    """Lines in quarantine, counted by `reason`, `file` or both, most first."""
+    table = lake.table(QUARANTINE.name)
+    counts: dict[tuple[str, ...], int] = {}
+    for batch in table.read(["reason", "file"], _where(reason, file)):
+        groups = pa.Table.from_batches([batch]).group_by(list(by)).aggregate([([], "count_all")])
+        for row in groups.to_pylist():
+            key = tuple(str(row[name]) for name in by)
+            counts[key] = counts.get(key, 0) + row["count_all"]
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def quarantined_lines(
+    lake: Lake, *, reason: str | None = None, file: str | None = None, limit: int | None = None
+) -> Iterator[Quarantined]:
+    """Lines in quarantine, those of one file together, at most `limit`."""
+    table = lake.table(QUARANTINE.name)
+    columns = ["file", "reason", "detail", "received_at", "raw"]
+    left = limit
+    for batch in table.read(columns, _where(reason, file)):
+        rows: Iterable[dict[str, Any]] = batch.to_pylist()
+        for row in rows:
+            if left is not None and left <= 0:
+                return
+            yield Quarantined(**row)
+            left = None if left is None else left - 1
+
+
+def _where(reason: str | None, file: str | None) -> ds.Expression | None:
+    """Lines of a reason, and of a file by its URI, or by the last parts of it."""
+    where = None
+    if reason is not None:
+        where = ds.field("reason") == reason
+    if file is not None:
+        named = ds.field("file").isin([file, normal(file)])
+        if not file.startswith("/") and "://" not in file:
+            named |= pc.ends_with(ds.field("file"), pattern=f"/{file}")
+        where = named if where is None else where & named
+    return where
+
+
+def _moment(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)

@@ -1,0 +1,71 @@
+"""Sums that are exact, and so the same in whatever order Spark adds.
+
+Doubles lose digits when they are added, and decimals are slow. So a whole number is cut into limbs
+of so few bits that a block's worth of each fits a long, limbs are added as longs, and only the sums
+are put together, as decimals of 38 digits.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from pyspark.sql import Column
+from pyspark.sql import functions as f
+
+from streamgauge.pipeline.calibrate.block_lengths import BLOCK_SECONDS, MICROSECONDS
+
+# A block holds at most 30,000 buckets, which is less than 2^15.
+LEAST_BUCKET_US = 1000
+_MOST_BUCKETS = BLOCK_SECONDS[0] * MICROSECONDS // LEAST_BUCKET_US
+# 30,000 values below 2^110 have a sum of 38 digits; 2^110 is the square of a year in nanoseconds.
+MOST = 2.0**110
+# Numbers that are multiplied, and counts, are below this; their halves have 24 bits.
+MOST_FACTOR = 2.0**47
+
+_LIMB = 40
+_HALF = 24
+_EXACT = "decimal(38,0)"
+
+
+def limbs(value: Column) -> dict[str, Column]:
+    """A whole double below `MOST`, of either sign, as three longs.
+
+    Divisions by powers of two are exact, casts cut towards zero, so remainders are exact too.
+    """
+    top = (value / f.lit(2.0 ** (2 * _LIMB))).cast("long")
+    rest = value - top * f.lit(2.0 ** (2 * _LIMB))
+    middle = (rest / f.lit(2.0**_LIMB)).cast("long")
+    bottom = (rest - middle * f.lit(2.0**_LIMB)).cast("long")
+    return {"top": top, "middle": middle, "bottom": bottom}
+
+
+def whole(top: Column, middle: Column, bottom: Column) -> Column:
+    """The exact sum of numbers whose limbs were added."""
+    small = (top == 0) & (f.abs(middle) < f.lit(1 << 22))
+    return f.when(small, (middle * f.lit(1 << _LIMB) + bottom).cast(_EXACT)).otherwise(
+        _scaled(top, 2 * _LIMB) + _scaled(middle, _LIMB) + bottom.cast(_EXACT)
+    )
+
+
+def product_limbs(one: Column, other: Column) -> dict[str, Column]:
+    """The product of two longs from zero to below `MOST_FACTOR`, as three longs."""
+    high, low = f.shiftright(one, _HALF), one.bitwiseAND(f.lit((1 << _HALF) - 1))
+    other_high = f.shiftright(other, _HALF)
+    other_low = other.bitwiseAND(f.lit((1 << _HALF) - 1))
+    return {
+        "high": high * other_high,
+        "mixed": high * other_low + low * other_high,
+        "low": low * other_low,
+    }
+
+
+def whole_product(high: Column, mixed: Column, low: Column) -> Column:
+    """The exact sum of products whose limbs were added."""
+    small = (high == 0) & (mixed < f.lit(1 << 36)) & (low < f.lit(1 << 62))
+    return f.when(small, (mixed * f.lit(1 << _HALF) + low).cast(_EXACT)).otherwise(
+        _scaled(high, 2 * _HALF) + _scaled(mixed, _HALF) + low.cast(_EXACT)
+    )
+
+
+def _scaled(limb: Column, bits: int) -> Column:
+    return limb.cast("decimal(20,0)") * f.lit(Decimal(1 << bits))

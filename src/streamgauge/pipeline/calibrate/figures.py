@@ -1,0 +1,145 @@
+"""Estimation on Spark: subjects dealt to tasks, then topologies, each to a pure function.
+
+Subjects are dealt by a hash of their owner, so that a topology with most of the samples is spread
+over all tasks. Only its figures, which are few, come together again.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from streamgauge.errors import StreamgaugeError
+from streamgauge.lake.profiles import replicas_name
+from streamgauge.lake.records import Plan
+from streamgauge.pipeline.calibrate.stretches import Stretch, moment
+from streamgauge.pipeline.estimation.assembly import Extras, profile_of
+from streamgauge.pipeline.estimation.schemas import (
+    FIGURES,
+    NAMED_BY,
+    SUBJECT_PARTIALS,
+    TRANSFERS,
+)
+from streamgauge.pipeline.estimation.subjects import figures_of
+from streamgauge.pipeline.schemas import spark_schema
+from streamgauge.profile.figures import Period
+from streamgauge.profile.files.jobs import profile_to_json
+
+# What comes back for each topology.
+PROFILES = pa.schema(
+    [
+        pa.field("cluster", pa.string()),
+        pa.field("topology", pa.string(), nullable=False),
+        pa.field("profile", pa.string()),
+        pa.field("replicas_file", pa.string()),
+        pa.field("replicas", pa.binary()),
+        pa.field("fault", pa.string()),
+    ]
+)
+
+Job = tuple[str | None, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What a topology's profile is made from beside its figures."""
+
+    plan: Plan
+    stretch: Stretch
+
+
+def owner_columns() -> list[Column]:
+    """The columns by which rows of one subject come together (`estimation.schemas`)."""
+    sent = f.col("metric").isin(*sorted(TRANSFERS))
+    named = {name: f.col(name) for name in NAMED_BY}
+    named["task"] = f.when(sent, f.col("source_task")).otherwise(f.col("task"))
+    known: Column = f.lit(False)
+    owners = []
+    for name in NAMED_BY:
+        owners.append(f.when(~known, named[name]))
+        known = known | named[name].isNotNull()
+    component = f.when(sent, f.col("source_component")).otherwise(f.col("component"))
+    return [f.col("cluster"), f.col("topology"), f.col("plan_id"), component, *owners]
+
+
+def figures(sums: DataFrame, *, tasks: int, seed: int) -> DataFrame:
+    """The figures of all subjects from partial sums in the columns of `SUBJECT_PARTIALS`."""
+    dealt = sums.select(*SUBJECT_PARTIALS.names).repartition(tasks, *owner_columns())
+    return dealt.mapInArrow(partial(_figures, seed), spark_schema(FIGURES))
+
+
+def _figures(seed: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    rows = [batch for batch in batches if len(batch)]
+    if rows:
+        yield from figures_of(pa.Table.from_batches(rows), seed=seed).to_batches()
+
+
+def profiles(
+    figures: DataFrame, sources: Mapping[Job, Source], *, tasks: int, seed: int
+) -> DataFrame:
+    """The profiles of all topologies from their figures, in the columns of `PROFILES`."""
+    by_topology = figures.repartition(tasks, "cluster", "topology").sortWithinPartitions(
+        "cluster", "topology"
+    )
+    return by_topology.mapInArrow(partial(_profiles, dict(sources), seed), spark_schema(PROFILES))
+
+
+def _profiles(
+    sources: Mapping[Job, Source], seed: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for (cluster, topology), table in _by_topology(batches):
+        row: dict[str, Any] = {"cluster": cluster, "topology": topology}
+        try:
+            row |= _profile(sources[cluster, topology], table, seed)
+        except StreamgaugeError as error:
+            # One topology that cannot be understood stops no other.
+            row["fault"] = str(error)
+        yield from pa.Table.from_pylist([row], schema=PROFILES).to_batches()
+
+
+def _profile(source: Source, table: pa.Table, seed: int) -> dict[str, Any]:
+    stretch = source.stretch
+    extra = Extras(
+        period=Period(start=moment(stretch.from_us), end=moment(stretch.to_us)),
+        seed=seed,
+        notes=stretch.notes,
+    )
+    profile, replicas = profile_of(table, source.plan, extra)
+    if not len(replicas) or profile.replicas is None:
+        return {"profile": profile_to_json(profile)}
+    buffer = io.BytesIO()
+    pq.write_table(replicas, buffer, compression="zstd")
+    content = buffer.getvalue()
+    name = replicas_name(stretch.topology, content)
+    named = replace(profile, replicas=replace(profile.replicas, file=name))
+    return {
+        "profile": profile_to_json(named),
+        "replicas_file": name,
+        "replicas": content,
+    }
+
+
+def _by_topology(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Job, pa.Table]]:
+    """Rows that follow each other and are of one topology."""
+    held: list[pa.RecordBatch] = []
+    job: Job | None = None
+    for batch in batches:
+        start = 0
+        keys = list(zip(batch["cluster"].to_pylist(), batch["topology"].to_pylist(), strict=True))
+        for place, key in enumerate(keys):
+            if job is not None and key != job:
+                held.append(batch.slice(start, place - start))
+                yield job, pa.Table.from_batches(held)
+                held, start = [], place
+            job = key
+        held.append(batch.slice(start))
+    if job is not None:
+        yield job, pa.Table.from_batches(held)

@@ -1,0 +1,134 @@
+"""Calibration: the samples of topologies become their profiles, in a few Spark jobs for a fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from streamgauge.errors import NotEnoughData, did_you_mean
+from streamgauge.lake.schemas import SAMPLES
+from streamgauge.lake.tables import Lake
+from streamgauge.pipeline.calibrate.choosing import ANYTHING, Choice, Wish, choose_all
+from streamgauge.pipeline.calibrate.figures import Source, figures, profiles
+from streamgauge.pipeline.calibrate.inventory import inventory, recorded
+from streamgauge.pipeline.calibrate.partial_sums import partials, subject_partials
+from streamgauge.pipeline.calibrate.sources import Pinned
+from streamgauge.pipeline.calibrate.stretches import Recorded, beats_everywhere
+from streamgauge.pipeline.table_files import tasks_for
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrated:
+    """What calibration gives for one topology.
+
+    Attributes:
+        cluster: Where several clusters share a lake.
+        topology: Its name.
+        profile: The profile's file, as JSON text; nothing where there is none.
+        replicas: Name and content of the Parquet file of its replicas; nothing where there were
+            too few blocks.
+        fault: Why there is no profile.
+    """
+
+    cluster: str | None
+    topology: str
+    profile: str | None = None
+    replicas: tuple[str, bytes] | None = None
+    fault: str | None = None
+
+
+def calibrate(
+    spark: SparkSession,
+    lake: Lake,
+    topology: str | None = None,
+    wish: Wish = ANYTHING,
+    *,
+    seed: int = 0,
+    say: Say = lambda _: None,
+) -> Iterator[Calibrated]:
+    """The profiles of one topology, or of all in a lake, by cluster and name.
+
+    Args:
+        spark: The session.
+        lake: Where the samples are.
+        topology: Its name; all where none is given.
+        wish: Which time or plan is wanted.
+        seed: Of the replicas' weights.
+        say: Told what is being done.
+
+    Raises:
+        NotEnoughData: The lake has nothing of that topology, or no topology at all.
+        InvalidInput: The wish cannot be.
+    """
+    pinned = Pinned.now(spark, lake)
+    samples = pinned.frame(SAMPLES.name, topology)
+    if topology is not None:
+        samples = samples.where((samples["topology"] == topology) | samples["topology"].isNull())
+    say("looking what there is")
+    held = recorded(inventory(samples).collect())
+    plans = pinned.plans(None if topology is None else [topology])
+    if not held and not plans:
+        raise _nothing(pinned, topology)
+    choice = choose_all(plans, pinned.events(), held, wish)
+    if topology is not None and not choice.stretches:
+        raise next(iter(choice.refused.values()))
+    yield from _refused(choice)
+    if not choice.stretches:
+        return
+    say(f"summing up {sum(one.rows for one in held):,} samples")
+    sums = partials(
+        samples,
+        choice.stretches,
+        labels=frozenset(one.metric for one in held),
+        all_beat=beats_everywhere(held),
+    )
+    ready = subject_partials(sums, choice.stretches)
+    tasks = _tasks(spark, held)
+    by_plan = {(plan.cluster, plan.topology, plan.plan_id): plan for plan in plans}
+    sources = {
+        (one.cluster, one.topology): Source(
+            plan=by_plan[one.cluster, one.topology, one.plan_id], stretch=one
+        )
+        for one in choice.stretches
+    }
+    seen = figures(ready, tasks=tasks, seed=seed)
+    made = profiles(seen, sources, tasks=min(tasks, len(sources)), seed=seed)
+    for row in made.toLocalIterator():
+        content = row["replicas"]
+        yield Calibrated(
+            cluster=row["cluster"],
+            topology=row["topology"],
+            profile=row["profile"],
+            replicas=None if content is None else (row["replicas_file"], bytes(content)),
+            fault=row["fault"],
+        )
+
+
+def _refused(choice: Choice) -> Iterator[Calibrated]:
+    for (cluster, topology), error in choice.refused.items():
+        yield Calibrated(cluster=cluster, topology=topology, fault=str(error))
+
+
+def _tasks(spark: SparkSession, held: Sequence[Recorded]) -> int:
+    """As many tasks as keep the sums of each within a few hundred thousand rows."""
+    # A block holds five buckets at the least, so sums are a fifth as many as samples.
+    return tasks_for(spark, sum(one.rows for one in held) // 5, rows_per_file=300_000)
+
+
+def _nothing(pinned: Pinned, topology: str | None) -> NotEnoughData:
+    if topology is None:
+        return NotEnoughData(
+            f"{pinned.lake.uri}: no topology; expected samples and plans of at least one:"
+            " `streamgauge ingest` takes them"
+        )
+    known = sorted({plan.topology for plan in pinned.plans(None)})
+    guess = did_you_mean(topology, known)
+    listed = ", ".join(known[:5]) or "none"
+    return NotEnoughData(
+        f"{pinned.lake.uri}: nothing of topology {topology!r}; expected one of {listed}"
+        + (f" ({guess})" if guess else "")
+    )

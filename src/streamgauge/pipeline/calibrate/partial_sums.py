@@ -1,0 +1,200 @@
+"""From samples to partial sums: for stretches, for whole days, and for stretches from whole days.
+
+A stretch's sums are the same whether they come from samples or from cached days: a block has the
+same rows either way, and what a stretch cuts off is summed from samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import date, timedelta
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from streamgauge.pipeline.calibrate.block_lengths import MICROSECONDS
+from streamgauge.pipeline.calibrate.blocks import sums_by_block
+from streamgauge.pipeline.calibrate.cleaning import (
+    exact_metrics,
+    readings,
+    without_superfluous,
+)
+from streamgauge.pipeline.calibrate.columns import PARTIAL_COLUMNS, same
+from streamgauge.pipeline.calibrate.counters import deltas
+from streamgauge.pipeline.calibrate.coverage import heard, with_coverage
+from streamgauge.pipeline.calibrate.products import FACTORS, products_by_block
+from streamgauge.pipeline.calibrate.scoping import (
+    assigned,
+    holds_block,
+    near,
+    needed_spans,
+    whole_days,
+    within,
+)
+from streamgauge.pipeline.calibrate.stretches import Stretch
+from streamgauge.pipeline.calibrate.wanted import COUNTERS, STAND_INS, WANTED
+from streamgauge.pipeline.estimation.blocks import common_block_seconds
+
+_STAND_INS = frozenset(metric.label for metric in STAND_INS)
+
+Transform = Callable[[DataFrame], DataFrame]
+
+
+def partials(
+    samples: DataFrame,
+    stretches: Sequence[Stretch],
+    *,
+    cached: Collection[date] = (),
+    labels: Collection[str] = WANTED,
+    all_beat: bool = False,
+) -> DataFrame:
+    """Partial sums of stretches, in the columns of the table but those of its writer.
+
+    Args:
+        samples: The table: all days that the stretches touch, and the time before them that the
+            engine's counters are compared with.
+        stretches: One a topology.
+        cached: Days whose whole blocks are left to `combined`.
+        labels: Metrics that the lake holds; what is not there is not looked for.
+        all_beat: Whether all workers are known to send heartbeats, so that nobody need be heard.
+    """
+    look_back = max((one.block_seconds for one in stretches), default=0) * MICROSECONDS
+    spans = needed_spans(stretches, cached=cached)
+    earlier = needed_spans(stretches, cached=cached, look_back_us=look_back)
+
+    def scope(rows: DataFrame) -> DataFrame:
+        return within(rows, stretches, cached=cached)
+
+    return _sums(
+        near(samples, spans, stretches),
+        near(samples, earlier, stretches),
+        near(samples, whole_days(earlier), stretches),
+        scope=scope,
+        labels=WANTED & frozenset(labels),
+        all_beat=all_beat,
+    )
+
+
+def day_partials(
+    samples: DataFrame,
+    days: Collection[date],
+    *,
+    labels: Collection[str] = WANTED,
+    all_beat: bool = False,
+) -> DataFrame:
+    """Partial sums of whole days, whatever ran then; what `partials` gives, to be kept.
+
+    Plans and topologies are as the samples name them, nothing where they name none.
+
+    Args:
+        samples: The table: those days, and the day before each.
+        days: UTC days.
+        labels: Metrics that the lake holds, or those that are wanted.
+        all_beat: Whether all workers are known to send heartbeats.
+    """
+    wanted = sorted(set(days))
+    earlier = sorted({*wanted, *(day - timedelta(days=1) for day in wanted)})
+
+    def of(some: Sequence[date]) -> Transform:
+        return lambda rows: rows.where(f.col("date").isin(*some))
+
+    whole = samples.transform(of(earlier))
+    return _sums(
+        samples.transform(of(wanted)),
+        whole,
+        whole,
+        scope=of(wanted),
+        labels=WANTED & frozenset(labels),
+        all_beat=all_beat,
+    )
+
+
+def combined(kept: DataFrame, fresh: DataFrame, stretches: Sequence[Stretch]) -> DataFrame:
+    """Partial sums of stretches from cached days, and from samples where days were cut.
+
+    Args:
+        kept: What `day_partials` gave for the cached days, and for no other.
+        fresh: What `partials` gives for the stretches, those days being cached.
+        stretches: The same for both.
+    """
+    rows = kept.select(
+        *PARTIAL_COLUMNS,
+        f.unix_micros("block_start").alias("start_us"),
+        f.rint(f.col("block_seconds") * f.lit(float(MICROSECONDS))).cast("long").alias("block_us"),
+    )
+    inside = holds_block(f.col("start_us"), f.col("block_us"))
+    return (
+        assigned(rows, stretches, inside)
+        .select(*PARTIAL_COLUMNS)
+        .unionByName(fresh.select(*PARTIAL_COLUMNS))
+    )
+
+
+def subject_partials(sums: DataFrame, stretches: Sequence[Stretch]) -> DataFrame:
+    """Partial sums as estimation reads them: with coverage, and the block length of all figures.
+
+    Args:
+        sums: Of the stretches.
+        stretches: One a topology.
+    """
+    commons = pa.table(
+        {
+            "cluster": pa.array([one.cluster for one in stretches], pa.string()),
+            "topology": pa.array([one.topology for one in stretches], pa.string()),
+            "seconds": pa.array([_common_block(one) for one in stretches], pa.float64()),
+        }
+    )
+    common = sums.sparkSession.createDataFrame(commons)
+    matches = same("cluster", "sum", "common") & same("topology", "sum", "common")
+    return (
+        with_coverage(sums)
+        .alias("sum")
+        .join(f.broadcast(common).alias("common"), matches, "left")
+        .select(
+            *(f"sum.{name}" for name in PARTIAL_COLUMNS),
+            f.lit(None).cast("long").alias("alive_us"),
+            f.col("common.seconds").alias("common_block_seconds"),
+        )
+    )
+
+
+def _common_block(stretch: Stretch) -> float:
+    return common_block_seconds(float(stretch.block_seconds), stretch.from_us, stretch.to_us - 1)
+
+
+def _sums(
+    wanted: DataFrame,
+    earlier: DataFrame,
+    days: DataFrame,
+    *,
+    scope: Transform,
+    labels: frozenset[str],
+    all_beat: bool,
+) -> DataFrame:
+    """All partial sums of some samples.
+
+    Args:
+        wanted: The samples.
+        earlier: Those and the ones before, which counters are compared with.
+        days: All samples of the days of both.
+        scope: Leaves the readings that are wanted.
+        labels: Which metrics.
+        all_beat: Whether nobody need be heard.
+    """
+    exact = exact_metrics(days)
+
+    def of(source: DataFrame, some: frozenset[str]) -> DataFrame:
+        rows = readings(source, some)
+        return without_superfluous(rows, exact) if some & _STAND_INS else rows
+
+    rows = of(wanted, labels - COUNTERS)
+    if labels & COUNTERS:
+        rows = rows.unionByName(deltas(of(earlier, labels & COUNTERS)))
+    if not all_beat:
+        rows = rows.unionByName(heard(days))
+    sums = sums_by_block(scope(rows))
+    if not labels & FACTORS:
+        return sums
+    factors = readings(wanted, labels & FACTORS)
+    return sums.unionByName(products_by_block(scope(factors)))

@@ -1,0 +1,122 @@
+"""How alike two plans are: which recorded one says most about a plan to be predicted."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from typing import NamedTuple
+
+from streamgauge.lake.records import Plan
+from streamgauge.topology.physical_plan import PhysicalPlan
+
+
+class Seat(NamedTuple):
+    """An executor of an operator, in a worker on a node."""
+
+    operator: str
+    worker: str
+    node: str
+
+
+class Distance(NamedTuple):
+    """How far two plans are apart; smaller is more alike, the first difference decides.
+
+    Attributes:
+        operators: Operators that only one of them has.
+        executors: Σ |ln(executors / executors of the other)| over common operators: twice as many
+            is as far as half as many.
+        workers: |ln(workers / workers of the other)|.
+        neighbours: How differently operators sit together. For each pair of common operators the
+            share of pairs of their executors that are in one worker, and in one node; the mean
+            difference of these shares. Names of workers and nodes do not matter.
+    """
+
+    operators: int
+    executors: float
+    workers: float
+    neighbours: float
+
+    def __str__(self) -> str:
+        parts = [f"{self.operators} operators differ"] if self.operators else []
+        parts.append(f"executors by a factor of {math.exp(self.executors):.3g} in all")
+        parts.append(f"workers by {math.exp(self.workers):.3g}")
+        parts.append(f"neighbours by {self.neighbours:.3g}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """Where the executors of a plan sit."""
+
+    seats: tuple[Seat, ...]
+
+    @classmethod
+    def of_record(cls, plan: Plan) -> Seating:
+        """Of a plan that was recorded."""
+        return cls(tuple(Seat(one.component, one.worker, one.node) for one in plan.executors))
+
+    @classmethod
+    def of_plan(cls, plan: PhysicalPlan) -> Seating:
+        """Of a plan to be predicted."""
+        placed = zip(plan.logical.executors, plan.placement, strict=True)
+        return cls(
+            tuple(
+                Seat(executor.operator, str(plan.workers[place]), plan.workers[place].node)
+                for executor, place in placed
+            )
+        )
+
+    @property
+    def executors(self) -> Counter[str]:
+        """How many each operator has."""
+        return Counter(seat.operator for seat in self.seats)
+
+    @property
+    def workers(self) -> int:
+        """How many there are."""
+        return len({seat.worker for seat in self.seats})
+
+
+def distance(one: Seating, other: Seating) -> Distance:
+    """How far two plans are apart."""
+    mine, theirs = one.executors, other.executors
+    common = sorted(mine.keys() & theirs.keys())
+    # Rounded, so that plans that differ by rounding alone are equally far.
+    executors = math.fsum(abs(math.log(mine[name] / theirs[name])) for name in common)
+    workers = abs(math.log(max(one.workers, 1) / max(other.workers, 1)))
+    return Distance(
+        operators=len(mine.keys() ^ theirs.keys()),
+        executors=round(executors, 9),
+        workers=round(workers, 9),
+        neighbours=round(_neighbours(one, other, common), 9),
+    )
+
+
+def _neighbours(one: Seating, other: Seating, operators: Iterable[str]) -> float:
+    pairs = list(combinations_with_replacement(operators, 2))
+    if not pairs:
+        return 0.0
+    differences = Fraction(0)
+    for field in ("worker", "node"):
+        mine, theirs = _by_place(one, field), _by_place(other, field)
+        for a, b in pairs:
+            differences += abs(_together(mine[a], mine[b]) - _together(theirs[a], theirs[b]))
+    return float(differences / (2 * len(pairs)))
+
+
+def _by_place(seating: Seating, field: str) -> dict[str, Counter[str]]:
+    """Executors of each operator by worker, or by node."""
+    found: dict[str, Counter[str]] = {}
+    for seat in seating.seats:
+        found.setdefault(seat.operator, Counter())[getattr(seat, field)] += 1
+    return found
+
+
+def _together(one: Counter[str], other: Counter[str]) -> Fraction:
+    """The share of pairs of executors, one of each operator, that share a place."""
+    same = sum(count * other[place] for place, count in one.items())
+    return Fraction(same, one.total() * other.total())

@@ -1,0 +1,54 @@
+"""Which metrics calibration reads, by how they are summed, and which it can do without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamgauge.lake.definition import Kind
+from streamgauge.lake.metrics import METRICS, Metric
+from streamgauge.pipeline.estimation.catalogue import SHAPES, SOURCES
+
+HEARTBEATS = Metric.WORKER_HEARTBEATS.label
+
+
+def _wanted() -> frozenset[str]:
+    """Whatever a figure can come from, and what says how long a worker was known."""
+    metrics: set[Metric | None] = {Metric.WORKER_HEARTBEATS}
+    for source in SOURCES:
+        metrics |= {source.metric, source.per, source.evidence}
+    for shape in SHAPES.values():
+        metrics |= {shape.total, shape.squares, shape.bins}
+    return frozenset(metric.label for metric in metrics if metric is not None)
+
+
+WANTED = _wanted()
+COUNTERS = frozenset(label for label in WANTED if METRICS[label].kind is Kind.CUMULATIVE)
+GAUGES = frozenset(label for label in WANTED if METRICS[label].kind is Kind.GAUGE)
+MEANS = frozenset(label for label in WANTED if METRICS[label].kind is Kind.MEAN)
+# Their values by bucket are squared too, for the variability of arrivals.
+SQUARED = frozenset(
+    label
+    for label in WANTED
+    if METRICS[label].counts_observations and METRICS[label].kind in (Kind.DELTA, Kind.CUMULATIVE)
+)
+
+# What the engine estimates, or the far end of a connection counts, and the exact metrics that make
+# it superfluous when all of them were written of the same operator (or worker) on the same day.
+# Failures are rare, so that their absence shows only by what an agent writes beside them.
+STAND_INS: Mapping[Metric, tuple[Metric, ...]] = {
+    Metric.EMITTED_TOTAL: (Metric.EMITTED,),
+    Metric.SENT_TOTAL: (Metric.SENT,),
+    Metric.EXECUTED_TOTAL: (Metric.EXECUTED, Metric.ACKED),
+    Metric.ACKED_TOTAL: (Metric.ACKED,),
+    Metric.FAILED_TOTAL: (Metric.ACKED,),
+    Metric.ROOTS_ACKED_TOTAL: (Metric.ROOTS_ACKED,),
+    Metric.RECEIVED: (Metric.TRANSFERRED,),
+    Metric.EXECUTE_LATENCY_MEAN: (Metric.EXECUTE_LATENCY_SUM,),
+    Metric.COMPLETE_LATENCY_MEAN: (Metric.COMPLETE_LATENCY_SUM,),
+    Metric.WINDOW_LATENCY_MEAN: (Metric.WINDOW_LATENCY_SUM,),
+    Metric.QUEUE_ARRIVAL_RATE: (Metric.QUEUE_ARRIVALS,),
+    Metric.TUPLES_PER_LIST_MEAN: (Metric.QUEUE_ARRIVALS, Metric.QUEUE_LISTS),
+    Metric.QUEUE_SOJOURN_MEAN: (Metric.QUEUE_SOJOURN_SUM,),
+    Metric.QUEUE_DROPS_TOTAL: (Metric.QUEUE_DROPS,),
+    Metric.WORKER_CORES: (Metric.WORKER_CPU,),
+}

@@ -1,0 +1,151 @@
+"""What was seen of executors, workers, nodes and machines, and of their queues."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from streamgauge.lake.definition import Queue
+from streamgauge.pipeline.estimation.arrays import Floats
+from streamgauge.pipeline.estimation.capacity import capacity
+from streamgauge.pipeline.estimation.measured import Estimate, Measured, Subject, combined
+from streamgauge.pipeline.estimation.recording import Recorder
+from streamgauge.pipeline.estimation.roster import Roster
+from streamgauge.profile.figures import (
+    ExecutorFigures,
+    Figure,
+    HostFigures,
+    QueueFigures,
+    TaskId,
+    WorkerFigures,
+)
+from streamgauge.topology.topology import OperatorKind, StreamKey
+
+
+class HostProfiles:
+    """Builds what a profile says of everything that is no task.
+
+    Args:
+        measured: All figures.
+        roster: Who there is.
+        recorder: Where replicas go.
+        arrivals: Rates by task and stream.
+    """
+
+    def __init__(
+        self,
+        measured: Measured,
+        roster: Roster,
+        recorder: Recorder,
+        arrivals: Mapping[tuple[TaskId, StreamKey], Estimate],
+    ) -> None:
+        self._measured = measured
+        self._roster = roster
+        self._recorder = recorder
+        self._members: dict[str, list[TaskId]] = {}
+        for task, label in roster.executor_of.items():
+            self._members.setdefault(label, []).append(task)
+        self._arrivals: dict[TaskId, dict[StreamKey, Estimate]] = {}
+        for (task, key), estimate in arrivals.items():
+            self._arrivals.setdefault(task, {})[key] = estimate
+
+    def executors(self) -> dict[str, ExecutorFigures]:
+        """By label, those of the plan."""
+        found = {}
+        for label in self._roster.placement:
+            subject, place = Subject("executor", label), ("executors", label)
+            figures = ExecutorFigures(
+                capacity=self._capacity(label, subject),
+                cores=self._figure(subject, "executor_cores", *place, "cores"),
+                idle=self._figure(subject, "idle", *place, "idle"),
+                held=self._figure(subject, "held", *place, "held"),
+                receive=self._queue(label, Queue.RECEIVE, *place),
+                send=self._queue(label, Queue.SEND, *place),
+            )
+            if figures != ExecutorFigures():
+                found[label] = figures
+        return found
+
+    def workers(self) -> dict[str, WorkerFigures]:
+        """By slot, those of the plan."""
+        found = {}
+        for worker in sorted(set(self._roster.placement.values())):
+            subject, place = Subject("worker", worker), ("workers", worker)
+            figures = WorkerFigures(
+                cores=self._figure(subject, "worker_cores", *place, "cores"),
+                threads=self._figure(subject, "worker_threads", *place, "threads"),
+                transfer_cores=self._figure(subject, "transfer_cores", *place, "transfer_cores"),
+                network_cores=self._figure(subject, "network_cores", *place, "network_cores"),
+                gc_cores=self._figure(subject, "gc_cores", *place, "gc_cores"),
+                heap_bytes=self._figure(subject, "heap_bytes", *place, "heap_bytes"),
+                memory_bytes=self._figure(subject, "memory_bytes", *place, "memory_bytes"),
+                bytes_per_second=self._figure(subject, "bytes_rate", *place, "bytes_per_second"),
+                transfer=self._queue(worker, Queue.TRANSFER, *place),
+                network=self._queue(worker, Queue.NETWORK, *place),
+            )
+            if figures != WorkerFigures():
+                found[worker] = figures
+        return found
+
+    def hosts(self, kind: str) -> dict[str, HostFigures]:
+        """Nodes or machines, by name."""
+        return {
+            subject.name: HostFigures(
+                cores=self._figure(subject, "host_cores", f"{kind}s", subject.name, "cores"),
+                threads=self._figure(subject, "host_threads", f"{kind}s", subject.name, "threads"),
+                available=self._figure(subject, "available", f"{kind}s", subject.name, "available"),
+                stolen=self._figure(subject, "stolen", f"{kind}s", subject.name, "stolen"),
+            )
+            for subject in self._measured.subjects(kind)
+        }
+
+    def _figure(self, subject: Subject, word: str, *place: str) -> Figure | None:
+        return self._recorder.value(self._measured.one(subject, word), *place)
+
+    def _queue(self, owner: str, queue: Queue, *place: str) -> QueueFigures | None:
+        subject, place = Subject("queue", owner, queue=queue.label), (*place, queue.label)
+        figures = QueueFigures(
+            per_second=self._figure(subject, "queue_rate", *place, "per_second"),
+            tuples_per_list=self._figure(subject, "tuples_per_list", *place, "tuples_per_list"),
+            length=self._figure(subject, "queue_length", *place, "length"),
+            overflow=self._figure(subject, "queue_overflow", *place, "overflow"),
+            limit=self._figure(subject, "queue_limit", *place, "limit"),
+            sojourn=self._recorder.time(self._measured.one(subject, "sojourn"), *place, "sojourn"),
+            drops_per_second=self._figure(subject, "drop_rate", *place, "drops_per_second"),
+        )
+        return None if figures == QueueFigures() else figures
+
+    def _capacity(self, label: str, subject: Subject) -> Figure | None:
+        """Executed × mean execute time over all tasks and inputs, else what the engine says."""
+        values, replicas, parts = [], [], []
+        for task in self._members.get(label, []):
+            if self._roster.topology.operator(task.operator).kind is OperatorKind.SOURCE:
+                return None
+            number = self._roster.tasks[task]
+            for key, rate in self._arrivals.get(task, {}).items():
+                row = self._measured.one(
+                    Subject("task", task.operator, number),
+                    "service_wall",
+                    stream=key.name,
+                    source=key.source,
+                )
+                if row is not None:
+                    values.append(capacity(rate.value, row.mean.value, 1.0))
+                    replicas.append(_product(rate, row.mean))
+                    parts.append(row.mean)
+        if not parts:
+            return self._figure(subject, "engine_capacity", "executors", label, "capacity")
+        known = [one for one in replicas if one is not None]
+        summed: Floats | None = None
+        if len(known) == len(replicas):
+            summed = known[0]
+            for one in known[1:]:
+                summed = summed + one
+        estimate = combined(math.fsum(values), summed, parts)
+        return self._recorder.figure(estimate, "executors", label, "capacity")
+
+
+def _product(rate: Estimate, mean_ms: Estimate) -> Floats | None:
+    if rate.replicas is None or mean_ms.replicas is None:
+        return None
+    return rate.replicas * mean_ms.replicas / 1e3

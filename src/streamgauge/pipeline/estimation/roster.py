@@ -1,0 +1,102 @@
+"""Who is who in a plan: the engine's numbers of tasks and their places within operators."""
+
+from __future__ import annotations
+
+from streamgauge.lake.records import PlacedExecutor, Plan
+from streamgauge.profile.figures import TaskId
+from streamgauge.profile.files.jobs import parse_job
+from streamgauge.topology.logical_plan import Executor
+from streamgauge.topology.topology import OperatorKind, StreamKey
+
+
+class Roster:
+    """A plan as it was recorded.
+
+    Args:
+        plan: With the job file and the executors.
+
+    Attributes:
+        job: The job.
+        topology: The job's topology with its ackers.
+        tasks: The engine's number of every task of the plan, in the topology's order.
+        executor_of: The label of every task's executor.
+        placement: Executor label → worker.
+        unplaced: Tasks of the plan that the topology does not have.
+
+    Raises:
+        InvalidInput: The plan's document is no job file.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.job = parse_job(plan.document, name=f"plan {plan.plan_id} of {plan.topology}")
+        self.topology = self.job.topology.with_ackers(self.job.configuration.acker_count)
+        self.tasks: dict[TaskId, int] = {}
+        self.executor_of: dict[TaskId, str] = {}
+        self.placement: dict[str, str] = {}
+        self.unplaced: list[str] = []
+        self._places: dict[str, dict[int, int]] = {}
+        self._inputs = {
+            name: tuple(dict.fromkeys(one.key for one in self.topology.streams_into(name)))
+            for name in self.topology.operator_names
+        }
+        by_component: dict[str, list[PlacedExecutor]] = {}
+        for executor in sorted(plan.executors, key=lambda one: (one.first_task, one.component)):
+            by_component.setdefault(executor.component, []).append(executor)
+            self.placement[label_of(executor)] = executor.worker
+        for name in self.topology.operator_names:
+            self._number(name, by_component.pop(name, []))
+        for executors in by_component.values():
+            self.unplaced += [label_of(one) for one in executors]
+
+    def _number(self, name: str, executors: list[PlacedExecutor]) -> None:
+        most = self.topology.operator(name).tasks
+        places = self._places.setdefault(name, {})
+        for executor in executors:
+            for number in range(executor.first_task, executor.last_task + 1):
+                if len(places) == most:
+                    self.unplaced.append(f"{name} {number}")
+                    continue
+                task = TaskId(name, len(places))
+                places[number] = task.place
+                self.tasks[task] = number
+                self.executor_of[task] = label_of(executor)
+
+    def place_of(self, operator: str, number: int) -> int | None:
+        """The place of a task among its operator's, by the engine's number."""
+        return self._places.get(operator, {}).get(number)
+
+    def task_count(self, operator: str) -> int:
+        """Tasks of an operator."""
+        return self.topology.operator(operator).tasks
+
+    def inputs(self, operator: str) -> tuple[StreamKey, ...]:
+        """Streams into an operator, the engine's own included."""
+        return self._inputs.get(operator, ())
+
+    def receives(self, operator: str, key: StreamKey) -> bool:
+        """Whether a stream goes to an operator."""
+        return key in self.inputs(operator)
+
+    def outputs(self, operator: str) -> tuple[str, ...]:
+        """Names of the streams of an operator."""
+        return tuple(dict.fromkeys(one.name for one in self.topology.streams_from(operator)))
+
+    def subscribers(self, operator: str, name: str) -> tuple[str, ...]:
+        """Who gets a stream."""
+        return tuple(one.target for one in self.topology.streams_from(operator) if one.name == name)
+
+    def is_source(self, operator: str) -> bool:
+        """Whether an operator of that name is a source."""
+        return any(source.name == operator for source in self.topology.sources)
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """All but the ackers."""
+        return tuple(
+            one.name for one in self.topology.operators if one.kind is not OperatorKind.ACKER
+        )
+
+
+def label_of(executor: PlacedExecutor) -> str:
+    """``splitter[7-8]``, as everywhere."""
+    return Executor(executor.first_task, executor.last_task, executor.component).label
