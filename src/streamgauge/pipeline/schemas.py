@@ -24,6 +24,8 @@ def spark_type(kind: pa.DataType) -> t.DataType:
         return t.ArrayType(spark_type(kind.value_type), containsNull=kind.value_field.nullable)
     if pa.types.is_struct(kind):
         return t.StructType([_field(kind.field(index)) for index in range(kind.num_fields)])
+    if pa.types.is_decimal(kind):
+        return t.DecimalType(kind.precision, kind.scale)
     return _SIMPLE[kind]
 
 

@@ -19,10 +19,10 @@ from streamgauge.pipeline.calibrate.exact_sums import LEAST_BUCKET_US, MOST, MOS
 from streamgauge.pipeline.calibrate.wanted import GAUGES, MEANS, SQUARED, STAND_INS, WANTED
 
 _EXACT = sorted({metric.label for exact in STAND_INS.values() for metric in exact})
-_BITS = {label: 1 << place for place, label in enumerate(_EXACT)}
+EXACT_BITS = {label: 1 << place for place, label in enumerate(_EXACT)}
 # What a stand-in stands in for, as bits.
 _NEEDS = {
-    metric.label: sum(_BITS[one.label] for one in exact) for metric, exact in STAND_INS.items()
+    metric.label: sum(EXACT_BITS[one.label] for one in exact) for metric, exact in STAND_INS.items()
 }
 _PLACE = ("cluster", "component", "date")
 
@@ -86,11 +86,16 @@ def faults(samples: DataFrame) -> DataFrame:
     )
 
 
+def needed_bits(column: str = "metric") -> Column:
+    """What makes a row superfluous, as bits; nothing where nothing does."""
+    return by_metric(_NEEDS, column)
+
+
 def exact_metrics(samples: DataFrame) -> DataFrame:
     """Which exact metrics were written of each operator (or of workers) on each day, as bits."""
     return (
         samples.where(labelled(_EXACT) & f.col("topology").isNotNull())
-        .select(*_PLACE, "topology", by_metric(_BITS).alias("bit"))
+        .select(*_PLACE, "topology", by_metric(EXACT_BITS).alias("bit"))
         .groupBy(*_PLACE, "topology")
         .agg(f.bit_or("bit").alias("exact"))
     )
@@ -103,7 +108,7 @@ def without_superfluous(rows: DataFrame, exact: DataFrame) -> DataFrame:
         rows: Any.
         exact: What `exact_metrics` says of whole days.
     """
-    needs = by_metric(_NEEDS, "row.metric")
+    needs = needed_bits("row.metric")
     # A key of null matches nothing, so that exact rows pass at once.
     topology = f.when(needs.isNotNull(), f.col("row.topology"))
     matches = topology == f.col("exact.topology")

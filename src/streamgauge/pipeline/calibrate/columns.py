@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as f
@@ -62,3 +63,8 @@ def block_start_us() -> Column:
 def same(name: str, left: str, right: str) -> Column:
     """Whether a column of two aliased frames is the same, nulls being equal to nulls."""
     return f.col(f"{left}.{name}").eqNullSafe(f.col(f"{right}.{name}"))
+
+
+def all_same(names: Iterable[str], left: str, right: str) -> Column:
+    """Whether all of these columns of two aliased frames are the same."""
+    return reduce(lambda one, other: one & other, (same(name, left, right) for name in names))

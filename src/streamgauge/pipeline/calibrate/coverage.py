@@ -6,19 +6,17 @@ which anything was written of it count; where samples name no worker, those of t
 
 from __future__ import annotations
 
-from functools import reduce
-
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
 from streamgauge.lake.metrics import Metric
 from streamgauge.pipeline.calibrate.columns import (
     PARTIAL_COLUMNS,
     SERIES,
+    all_same,
     block_us,
     bucket_us,
     labelled,
-    same,
 )
 from streamgauge.pipeline.calibrate.exact_sums import LEAST_BUCKET_US
 from streamgauge.pipeline.calibrate.wanted import HEARTBEATS, WANTED
@@ -26,16 +24,6 @@ from streamgauge.pipeline.calibrate.wanted import HEARTBEATS, WANTED
 _TRANSFERS = frozenset({Metric.TRANSFERRED.label, Metric.RECEIVED.label})
 _WHO = ("cluster", "topology", "plan_id", "component", "task", "executor", "worker", "node")
 _WORKER = ("cluster", "topology", "worker", "date")
-_SUBJECT = (
-    "cluster",
-    "topology",
-    "plan_id",
-    "component",
-    "task",
-    "executor",
-    "queue",
-    "worker",
-)
 
 
 def heard(samples: DataFrame) -> DataFrame:
@@ -67,7 +55,7 @@ def heard(samples: DataFrame) -> DataFrame:
         .where(f.col("bucket_us") >= f.lit(LEAST_BUCKET_US))
     )
     silent = written.alias("row").join(
-        f.broadcast(beating).alias("beating"), _all_same(_WORKER, "row", "beating"), "left_anti"
+        f.broadcast(beating).alias("beating"), all_same(_WORKER, "row", "beating"), "left_anti"
     )
     buckets = silent.select("*", block_us().alias("block_us")).distinct()
     day = Window.partitionBy(*_WHO, "date").rowsBetween(
@@ -105,49 +93,52 @@ def _as_readings(buckets: DataFrame) -> DataFrame:
     )
 
 
-def with_coverage(partials: DataFrame) -> DataFrame:
-    """Partial sums, and for everyone in a worker how long that was known in each block.
+def of_subjects(beats: DataFrame, plans: DataFrame) -> DataFrame:
+    """How long each task and executor was known in each block: as long as its worker.
 
-    The rows that are added have the metric `worker_heartbeats`, the columns that name the subject,
-    and no total. A transfer is a matter of the task that sent it, in whose worker it was counted.
+    Rows have the metric `worker_heartbeats`, the columns that name the subject, and no total.
+    Queues are not among them: whoever writes of a queue writes its length in every bucket.
 
     Args:
-        partials: Of stretches, so that everyone has one worker.
+        beats: Partial sums of heartbeats.
+        plans: The table.
     """
-    sent = f.col("metric") == f.lit(Metric.TRANSFERRED.label)
-    of_task = f.coalesce(sent, f.lit(False)) | f.col("task").isNotNull()
-    who = {
-        "component": f.when(sent, f.col("source_component")).otherwise(f.col("component")),
-        "task": f.when(sent, f.col("source_task")).otherwise(f.col("task")),
-        "executor": f.when(~of_task, f.col("executor")),
-    }
-    counted = (
-        f.col("worker").isNotNull()
-        & f.col("component").isNotNull()
-        & (f.col("metric") != f.lit(Metric.RECEIVED.label))
-    )
-    queues = f.col("worker").isNotNull() & f.col("queue").isNotNull()
-    subjects = (
-        partials.where(counted | queues)
-        .select(*(who.get(name, f.col(name)).alias(name) for name in _SUBJECT))
-        .distinct()
-    )
-    beats = partials.where(labelled([HEARTBEATS]) & f.col("component").isNull())
-    by_worker = ("cluster", "topology", "plan_id", "worker")
-    joined = subjects.alias("who").join(
-        beats.alias("beat"), _all_same(by_worker, "who", "beat"), "inner"
-    )
-    taken = {name: f"who.{name}" for name in _SUBJECT}
-    zero = {name: f.lit(0).cast("decimal(38,0)") for name in ("total", "squares")}
-    zero["observations"] = f.lit(0).cast("long")
-    added = joined.select(
-        *(
-            zero.get(name, f.col(taken.get(name, f"beat.{name}"))).alias(name)
-            for name in PARTIAL_COLUMNS
+    seats = _seats(plans)
+    of_workers = beats.where(f.col("component").isNull())
+    matches = all_same(("cluster", "topology", "plan_id", "worker"), "seat", "beat")
+    made = {name: f.col(f"seat.{name}") for name in ("component", "task", "executor")}
+    made |= {name: f.lit(0).cast("decimal(38,0)") for name in ("total", "squares")}
+    made["observations"] = f.lit(0).cast("long")
+    return (
+        of_workers.alias("beat")
+        .join(seats.alias("seat"), matches, "inner")
+        .select(
+            *(made.get(name, f.col(f"beat.{name}")).alias(name) for name in PARTIAL_COLUMNS),
         )
     )
-    return partials.select(*PARTIAL_COLUMNS).unionByName(added)
 
 
-def _all_same(names: tuple[str, ...], left: str, right: str) -> Column:
-    return reduce(lambda one, other: one & other, (same(name, left, right) for name in names))
+def _seats(plans: DataFrame) -> DataFrame:
+    """Who is in which worker: a row for every task, and for every executor."""
+    placed = (
+        plans.select("cluster", "topology", "plan_id", f.explode("executors").alias("one"))
+        .select("cluster", "topology", "plan_id", "one.*")
+        # A plan that comes back has another record.
+        .drop("machine", "node")
+        .distinct()
+    )
+    label = f.expr(
+        "CONCAT(component, '[', first_task,"
+        " IF(last_task > first_task, CONCAT('-', last_task), ''), ']')"
+    )
+    nobody = f.array(f.lit(None).cast("int"))
+    task = f.explode(f.concat(f.sequence("first_task", "last_task"), nobody))
+    return placed.select(
+        "cluster",
+        "topology",
+        "plan_id",
+        "component",
+        "worker",
+        label.alias("label"),
+        task.alias("task"),
+    ).withColumn("executor", f.when(f.col("task").isNull(), f.col("label")))

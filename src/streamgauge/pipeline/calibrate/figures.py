@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from streamgauge.errors import StreamgaugeError
@@ -22,12 +22,7 @@ from streamgauge.lake.profiles import replicas_name
 from streamgauge.lake.records import Plan
 from streamgauge.pipeline.calibrate.stretches import Stretch, moment
 from streamgauge.pipeline.estimation.assembly import Extras, profile_of
-from streamgauge.pipeline.estimation.schemas import (
-    FIGURES,
-    NAMED_BY,
-    SUBJECT_PARTIALS,
-    TRANSFERS,
-)
+from streamgauge.pipeline.estimation.schemas import FIGURES, SUBJECT_PARTIALS, owner_key
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.pipeline.schemas import spark_schema
 from streamgauge.profile.figures import Period
@@ -56,23 +51,10 @@ class Source:
     stretch: Stretch
 
 
-def owner_columns() -> list[Column]:
-    """The columns by which rows of one subject come together (`estimation.schemas`)."""
-    sent = f.col("metric").isin(*sorted(TRANSFERS))
-    named = {name: f.col(name) for name in NAMED_BY}
-    named["task"] = f.when(sent, f.col("source_task")).otherwise(f.col("task"))
-    known: Column = f.lit(False)
-    owners = []
-    for name in NAMED_BY:
-        owners.append(f.when(~known, named[name]))
-        known = known | named[name].isNotNull()
-    component = f.when(sent, f.col("source_component")).otherwise(f.col("component"))
-    return [f.col("cluster"), f.col("topology"), f.col("plan_id"), component, *owners]
-
-
 def figures(sums: DataFrame, *, tasks: int, seed: int) -> DataFrame:
     """The figures of all subjects from partial sums in the columns of `SUBJECT_PARTIALS`."""
-    dealt = sums.select(*SUBJECT_PARTIALS.names).repartition(tasks, *owner_columns())
+    owner = [f.expr(expression) for expression in owner_key().values()]
+    dealt = sums.select(*SUBJECT_PARTIALS.names).repartition(tasks, *owner)
     return dealt.mapInArrow(partial(_figures, seed), spark_schema(FIGURES))
 
 

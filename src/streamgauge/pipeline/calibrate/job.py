@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.errors import NotEnoughData, did_you_mean
-from streamgauge.lake.schemas import SAMPLES
-from streamgauge.lake.tables import Lake
+from streamgauge.lake.schemas import PARTIALS, SAMPLES
+from streamgauge.lake.tables import Lake, Snapshot
 from streamgauge.pipeline.calibrate.choosing import ANYTHING, Choice, Wish, choose_all
+from streamgauge.pipeline.calibrate.day_cache import keep_days, kept_days, kept_sums
 from streamgauge.pipeline.calibrate.figures import Source, figures, profiles
 from streamgauge.pipeline.calibrate.inventory import inventory, recorded
-from streamgauge.pipeline.calibrate.partial_sums import partials, subject_partials
+from streamgauge.pipeline.calibrate.partial_sums import (
+    combined,
+    day_partials,
+    partials,
+    subject_partials,
+)
+from streamgauge.pipeline.calibrate.scoping import days_of
 from streamgauge.pipeline.calibrate.sources import Pinned
-from streamgauge.pipeline.calibrate.stretches import Recorded, beats_everywhere
+from streamgauge.pipeline.calibrate.stretches import Recorded, Stretch, beats_everywhere
 from streamgauge.pipeline.table_files import tasks_for
 
 Say = Callable[[str], None]
@@ -80,12 +88,7 @@ def calibrate(
     if not choice.stretches:
         return
     say(f"summing up {sum(one.rows for one in held):,} samples")
-    sums = partials(
-        samples,
-        choice.stretches,
-        labels=frozenset(one.metric for one in held),
-        all_beat=beats_everywhere(held),
-    )
+    sums = _sums(pinned, samples, choice.stretches, held, keep=topology is None)
     ready = subject_partials(sums, choice.stretches)
     tasks = _tasks(spark, held)
     by_plan = {(plan.cluster, plan.topology, plan.plan_id): plan for plan in plans}
@@ -106,6 +109,37 @@ def calibrate(
             replicas=None if content is None else (row["replicas_file"], bytes(content)),
             fault=row["fault"],
         )
+
+
+def _sums(
+    pinned: Pinned,
+    samples: DataFrame,
+    stretches: Sequence[Stretch],
+    held: Sequence[Recorded],
+    *,
+    keep: bool,
+) -> DataFrame:
+    """The sums of stretches: from days that are kept, and from samples for what is not.
+
+    Where all topologies are wanted, their days are summed up whole and kept, since they will be
+    asked for again.
+    """
+    labels, all_beat = frozenset(one.metric for one in held), beats_everywhere(held)
+    days = days_of([(one.from_us, one.to_us) for one in stretches])
+    if keep and (missing := [day for day in days if day not in kept_days(pinned, days)]):
+
+        def summed(some: Sequence[date]) -> DataFrame:
+            return day_partials(samples, some, labels=labels, all_beat=all_beat)
+
+        keep_days(pinned, missing, summed)
+        pinned = replace(pinned, snapshots={**pinned.snapshots, **_newest(pinned)})
+    kept = kept_days(pinned, days)
+    fresh = partials(samples, stretches, cached=frozenset(kept), labels=labels, all_beat=all_beat)
+    return combined(kept_sums(pinned, kept), fresh, stretches) if kept else fresh
+
+
+def _newest(pinned: Pinned) -> dict[str, Snapshot]:
+    return {PARTIALS.name: pinned.lake.table(PARTIALS.name).snapshot()}
 
 
 def _refused(choice: Choice) -> Iterator[Calibrated]:

@@ -22,7 +22,7 @@ from streamgauge.pipeline.calibrate.cleaning import (
 )
 from streamgauge.pipeline.calibrate.columns import PARTIAL_COLUMNS, same
 from streamgauge.pipeline.calibrate.counters import deltas
-from streamgauge.pipeline.calibrate.coverage import heard, with_coverage
+from streamgauge.pipeline.calibrate.coverage import heard, of_subjects
 from streamgauge.pipeline.calibrate.products import FACTORS, products_by_block
 from streamgauge.pipeline.calibrate.scoping import (
     assigned,
@@ -131,13 +131,27 @@ def combined(kept: DataFrame, fresh: DataFrame, stretches: Sequence[Stretch]) ->
     )
 
 
-def subject_partials(sums: DataFrame, stretches: Sequence[Stretch]) -> DataFrame:
+def subject_partials(
+    sums: DataFrame,
+    stretches: Sequence[Stretch],
+    *,
+    beats: DataFrame | None = None,
+    plans: DataFrame | None = None,
+) -> DataFrame:
     """Partial sums as estimation reads them: with coverage, and the block length of all figures.
+
+    Without heartbeats and plans, everyone is known in the blocks in which something was written
+    of it, and rates of those who are silent for whole blocks come out too high.
 
     Args:
         sums: Of the stretches.
         stretches: One a topology.
+        beats: The sums with `labels` of heartbeats alone, which is little to read once more.
+        plans: The table.
     """
+    complete = sums.select(*PARTIAL_COLUMNS)
+    if beats is not None and plans is not None:
+        complete = complete.unionByName(of_subjects(beats, plans))
     commons = pa.table(
         {
             "cluster": pa.array([one.cluster for one in stretches], pa.string()),
@@ -148,8 +162,7 @@ def subject_partials(sums: DataFrame, stretches: Sequence[Stretch]) -> DataFrame
     common = sums.sparkSession.createDataFrame(commons)
     matches = same("cluster", "sum", "common") & same("topology", "sum", "common")
     return (
-        with_coverage(sums)
-        .alias("sum")
+        complete.alias("sum")
         .join(f.broadcast(common).alias("common"), matches, "left")
         .select(
             *(f"sum.{name}" for name in PARTIAL_COLUMNS),

@@ -95,7 +95,9 @@ def assigned(rows: DataFrame, stretches: Iterable[Stretch], inside: Column) -> D
     )
 
 
-def within(rows: DataFrame, stretches: Iterable[Stretch], *, cached: Collection[date]) -> DataFrame:
+def within(
+    rows: DataFrame, stretches: Iterable[Stretch], *, cached: Collection[date] = ()
+) -> DataFrame:
     """The buckets that lie in a stretch as a whole, and that no cached block holds.
 
     Args:
@@ -166,6 +168,11 @@ def near(samples: DataFrame, spans: Sequence[Span], stretches: Sequence[Stretch]
     if len(names) <= MOST_TOPOLOGIES:
         found = found.where(f.col("topology").isNull() | f.col("topology").isin(*names))
     return found
+
+
+def during(column: str, stretches: Iterable[Stretch]) -> Column:
+    """Whether a time lies near any of the stretches."""
+    return _any(_bounded(column, start, end) for start, end in needed_spans(stretches))
 
 
 def days_of(spans: Iterable[Span]) -> list[date]:

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from streamgauge.lake.metrics import Metric
+from streamgauge.lake.definition import Level
+from streamgauge.lake.metrics import METRICS, Metric
 from streamgauge.lake.records import Event, EventKind, Plan
 from streamgauge.pipeline.calibrate.block_lengths import MICROSECONDS, block_seconds
+from streamgauge.pipeline.calibrate.wanted import WANTED
 
 # Blocks that a stretch should have: fewer cannot be resampled.
 ENOUGH_BLOCKS = 8
@@ -55,6 +57,7 @@ class Recorded:
         first_us: When the first bucket began.
         last_us: When the last bucket ended.
         rows: Samples.
+        needed: Those that are summed up.
         longest_us: The longest bucket.
     """
 
@@ -65,6 +68,7 @@ class Recorded:
     first_us: int
     last_us: int
     rows: int
+    needed: int
     longest_us: int
 
 
@@ -154,6 +158,12 @@ def beats_everywhere(recorded: Iterable[Recorded]) -> bool:
         if one.metric == Metric.WORKER_HEARTBEATS.label:
             beating.add(key)
     return plans == beating
+
+
+def needed_labels(recorded: Iterable[Recorded]) -> frozenset[str]:
+    """The metrics that are worth reading; those of nodes and machines, which are few, always."""
+    hosts = {label for label in WANTED if METRICS[label].level in (Level.NODE, Level.MACHINE)}
+    return frozenset(hosts | {one.metric for one in recorded if one.needed})
 
 
 def moment(microseconds: int) -> str:

@@ -1,0 +1,266 @@
+"""What a topology did in all its time, under all its plans: saturation, source rates, pressure.
+
+Steps of time are a minute, or a minute doubled until there are few enough. They are summed from
+partial sums, of which cached days are a part; a block counts in the step that it begins in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from streamgauge.lake.metrics import Metric
+from streamgauge.pipeline.calibrate.block_lengths import MICROSECONDS
+from streamgauge.pipeline.calibrate.cleaning import readings
+from streamgauge.pipeline.calibrate.columns import all_same, labelled, same
+from streamgauge.pipeline.calibrate.scoping import near, needed_spans, within
+from streamgauge.pipeline.calibrate.stretches import Recorded, Stretch
+from streamgauge.pipeline.calibrate.wanted import HEARTBEATS
+
+MINUTE_US = 60 * MICROSECONDS
+# Observations of an operator, and values of a source's rate, that are worth keeping.
+MOST_OBSERVATIONS = 500
+MOST_RATES = 2000
+
+_EXECUTED = frozenset({Metric.EXECUTED.label, Metric.EXECUTED_TOTAL.label})
+_EMITTED = frozenset({Metric.EMITTED.label, Metric.EMITTED_TOTAL.label})
+_PRESSED = Metric.BACKPRESSURE_CAUSED.label
+# What partial sums of the past must hold.
+HISTORY_LABELS = frozenset({*_EXECUTED, *_EMITTED, _PRESSED, HEARTBEATS})
+
+_JOB = ("cluster", "topology")
+_EXACT = "decimal(38,0)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Into which steps the time of a topology is cut."""
+
+    cluster: str | None
+    topology: str
+    step_us: int
+
+
+def steps(recorded: Iterable[Recorded], most: int) -> list[Step]:
+    """Steps such that there are at most so many from the first to the last bucket."""
+    extents: dict[tuple[str | None, str], tuple[int, int]] = {}
+    for one in recorded:
+        job = (one.cluster, one.topology)
+        first, last = extents.get(job, (one.first_us, one.last_us))
+        extents[job] = (min(first, one.first_us), max(last, one.last_us))
+    return [
+        Step(cluster=cluster, topology=topology, step_us=_step_us(first, last, most))
+        for (cluster, topology), (first, last) in sorted(
+            extents.items(), key=lambda item: (item[0][0] or "", item[0][1])
+        )
+    ]
+
+
+def _step_us(first_us: int, last_us: int, most: int) -> int:
+    step = MINUTE_US
+    while -(-last_us // step) - first_us // step > most:
+        step *= 2
+    return step
+
+
+def saturation(sums: DataFrame, cut: Sequence[Step], plans: DataFrame) -> DataFrame:
+    """What came to each operator and left it, step by step and plan by plan.
+
+    The engine's own streams, whose names begin with two underscores, are left out.
+
+    Args:
+        sums: Partial sums of `HISTORY_LABELS`, of whole days.
+        cut: Steps.
+        plans: The table.
+
+    Returns:
+        `cluster`, `topology`, `plan_id`, `component`, `step_start`, `step_seconds`, `executors`
+        (null where the plan is not known), `alive_us` and `least_alive_us` (of the workers, the one
+        known for the longest and shortest time), `executed`, `emitted`, and `pressed_ns`: in each
+        block the time of the task that held its senders back for longest.
+    """
+    rows = _stepped(sums, cut)
+    operator = (*_JOB, "plan_id", "component")
+    own = f.col("stream").isNull() | ~f.col("stream").startswith("__")
+    # Nobody holds others back for longer than time goes on.
+    pressed = f.least("total", (f.col("span_us") * f.lit(1000)).cast(_EXACT))
+    by_block = (
+        rows.where(f.col("component").isNotNull() & own & ~labelled([HEARTBEATS]))
+        .select(
+            *operator,
+            "step_us",
+            "step_start_us",
+            "block_start",
+            f.when(labelled(_EXECUTED), f.col("total")).alias("executed"),
+            f.when(labelled(_EMITTED), f.col("total")).alias("emitted"),
+            f.when(labelled([_PRESSED]), pressed).alias("pressed_ns"),
+        )
+        .groupBy(*operator, "step_us", "step_start_us", "block_start")
+        .agg(*_added("executed", "emitted"), f.max("pressed_ns").alias("pressed_ns"))
+    )
+    points = by_block.groupBy(*operator, "step_us", "step_start_us").agg(
+        *_added("executed", "emitted", "pressed_ns")
+    )
+    known = points.alias("point").join(
+        _alive(rows).alias("alive"),
+        all_same((*_JOB, "plan_id", "step_start_us"), "point", "alive"),
+        "inner",
+    )
+    counted = known.join(
+        _executors(plans).alias("plan"),
+        all_same((*_JOB, "plan_id", "component"), "point", "plan"),
+        "left",
+    )
+    zero = f.lit(0).cast(_EXACT)
+    return counted.select(
+        *(f"point.{name}" for name in operator),
+        *_step_columns("point"),
+        "plan.executors",
+        "alive.alive_us",
+        "alive.least_alive_us",
+        *(
+            f.coalesce(f"point.{name}", zero).alias(name)
+            for name in ("executed", "emitted", "pressed_ns")
+        ),
+    )
+
+
+def source_rates(sums: DataFrame, cut: Sequence[Step]) -> DataFrame:
+    """What each source stream emitted, step by step, steps without a tuple included.
+
+    A source is who emits and executes nothing but the engine's own streams.
+
+    Args:
+        sums: Partial sums of `HISTORY_LABELS`, of whole days.
+        cut: Steps.
+
+    Returns:
+        `cluster`, `topology`, `component`, `stream`, `step_start`, `step_seconds`, `emitted`, and
+        `alive_us`: for how long of the step the topology was known.
+    """
+    rows = _stepped(sums, cut)
+    own = ~f.col("stream").startswith("__")
+    component = (*_JOB, "component")
+    executing = rows.where(labelled(_EXECUTED) & own).select(*component).distinct()
+    emitted = (
+        rows.where(labelled(_EMITTED) & own)
+        .alias("row")
+        .join(executing.alias("executing"), all_same(component, "row", "executing"), "left_anti")
+        .groupBy(*component, "stream", "step_start_us")
+        .agg(*_added(emitted="total"))
+    )
+    alive = (
+        _alive(rows)
+        .groupBy(*_JOB, "step_us", "step_start_us")
+        .agg(f.sum("alive_us").alias("alive_us"))
+    )
+    streams = emitted.select(*component, "stream").distinct()
+    every = streams.alias("stream").join(
+        alive.alias("alive"), all_same(_JOB, "stream", "alive"), "inner"
+    )
+    grid = every.select(
+        *(f"stream.{name}" for name in (*component, "stream")),
+        *(f"alive.{name}" for name in ("step_us", "step_start_us", "alive_us")),
+    )
+    return (
+        grid.alias("grid")
+        .join(
+            emitted.alias("found"),
+            all_same((*component, "stream", "step_start_us"), "grid", "found"),
+            "left",
+        )
+        .select(
+            *(f"grid.{name}" for name in (*component, "stream")),
+            *_step_columns("grid"),
+            f.coalesce("found.emitted", f.lit(0).cast(_EXACT)).alias("emitted"),
+            "grid.alive_us",
+        )
+    )
+
+
+def backpressure_time(samples: DataFrame, stretches: Sequence[Stretch]) -> DataFrame:
+    """For how long of each stretch any task held its senders back, in whole minutes.
+
+    A bucket longer than a minute counts as a whole.
+
+    Returns:
+        `cluster`, `topology`, `plan_id`, and `pressed_us`.
+    """
+    rows = readings(near(samples, needed_spans(stretches), stretches), frozenset({_PRESSED}))
+    job = (*_JOB, "plan_id")
+    minute = f.expr(f"start_us - PMOD(start_us, {MINUTE_US}L)")
+    return (
+        within(rows.where(f.col("value") > 0), stretches)
+        .select(*job, minute.alias("minute_us"), "bucket_us")
+        .groupBy(*job, "minute_us")
+        .agg(f.max("bucket_us").alias("bucket_us"))
+        .groupBy(*job)
+        .agg(f.sum(f.greatest("bucket_us", f.lit(MINUTE_US))).alias("pressed_us"))
+    )
+
+
+def _stepped(sums: DataFrame, cut: Sequence[Step]) -> DataFrame:
+    """Plain sums of what history needs, with the step that each block begins in."""
+    table = pa.table(
+        {
+            "cluster": pa.array([one.cluster for one in cut], pa.string()),
+            "topology": pa.array([one.topology for one in cut], pa.string()),
+            "step_us": pa.array([one.step_us for one in cut], pa.int64()),
+        }
+    )
+    frame = sums.sparkSession.createDataFrame(table)
+    plain = sums.where(labelled(HISTORY_LABELS) & f.col("other_metric").isNull())
+    start = f.unix_micros("sum.block_start")
+    return (
+        plain.alias("sum")
+        .join(f.broadcast(frame).alias("step"), all_same(_JOB, "sum", "step"), "inner")
+        .select(
+            "sum.*",
+            "step.step_us",
+            (start - f.pmod(start, f.col("step.step_us"))).alias("step_start_us"),
+        )
+    )
+
+
+def _alive(rows: DataFrame) -> DataFrame:
+    """For how long workers were known, by plan and step."""
+    who = ("worker", "component", "task", "executor")
+    step = (*_JOB, "plan_id", "step_us", "step_start_us")
+    return (
+        rows.where(labelled([HEARTBEATS]))
+        .groupBy(*step, *who)
+        .agg(f.sum("span_us").alias("alive_us"))
+        .groupBy(*step)
+        .agg(
+            f.max("alive_us").alias("alive_us"),
+            f.min("alive_us").alias("least_alive_us"),
+        )
+    )
+
+
+def _executors(plans: DataFrame) -> DataFrame:
+    """Executors of each operator under each plan; a plan that comes back counts once."""
+    key = (*_JOB, "plan_id", "component")
+    return (
+        plans.select(*_JOB, "plan_id", f.explode("executors").alias("one"))
+        .select(*_JOB, "plan_id", "one.component", "one.first_task")
+        .distinct()
+        .groupBy(*key)
+        .agg(f.count(f.lit(1)).cast("int").alias("executors"))
+    )
+
+
+def _added(*names: str, **renamed: str) -> list[Column]:
+    whole = {**{name: name for name in names}, **renamed}
+    return [f.sum(name).cast(_EXACT).alias(alias) for alias, name in whole.items()]
+
+
+def _step_columns(frame: str) -> tuple[Column, Column]:
+    return (
+        f.timestamp_micros(f"{frame}.step_start_us").alias("step_start"),
+        (f.col(f"{frame}.step_us") / f.lit(float(MICROSECONDS))).alias("step_seconds"),
+    )
