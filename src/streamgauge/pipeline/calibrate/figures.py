@@ -20,12 +20,12 @@ from pyspark.sql import functions as f
 from streamgauge.errors import StreamgaugeError
 from streamgauge.lake.profiles import replicas_name
 from streamgauge.lake.records import Plan
-from streamgauge.pipeline.calibrate.stretches import Stretch, moment
-from streamgauge.pipeline.estimation.assembly import Extras, profile_of
+from streamgauge.pipeline.calibrate.extras import extras_of, split
+from streamgauge.pipeline.calibrate.stretches import Stretch
+from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.schemas import FIGURES, SUBJECT_PARTIALS, owner_key
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.pipeline.schemas import spark_schema
-from streamgauge.profile.figures import Period
 from streamgauge.profile.files.jobs import profile_to_json
 
 # What comes back for each topology.
@@ -45,10 +45,17 @@ Job = tuple[str | None, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What a topology's profile is made from beside its figures."""
+    """What a topology's profile is made from beside its figures and extras.
+
+    Attributes:
+        plan: What it ran on.
+        stretch: When.
+        bucket_seconds: Of its longest buckets.
+    """
 
     plan: Plan
     stretch: Stretch
+    bucket_seconds: float
 
 
 def figures(sums: DataFrame, *, tasks: int, seed: int) -> DataFrame:
@@ -65,10 +72,16 @@ def _figures(seed: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
 
 
 def profiles(
-    figures: DataFrame, sources: Mapping[Job, Source], *, tasks: int, seed: int
+    figures: DataFrame,
+    extras: DataFrame,
+    sources: Mapping[Job, Source],
+    *,
+    tasks: int,
+    seed: int,
 ) -> DataFrame:
-    """The profiles of all topologies from their figures, in the columns of `PROFILES`."""
-    by_topology = figures.repartition(tasks, "cluster", "topology").sortWithinPartitions(
+    """The profiles of all topologies from figures and extras, in the columns of `PROFILES`."""
+    rows = figures.unionByName(extras, allowMissingColumns=True)
+    by_topology = rows.repartition(tasks, "cluster", "topology").sortWithinPartitions(
         "cluster", "topology"
     )
     return by_topology.mapInArrow(partial(_profiles, dict(sources), seed), spark_schema(PROFILES))
@@ -88,13 +101,10 @@ def _profiles(
 
 
 def _profile(source: Source, table: pa.Table, seed: int) -> dict[str, Any]:
+    seen, rows = split(table)
     stretch = source.stretch
-    extra = Extras(
-        period=Period(start=moment(stretch.from_us), end=moment(stretch.to_us)),
-        seed=seed,
-        notes=stretch.notes,
-    )
-    profile, replicas = profile_of(table, source.plan, extra)
+    extra = extras_of(rows, stretch, source.bucket_seconds, seed)
+    profile, replicas = profile_of(seen.select(FIGURES.names), source.plan, extra)
     if not len(replicas) or profile.replicas is None:
         return {"profile": profile_to_json(profile)}
     buffer = io.BytesIO()

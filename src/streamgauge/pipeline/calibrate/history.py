@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 from streamgauge.lake.metrics import Metric
 from streamgauge.pipeline.calibrate.block_lengths import MICROSECONDS
 from streamgauge.pipeline.calibrate.cleaning import readings
-from streamgauge.pipeline.calibrate.columns import all_same, labelled, same
+from streamgauge.pipeline.calibrate.columns import all_same, labelled
 from streamgauge.pipeline.calibrate.scoping import near, needed_spans, within
 from streamgauge.pipeline.calibrate.stretches import Recorded, Stretch
 from streamgauge.pipeline.calibrate.wanted import HEARTBEATS

@@ -13,6 +13,7 @@ from streamgauge.lake.schemas import PARTIALS, SAMPLES
 from streamgauge.lake.tables import Lake, Snapshot
 from streamgauge.pipeline.calibrate.choosing import ANYTHING, Choice, Wish, choose_all
 from streamgauge.pipeline.calibrate.day_cache import keep_days, kept_days, kept_sums
+from streamgauge.pipeline.calibrate.extras import extra_rows
 from streamgauge.pipeline.calibrate.figures import Source, figures, profiles
 from streamgauge.pipeline.calibrate.inventory import inventory, recorded
 from streamgauge.pipeline.calibrate.partial_sums import (
@@ -94,12 +95,15 @@ def calibrate(
     by_plan = {(plan.cluster, plan.topology, plan.plan_id): plan for plan in plans}
     sources = {
         (one.cluster, one.topology): Source(
-            plan=by_plan[one.cluster, one.topology, one.plan_id], stretch=one
+            plan=by_plan[one.cluster, one.topology, one.plan_id],
+            stretch=one,
+            bucket_seconds=_longest_bucket(held, one),
         )
         for one in choice.stretches
     }
     seen = figures(ready, tasks=tasks, seed=seed)
-    made = profiles(seen, sources, tasks=min(tasks, len(sources)), seed=seed)
+    extras = extra_rows(pinned, samples, choice.stretches, held)
+    made = profiles(seen, extras, sources, tasks=min(tasks, len(sources)), seed=seed)
     for row in made.toLocalIterator():
         content = row["replicas"]
         yield Calibrated(
@@ -145,6 +149,11 @@ def _newest(pinned: Pinned) -> dict[str, Snapshot]:
 def _refused(choice: Choice) -> Iterator[Calibrated]:
     for (cluster, topology), error in choice.refused.items():
         yield Calibrated(cluster=cluster, topology=topology, fault=str(error))
+
+
+def _longest_bucket(held: Sequence[Recorded], stretch: Stretch) -> float:
+    job = (stretch.cluster, stretch.topology)
+    return max(one.longest_us for one in held if (one.cluster, one.topology) == job) / 1e6
 
 
 def _tasks(spark: SparkSession, held: Sequence[Recorded]) -> int:

@@ -41,7 +41,7 @@ class Distance(NamedTuple):
     neighbours: float
 
     def __str__(self) -> str:
-        parts = [f"{self.operators} operators differ"] if self.operators else []
+        parts = [f"operators of one plan only: {self.operators}"] if self.operators else []
         parts.append(f"executors by a factor of {math.exp(self.executors):.3g} in all")
         parts.append(f"workers by {math.exp(self.workers):.3g}")
         parts.append(f"neighbours by {self.neighbours:.3g}")
