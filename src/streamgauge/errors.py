@@ -8,6 +8,7 @@ StreamgaugeError
 ├── SourceUnreachable    a source or service does not answer     exit 4
 ├── NotEnoughData        too little was measured to answer       exit 5
 ├── ChangedMeanwhile     another writer was first, again         exit 1
+├── JobFailed            Spark could not finish a job            exit 1
 └── InternalError        a fault of ours                         exit 1
 """
 
@@ -138,6 +139,12 @@ class ChangedMeanwhile(StreamgaugeError):
     """Another writer committed to the same table first."""
 
     code = "changed-meanwhile"
+
+
+class JobFailed(StreamgaugeError):
+    """Spark could not finish a job: no room left, no executor, an unreadable file."""
+
+    code = "job-failed"
 
 
 class InternalError(StreamgaugeError):

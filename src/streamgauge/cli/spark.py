@@ -87,6 +87,7 @@ def spark_session(
     """
     settings = settings_of(conf, config)
     try:
+        from streamgauge.pipeline.failures import failures_explained
         from streamgauge.pipeline.progress import watched
         from streamgauge.pipeline.session import make_session, running_session
     except ModuleNotFoundError as error:
@@ -100,7 +101,7 @@ def spark_session(
     others = running_session()
     session = make_session(f"streamgauge {name}", master=master, conf=settings, brief=brief)
     try:
-        with watched(session, _bar() if sys.stderr.isatty() else None):
+        with watched(session, _bar() if sys.stderr.isatty() else None), failures_explained():
             yield session
     finally:
         if sys.stderr.isatty():
