@@ -5,11 +5,13 @@ import pickle
 import pytest
 
 from streamgauge.errors import (
+    ChangedMeanwhile,
     CyclicTopology,
     Findings,
     Infeasible,
     InternalError,
     InvalidInput,
+    JobFailed,
     NotEnoughData,
     Problem,
     SourceUnreachable,
@@ -25,6 +27,8 @@ TREE = [
     (Infeasible, StreamgaugeError, "infeasible", 3),
     (SourceUnreachable, StreamgaugeError, "source-unreachable", 4),
     (NotEnoughData, StreamgaugeError, "not-enough-data", 5),
+    (ChangedMeanwhile, StreamgaugeError, "changed-meanwhile", 1),
+    (JobFailed, StreamgaugeError, "job-failed", 1),
     (InternalError, StreamgaugeError, "internal", 1),
 ]
 
