@@ -30,3 +30,14 @@ def test_the_demo_is_a_document_too(run, tmp_path):
     document = json.loads(run("demo", "--no-spark", "--output", tmp_path, "--json").out)
     assert document["paths"] == 24
     assert document["simulated"]["latencies"]["source to sink"]["tuples"] > 1000
+
+
+def test_the_demo_makes_a_profile_of_what_it_measured(run, spark, tmp_path):
+    outcome = run("demo", "--output", tmp_path, "--json")
+    assert outcome.code == 0
+    document = json.loads(outcome.out)
+    assert document["profile"]["topology"]["name"] == "word-count"
+    assert (tmp_path / "profile.json").is_file()
+    assert (tmp_path / "lake" / "samples").is_dir()
+    # The shared session is left running.
+    assert spark.range(3).count() == 3
