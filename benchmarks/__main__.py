@@ -7,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import analytic, executor, network, plans, semantics, stretch
+from benchmarks import analytic, executor, network, pipeline, plans, semantics, stretch
 from benchmarks.report import Entry, write_report
 
-MODULES = (plans, executor, network, semantics, analytic, stretch)
+MODULES = (plans, executor, network, semantics, analytic, stretch, pipeline)
 
 
 def main() -> None:

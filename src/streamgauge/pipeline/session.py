@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -21,6 +22,9 @@ Session = SparkSession
 
 LOCAL_MASTER = "local[*]"
 _TAIL_LINES = 15
+_PYTHON = "spark.pyspark.python"
+# What spark-submit sets for the program that it starts, on this machine or in the cluster.
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
 
 # The answer does not depend on where it runs.
 _DEFAULTS = {
@@ -35,7 +39,9 @@ _DEFAULTS = {
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-# Small work on one machine is quick, and nothing listens beyond the machine.
+# Small work on one machine is quick, and nothing listens beyond the machine. A cluster elsewhere
+# has Spark's own: as many partitions as adaptive execution finds right, and a driver that
+# executors can reach.
 _LOCAL_DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -48,6 +54,7 @@ _LOCAL_DEFAULTS = {
 _BRIEF_DEFAULTS = {
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
     "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
 }
 
@@ -65,23 +72,23 @@ def make_session(
         name: What the application is called on the cluster.
         master: Where it runs; what spark-submit said, else all cores of this machine.
         conf: Settings that win over ours.
-        brief: Whether the work is small, so that starting quickly matters most; on this machine.
+        brief: Whether the work is small, so that starting quickly matters most; with a local
+            master only.
 
     Raises:
         InvalidInput: There is no Java, or Spark did not start.
     """
-    # Executors use the packages of this very interpreter unless told otherwise.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    submitted = "SPARK_ENV_LOADED" in os.environ
-    where = master or (None if submitted else LOCAL_MASTER)
+    chosen = dict(conf or {})
+    _choose_python(chosen.get(_PYTHON))
+    submitted = _SUBMITTED in os.environ
+    where = master or chosen.get("spark.master") or (None if submitted else LOCAL_MASTER)
     settings = dict(_DEFAULTS)
-    if where is not None and where.startswith("local"):
-        settings |= _LOCAL_DEFAULTS | (_BRIEF_DEFAULTS if brief else {})
-    settings |= conf or {}
+    if where is not None and _is_here(where):
+        settings |= _LOCAL_DEFAULTS | (_BRIEF_DEFAULTS if brief and _is_local(where) else {})
+    settings |= chosen
     builder = SparkSession.builder.appName(name)
     if where is not None:
-        builder = builder.master(where)
+        settings["spark.master"] = where
     for key, value in settings.items():
         builder = builder.config(key, value)
     if running_session() is not None or submitted:
@@ -95,6 +102,27 @@ def running_session() -> SparkSession | None:
     if SparkContext._active_spark_context is None:
         return None
     return SparkSession.getActiveSession()
+
+
+def _choose_python(given: str | None) -> None:
+    """Executors use the packages of this very interpreter unless told otherwise."""
+    if given is not None:
+        os.environ["PYSPARK_PYTHON"] = given
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+
+
+def _is_local(master: str) -> bool:
+    """Whether a master is threads of this process."""
+    return master.startswith("local")
+
+
+def _is_here(master: str) -> bool:
+    """Whether a master runs on this machine and is known to nobody else."""
+    if _is_local(master):
+        return True
+    host = urlsplit(master).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _find_java() -> None:

@@ -1,0 +1,88 @@
+"""What the page on the pipeline says is what the code does."""
+
+import re
+import shlex
+import subprocess
+import sys
+from zipfile import ZipFile
+
+import pytest
+import typer
+
+from streamgauge.cli.app import app
+from streamgauge.pipeline.calibrate.block_lengths import block_seconds
+from streamgauge.pipeline.calibrate.stretches import ENOUGH_BLOCKS, WarmUp
+from streamgauge.pipeline.estimation.replicas import COUNT, LEAST_BLOCKS
+from streamgauge.pipeline.ingest.committing import MOST_ATTEMPTS
+from streamgauge.pipeline.ingest.listing import PART_BYTES
+
+
+@pytest.fixture(scope="module")
+def page(project):
+    return (project / "docs" / "pipeline.md").read_text()
+
+
+def console_lines(text):
+    blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
+    return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+
+
+def command_of(words):
+    """The command that words name, and what is left of them."""
+    found = typer.main.get_command(app)
+    while words and hasattr(found, "commands"):
+        found, words = found.commands[words[0]], words[1:]
+    return found, words
+
+
+def test_commands_and_options_on_the_pages_exist(page, project):
+    lines = console_lines(page) + console_lines((project / "README.md").read_text())
+    assert len(lines) >= 10
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert program == "streamgauge"
+        command, rest = command_of(words)
+        known = {option for one in command.params for option in one.opts}
+        used = {word for word in rest if word.startswith("-")}
+        assert used <= known, line
+
+
+def test_options_of_spark_are_those_of_all_commands_that_run_on_it(page):
+    table = page.split("| option | says |")[1].split("\n\n")[0]
+    options = set(re.findall(r"^\| `(--\w+)", table, re.MULTILINE))
+    for words in (["ingest"], ["calibrate"], ["lake", "quarantine"]):
+        command, _ = command_of(words)
+        assert options <= {option for one in command.params for option in one.opts}
+
+
+def test_numbers_on_the_page(page):
+    assert WarmUp() == WarmUp(seconds=60, most_share=1 / 5)
+    assert (ENOUGH_BLOCKS, LEAST_BLOCKS, MOST_ATTEMPTS, COUNT) == (8, 8, 8, 100)
+    assert "up to eight times" in page
+    assert "100 replicas" in page
+    assert PART_BYTES == 32 * 2**20
+    assert "parts of 32 MiB" in page
+    assert (block_seconds(6_000_000), block_seconds(12_000_000)) == (30, 60)
+    assert "30 s for buckets up to\n   6 s, 60 s up to 12 s" in page
+
+
+def test_links_lead_somewhere(page, project):
+    for target in re.findall(r"\]\(([^)#:]+)", page):
+        assert (project / "docs" / target).exists(), target
+
+
+def test_an_archive_of_the_package_can_be_imported_from(project, tmp_path):
+    # What Spark ships: nothing in the package may need to lie in a folder.
+    archive = tmp_path / "streamgauge.zip"
+    with ZipFile(archive, "w") as made:
+        for path in sorted((project / "src").rglob("*.py")):
+            made.write(path, path.relative_to(project / "src"))
+    code = (
+        f"import sys\nsys.path.insert(0, {str(archive)!r})\n"
+        "import streamgauge.cli, streamgauge.pipeline.ingest.job, streamgauge.pipeline.session\n"
+        "print(streamgauge.cli.__file__)\n"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert shown.stdout.startswith(str(archive))

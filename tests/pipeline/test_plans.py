@@ -1,0 +1,130 @@
+"""What Spark is asked to do: few shuffles, no Python by the row, filters that reach the files."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import functions as f
+
+from streamgauge.lake.schemas import SAMPLES
+from streamgauge.pipeline.calibrate.inventory import inventory
+from streamgauge.pipeline.calibrate.partial_sums import partials
+from streamgauge.pipeline.calibrate.scoping import near
+from streamgauge.pipeline.calibrate.stretches import Stretch
+from streamgauge.pipeline.ingest import job, merging
+from streamgauge.pipeline.ingest.staging import Span
+from streamgauge.pipeline.table_files import dealt, read_files
+from tests.lake.small_lakes import NOON, after, heartbeat, lake_of, sample
+
+DAY = 86_400
+NOON_US = int(NOON.timestamp()) * 1_000_000
+HOUR = (NOON_US, NOON_US + 3_600_000_000)
+STRETCH = Stretch(
+    cluster=None,
+    topology="words",
+    plan_id="p1",
+    from_us=HOUR[0],
+    to_us=HOUR[1],
+    block_seconds=60,
+    nodes=("node-1",),
+)
+SHUFFLE = re.compile(r"Exchange (?:hash|range|Single|RoundRobin)\w*")
+PYTHON_BY_THE_ROW = ("BatchEvalPython", "ArrowEvalPython")
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """Samples of three days, a file each."""
+    days = [
+        row for day in range(3) for row in (sample("executed", day * DAY, 5), heartbeat(day * DAY))
+    ]
+    return lake_of(tmp_path_factory.mktemp("plans") / "lake", *days)
+
+
+@pytest.fixture(scope="module")
+def samples(spark, lake):
+    table = lake.table("samples")
+    return read_files(spark, table, table.snapshot().files)
+
+
+def plan_of(frame):
+    """The plan as it is run, with all that is pushed to the files."""
+    key = "spark.sql.maxMetadataStringLength"
+    conf = frame.sparkSession.conf
+    before = conf.get(key)
+    conf.set(key, "100000")
+    try:
+        return frame._jdf.queryExecution().executedPlan().toString()
+    finally:
+        conf.set(key, before)
+
+
+def shuffles(frame):
+    return len(SHUFFLE.findall(plan_of(frame)))
+
+
+def candidates(samples, tasks):
+    """What an ingest compares: new rows and those that the lake has."""
+    origins = (merging.NEW, merging.KEPT, merging.SUPERSEDED)
+    new, kept, old = (samples.withColumn(merging.ORIGIN, f.lit(one)) for one in origins)
+    rows = new.unionByName(kept).unionByName(old)
+    return dealt(rows, tasks, merging.range_columns(SAMPLES))
+
+
+@pytest.mark.parametrize("tasks", [1, 7])
+def test_rows_are_compared_in_one_shuffle(samples, tasks):
+    distinct = merging.distinct_rows(candidates(samples, tasks), SAMPLES)
+    assert shuffles(distinct) == 1
+    # Doubtful rows are looked at where they are.
+    assert shuffles(merging.judged(distinct.where(merging.is_doubtful()), SAMPLES)) == 1
+
+
+def test_nothing_is_computed_by_the_row_in_python(samples):
+    distinct = merging.distinct_rows(candidates(samples, 2), SAMPLES)
+    judged = merging.judged(distinct.where(merging.is_doubtful()), SAMPLES)
+    for frame in (distinct, judged, inventory(samples), partials(samples, [STRETCH])):
+        plan = plan_of(frame)
+        assert "FileScan parquet" in plan
+        assert not [name for name in PYTHON_BY_THE_ROW if name in plan]
+
+
+def test_a_fleet_is_summed_up_in_as_many_shuffles_as_one_topology(samples):
+    fleet = [replace(STRETCH, topology=f"job-{number}") for number in range(100)]
+    assert shuffles(partials(samples, fleet)) == shuffles(partials(samples, [STRETCH]))
+
+
+def test_time_and_topology_reach_the_files(samples):
+    pushed = re.search(
+        r"PushedFilters: \[(.*?)\], ReadSchema", plan_of(near(samples, [HOUR], [STRETCH]))
+    )
+    assert "GreaterThanOrEqual(bucket_start,2026-01-01 12:00:00.0)" in pushed[1]
+    assert "LessThan(bucket_start,2026-01-01 13:00:00.0)" in pushed[1]
+    assert "Or(IsNull(topology),EqualTo(topology,words))" in pushed[1]
+
+
+def test_every_scan_of_a_calibration_is_bounded_in_time(samples):
+    scans = re.findall(
+        r"PushedFilters: \[(.*?)\], ReadSchema", plan_of(partials(samples, [STRETCH]))
+    )
+    assert scans
+    for pushed in scans:
+        assert "GreaterThanOrEqual(bucket_start,2026-01-01" in pushed
+        assert "LessThan(bucket_start,2026-01-0" in pushed
+
+
+def test_files_of_other_days_are_not_compared(spark, lake):
+    table = lake.table("samples")
+    span = Span(day=after(DAY).date(), first=after(DAY - 5), last=after(DAY + 5))
+    files = job._near(table.snapshot().files, [span])
+    (read,) = read_files(spark, table, files).inputFiles()
+    assert "date=2026-01-02" in read
+    # Nor is the day's own file, where all that is new comes later.
+    late = replace(span, first=after(DAY + 60), last=after(DAY + 90))
+    assert job._near(table.snapshot().files, [late]) == []
+
+
+def test_a_snapshot_knows_which_files_hold_a_time(spark, lake):
+    table = lake.table("samples")
+    files = table.snapshot().within(after(0), after(10), "words")
+    (read,) = read_files(spark, table, files).inputFiles()
+    assert "date=2026-01-01" in read
