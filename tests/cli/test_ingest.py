@@ -150,3 +150,11 @@ def test_every_line_is_accounted_for_and_strict_says_so(run, spark, lines):
     assert "4 lines" in again.out
     assert "1 file not read, as the lake has them already" in again.err
     assert Lake("lake").table("samples").snapshot().rows == 2
+
+
+def test_a_period_is_for_metrics_stores_only(run, tmp_path):
+    (tmp_path / "a.jsonl").write_text("{}\n")
+    period = ["--from", "2026-01-01T00:00:00Z", "--to", "2026-01-02T00:00:00Z"]
+    outcome = run("ingest", tmp_path, "--lake", tmp_path / "lake", *period)
+    assert outcome.code == 2
+    assert "files are taken whole" in outcome.err

@@ -68,6 +68,7 @@ def ingest(
 
             tally = ingest_source(spark, target, request, say=say)
     else:
+        _no_period(start, end)
         files = _files(sources, rules, receipt)
         size = sum(file.bytes for file in files)
         with spark_session("ingest", master, conf, config, input_bytes=size) as spark:
@@ -77,6 +78,17 @@ def ingest(
     present(tally, as_json=as_json)
     if strict and (tally.reasons or tally.faults):
         raise typer.Exit(REFUSED)
+
+
+def _no_period(start: str | None, end: str | None) -> None:
+    """Files are taken whole: what they hold is never dropped silently."""
+    if start is not None or end is not None:
+        raise InvalidInput.single(
+            ("from",),
+            seen="--from or --to with files",
+            expected="them for a metrics store only",
+            remedy="files are taken whole; `calibrate --from --to` chooses a period",
+        )
 
 
 def _read_mapping(path: Path) -> str:
@@ -168,8 +180,8 @@ def present(tally: Tally, *, as_json: bool) -> None:
         return
     rows = [(name, count) for name, count in tally.taken.items()]
     rows += [("quarantine", tally.quarantined), ("duplicates", tally.duplicates)]
-    files = counted(tally.files, "file")
-    print_table(f"{tally.lines:,} lines of {files}", ["went to", "rows"], rows)
+    print(summary(tally))
+    print_table("", ["went to", "rows"], rows)
     if tally.known_files:
         say(f"{counted(tally.known_files, 'file')} not read, as the lake has them already")
     if tally.reasons:

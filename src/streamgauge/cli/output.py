@@ -29,7 +29,8 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     from rich.text import Text
 
     body = [list(row) for row in rows]
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    heading = Text(title) if title else None
+    table = Table(title=heading, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for index, column in enumerate(columns):
         numeric = all(isinstance(row[index], int | float) for row in body)
         # A number broken over two lines is two wrong numbers.

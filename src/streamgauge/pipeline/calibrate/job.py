@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime, timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -22,7 +22,7 @@ from streamgauge.pipeline.calibrate.partial_sums import (
     partials,
     subject_partials,
 )
-from streamgauge.pipeline.calibrate.scoping import days_of
+from streamgauge.pipeline.calibrate.scoping import days_of, moment_of
 from streamgauge.pipeline.calibrate.sources import Pinned
 from streamgauge.pipeline.calibrate.stretches import Recorded, Stretch, beats_everywhere
 from streamgauge.pipeline.table_files import tasks_for
@@ -74,9 +74,7 @@ def calibrate(
         InvalidInput: The wish cannot be.
     """
     pinned = Pinned.now(spark, lake)
-    samples = pinned.frame(SAMPLES.name, topology)
-    if topology is not None:
-        samples = samples.where((samples["topology"] == topology) | samples["topology"].isNull())
+    samples = _of(topology, pinned.frame(SAMPLES.name, topology))
     say("looking what there is")
     held = recorded(inventory(samples).collect())
     plans = pinned.plans(None if topology is None else [topology])
@@ -89,7 +87,9 @@ def calibrate(
     if not choice.stretches:
         return
     say(f"summing up {sum(one.rows for one in held):,} samples")
-    sums = _sums(pinned, samples, choice.stretches, held, keep=topology is None)
+    first, last = _days_around(choice.stretches)
+    near = _of(topology, pinned.frame(SAMPLES.name, topology, first, last))
+    sums = _sums(pinned, near, choice.stretches, held, keep=topology is None)
     ready = subject_partials(sums, choice.stretches)
     tasks = _tasks(spark, held)
     by_plan = {(plan.cluster, plan.topology, plan.plan_id): plan for plan in plans}
@@ -113,6 +113,23 @@ def calibrate(
             replicas=None if content is None else (row["replicas_file"], bytes(content)),
             fault=row["fault"],
         )
+
+
+def _of(topology: str | None, samples: DataFrame) -> DataFrame:
+    """The samples of a topology, and of nodes and machines; all where none is named."""
+    if topology is None:
+        return samples
+    return samples.where((samples["topology"] == topology) | samples["topology"].isNull())
+
+
+def _days_around(stretches: Sequence[Stretch]) -> tuple[datetime, datetime]:
+    """The days of stretches and the one before, whose last counters are compared with."""
+    first = moment_of(min(one.from_us for one in stretches)) - timedelta(days=1)
+    last = moment_of(max(one.to_us for one in stretches)) + timedelta(days=1)
+    return (
+        first.replace(hour=0, minute=0, second=0, microsecond=0),
+        last.replace(hour=0, minute=0, second=0, microsecond=0),
+    )
 
 
 def _sums(

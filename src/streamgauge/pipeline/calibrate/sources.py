@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -38,10 +39,15 @@ class Pinned:
         """The lake now."""
         return cls(spark, lake, {one.table.name: one.snapshot() for one in lake.tables()})
 
-    def frame(self, name: str, topology: str | None = None) -> DataFrame:
-        """A table, or the files of it that may hold rows of a topology."""
-        snapshot = self.snapshots[name]
-        files = snapshot.within(None, None, topology)
+    def frame(
+        self,
+        name: str,
+        topology: str | None = None,
+        first: datetime | None = None,
+        last: datetime | None = None,
+    ) -> DataFrame:
+        """A table, or the files of it that may hold rows of a topology and a time."""
+        files = self.snapshots[name].within(first, last, topology)
         return read_files(self.spark, self.lake.table(name), files)
 
     def rows(self, name: str) -> int:

@@ -16,7 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from streamgauge.lake.line_blocks import COMPRESSED
 from streamgauge.lake.tables import Lake
-from streamgauge.lake.uris import normal
+from streamgauge.lake.uris import list_files, normal
 from streamgauge.pipeline.ingest.job import take_staged
 from streamgauge.pipeline.ingest.listing import PART_BYTES
 from streamgauge.pipeline.ingest.staging import stage_files
@@ -48,8 +48,12 @@ def follow(
         told: Called after each batch with its number and what it came to.
         once: Whether to end when all that is there was taken.
         seconds: Between two looks at the folder.
+
+    Raises:
+        UnreadableFile: There is no such folder.
     """
     place = normal(folder)
+    list_files(place, recursive=False)
     name = _name(place)
     files = (
         spark.readStream.format("binaryFile")
