@@ -57,7 +57,7 @@ def demo(
             from streamgauge.cli.profile import profile_document
             from streamgauge.profile.quality import assess_profile
 
-            document["profile"] = profile_document(profile, assess_profile(profile))
+            document |= profile_document(profile, assess_profile(profile))
         else:
             from streamgauge.cli.profile_tables import print_profile
             from streamgauge.profile.quality import assess_profile
