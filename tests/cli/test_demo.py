@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from streamgauge.cli.examples import example_path
 
 
@@ -32,6 +34,7 @@ def test_the_demo_is_a_document_too(run, tmp_path):
     assert document["simulated"]["latencies"]["source to sink"]["tuples"] > 1000
 
 
+@pytest.mark.slow
 def test_the_demo_makes_a_profile_of_what_it_measured(run, spark, tmp_path):
     outcome = run("demo", "--output", tmp_path, "--json")
     assert outcome.code == 0
