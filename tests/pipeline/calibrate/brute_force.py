@@ -11,6 +11,8 @@ from streamgauge.pipeline.calibrate.wanted import STAND_INS, WANTED
 LENGTHS = (30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
 SERIES = tuple(field.name for field in fields(Sample))[:15]
 SUBJECT = ("cluster", "topology", "plan_id", "component", "task", "executor", "worker", "node")
+WORKER = ("cluster", "topology", "plan_id", "worker", "node")
+HEARTBEATS = "worker_heartbeats"
 COUNTS = ("executed", "emitted", "window_triggers")
 
 
@@ -38,6 +40,19 @@ def needed(samples):
         better = {metric.label for metric in STAND_INS.get(METRICS[one.metric], ())}
         if one.metric in WANTED and not (better and better <= exact[place(one)]):
             yield one
+
+
+def heard(samples):
+    """Heartbeats of zero for every bucket of workers that send none."""
+    beating = {(s.cluster, s.topology, s.worker) for s in samples if s.metric == HEARTBEATS}
+    found = {}
+    for one in samples:
+        if one.worker is not None and (one.cluster, one.topology, one.worker) not in beating:
+            blank = {name: None for name in SERIES if name not in WORKER}
+            beat = replace(one, **blank | {"metric": HEARTBEATS}, value=0.0, count=0)
+            key = (beat.cluster, beat.topology, beat.worker, beat.bucket_start_us)
+            found[key] = beat if beat.plan_id is not None else found.get(key, beat)
+    return list(found.values())
 
 
 def added(samples):
@@ -81,12 +96,31 @@ def placed(samples, stretches):
                 yield replace(one, topology=stretch.topology, plan_id=stretch.plan_id)
 
 
+def seated(samples, stretches):
+    """Heartbeats of workers once more for each task and executor in them, and of nothing."""
+    for one in samples:
+        if one.metric != HEARTBEATS:
+            continue
+        for stretch in stretches:
+            for who in stretch.executors:
+                if (one.cluster, one.topology) != (stretch.cluster, stretch.topology):
+                    continue
+                if who.worker == one.worker:
+                    first, last = who.first_task, who.last_task
+                    tasks = f"{first}-{last}" if first < last else first
+                    beat = replace(one, component=who.component, value=0.0, count=0)
+                    yield replace(beat, executor=f"{who.component}[{tasks}]")
+                    for task in range(first, last + 1):
+                        yield replace(beat, task=task)
+
+
 def partial_sums(samples, stretches):
     """By series, other factor and block: buckets, span, observations, total, squares."""
     sums = {}
+    known = [*added(list(needed(samples))), *heard(samples)]
+    known += list(seated(known, stretches))
     numbers = defaultdict(lambda: defaultdict(int))
-    spans = {}
-    for one in placed(added(list(needed(samples))), stretches):
+    for one in placed(known, stretches):
         metric = METRICS[one.metric]
         value = int(one.value) if metric.whole else one.value
         total = value
@@ -99,16 +133,17 @@ def partial_sums(samples, stretches):
         row = (1, length_us(one), one.count, total, value**2 if squared else None)
         sums[key] = plus(sums.get(key), row)
         for subject, number in factors(one):
-            bucket = (subject, one.bucket_start_us, block_of(one))
+            start, length = block_of(one)
+            slot = (one.bucket_start_us - start) // (length // 15)
+            bucket = (subject, slot, (start, length))
             numbers[bucket][one.metric, one.stream, one.source_component] += number
-            spans[bucket] = length_us(one)
-    for bucket, known in numbers.items():
+    for bucket, factors_of in numbers.items():
         subject, _, block = bucket
-        for one, other in pairs(known):
+        for one, other in pairs(factors_of):
             series = dict(zip(SUBJECT, subject, strict=True))
             series |= dict(zip(("metric", "stream", "source_component"), one, strict=True))
             key = (*(series.get(name) for name in SERIES), *other, *block)
-            row = (1, spans[bucket], 1, known[one] * known[other], None)
+            row = (1, 0, 1, factors_of[one] * factors_of[other], None)
             sums[key] = plus(sums.get(key), row)
     return sums
 

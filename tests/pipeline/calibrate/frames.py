@@ -7,6 +7,8 @@ import pyarrow as pa
 
 from streamgauge.lake.records import Sample
 from streamgauge.lake.schemas import LINKS, PLANS, SAMPLES, TRACES
+from streamgauge.pipeline.schemas import spark_schema
+from tests.pipeline.calibrate.brute_force import plus
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND = 1_000_000
@@ -39,6 +41,13 @@ def frame_of(spark, records, table=SAMPLES):
     return spark.createDataFrame(pa.Table.from_pylist(rows, schema=table.schema))
 
 
+def stored(spark, frame, path, table=None):
+    """The frame written to files of Parquet and read again, with the table's schema if given."""
+    frame.write.parquet(str(path))
+    schema = frame.schema if table is None else spark_schema(table.schema)
+    return spark.read.schema(schema).parquet(str(path))
+
+
 def links_frame(spark, records):
     return frame_of(spark, records, LINKS)
 
@@ -65,13 +74,12 @@ def sample(metric, second, value, count=None, *, day_us=DAY_US, seconds=10.0, **
 
 
 def sums_of(frame):
-    """The rows of partial sums as `brute_force` has them; equal keys are told."""
+    """The rows of partial sums as `brute_force` has them; those with equal keys are added."""
     found = {}
     for row in frame.toArrow().to_pylist():
         values = list(row.values())
         start = round((row["block_start"] - EPOCH) / timedelta(microseconds=1))
         key = (*values[:18], start, round(row["block_seconds"] * SECOND))
-        assert key not in found, key
         squares = None if row["squares"] is None else int(row["squares"])
-        found[key] = (*values[20:23], int(row["total"]), squares)
+        found[key] = plus(found.get(key), (*values[20:23], int(row["total"]), squares))
     return found

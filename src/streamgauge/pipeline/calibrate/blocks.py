@@ -11,7 +11,7 @@ from streamgauge.pipeline.calibrate.columns import (
     PARTIAL_COLUMNS,
     SERIES,
     block_start_us,
-    labelled,
+    selected,
 )
 from streamgauge.pipeline.calibrate.exact_sums import (
     limbs,
@@ -19,7 +19,6 @@ from streamgauge.pipeline.calibrate.exact_sums import (
     whole,
     whole_product,
 )
-from streamgauge.pipeline.calibrate.wanted import SQUARED
 
 _LIMBS = ("top", "middle", "bottom")
 _SQUARES = ("high", "mixed", "low")
@@ -35,7 +34,7 @@ def sums_by_block(rows: DataFrame) -> DataFrame:
         rows: Readings; `named` may be among their columns.
     """
     keys = [*SERIES, "block_start_us", "block_us", *(["named"] if "named" in rows.columns else [])]
-    square = f.when(labelled(SQUARED), f.col("value").cast("long"))
+    square = f.when(f.col("squared"), f.col("value").cast("long"))
     parts = rows.select(
         *(name for name in keys if name != "block_start_us"),
         block_start_us().alias("block_start_us"),
@@ -78,4 +77,4 @@ def in_table_columns(sums: DataFrame, *, total: Column, squares: Column | None =
     for name in OTHER:
         if name not in sums.columns:
             made[name] = f.lit(None).cast("string")
-    return sums.select(*(made.get(name, f.col(name)).alias(name) for name in PARTIAL_COLUMNS))
+    return sums.select(*selected(PARTIAL_COLUMNS, made))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from streamgauge.pipeline.calibrate.block_lengths import LEAST_BUCKET_US, MOST_FACTOR
 from streamgauge.pipeline.calibrate.columns import (
     SERIES,
     block_us,
@@ -15,8 +15,14 @@ from streamgauge.pipeline.calibrate.columns import (
     labelled,
     same,
 )
-from streamgauge.pipeline.calibrate.exact_sums import LEAST_BUCKET_US, MOST, MOST_FACTOR
-from streamgauge.pipeline.calibrate.wanted import GAUGES, MEANS, SQUARED, STAND_INS, WANTED
+from streamgauge.pipeline.calibrate.wanted import (
+    GAUGES,
+    MEANS,
+    SQUARED,
+    STAND_INS,
+    WANTED,
+    largest,
+)
 
 _EXACT = sorted({metric.label for exact in STAND_INS.values() for metric in exact})
 EXACT_BITS = {label: 1 << place for place, label in enumerate(_EXACT)}
@@ -27,56 +33,74 @@ _NEEDS = {
 _PLACE = ("cluster", "component", "date")
 
 
-def amount() -> Column:
-    """What is summed of a sample, a whole double.
+# So few labels are worth a filter that the files' readers know; more are left to a join.
+_FEW = 10
 
-    Values of counts and sums; of gauges the value times microseconds; of means the value times
-    observations, in millionths.
-    """
-    value = f.col("value")
-    return (
-        f.when(labelled(GAUGES), f.rint(value * f.col("bucket_us")))
-        .when(labelled(MEANS), f.rint(value * f.col("count") * f.lit(1e6)))
-        .otherwise(value)
+
+def _rules(session: SparkSession, labels: frozenset[str]) -> DataFrame:
+    """How each metric is summed: one look at a small table, not many at long lists."""
+    known = sorted(labels)
+    weights = [1 if label in GAUGES else 2 if label in MEANS else 0 for label in known]
+    table = {
+        "metric": pa.array(known, pa.string()),
+        "weight": pa.array(weights, pa.int32()),
+        "squared": pa.array([label in SQUARED for label in known], pa.bool_()),
+        "largest": pa.array([largest(label) for label in known], pa.float64()),
+        "needs": pa.array([_NEEDS.get(label) for label in known], pa.int64()),
+    }
+    return session.createDataFrame(pa.table(table))
+
+
+def _readings(samples: DataFrame, labels: frozenset[str]) -> DataFrame:
+    """What `readings` gives, and `largest`: what the value must be below."""
+    few = samples.where(labelled(labels)) if len(labels) <= _FEW else samples
+    rules = f.broadcast(_rules(samples.sparkSession, labels))
+    ruled = few.alias("sample").join(
+        rules.alias("rule"), f.col("sample.metric") == f.col("rule.metric"), "inner"
     )
+    # Of counts and sums the value; of gauges that times microseconds; of means that times
+    # observations, in millionths.
+    amount = f.expr(
+        "CASE weight WHEN 1 THEN RINT(value * bucket_us)"
+        " WHEN 2 THEN RINT(value * `count` * 1000000.0D) ELSE value END"
+    )
+    return ruled.select(
+        *(f"sample.{name}" for name in (*SERIES, "date", "value", "count")),
+        f.unix_micros("sample.bucket_start").alias("start_us"),
+        bucket_us().alias("bucket_us"),
+        "rule.weight",
+        "rule.squared",
+        "rule.largest",
+        "rule.needs",
+    ).select("*", block_us().alias("block_us"), amount.alias("amount"))
 
 
 def _faults() -> dict[str, Column]:
     """Why a sample cannot be summed, whatever it means."""
-    too_many = labelled(SQUARED) & (f.col("value") >= f.lit(MOST_FACTOR))
     return {
         "bucket-too-short": f.col("bucket_us") < f.lit(LEAST_BUCKET_US),
-        "too-large": (f.abs("amount") >= f.lit(MOST))
-        | (f.col("count") >= f.lit(int(MOST_FACTOR)))
-        | too_many,
+        "too-large": (f.abs("value") >= f.col("largest"))
+        | (f.col("count") >= f.lit(int(MOST_FACTOR))),
     }
-
-
-def _readings(samples: DataFrame) -> DataFrame:
-    return samples.select(
-        *SERIES,
-        "date",
-        f.unix_micros("bucket_start").alias("start_us"),
-        bucket_us().alias("bucket_us"),
-        "value",
-        "count",
-    ).select("*", block_us().alias("block_us"), amount().alias("amount"))
 
 
 def readings(samples: DataFrame, labels: frozenset[str]) -> DataFrame:
     """The samples of some metrics that can be summed.
 
     Returns:
-        The columns of a series, `date`, `start_us`, `bucket_us`, `block_us`, `value`, `count` and
-        `amount`.
+        The columns of a series, `date`, `start_us`, `bucket_us`, `block_us`, `value`, `count`;
+        `amount`, a whole double, which is what is summed; `squared`: whether values are squared
+        too; and `needs`: which exact metrics make it superfluous, as bits.
     """
-    found = _readings(samples.where(labelled(labels)))
-    return found.where(~reduce(lambda one, other: one | other, _faults().values()))
+    found = _readings(samples, labels)
+    for fault in _faults().values():
+        found = found.where(~fault)
+    return found.drop("weight", "largest")
 
 
 def faults(samples: DataFrame) -> DataFrame:
     """How many samples cannot be summed, by cluster, topology, metric and reason."""
-    found = _readings(samples.where(labelled(WANTED)))
+    found = _readings(samples, WANTED)
     reason = f.coalesce(*(f.when(fault, f.lit(name)) for name, fault in _faults().items()))
     return (
         found.select("cluster", "topology", "metric", reason.alias("reason"))
@@ -86,9 +110,9 @@ def faults(samples: DataFrame) -> DataFrame:
     )
 
 
-def needed_bits(column: str = "metric") -> Column:
+def needed_bits() -> Column:
     """What makes a row superfluous, as bits; nothing where nothing does."""
-    return by_metric(_NEEDS, column)
+    return by_metric(_NEEDS)
 
 
 def exact_metrics(samples: DataFrame) -> DataFrame:
@@ -105,10 +129,10 @@ def without_superfluous(rows: DataFrame, exact: DataFrame) -> DataFrame:
     """The rows but those whose exact counterparts were written on the same day.
 
     Args:
-        rows: Any.
+        rows: Readings.
         exact: What `exact_metrics` says of whole days.
     """
-    needs = needed_bits("row.metric")
+    needs = f.col("row.needs")
     # A key of null matches nothing, so that exact rows pass at once.
     topology = f.when(needs.isNotNull(), f.col("row.topology"))
     matches = topology == f.col("exact.topology")

@@ -34,10 +34,10 @@ def labelled(labels: Iterable[str]) -> Column:
     return f.expr(f"metric IN ({listed})") if listed else f.lit(False)
 
 
-def by_metric(values: Mapping[str, int], column: str = "metric") -> Column:
+def by_metric(values: Mapping[str, int]) -> Column:
     """The number that a metric has here; nothing for others."""
     cases = " ".join(f"WHEN '{label}' THEN {values[label]}L" for label in sorted(values))
-    return f.expr(f"CASE {column} {cases} END")
+    return f.expr(f"CASE metric {cases} END")
 
 
 def bucket_us() -> Column:
@@ -68,3 +68,11 @@ def same(name: str, left: str, right: str) -> Column:
 def all_same(names: Iterable[str], left: str, right: str) -> Column:
     """Whether all of these columns of two aliased frames are the same."""
     return reduce(lambda one, other: one & other, (same(name, left, right) for name in names))
+
+
+def selected(
+    names: Iterable[str], made: Mapping[str, Column], frame: str = ""
+) -> list[Column | str]:
+    """Columns by name, those of `made` in place of what the frame has."""
+    prefix = f"{frame}." if frame else ""
+    return [made[name].alias(name) if name in made else f"{prefix}{name}" for name in names]

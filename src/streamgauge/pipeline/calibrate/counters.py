@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from streamgauge.pipeline.calibrate.columns import SERIES
+from streamgauge.pipeline.calibrate.columns import SERIES, selected
 
 # A counter is its process's, whatever plan that runs; an executor that moves begins a new one.
 _COUNTER = tuple(name for name in SERIES if name != "plan_id")
@@ -32,4 +32,4 @@ def deltas(rows: DataFrame) -> DataFrame:
         for name in ("value", "count")
     }
     added["amount"] = added["value"]
-    return followed.select(*(added.get(name, f.col(name)).alias(name) for name in rows.columns))
+    return followed.select(*selected(rows.columns, added))

@@ -6,23 +6,45 @@ which anything was written of it count; where samples name no worker, those of t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
 from streamgauge.lake.metrics import Metric
+from streamgauge.pipeline.calibrate.block_lengths import LEAST_BUCKET_US
 from streamgauge.pipeline.calibrate.columns import (
-    PARTIAL_COLUMNS,
     SERIES,
     all_same,
     block_us,
     bucket_us,
     labelled,
+    selected,
 )
-from streamgauge.pipeline.calibrate.exact_sums import LEAST_BUCKET_US
+from streamgauge.pipeline.calibrate.stretches import Stretch
 from streamgauge.pipeline.calibrate.wanted import HEARTBEATS, WANTED
+from streamgauge.topology.logical_plan import Executor
 
 _TRANSFERS = frozenset({Metric.TRANSFERRED.label, Metric.RECEIVED.label})
 _WHO = ("cluster", "topology", "plan_id", "component", "task", "executor", "worker", "node")
+_SEATS = pa.schema(
+    [
+        ("cluster", pa.string()),
+        ("topology", pa.string()),
+        ("plan_id", pa.string()),
+        ("worker", pa.string()),
+        (
+            "who",
+            pa.list_(
+                pa.struct(
+                    [("component", pa.string()), ("task", pa.int32()), ("executor", pa.string())]
+                )
+            ),
+        ),
+    ]
+)
 _WORKER = ("cluster", "topology", "worker", "date")
 
 
@@ -47,7 +69,7 @@ def heard(samples: DataFrame) -> DataFrame:
         # A transfer without a worker says nothing of the task that received.
         .where(of_worker | ~labelled(_TRANSFERS))
         .select(
-            *(who.get(name, f.col(name)).alias(name) for name in _WHO),
+            *selected(_WHO, who),
             "date",
             f.unix_micros("bucket_start").alias("start_us"),
             bucket_us().alias("bucket_us"),
@@ -58,16 +80,32 @@ def heard(samples: DataFrame) -> DataFrame:
         f.broadcast(beating).alias("beating"), all_same(_WORKER, "row", "beating"), "left_anti"
     )
     buckets = silent.select("*", block_us().alias("block_us")).distinct()
-    day = Window.partitionBy(*_WHO, "date").rowsBetween(
-        Window.unboundedPreceding, Window.unboundedFollowing
-    )
-    shortest = buckets.select("*", f.min("block_us").over(day).alias("shortest_us"))
+    nobody = [name for name in _WHO if name != "plan_id"]
+    day = Window.partitionBy(*nobody, "date")
+    bucket = Window.partitionBy(*nobody, "date", "start_us")
+    whole = (Window.unboundedPreceding, Window.unboundedFollowing)
+    # Where some name the plan and some do not, it is named.
     once = (
-        shortest.where(f.col("block_us") == f.col("shortest_us"))
+        buckets.select(
+            *nobody,
+            f.max("plan_id").over(bucket.rowsBetween(*whole)).alias("plan_id"),
+            "date",
+            "start_us",
+            "bucket_us",
+            "block_us",
+            f.min("block_us").over(day.rowsBetween(*whole)).alias("shortest_us"),
+        )
+        .where(f.col("block_us") == f.col("shortest_us"))
         .groupBy(*_WHO, "date", "start_us", "block_us")
         .agg(f.max("bucket_us").alias("bucket_us"))
     )
     return _as_readings(once)
+
+
+def with_seats(rows: DataFrame, stretches: Sequence[Stretch]) -> DataFrame:
+    """Readings of heartbeats as those of whoever is in the worker, and of nothing."""
+    zero = {"value": f.lit(0.0), "amount": f.lit(0.0), "count": f.lit(0).cast("long")}
+    return seated(rows, stretches).select(*selected(rows.columns, zero))
 
 
 def _as_readings(buckets: DataFrame) -> DataFrame:
@@ -82,7 +120,7 @@ def _as_readings(buckets: DataFrame) -> DataFrame:
     made = {name: f.lit(None).cast(kind) for name, kind in absent.items()}
     made["metric"] = f.lit(HEARTBEATS)
     return buckets.select(
-        *(made.get(name, f.col(name)).alias(name) for name in SERIES),
+        *selected(SERIES, made),
         "date",
         "start_us",
         "bucket_us",
@@ -90,55 +128,48 @@ def _as_readings(buckets: DataFrame) -> DataFrame:
         f.lit(0.0).alias("value"),
         f.lit(0).cast("long").alias("count"),
         f.lit(0.0).alias("amount"),
+        f.lit(True).alias("squared"),
+        f.lit(None).cast("long").alias("needs"),
     )
 
 
-def of_subjects(beats: DataFrame, plans: DataFrame) -> DataFrame:
-    """How long each task and executor was known in each block: as long as its worker.
+def seated(beats: DataFrame, stretches: Sequence[Stretch]) -> DataFrame:
+    """Heartbeats of workers as those of the tasks and executors in them, each once.
 
-    Rows have the metric `worker_heartbeats`, the columns that name the subject, and no total.
-    Queues are not among them: whoever writes of a queue writes its length in every bucket.
+    Whoever is silent is then known to have been there. Queues are not among them: who writes of a
+    queue writes its length in every bucket.
 
     Args:
-        beats: Partial sums of heartbeats.
-        plans: The table.
+        beats: Rows that name cluster, topology, plan and worker; the same rows come back, with
+            `component`, `task` and `executor` filled.
+        stretches: With the executors of their plans.
     """
-    seats = _seats(plans)
-    of_workers = beats.where(f.col("component").isNull())
-    matches = all_same(("cluster", "topology", "plan_id", "worker"), "seat", "beat")
-    made = {name: f.col(f"seat.{name}") for name in ("component", "task", "executor")}
-    made |= {name: f.lit(0).cast("decimal(38,0)") for name in ("total", "squares")}
-    made["observations"] = f.lit(0).cast("long")
-    return (
-        of_workers.alias("beat")
-        .join(seats.alias("seat"), matches, "inner")
-        .select(
-            *(made.get(name, f.col(f"beat.{name}")).alias(name) for name in PARTIAL_COLUMNS),
-        )
+    frame = beats.sparkSession.createDataFrame(_seats(stretches))
+    matches = all_same(("cluster", "topology", "plan_id", "worker"), "beat", "seat")
+    joined = (
+        beats.where(labelled([HEARTBEATS]) & f.col("component").isNull())
+        .alias("beat")
+        .join(f.broadcast(frame).alias("seat"), matches, "inner")
+        .select("beat.*", f.explode("seat.who").alias("who"))
     )
+    who = {name: f.col(f"who.{name}") for name in ("component", "task", "executor")}
+    return joined.select(*selected(beats.columns, who))
 
 
-def _seats(plans: DataFrame) -> DataFrame:
-    """Who is in which worker: a row for every task, and for every executor."""
-    placed = (
-        plans.select("cluster", "topology", "plan_id", f.explode("executors").alias("one"))
-        .select("cluster", "topology", "plan_id", "one.*")
-        # A plan that comes back has another record.
-        .drop("machine", "node")
-        .distinct()
-    )
-    label = f.expr(
-        "CONCAT(component, '[', first_task,"
-        " IF(last_task > first_task, CONCAT('-', last_task), ''), ']')"
-    )
-    nobody = f.array(f.lit(None).cast("int"))
-    task = f.explode(f.concat(f.sequence("first_task", "last_task"), nobody))
-    return placed.select(
-        "cluster",
-        "topology",
-        "plan_id",
-        "component",
-        "worker",
-        label.alias("label"),
-        task.alias("task"),
-    ).withColumn("executor", f.when(f.col("task").isNull(), f.col("label")))
+def _seats(stretches: Iterable[Stretch]) -> pa.Table:
+    """Who is in which worker: every task, and every executor."""
+    seats: dict[tuple[str | None, str, str, str], list[dict[str, Any]]] = {}
+    for one in stretches:
+        for placed in one.executors:
+            first, last = placed.first_task, placed.last_task
+            label = Executor(first, last, placed.component).label
+            who = seats.setdefault((one.cluster, one.topology, one.plan_id, placed.worker), [])
+            who.append({"component": placed.component, "executor": label})
+            who += [
+                {"component": placed.component, "task": task} for task in range(first, last + 1)
+            ]
+    rows = [
+        {"cluster": cluster, "topology": topology, "plan_id": plan_id, "worker": worker, "who": who}
+        for (cluster, topology, plan_id, worker), who in seats.items()
+    ]
+    return pa.Table.from_pylist(rows, schema=_SEATS)

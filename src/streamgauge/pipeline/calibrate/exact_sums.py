@@ -12,23 +12,13 @@ from decimal import Decimal
 from pyspark.sql import Column
 from pyspark.sql import functions as f
 
-from streamgauge.pipeline.calibrate.block_lengths import BLOCK_SECONDS, MICROSECONDS
-
-# A block holds at most 30,000 buckets, which is less than 2^15.
-LEAST_BUCKET_US = 1000
-_MOST_BUCKETS = BLOCK_SECONDS[0] * MICROSECONDS // LEAST_BUCKET_US
-# 30,000 values below 2^110 have a sum of 38 digits; 2^110 is the square of a year in nanoseconds.
-MOST = 2.0**110
-# Numbers that are multiplied, and counts, are below this; their halves have 24 bits.
-MOST_FACTOR = 2.0**47
-
 _LIMB = 40
 _HALF = 24
 _EXACT = "decimal(38,0)"
 
 
 def limbs(value: Column) -> dict[str, Column]:
-    """A whole double below `MOST`, of either sign, as three longs.
+    """A whole double below `block_lengths.MOST`, of either sign, as three longs.
 
     Divisions by powers of two are exact, casts cut towards zero, so remainders are exact too.
     """
@@ -48,7 +38,7 @@ def whole(top: Column, middle: Column, bottom: Column) -> Column:
 
 
 def product_limbs(one: Column, other: Column) -> dict[str, Column]:
-    """The product of two longs from zero to below `MOST_FACTOR`, as three longs."""
+    """The product of two longs from zero to below `block_lengths.MOST_FACTOR`, as three longs."""
     high, low = f.shiftright(one, _HALF), one.bitwiseAND(f.lit((1 << _HALF) - 1))
     other_high = f.shiftright(other, _HALF)
     other_low = other.bitwiseAND(f.lit((1 << _HALF) - 1))

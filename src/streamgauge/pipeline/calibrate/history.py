@@ -105,28 +105,44 @@ def saturation(sums: DataFrame, cut: Sequence[Step], plans: DataFrame) -> DataFr
     points = by_block.groupBy(*operator, "step_us", "step_start_us").agg(
         *_added("executed", "emitted", "pressed_ns")
     )
-    known = points.alias("point").join(
-        _alive(rows).alias("alive"),
-        all_same((*_JOB, "plan_id", "step_start_us"), "point", "alive"),
-        "inner",
-    )
-    counted = known.join(
-        _executors(plans).alias("plan"),
-        all_same((*_JOB, "plan_id", "component"), "point", "plan"),
-        "left",
+    # Heartbeats may come from writers that do not know the plan.
+    alive = _alive(rows)
+    unnamed = alive.where(f.col("plan_id").isNull())
+    known = (
+        points.alias("point")
+        .join(
+            alive.alias("alive"),
+            all_same((*_JOB, "plan_id", "step_start_us"), "point", "alive"),
+            "left",
+        )
+        .join(
+            unnamed.alias("unnamed"),
+            all_same((*_JOB, "step_start_us"), "point", "unnamed")
+            & f.col("point.plan_id").isNotNull(),
+            "left",
+        )
+        .join(
+            _executors(plans).alias("plan"),
+            all_same((*_JOB, "plan_id", "component"), "point", "plan"),
+            "left",
+        )
     )
     zero = f.lit(0).cast(_EXACT)
-    return counted.select(
+    return known.select(
         *(f"point.{name}" for name in operator),
         *_step_columns("point"),
         "plan.executors",
-        "alive.alive_us",
-        "alive.least_alive_us",
+        *(
+            (f.coalesce(f"alive.{name}", f.lit(0)) + f.coalesce(f"unnamed.{name}", f.lit(0))).alias(
+                name
+            )
+            for name in ("alive_us", "least_alive_us")
+        ),
         *(
             f.coalesce(f"point.{name}", zero).alias(name)
             for name in ("executed", "emitted", "pressed_ns")
         ),
-    )
+    ).where(f.col("alive_us") > 0)
 
 
 def source_rates(sums: DataFrame, cut: Sequence[Step]) -> DataFrame:

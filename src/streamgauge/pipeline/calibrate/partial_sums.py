@@ -20,9 +20,9 @@ from streamgauge.pipeline.calibrate.cleaning import (
     readings,
     without_superfluous,
 )
-from streamgauge.pipeline.calibrate.columns import PARTIAL_COLUMNS, same
+from streamgauge.pipeline.calibrate.columns import PARTIAL_COLUMNS, same, selected
 from streamgauge.pipeline.calibrate.counters import deltas
-from streamgauge.pipeline.calibrate.coverage import heard, of_subjects
+from streamgauge.pipeline.calibrate.coverage import heard, seated, with_seats
 from streamgauge.pipeline.calibrate.products import FACTORS, products_by_block
 from streamgauge.pipeline.calibrate.scoping import (
     assigned,
@@ -33,7 +33,7 @@ from streamgauge.pipeline.calibrate.scoping import (
     within,
 )
 from streamgauge.pipeline.calibrate.stretches import Stretch
-from streamgauge.pipeline.calibrate.wanted import COUNTERS, STAND_INS, WANTED
+from streamgauge.pipeline.calibrate.wanted import COUNTERS, HEARTBEATS, STAND_INS, WANTED
 from streamgauge.pipeline.estimation.blocks import common_block_seconds
 
 _STAND_INS = frozenset(metric.label for metric in STAND_INS)
@@ -51,6 +51,9 @@ def partials(
 ) -> DataFrame:
     """Partial sums of stretches, in the columns of the table but those of its writer.
 
+    Besides what was measured, everyone in a worker has the worker's heartbeats, of no total: who is
+    silent was there nevertheless.
+
     Args:
         samples: The table: all days that the stretches touch, and the time before them that the
             engine's counters are compared with.
@@ -66,11 +69,15 @@ def partials(
     def scope(rows: DataFrame) -> DataFrame:
         return within(rows, stretches, cached=cached)
 
+    def seats(rows: DataFrame) -> DataFrame:
+        return with_seats(rows, stretches)
+
     return _sums(
         near(samples, spans, stretches),
         near(samples, earlier, stretches),
         near(samples, whole_days(earlier), stretches),
         scope=scope,
+        seats=seats,
         labels=WANTED & frozenset(labels),
         all_beat=all_beat,
     )
@@ -83,9 +90,10 @@ def day_partials(
     labels: Collection[str] = WANTED,
     all_beat: bool = False,
 ) -> DataFrame:
-    """Partial sums of whole days, whatever ran then; what `partials` gives, to be kept.
+    """Partial sums of whole days, whatever ran then, to be kept.
 
-    Plans and topologies are as the samples name them, nothing where they name none.
+    Plans and topologies are as the samples name them, nothing where they name none; so nobody has
+    the heartbeats of its worker.
 
     Args:
         samples: The table: those days, and the day before each.
@@ -124,34 +132,20 @@ def combined(kept: DataFrame, fresh: DataFrame, stretches: Sequence[Stretch]) ->
         f.rint(f.col("block_seconds") * f.lit(float(MICROSECONDS))).cast("long").alias("block_us"),
     )
     inside = holds_block(f.col("start_us"), f.col("block_us"))
-    return (
-        assigned(rows, stretches, inside)
-        .select(*PARTIAL_COLUMNS)
-        .unionByName(fresh.select(*PARTIAL_COLUMNS))
-    )
+    chosen = assigned(rows, stretches, inside).select(*PARTIAL_COLUMNS)
+    none = f.lit(0).cast("decimal(38,0)")
+    zero = {"total": none, "squares": none, "observations": f.lit(0).cast("long")}
+    seats = seated(chosen, stretches).select(*selected(PARTIAL_COLUMNS, zero))
+    return chosen.unionByName(seats).unionByName(fresh.select(*PARTIAL_COLUMNS))
 
 
-def subject_partials(
-    sums: DataFrame,
-    stretches: Sequence[Stretch],
-    *,
-    beats: DataFrame | None = None,
-    plans: DataFrame | None = None,
-) -> DataFrame:
-    """Partial sums as estimation reads them: with coverage, and the block length of all figures.
-
-    Without heartbeats and plans, everyone is known in the blocks in which something was written
-    of it, and rates of those who are silent for whole blocks come out too high.
+def subject_partials(sums: DataFrame, stretches: Sequence[Stretch]) -> DataFrame:
+    """Partial sums as estimation reads them: with the block length of all figures.
 
     Args:
         sums: Of the stretches.
         stretches: One a topology.
-        beats: The sums with `labels` of heartbeats alone, which is little to read once more.
-        plans: The table.
     """
-    complete = sums.select(*PARTIAL_COLUMNS)
-    if beats is not None and plans is not None:
-        complete = complete.unionByName(of_subjects(beats, plans))
     commons = pa.table(
         {
             "cluster": pa.array([one.cluster for one in stretches], pa.string()),
@@ -162,7 +156,7 @@ def subject_partials(
     common = sums.sparkSession.createDataFrame(commons)
     matches = same("cluster", "sum", "common") & same("topology", "sum", "common")
     return (
-        complete.alias("sum")
+        sums.alias("sum")
         .join(f.broadcast(common).alias("common"), matches, "left")
         .select(
             *(f"sum.{name}" for name in PARTIAL_COLUMNS),
@@ -184,6 +178,7 @@ def _sums(
     scope: Transform,
     labels: frozenset[str],
     all_beat: bool,
+    seats: Transform | None = None,
 ) -> DataFrame:
     """All partial sums of some samples.
 
@@ -194,6 +189,7 @@ def _sums(
         scope: Leaves the readings that are wanted.
         labels: Which metrics.
         all_beat: Whether nobody need be heard.
+        seats: Gives heartbeats of workers to whoever is in them.
     """
     exact = exact_metrics(days)
 
@@ -202,11 +198,15 @@ def _sums(
         return without_superfluous(rows, exact) if some & _STAND_INS else rows
 
     rows = of(wanted, labels - COUNTERS)
+    beats = readings(wanted, labels & {HEARTBEATS})
     if labels & COUNTERS:
         rows = rows.unionByName(deltas(of(earlier, labels & COUNTERS)))
     if not all_beat:
-        rows = rows.unionByName(heard(days))
-    sums = sums_by_block(scope(rows))
+        rows, beats = rows.unionByName(heard(days)), beats.unionByName(heard(days))
+    found = scope(rows)
+    if seats is not None:
+        found = found.unionByName(seats(scope(beats)))
+    sums = sums_by_block(found)
     if not labels & FACTORS:
         return sums
     factors = readings(wanted, labels & FACTORS)

@@ -18,12 +18,12 @@ from streamgauge.pipeline.calibrate.block_lengths import (
     BUCKETS_PER_BLOCK,
     MICROSECONDS,
 )
-from streamgauge.pipeline.calibrate.columns import block_start_us, same
+from streamgauge.pipeline.calibrate.columns import block_start_us, same, selected
 from streamgauge.pipeline.calibrate.stretches import Stretch
 
 # More of either would make filters that cost more than they save.
 MOST_SPANS = 16
-MOST_TOPOLOGIES = 64
+MOST_TOPOLOGIES = 8
 
 _SCHEMA = pa.schema(
     [
@@ -84,12 +84,12 @@ def assigned(rows: DataFrame, stretches: Iterable[Stretch], inside: Column) -> D
         & (name == f.col("stretch.name"))
         & (unnamed | (f.col("row.plan_id") == f.col("stretch.plan_id")))
     )
-    taken = {"topology": "stretch.topology", "plan_id": "stretch.plan_id"}
+    taken = {name: f.col(f"stretch.{name}") for name in ("topology", "plan_id")}
     return (
         rows.alias("row")
         .join(f.broadcast(frame).alias("stretch"), matches & inside, "inner")
         .select(
-            *(f.col(taken.get(column, f"row.{column}")).alias(column) for column in rows.columns),
+            *selected(rows.columns, taken, "row"),
             (~unnamed).alias("named"),
         )
     )

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from streamgauge.lake.definition import Level
 from streamgauge.lake.metrics import METRICS, Metric
-from streamgauge.lake.records import Event, EventKind, Plan
+from streamgauge.lake.records import Event, EventKind, PlacedExecutor, Plan
 from streamgauge.pipeline.calibrate.block_lengths import MICROSECONDS, block_seconds
 from streamgauge.pipeline.calibrate.wanted import WANTED
 
@@ -85,6 +85,7 @@ class Stretch:
         block_seconds: Of the longest blocks that its samples are summed up in.
         nodes: Those of the plan.
         machines: Those of the plan, where known.
+        executors: Who runs where.
         notes: What a reader of the profile should know.
     """
 
@@ -96,6 +97,7 @@ class Stretch:
     block_seconds: int
     nodes: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
+    executors: tuple[PlacedExecutor, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -239,6 +241,7 @@ def _stretches_of(
         block_seconds=block_seconds(max(one.longest_us for one in held)),
         nodes=tuple(sorted({executor.node for executor in plan.executors})),
         machines=tuple(sorted({one.machine for one in plan.executors if one.machine is not None})),
+        executors=plan.executors,
     )
     for begin, cut, cause in pieces:
         end = last if cut is None else min(cut, last)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from streamgauge.lake.definition import Kind
 from streamgauge.lake.metrics import METRICS, Metric
+from streamgauge.pipeline.calibrate.block_lengths import MOST, MOST_FACTOR
 from streamgauge.pipeline.estimation.catalogue import SHAPES, SOURCES
 
 HEARTBEATS = Metric.WORKER_HEARTBEATS.label
@@ -52,3 +53,15 @@ STAND_INS: Mapping[Metric, tuple[Metric, ...]] = {
     Metric.QUEUE_DROPS_TOTAL: (Metric.QUEUE_DROPS,),
     Metric.WORKER_CORES: (Metric.WORKER_CPU,),
 }
+
+
+def largest(label: str) -> float:
+    """What a value must be below, so that sums of a block are exact (see `exact_sums`).
+
+    A gauge is multiplied by at most 2^37 microseconds, a mean by 2^47 observations and a million.
+    """
+    if label in SQUARED:
+        return MOST_FACTOR
+    if label in GAUGES:
+        return MOST / 2.0**37
+    return MOST / 2.0**67 if label in MEANS else MOST

@@ -1,0 +1,60 @@
+"""How alike plans are."""
+
+from math import log
+
+from streamgauge.pipeline.calibrate.plan_similarity import Distance, Seat, Seating, distance
+from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.profile.files.jobs import parse_job
+from tests.engines.emulator.emulations import ACKED
+
+
+def seating(*workers):
+    """Workers as texts of operators: one letter an executor; two on each node."""
+    return Seating(
+        tuple(
+            Seat(operator, f"n{place // 2}:{place}", f"n{place // 2}")
+            for place, worker in enumerate(workers)
+            for operator in worker
+        )
+    )
+
+
+def test_a_plan_is_at_no_distance_from_itself():
+    assert distance(seating("ab", "ab"), seating("ab", "ab")) == Distance(0, 0.0, 0.0, 0.0)
+
+
+def test_names_of_workers_and_nodes_do_not_matter():
+    assert distance(seating("aab", "b"), seating("b", "aab")) == Distance(0, 0.0, 0.0, 0.0)
+
+
+def test_twice_and_half_as_many_executors_are_equally_far():
+    more = distance(seating("aaaab"), seating("aab"))
+    less = distance(seating("ab"), seating("aab"))
+    assert more.executors == less.executors == round(log(2), 9)
+
+
+def test_operators_that_only_one_plan_has_weigh_most():
+    same, other = distance(seating("aaaa"), seating("a")), distance(seating("a"), seating("ab"))
+    assert other.operators == 1
+    assert same < other
+
+
+def test_neighbours_are_compared_by_worker_and_by_node():
+    # On one node a and b share a worker, or do not. Of the pairs aa, ab and bb only ab differs,
+    # and only in its worker: one of six shares, by one.
+    assert distance(seating("ab"), seating("a", "b")).neighbours == round(1 / 6, 9)
+
+
+def test_a_plan_sits_as_it_was_placed():
+    plan = place_job(parse_job(ACKED)).plan
+    seats = Seating.of_plan(plan)
+    assert seats.executors == {"__acker": 2, "a": 2, "b": 1, "s": 2}
+    assert seats.workers == 2
+
+
+def test_what_differs_can_be_read():
+    text = str(distance(seating("aaab"), seating("ab", "c")))
+    assert text == (
+        "operators of one plan only: 1, executors by a factor of 3 in all, workers by 2,"
+        " neighbours by 0"
+    )
