@@ -1,14 +1,18 @@
 """The main figures of profiles in memory with pandas, written plainly from the raw columns.
 
 It shares nothing with the pipeline but the raw format, so that its figures also check those of the
-pipeline. Names are categories, which is how one would read many repeated names.
+pipeline. Names are categories, which is how one would read many repeated names. Every figure but
+quantiles has a hundred replicas, as a profile's has: sums by block of time, weighted anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow.parquet as pq
 
@@ -26,7 +30,38 @@ NAMES = (
 )
 COLUMNS = (*NAMES, "task", "source_task", "bin", "bucket_start", "bucket_seconds", "value", "count")
 QUANTILES = (0.5, 0.95, 0.99)
+BUCKETS_PER_BLOCK, MOST_BLOCKS, REPLICAS = 5, 256, 100
 _INPUT = ["topology", "component", "task"]
+
+Floats = npt.NDArray[np.float64]
+Estimate = Callable[..., Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found: figures by name and subject, and replicas by name, a row a subject."""
+
+    figures: Figures = field(default_factory=dict)
+    replicas: dict[str, Floats] = field(default_factory=dict)
+
+    def add(self, name: str, sums: pd.DataFrame, estimate: Estimate) -> None:
+        """A figure from sums by subject and block, and how it follows from their totals."""
+        blocks = sums.index.get_level_values("block").to_numpy()
+        subjects = [one for one in sums.index.names if one != "block"]
+        totals = sums.groupby(subjects, observed=True).sum()
+        values = estimate(*(totals[one].to_numpy(dtype=float) for one in totals))
+        self.figures.update(
+            ((name, *key), float(value)) for key, value in zip(totals.index, values, strict=True)
+        )
+        counts = sums.groupby(subjects, observed=True).size().to_numpy()
+        first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        distinct, place = np.unique(blocks, return_inverse=True)
+        weights = np.random.default_rng(1).exponential(size=(len(distinct), REPLICAS))[place]
+        resampled = (
+            np.add.reduceat(sums[one].to_numpy(dtype=float)[:, None] * weights, first)
+            for one in sums
+        )
+        self.replicas[name] = estimate(*resampled)
 
 
 def read(paths: Sequence[str]) -> pd.DataFrame:
@@ -35,60 +70,98 @@ def read(paths: Sequence[str]) -> pd.DataFrame:
     return table.unify_dictionaries().to_pandas()
 
 
-def figures(samples: pd.DataFrame) -> Figures:
+def figures(samples: pd.DataFrame) -> Found:
     """All figures of all topologies."""
+    samples["block"] = _blocks(samples)
     of = dict(iter(samples.groupby("metric", observed=True)))
     seconds = _known_seconds(of["worker_heartbeats"])
-    found: Figures = {}
-    found |= _rates(of["executed"], seconds, "input")
-    found |= _rates(of["emitted"], seconds, "output")
-    found |= _dispersion(of["executed"])
-    found |= _service(of["execute_latency_sum"], of["execute_latency_squares"])
-    found |= _quantiles(of["execute_latency_bin"])
-    found |= _routing(of["transferred"])
-    found |= _coefficients(of["executed"], of["emitted"])
-    found |= _cpu(of["executed"], of["executor_cpu"], of["executor_idle"])
-    found |= _cores(of["executor_cpu"], seconds, "executor")
-    found |= _cores(of["worker_cpu"], seconds, "worker")
+    found = Found()
+    _rates(found, of["executed"], seconds, "input")
+    _rates(found, of["emitted"], seconds, "output")
+    _dispersion(found, of["executed"])
+    _service(found, of["execute_latency_sum"], of["execute_latency_squares"])
+    _quantiles(found, of["execute_latency_bin"])
+    _routing(found, of["transferred"])
+    _coefficients(found, of["executed"], of["emitted"])
+    _cpu(found, of["executed"], of["executor_cpu"], of["executor_idle"])
+    _cores(found, of["executor_cpu"], seconds, "executor")
+    _cores(found, of["worker_cpu"], seconds, "worker")
     return found
 
 
-def _keyed(name: str, series: pd.Series) -> Figures:
-    return {(name, *key): float(value) for key, value in series.items()}
+def _blocks(samples: pd.DataFrame) -> pd.Series:
+    """When the block began that a bucket lies in: of five buckets, or more where there are many."""
+    longest = samples.groupby("topology", observed=True)["bucket_seconds"].max()
+    times = samples.groupby("topology", observed=True)["bucket_start"]
+    span = (times.max() - times.min()).dt.total_seconds()
+    length = BUCKETS_PER_BLOCK * longest
+    while (many := span / length > MOST_BLOCKS).any():
+        length = length.where(~many, 2 * length)
+    seconds = samples["bucket_start"].astype("int64") // 10**6
+    of_each = length.reindex(samples["topology"].cat.categories)
+    own = of_each.to_numpy()[samples["topology"].cat.codes]
+    return pd.Series((seconds.to_numpy() // own * own).astype(np.int64), index=samples.index)
+
+
+def _by(rows: pd.DataFrame, subject: Sequence[str], *columns: str) -> pd.DataFrame:
+    """Sums by subject and block."""
+    return rows.groupby([*subject, "block"], observed=True)[list(columns)].sum()
+
+
+def _ratio(one: Floats, other: Floats) -> Floats:
+    return one / other
 
 
 def _known_seconds(beats: pd.DataFrame) -> pd.Series:
-    """How long a topology was known: its workers beat in every bucket."""
-    by_worker = beats.groupby(["topology", "worker"], observed=True)["bucket_seconds"].sum()
-    return by_worker.groupby("topology", observed=True).max()
+    """How long a topology was known in each block: its workers beat in every bucket."""
+    by_worker = _by(beats, ["topology", "worker"], "bucket_seconds")["bucket_seconds"]
+    return by_worker.groupby(["topology", "block"], observed=True).max()
 
 
-def _rates(rows: pd.DataFrame, seconds: pd.Series, name: str) -> Figures:
-    totals = rows.groupby(_INPUT, observed=True)["value"].sum()
-    rates = totals / seconds.reindex(totals.index.get_level_values("topology")).to_numpy()
-    of_operator = totals.groupby(["topology", "component"], observed=True).transform("sum")
-    return _keyed(f"{name} rate", rates) | _keyed(f"{name} share", totals / of_operator)
+def _beside(sums: pd.DataFrame, seconds: pd.Series) -> pd.DataFrame:
+    place = pd.MultiIndex.from_arrays(
+        [sums.index.get_level_values("topology"), sums.index.get_level_values("block")]
+    )
+    return sums.assign(seconds=seconds.reindex(place).to_numpy())
 
 
-def _dispersion(rows: pd.DataFrame) -> Figures:
-    counts = rows.groupby(_INPUT, observed=True)["value"]
-    return _keyed("dispersion", counts.var() / counts.mean())
+def _rates(found: Found, rows: pd.DataFrame, seconds: pd.Series, name: str) -> None:
+    totals = _by(rows, _INPUT, "value")
+    found.add(f"{name} rate", _beside(totals, seconds), _ratio)
+    operator = ["topology", "component", "block"]
+    of_all = totals.groupby(operator, observed=True)["value"].transform("sum")
+    found.add(f"{name} share", totals.assign(of_all=of_all), _ratio)
 
 
-def _service(sums: pd.DataFrame, squares: pd.DataFrame) -> Figures:
-    added = sums.groupby(_INPUT, observed=True)[["value", "count"]].sum()
-    squared = squares.groupby(_INPUT, observed=True)["value"].sum()
-    mean = added["value"] / added["count"]
-    scv = squared / added["count"] / mean**2 - 1.0
-    return _keyed("service mean", mean / 1e6) | _keyed("service scv", scv)
+def _dispersion(found: Found, rows: pd.DataFrame) -> None:
+    squared = rows.assign(buckets=1.0, squares=rows["value"] ** 2)
+
+    def index(buckets: Floats, total: Floats, squares: Floats) -> Floats:
+        variance = (squares - total**2 / buckets) / (buckets - 1.0)
+        return variance / (total / buckets)
+
+    found.add("dispersion", _by(squared, _INPUT, "buckets", "value", "squares"), index)
 
 
-def _quantiles(bins: pd.DataFrame) -> Figures:
+def _service(found: Found, sums: pd.DataFrame, squares: pd.DataFrame) -> None:
+    added = _by(sums, _INPUT, "value", "count")
+    both = added.assign(squares=_by(squares, _INPUT, "value")["value"])
+
+    def mean(total: Floats, count: Floats, _: Floats) -> Floats:
+        return total / count / 1e6
+
+    def scv(total: Floats, count: Floats, squared: Floats) -> Floats:
+        return squared / count / (total / count) ** 2 - 1.0
+
+    found.add("service mean", both, mean)
+    found.add("service scv", both, scv)
+
+
+def _quantiles(found: Found, bins: pd.DataFrame) -> None:
     """By bins that are ever wider by 2^(1/8); within a bin, even over the logarithm."""
     weights = bins.groupby([*_INPUT, "bin"], observed=True)["value"].sum().reset_index("bin")
     by_task = weights.groupby(_INPUT, observed=True)["value"]
     until, all_of = by_task.cumsum(), by_task.transform("sum")
-    found: Figures = {}
     for probability in QUANTILES:
         rank = probability * all_of
         first = weights[until >= rank * (1.0 - 1e-12)].groupby(_INPUT, observed=True).head(1)
@@ -96,45 +169,43 @@ def _quantiles(bins: pd.DataFrame) -> Figures:
         inside = pd.DataFrame({"until": until[at], "rank": rank[at]})
         here = inside.groupby(_INPUT, observed=True).head(1)
         share = (here["rank"] - here["until"] + first["value"]) / first["value"]
-        found |= _keyed(f"service q{probability:g}", 2.0 ** ((first["bin"] - 1 + share) / 8) / 1e6)
-    return found
+        values = 2.0 ** ((first["bin"] - 1 + share) / 8) / 1e6
+        name = f"service q{probability:g}"
+        found.figures.update(((name, *key), float(value)) for key, value in values.items())
 
 
-def _routing(rows: pd.DataFrame) -> Figures:
+def _routing(found: Found, rows: pd.DataFrame) -> None:
     keys = ["topology", "source_component", "source_task", "task"]
-    sent = rows.groupby(keys, observed=True)["value"].sum()
-    return _keyed("routing", sent / sent.groupby(keys[:3], observed=True).transform("sum"))
+    sent = _by(rows, keys, "value")
+    of_all = sent.groupby([*keys[:3], "block"], observed=True)["value"].transform("sum")
+    found.add("routing", sent.assign(of_all=of_all), _ratio)
 
 
-def _coefficients(executed: pd.DataFrame, emitted: pd.DataFrame) -> Figures:
+def _coefficients(found: Found, executed: pd.DataFrame, emitted: pd.DataFrame) -> None:
     """Tuples out per tuple in: least squares through the origin, bucket by bucket."""
-    keys = [*_INPUT, "bucket_start"]
+    keys = [*_INPUT, "block", "bucket_start"]
     both = executed[[*keys, "value"]].merge(emitted[[*keys, "value"]], on=keys)
-    both = both.assign(
-        xx=both["value_x"] ** 2,
-        xy=both["value_x"] * both["value_y"],
-    )
-    sums = both.groupby(_INPUT, observed=True)[["xx", "xy"]].sum()
-    return _keyed("coefficient", sums["xy"] / sums["xx"])
+    both = both.assign(xy=both["value_x"] * both["value_y"], xx=both["value_x"] ** 2)
+    found.add("coefficient", _by(both, _INPUT, "xy", "xx"), _ratio)
 
 
-def _cpu(executed: pd.DataFrame, cpu: pd.DataFrame, idle: pd.DataFrame) -> Figures:
+def _cpu(found: Found, executed: pd.DataFrame, cpu: pd.DataFrame, idle: pd.DataFrame) -> None:
     """CPU time of a tuple: least squares on tuples executed and time idle, without intercept."""
-    keys = ["topology", "component", "executor", "bucket_start"]
+    keys = ["topology", "component", "executor", "block", "bucket_start"]
     both = executed[[*keys, "value"]].merge(cpu[[*keys, "value"]], on=keys, suffixes=("", "_cpu"))
     both = both.merge(idle[[*keys, "value"]], on=keys, suffixes=("", "_idle"))
     x, z, y = both["value"], both["value_idle"], both["value_cpu"]
     both = both.assign(xx=x * x, xz=x * z, zz=z * z, xy=x * y, zy=z * y)
-    sums = both.groupby(keys[:3], observed=True)[["xx", "xz", "zz", "xy", "zy"]].sum()
-    determinant = sums["xx"] * sums["zz"] - sums["xz"] ** 2
-    per_tuple = (sums["xy"] * sums["zz"] - sums["zy"] * sums["xz"]) / determinant
-    return _keyed("cpu mean", per_tuple / 1e6)
+
+    def per_tuple(xx: Floats, xz: Floats, zz: Floats, xy: Floats, zy: Floats) -> Floats:
+        return (xy * zz - zy * xz) / (xx * zz - xz**2) / 1e6
+
+    found.add("cpu mean", _by(both, keys[:3], "xx", "xz", "zz", "xy", "zy"), per_tuple)
 
 
-def _cores(rows: pd.DataFrame, seconds: pd.Series, subject: str) -> Figures:
-    used = rows.groupby(["topology", subject], observed=True)["value"].sum() / 1e9
-    known = seconds.reindex(used.index.get_level_values("topology")).to_numpy()
-    return _keyed(f"{subject} cores", used / known)
+def _cores(found: Found, rows: pd.DataFrame, seconds: pd.Series, subject: str) -> None:
+    used = _by(rows, ["topology", subject], "value") / 1e9
+    found.add(f"{subject} cores", _beside(used, seconds), _ratio)
 
 
 def largest_difference(

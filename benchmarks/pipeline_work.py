@@ -103,15 +103,15 @@ def _pandas(arguments: argparse.Namespace) -> Answer:
     paths, working = _paths(arguments.source), Stopwatch()
     samples = pipeline_pandas.read(paths)
     reading = working.read()
-    figures = pipeline_pandas.figures(samples)
+    found = pipeline_pandas.figures(samples)
     answer: Answer = {
         **working.read(),
         "reading": reading,
         "samples": len(samples),
-        "figures": len(figures),
+        "figures": len(found.figures),
     }
     if arguments.figures is not None:
-        write_figures(arguments.figures, figures)
+        write_figures(arguments.figures, found.figures)
     return answer
 
 

@@ -43,6 +43,7 @@ class DataFile:
         first: Earliest time in it, of the table's `day_of`.
         last: Latest time in it.
         topologies: Least and greatest name of a topology in it, where all rows have one.
+        version: Of `version`, where the table has it, what all rows hold.
     """
 
     path: str
@@ -52,6 +53,7 @@ class DataFile:
     first: datetime | None
     last: datetime | None
     topologies: tuple[str, str] | None = None
+    version: str | None = None
 
     @property
     def ends_by(self) -> datetime | None:
@@ -388,6 +390,7 @@ def _data_file(action: Mapping[str, Any], day_of: str) -> DataFile:
         first=action.get(f"min.{day_of}"),
         last=action.get(f"max.{day_of}"),
         topologies=_topologies(action),
+        version=_version(action),
     )
 
 
@@ -395,6 +398,11 @@ def _topologies(action: Mapping[str, Any]) -> tuple[str, str] | None:
     if action.get("null_count.topology") != 0 or action.get("min.topology") is None:
         return None
     return action["min.topology"], action["max.topology"]
+
+
+def _version(action: Mapping[str, Any]) -> str | None:
+    least, most = action.get("min.version"), action.get("max.version")
+    return least if isinstance(least, str) and least == most else None
 
 
 def _removal(file: DataFile) -> RemoveAction:

@@ -48,13 +48,13 @@ def dealt(rows: DataFrame, tasks: int, columns: Sequence[str]) -> DataFrame:
     return rows.repartition(1) if tasks == 1 else rows.repartitionByRange(tasks, *columns)
 
 
-def write_files(rows: DataFrame, table: LakeTable, mark: str = "part") -> str:
+def write_files(rows: DataFrame, table: LakeTable) -> str:
     """Write rows as new files of a table, which nobody sees before the commit.
 
     Returns:
-        The folder within the table that they lie in; its name begins with the mark.
+        The folder within the table that they lie in.
     """
-    folder = f"{mark}-{uuid4().hex}"
+    folder = f"part-{uuid4().hex}"
     columns = [*table.file_schema.names, PARTITION]
     writer = rows.select(*columns).write.partitionBy(PARTITION)
     writer.parquet(spark_uri(joined(table.uri, folder)))

@@ -10,10 +10,10 @@ from streamgauge.pipeline.calibrate.wanted import STAND_INS, WANTED
 
 LENGTHS = (30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
 SERIES = tuple(field.name for field in fields(Sample))[:15]
-SUBJECT = ("cluster", "topology", "plan_id", "component", "task", "executor", "worker", "node")
 WORKER = ("cluster", "topology", "plan_id", "worker", "node")
 HEARTBEATS = "worker_heartbeats"
-COUNTS = ("executed", "emitted", "window_triggers")
+DIVISORS = {"executed": 1, "emitted": 1, "window_triggers": 1}
+DIVISORS |= {"executor_cpu": 1000, "executor_idle": 1000}
 
 
 def length_us(one):
@@ -115,11 +115,10 @@ def seated(samples, stretches):
 
 
 def partial_sums(samples, stretches):
-    """By series, other factor and block: buckets, span, observations, total, squares."""
+    """By series and block: buckets, span, observations, total, squares, slots."""
     sums = {}
     known = [*added(list(needed(samples))), *heard(samples)]
     known += list(seated(known, stretches))
-    numbers = defaultdict(lambda: defaultdict(int))
     for one in placed(known, stretches):
         metric = METRICS[one.metric]
         value = int(one.value) if metric.whole else one.value
@@ -129,50 +128,38 @@ def partial_sums(samples, stretches):
         elif metric.kind is Kind.MEAN:
             total = round(value * one.count * 1e6)
         squared = metric.counts_observations and metric.kind in (Kind.DELTA, Kind.CUMULATIVE)
-        key = (*(getattr(one, name) for name in SERIES), None, None, None, *block_of(one))
-        row = (1, length_us(one), one.count, total, value**2 if squared else None)
+        key = (*(getattr(one, name) for name in SERIES), *block_of(one))
+        row = (1, length_us(one), one.count, total, value**2 if squared else None, slots(one))
         sums[key] = plus(sums.get(key), row)
-        for subject, number in factors(one):
-            start, length = block_of(one)
-            slot = (one.bucket_start_us - start) // (length // 15)
-            bucket = (subject, slot, (start, length))
-            numbers[bucket][one.metric, one.stream, one.source_component] += number
-    for bucket, factors_of in numbers.items():
-        subject, _, block = bucket
-        for one, other in pairs(factors_of):
-            series = dict(zip(SUBJECT, subject, strict=True))
-            series |= dict(zip(("metric", "stream", "source_component"), one, strict=True))
-            key = (*(series.get(name) for name in SERIES), *other, *block)
-            row = (1, 0, 1, factors_of[one] * factors_of[other], None)
-            sums[key] = plus(sums.get(key), row)
-    return sums
+    return {key: rounded(row) for key, row in sums.items()}
+
+
+def rounded(row):
+    """A row whose sums are rounded as far as a double surely has their digits."""
+    buckets, span, observations, total, squares, slots_of = row
+    numbers = (None if one is None else float(f"{float(one):.14g}") for one in (total, squares))
+    return (buckets, span, observations, *numbers, slots_of)
+
+
+def slots(one):
+    """What is multiplied, by fifteenth of the block."""
+    if one.metric not in DIVISORS:
+        return None
+    start, length = block_of(one)
+    slot = (one.bucket_start_us - start) // (length // 15)
+    return {slot: round(one.value / DIVISORS[one.metric])}
 
 
 def plus(row, more):
     if row is None:
         return more
-    return tuple(None if a is None else a + b for a, b in zip(row, more, strict=True))
+    return tuple(_added(a, b) for a, b in zip(row, more, strict=True))
 
 
-def factors(one):
-    """What is multiplied, and of whom it is."""
-    subject = {name: getattr(one, name) for name in SUBJECT}
-    of_executor = tuple((subject | {"task": None}).values())
-    if one.metric in COUNTS:
-        yield tuple(subject.values()), int(one.value)
-        if one.metric != "emitted" and one.executor is not None:
-            yield of_executor, int(one.value)
-    elif one.metric in ("executor_cpu", "executor_idle"):
-        yield of_executor, round(one.value / 1000)
-
-
-def pairs(known):
-    explained = [key for key in known if key[0] in ("emitted", "executor_cpu")]
-    explaining = sorted(
-        (key for key in known if key not in explained), key=lambda key: [one or "" for one in key]
-    )
-    for place, one in enumerate(explaining):
-        for other in [*explaining[place:], *explained]:
-            yield one, other
-    for one in explained:
-        yield one, one
+def _added(one, other):
+    if one is None:
+        return None
+    if isinstance(one, dict):
+        slots = sorted({*one, *other})
+        return {slot: one.get(slot, 0) + other.get(slot, 0) for slot in slots}
+    return one + other

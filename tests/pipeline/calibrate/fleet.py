@@ -36,7 +36,8 @@ def stretches():
             plan_id="p",
             from_us=DAY_US + start * SECOND,
             to_us=DAY_US + end * SECOND,
-            block_seconds=30,
+            # The engine says something every ten seconds.
+            block_seconds=60,
             nodes=("n1", "n2"),
             machines=("m1",),
             executors=EXECUTORS,

@@ -8,7 +8,7 @@ import pyarrow as pa
 from streamgauge.lake.records import Sample
 from streamgauge.lake.schemas import LINKS, PLANS, SAMPLES, TRACES
 from streamgauge.pipeline.schemas import spark_schema
-from tests.pipeline.calibrate.brute_force import plus
+from tests.pipeline.calibrate.brute_force import plus, rounded
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND = 1_000_000
@@ -77,9 +77,12 @@ def sums_of(frame):
     """The rows of partial sums as `brute_force` has them; those with equal keys are added."""
     found = {}
     for row in frame.toArrow().to_pylist():
-        values = list(row.values())
         start = round((row["block_start"] - EPOCH) / timedelta(microseconds=1))
-        key = (*values[:18], start, round(row["block_seconds"] * SECOND))
-        squares = None if row["squares"] is None else int(row["squares"])
-        found[key] = plus(found.get(key), (*values[20:23], int(row["total"]), squares))
-    return found
+        series = list(row.values())[:15]
+        key = (*series, start, round(row["block_seconds"] * SECOND))
+        slots = row["slots"] and {
+            slot: number for slot, number in enumerate(row["slots"]) if number is not None
+        }
+        counts = [row[name] for name in ("buckets", "span_us", "observations")]
+        found[key] = plus(found.get(key), (*counts, row["total"], row["squares"], slots))
+    return {key: rounded(row) for key, row in found.items()}

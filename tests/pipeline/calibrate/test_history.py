@@ -14,6 +14,7 @@ from streamgauge.pipeline.calibrate.history import (
     backpressure_time,
     saturation,
     source_rates,
+    stepped,
     steps,
 )
 from streamgauge.pipeline.calibrate.partial_sums import day_partials
@@ -97,12 +98,13 @@ def test_saturation_is_seen_step_by_step_and_source_rates_include_silence(spark,
             PlacedExecutor(component="a", first_task=4, last_task=4, worker="n:2", node="n"),
         ),
     )
+    minutes = stepped(sums, [Step(cluster=None, topology="job", step_us=MINUTE_US)])
     cut = [Step(cluster=None, topology="job", step_us=2 * MINUTE_US)]
     # The same plan, recorded when it began and when it came back.
     plans = frame_of(spark, [plan, plan], PLANS)
     rows = {
         (row.component, since(row.step_start)): row
-        for row in collected(saturation(sums, cut, plans))
+        for row in collected(saturation(minutes, cut, plans))
     }
     assert set(rows) == {("s", 0), ("s", 120), ("a", 0), ("a", 120)}
     first = rows["a", 0]
@@ -114,8 +116,7 @@ def test_saturation_is_seen_step_by_step_and_source_rates_include_silence(spark,
     assert (rows["a", 120].alive_us, rows["a", 120].least_alive_us) == (60 * SECOND, 40 * SECOND)
     assert (rows["s", 0].executed, rows["s", 0].executors) == (0, None)
 
-    minutes = [Step(cluster=None, topology="job", step_us=MINUTE_US)]
-    rates = collected(source_rates(sums, minutes))
+    rates = collected(source_rates(minutes))
     assert {(row.component, row.stream) for row in rates} == {("s", "default")}
     assert {since(row.step_start): (row.emitted, row.alive_us) for row in rates} == {
         0: (600, 60 * SECOND),

@@ -70,7 +70,7 @@ def test_sums_have_the_columns_of_their_table(samples, stretches):
     assert tuple(found.columns) == PARTIAL_COLUMNS
     kinds = {"timestamp[us, tz=UTC]": "timestamp", "string": "string", "int64": "bigint"}
     kinds |= {"int32": "int", "int16": "smallint", "double": "double"}
-    kinds |= {"decimal128(38, 0)": "decimal(38,0)"}
+    kinds |= {"decimal128(38, 0)": "decimal(38,0)", "list<item: int64>": "array<bigint>"}
     assert dict(found.dtypes) == {
         name: kinds[str(table.field(name).type)] for name in PARTIAL_COLUMNS
     }

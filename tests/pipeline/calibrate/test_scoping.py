@@ -1,5 +1,6 @@
 """Which times are read for which stretches, without Spark."""
 
+from dataclasses import replace
 from datetime import date
 
 from streamgauge.pipeline.calibrate.scoping import (
@@ -35,12 +36,19 @@ def test_stretches_that_overlap_are_read_once():
     assert spans == [(HOUR, 9 * HOUR)]
 
 
-def test_of_cached_days_only_the_edges_of_a_stretch_are_read():
-    cached = [date(1970, 1, 1), date(1970, 1, 2), date(1970, 1, 3)]
-    spans = needed_spans([stretch(HOUR, 50 * HOUR)], cached=cached)
-    # Three blocks of a minute hold the one that is cut and its neighbours.
-    edge = 3 * MINUTE
-    assert spans == [(HOUR, HOUR + edge), (50 * HOUR - edge, 50 * HOUR)]
+CACHED = [date(1970, 1, 1), date(1970, 1, 2), date(1970, 1, 3)]
+
+
+def test_of_cached_days_only_blocks_that_are_cut_are_read():
+    spans = needed_spans([stretch(HOUR + 10, 50 * HOUR)], cached=CACHED)
+    # The block of a minute that it begins in; and at the end, whose bucket might end later.
+    assert spans == [(HOUR + 10, HOUR + MINUTE), (50 * HOUR - 2 * MINUTE, 50 * HOUR)]
+
+
+def test_a_stretch_that_begins_with_a_block_and_ends_with_the_record_needs_no_samples():
+    last = replace(stretch(HOUR, 50 * HOUR), recorded_until_us=50 * HOUR)
+    assert needed_spans([last], cached=CACHED) == []
+    assert needed_spans([replace(last, recorded_until_us=50 * HOUR + 1)], cached=CACHED)
 
 
 def test_a_day_that_is_not_cached_is_read_as_a_whole():
@@ -49,8 +57,8 @@ def test_a_day_that_is_not_cached_is_read_as_a_whole():
 
 
 def test_a_stretch_of_a_few_blocks_is_read_as_a_whole():
-    short = stretch(HOUR, HOUR + 5 * MINUTE)
-    assert needed_spans([short], cached=[date(1970, 1, 1)]) == [(HOUR, HOUR + 5 * MINUTE)]
+    short = stretch(HOUR + 10, HOUR + 3 * MINUTE)
+    assert needed_spans([short], cached=CACHED) == [(HOUR + 10, HOUR + 3 * MINUTE)]
 
 
 def test_counters_look_back():

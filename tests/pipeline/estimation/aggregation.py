@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 
 import pyarrow as pa
 
@@ -12,7 +11,9 @@ from streamgauge.pipeline.estimation.blocks import common_block_seconds
 from streamgauge.pipeline.estimation.schemas import SUBJECT_PARTIALS
 
 LENGTHS = (30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
-SERIES = SUBJECT_PARTIALS.names[: SUBJECT_PARTIALS.names.index("other_metric")]
+SERIES = SUBJECT_PARTIALS.names[: SUBJECT_PARTIALS.names.index("block_start")]
+FACTORS = {"executed": 1, "emitted": 1, "window_triggers": 1}
+FACTORS |= {"executor_cpu": 1000, "executor_idle": 1000}
 TASK = ("cluster", "topology", "plan_id", "component", "task", "executor", "worker", "node")
 EXECUTOR = tuple(name for name in TASK if name != "task")
 WORKER = ("cluster", "topology", "plan_id", "worker", "node")
@@ -51,12 +52,13 @@ def partials(samples, *, seconds=None, heartbeats=True):
         heartbeats: Whether every task and executor gets its worker's heartbeats as rows.
     """
     sums = defaultdict(lambda: [0, 0, 0, 0, 0])
-    counts = defaultdict(dict)
+    slots = defaultdict(lambda: [None] * 15)
     for one, value, count in deltas(samples):
         metric = METRICS[one.metric]
         us = round(one.bucket_seconds * 1e6)
         start, length = block_of(one, seconds)
-        row = sums[(*(getattr(one, name) for name in SERIES), None, None, None, start, length)]
+        key = (*(getattr(one, name) for name in SERIES), start, length)
+        row = sums[key]
         row[0] += 1
         row[1] += us
         row[2] += count
@@ -68,52 +70,11 @@ def partials(samples, *, seconds=None, heartbeats=True):
             row[3] += int(value)
         squared = metric.counts_observations and metric.kind in (Kind.DELTA, Kind.CUMULATIVE)
         row[4] = row[4] + int(value) ** 2 if squared else None
-        _factors(counts, one, value, start, length)
-    _products(sums, counts)
+        if one.metric in FACTORS:
+            slot = int((one.bucket_start_us - start) // (length * 1e6 / 15))
+            slots[key][slot] = (slots[key][slot] or 0) + round(value / FACTORS[one.metric])
     _rows_of_heartbeats(sums, samples, seconds, heartbeats)
-    return _table(sums)
-
-
-def _factors(counts, one, value, start, length):
-    """Remember what is multiplied: by subject, block and bucket."""
-    bucket = (start, length, one.bucket_start_us)
-    key = (one.metric, one.stream, one.source_component)
-    task = tuple((name, getattr(one, name)) for name in TASK)
-    executor = tuple((name, getattr(one, name)) for name in EXECUTOR)
-    if one.metric in ("executed", "emitted", "window_triggers"):
-        counts[task, bucket][key] = int(value)
-    if one.metric in ("executed", "window_triggers"):
-        of_executor = counts[executor, bucket]
-        of_executor[key] = of_executor.get(key, 0) + int(value)
-    if one.metric in ("executor_cpu", "executor_idle"):
-        counts[executor, bucket][key] = round(value / 1000)
-
-
-def _products(sums, counts):
-    explained = {"emitted", "executor_cpu"}
-    for (subject, (start, length, _)), values in counts.items():
-        owner = dict(subject)
-        wanted = "emitted" if "task" in owner else "executor_cpu"
-        for key, value in values.items():
-            for other, factor in values.items():
-                if not _is_wanted(key, other, explained, wanted):
-                    continue
-                series = [owner.get(name) for name in SERIES]
-                for name, part in zip(("metric", "stream", "source_component"), key, strict=True):
-                    series[SERIES.index(name)] = part
-                row = sums[(*series, *other, start, length)]
-                row[0] += 1
-                row[3] += value * factor
-                row[4] = None
-
-
-def _is_wanted(key, other, explained, wanted):
-    own, its = key[0] in explained, other[0] in explained
-    if own:
-        return key == other and key[0] == wanted
-    if its:
-        return other[0] == wanted
-    return tuple(map(str, key)) <= tuple(map(str, other))
+    return _table(sums, slots)
 
 
 def _rows_of_heartbeats(sums, samples, seconds, heartbeats):
@@ -131,14 +92,14 @@ def _rows_of_heartbeats(sums, samples, seconds, heartbeats):
         for member in members[beat.worker]:
             owner = dict(member) | {"metric": "worker_heartbeats"}
             series = tuple(owner.get(name) for name in SERIES)
-            row = sums[(*series, None, None, None, start, length)]
+            row = sums[(*series, start, length)]
             row[0] += 1
             row[1] += round(beat.bucket_seconds * 1e6)
             row[2] += beat.count
             row[3] += int(beat.value)
 
 
-def _table(sums):
+def _table(sums, slots):
     rows = []
     starts = [key[-2] for key in sums]
     longest = max(key[-1] for key in sums)
@@ -151,18 +112,19 @@ def _table(sums):
             alive[place] = max(alive[place], row[1])
     for key, (buckets, span, observations, total, squares) in sums.items():
         row = dict(zip(SERIES, key, strict=False))
-        others = zip(("other_metric", "other_stream", "other_component"), key[-5:-2], strict=True)
-        row |= dict(others)
         row |= {
             "block_start": EPOCH + timedelta(microseconds=key[-2]),
             "block_seconds": key[-1],
             "buckets": buckets,
             "span_us": span,
             "observations": observations,
-            "total": Decimal(total),
-            "squares": None if squares is None else Decimal(squares),
+            "total": float(total),
+            "squares": None if squares is None else float(squares),
             "alive_us": alive.get((row["worker"], key[-2])),
             "common_block_seconds": common,
+            "slots": slots.get(key),
         }
         rows.append(row)
+        if row["metric"] in ("executed", "window_triggers") and row["executor"] is not None:
+            rows.append(row | {"task": None})
     return pa.Table.from_pylist(rows, schema=SUBJECT_PARTIALS)

@@ -1,10 +1,10 @@
 """Partial sums by hand: blocks of 30 s with six buckets of 5 s, of task 1 of operator `a`."""
 
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 
 import pyarrow as pa
 
+from streamgauge.pipeline.estimation.blocks import SLOTS
 from streamgauge.pipeline.estimation.schemas import SUBJECT_PARTIALS
 from streamgauge.pipeline.estimation.subjects import figures_of
 
@@ -27,8 +27,8 @@ def row(metric, block, total, observations=None, squares=None, *, subject=TASK, 
         "buckets": 6,
         "span_us": 30_000_000,
         "observations": total if observations is None else observations,
-        "total": Decimal(int(total)),
-        "squares": None if squares is None else Decimal(int(squares)),
+        "total": float(int(total)),
+        "squares": None if squares is None else float(int(squares)),
         "alive_us": 30_000_000,
         "common_block_seconds": SECONDS,
         **subject,
@@ -44,13 +44,15 @@ def counted(metric, totals, *, subject=TASK, **columns):
     ]
 
 
-def product(first, second, block, total, *, subject=TASK):
-    """A sum of products; factors are (metric, stream, source)."""
-    names = ("metric", "stream", "source_component")
-    others = ("other_metric", "other_stream", "other_component")
-    columns = dict(zip(names, first, strict=True)) | dict(zip(others, second, strict=True))
-    metric = columns.pop("metric")
-    return row(metric, block, total, 0, subject=subject, **columns)
+def slotted(columns, *, subject=TASK):
+    """Rows with slots; columns: (metric, stream, source) → blocks × buckets."""
+    rows = []
+    for (metric, stream, source), blocks in columns.items():
+        names = {"stream": stream, "source_component": source}
+        for block, numbers in enumerate(blocks.tolist()):
+            slots = [*numbers, *[None] * (SLOTS - len(numbers))]
+            rows.append(row(metric, block, sum(numbers), subject=subject, slots=slots, **names))
+    return rows
 
 
 def table(rows):

@@ -12,8 +12,7 @@ from streamgauge.pipeline.estimation.schemas import REPLICAS
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.profile.figures import Period, RateSeries, Saturation, TaskId
 from streamgauge.topology.topology import StreamKey
-from tests.pipeline.estimation.rows import counted, row, table
-from tests.pipeline.estimation.test_outputs import products_of
+from tests.pipeline.estimation.rows import counted, row, slotted, table
 
 JOB = """
 streamgauge: 1
@@ -67,19 +66,11 @@ def rows(blocks=BLOCKS):
             )
     for number, count in RATES.items():
         subject = task("a", number)
-        executed = np.full((blocks, 6), count // 3)
-        found += products_of(
+        executed = np.full((blocks, 5), 2 * count // 5)
+        found += slotted(
             {("executed", "default", "s"): executed, ("emitted", "default", None): 2 * executed},
             subject=subject,
         )
-        found += counted(
-            "executed",
-            [2 * count] * blocks,
-            subject=subject,
-            stream="default",
-            source_component="s",
-        )
-        found += counted("emitted", [4 * count] * blocks, subject=subject, stream="default")
         found += counted("sent", [4 * count] * blocks, subject=subject, stream="default")
         # Five milliseconds each.
         found += [
@@ -166,7 +157,7 @@ def test_without_executions_there_is_no_juice():
 def test_cpu_time_by_regression_is_given_to_the_executors_tasks():
     executed = np.random.default_rng(1).poisson(50, (BLOCKS, 6))
     idle = np.random.default_rng(2).poisson(4_000_000, (BLOCKS, 6))
-    regression = products_of(
+    regression = slotted(
         {
             ("executed", "default", "s"): executed,
             ("executor_idle", None, None): idle,

@@ -16,9 +16,10 @@ from tests.pipeline.estimation.rows import (
     figure,
     figures,
     row,
+    slotted,
     table,
 )
-from tests.pipeline.estimation.test_outputs import EMITTED, LEFT, RIGHT, products_of
+from tests.pipeline.estimation.test_outputs import EMITTED, LEFT, RIGHT
 from tests.pipeline.estimation.test_times import bins_of, sums_of, times_of
 
 WORKER = {"worker": "n:1", "node": "n"}
@@ -33,8 +34,8 @@ def many():
             subject = TASK | {"task": task, "topology": topology}
             executed = generator.poisson(100, (12, 6))
             other = generator.poisson(30, (12, 6))
-            products = {LEFT: executed, RIGHT: other, EMITTED: 2 * executed + other}
-            rows += products_of(products, subject=subject)
+            factors = {LEFT: executed, RIGHT: other, EMITTED: 2 * executed + other}
+            rows += slotted(factors, subject=subject)
             rows += counted("executed", executed.sum(axis=1), subject=subject, **IN)
             rows += counted("emitted", (2 * executed).sum(axis=1), subject=subject, **OUT)
             rows += [one | subject for one in sums_of(times_of(12, seed=task), **IN)]

@@ -1,13 +1,16 @@
-"""Plain partial sums: every series summed up by block, all of them in one shuffle."""
+"""Partial sums: every series summed up by block, all of them in one shuffle.
+
+What regressions multiply is summed by fifteenth of the block besides: products are made of these
+sums where a subject's rows have come together, and so once a block instead of once a bucket.
+"""
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from streamgauge.pipeline.calibrate.block_lengths import MICROSECONDS
+from streamgauge.pipeline.calibrate.block_lengths import MICROSECONDS, MOST_FACTOR
 from streamgauge.pipeline.calibrate.columns import (
-    OTHER,
     PARTIAL_COLUMNS,
     SERIES,
     block_start_us,
@@ -19,9 +22,11 @@ from streamgauge.pipeline.calibrate.exact_sums import (
     whole,
     whole_product,
 )
+from streamgauge.pipeline.estimation.blocks import SLOTS
 
 _LIMBS = ("top", "middle", "bottom")
 _SQUARES = ("high", "mixed", "low")
+_SLOTS = tuple(f"slot_{place}" for place in range(SLOTS))
 
 
 def sums_by_block(rows: DataFrame) -> DataFrame:
@@ -42,6 +47,8 @@ def sums_by_block(rows: DataFrame) -> DataFrame:
         "count",
         *(limb.alias(name) for name, limb in limbs(f.col("amount")).items()),
         square.alias("factor"),
+        f.expr(f"PMOD(start_us, block_us) DIV (block_us DIV {SLOTS})").alias("slot"),
+        _multiplied().alias("number"),
     )
     squares = product_limbs(f.col("factor"), f.col("factor"))
     added = parts.groupBy(*keys).agg(
@@ -50,31 +57,28 @@ def sums_by_block(rows: DataFrame) -> DataFrame:
         f.sum("count").alias("observations"),
         *(f.sum(name).alias(name) for name in _LIMBS),
         *(f.sum(squares[name]).alias(name) for name in _SQUARES),
+        *(
+            f.expr(f"SUM(CASE WHEN slot = {place} THEN number END)").alias(name)
+            for place, name in enumerate(_SLOTS)
+        ),
     )
-    return in_table_columns(
-        added,
-        total=whole(*(f.col(name) for name in _LIMBS)),
-        squares=whole_product(*(f.col(name) for name in _SQUARES)),
-    )
+    return _in_table_columns(added)
 
 
-def in_table_columns(sums: DataFrame, *, total: Column, squares: Column | None = None) -> DataFrame:
-    """Partial sums in the columns of the table and in their order.
+def _multiplied() -> Column:
+    """What is multiplied, as a whole number; nothing where nothing is, or it is too large."""
+    number = f.rint(f.col("value") / f.col("divisor"))
+    return f.when(number < f.lit(MOST_FACTOR), number.cast("long"))
 
-    Args:
-        sums: With `block_start_us` and `block_us`.
-        total: The exact sum.
-        squares: The exact sum of squares, where there is one.
-    """
-    exact = "decimal(38,0)"
+
+def _in_table_columns(sums: DataFrame) -> DataFrame:
+    known = f.coalesce(*_SLOTS).isNotNull()
     made = {
         "block_start": f.timestamp_micros("block_start_us"),
         "block_seconds": f.col("block_us") / f.lit(float(MICROSECONDS)),
         "buckets": f.col("buckets").cast("int"),
-        "total": total.cast(exact),
-        "squares": (f.lit(None) if squares is None else squares).cast(exact),
+        "total": whole(*(f.col(name) for name in _LIMBS)),
+        "squares": whole_product(*(f.col(name) for name in _SQUARES)),
+        "slots": f.when(known, f.array(*_SLOTS)),
     }
-    for name in OTHER:
-        if name not in sums.columns:
-            made[name] = f.lit(None).cast("string")
     return sums.select(*selected(PARTIAL_COLUMNS, made))

@@ -16,6 +16,7 @@ from streamgauge.pipeline.calibrate.columns import (
     same,
 )
 from streamgauge.pipeline.calibrate.wanted import (
+    FACTORS,
     GAUGES,
     MEANS,
     SQUARED,
@@ -45,6 +46,7 @@ def _rules(session: SparkSession, labels: frozenset[str]) -> DataFrame:
         "metric": pa.array(known, pa.string()),
         "weight": pa.array(weights, pa.int32()),
         "squared": pa.array([label in SQUARED for label in known], pa.bool_()),
+        "divisor": pa.array([FACTORS.get(label) for label in known], pa.float64()),
         "largest": pa.array([largest(label) for label in known], pa.float64()),
         "needs": pa.array([_NEEDS.get(label) for label in known], pa.int64()),
     }
@@ -70,6 +72,7 @@ def _readings(samples: DataFrame, labels: frozenset[str]) -> DataFrame:
         bucket_us().alias("bucket_us"),
         "rule.weight",
         "rule.squared",
+        "rule.divisor",
         "rule.largest",
         "rule.needs",
     ).select("*", block_us().alias("block_us"), amount.alias("amount"))
@@ -90,7 +93,8 @@ def readings(samples: DataFrame, labels: frozenset[str]) -> DataFrame:
     Returns:
         The columns of a series, `date`, `start_us`, `bucket_us`, `block_us`, `value`, `count`;
         `amount`, a whole double, which is what is summed; `squared`: whether values are squared
-        too; and `needs`: which exact metrics make it superfluous, as bits.
+        too; `divisor`: by what they are divided to be multiplied with others, null where they are
+        not; and `needs`: which exact metrics make it superfluous, as bits.
     """
     found = _readings(samples, labels)
     for fault in _faults().values():

@@ -17,8 +17,6 @@ from streamgauge.pipeline.calibrate.block_lengths import (
 
 # What makes a series: the columns of a sample before its bucket.
 SERIES = tuple(SAMPLES.schema.names[: SAMPLES.schema.names.index("bucket_start")])
-# The factor that a product's series is multiplied by.
-OTHER = ("other_metric", "other_stream", "other_component")
 # The columns of partial sums; receipt, version and day are the writer's to add.
 PARTIAL_COLUMNS = tuple(
     name

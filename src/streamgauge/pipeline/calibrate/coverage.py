@@ -129,6 +129,7 @@ def _as_readings(buckets: DataFrame) -> DataFrame:
         f.lit(0).cast("long").alias("count"),
         f.lit(0.0).alias("amount"),
         f.lit(True).alias("squared"),
+        f.lit(None).cast("double").alias("divisor"),
         f.lit(None).cast("long").alias("needs"),
     )
 

@@ -7,17 +7,18 @@ which counters are compared with. Where these are not the files of now, it is ma
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, date, datetime, timedelta
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from streamgauge.errors import ChangedMeanwhile
-from streamgauge.lake.schemas import PARTIALS, SAMPLES
+from streamgauge.lake.schemas import PARTIALS, PARTITION, SAMPLES
 from streamgauge.lake.tables import DataFile
 from streamgauge.pipeline.calibrate.sources import Pinned
-from streamgauge.pipeline.table_files import read_files, tasks_for, with_day, write_files
+from streamgauge.pipeline.table_files import read_files, with_day, write_files
 
 _DIGEST = 16
 
@@ -39,49 +40,55 @@ def kept_days(pinned: Pinned, days: Collection[date]) -> dict[date, list[DataFil
     return {
         day: files
         for day, files in kept.items()
-        if all(file.path.startswith(_mark(day_version(samples, day))) for file in files)
+        if {file.version for file in files} == {day_version(samples, day)}
     }
 
 
-def _mark(version: str) -> str:
-    return f"of-{version}"
-
-
-def keep_days(
-    pinned: Pinned, days: Sequence[date], summed: Callable[[Sequence[date]], DataFrame]
-) -> None:
-    """Sum up days and keep the sums, in place of what was kept of them before.
+def keep_days(pinned: Pinned, sums: DataFrame, days: Sequence[date]) -> None:
+    """Keep the sums of whole days, in place of what was kept of them before.
 
     Another writer that keeps the same days at the same time does no harm: one of them is kept.
 
     Args:
         pinned: The lake.
+        sums: Of those days, in the columns of the table but those of its writer.
         days: Which days.
-        summed: Gives the sums of some days, in the columns of the table but those of its writer.
     """
     table = pinned.lake.table(PARTIALS.name)
-    samples = pinned.snapshots[SAMPLES.name].files
-    now = datetime.now(UTC)
-    folders = []
-    for day in days:
-        version = day_version(samples, day)
-        rows = with_day(summed([day]), PARTIALS).select(
+    rows = (
+        with_day(sums, PARTIALS)
+        .join(f.broadcast(_versions(pinned, days)), PARTITION, "inner")
+        .select(
             "*",
-            f.lit(version).alias("version"),
-            f.lit(now).alias("received_at"),
+            f.lit(datetime.now(UTC)).alias("received_at"),
             f.lit(pinned.lake.folder(SAMPLES.name)).alias("file"),
         )
-        tasks = tasks_for(pinned.spark, sum(file.rows for file in samples if file.date == day) // 5)
-        ordered = rows.repartitionByRange(tasks, "topology", "cluster", "component", "task")
-        sorted_rows = ordered.sortWithinPartitions(*PARTIALS.order)
-        folders.append(write_files(sorted_rows, table, _mark(version)))
+    )
+    folder = write_files(rows.sortWithinPartitions(_neighbours()), table)
     snapshot = pinned.snapshots[PARTIALS.name]
     stale = [file for file in snapshot.files if file.date in set(days)]
     try:
-        table.commit(after=snapshot, added=folders, removed=stale, about={"command": "calibrate"})
+        table.commit(after=snapshot, added=[folder], removed=stale, about={"command": "calibrate"})
     except ChangedMeanwhile:
         # Whoever was first keeps theirs; these sums are made again when they are missed.
         return
+
+
+def _neighbours() -> Column:
+    """One number to sort by, which is quick: topologies lie together, and series within them."""
+    topology, series = "XXHASH64(topology, cluster)", "HASH(component, task, executor, metric)"
+    return f.expr(f"{topology} & -4294967296L | {series} & 4294967295L")
+
+
+def _versions(pinned: Pinned, days: Sequence[date]) -> DataFrame:
+    samples = pinned.snapshots[SAMPLES.name].files
+    table = pa.table(
+        {
+            PARTITION: pa.array(days, pa.date32()),
+            "version": pa.array([day_version(samples, day) for day in days], pa.string()),
+        }
+    )
+    return pinned.spark.createDataFrame(table)
 
 
 def kept_sums(pinned: Pinned, days: dict[date, list[DataFile]]) -> DataFrame:

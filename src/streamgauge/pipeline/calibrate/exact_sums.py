@@ -2,19 +2,16 @@
 
 Doubles lose digits when they are added, and decimals are slow. So a whole number is cut into limbs
 of so few bits that a block's worth of each fits a long, limbs are added as longs, and only the sums
-are put together, as decimals of 38 digits.
+are put together and rounded to a double.
 """
 
 from __future__ import annotations
-
-from decimal import Decimal
 
 from pyspark.sql import Column
 from pyspark.sql import functions as f
 
 _LIMB = 40
 _HALF = 24
-_EXACT = "decimal(38,0)"
 
 
 def limbs(value: Column) -> dict[str, Column]:
@@ -30,10 +27,10 @@ def limbs(value: Column) -> dict[str, Column]:
 
 
 def whole(top: Column, middle: Column, bottom: Column) -> Column:
-    """The exact sum of numbers whose limbs were added."""
+    """The sum of numbers whose limbs were added, rounded once where it fits 62 bits."""
     small = (top == 0) & (f.abs(middle) < f.lit(1 << 22))
-    return f.when(small, (middle * f.lit(1 << _LIMB) + bottom).cast(_EXACT)).otherwise(
-        _scaled(top, 2 * _LIMB) + _scaled(middle, _LIMB) + bottom.cast(_EXACT)
+    return f.when(small, (middle * f.lit(1 << _LIMB) + bottom).cast("double")).otherwise(
+        top * f.lit(2.0 ** (2 * _LIMB)) + (middle * f.lit(2.0**_LIMB) + bottom)
     )
 
 
@@ -50,12 +47,8 @@ def product_limbs(one: Column, other: Column) -> dict[str, Column]:
 
 
 def whole_product(high: Column, mixed: Column, low: Column) -> Column:
-    """The exact sum of products whose limbs were added."""
-    small = (high == 0) & (mixed < f.lit(1 << 36)) & (low < f.lit(1 << 62))
-    return f.when(small, (mixed * f.lit(1 << _HALF) + low).cast(_EXACT)).otherwise(
-        _scaled(high, 2 * _HALF) + _scaled(mixed, _HALF) + low.cast(_EXACT)
+    """The sum of products whose limbs were added, rounded once where it fits 62 bits."""
+    small = (high == 0) & (mixed < f.lit(1 << 36)) & (low < f.lit(1 << 61))
+    return f.when(small, (mixed * f.lit(1 << _HALF) + low).cast("double")).otherwise(
+        high * f.lit(2.0 ** (2 * _HALF)) + (mixed * f.lit(2.0**_HALF) + low)
     )
-
-
-def _scaled(limb: Column, bits: int) -> Column:
-    return limb.cast("decimal(20,0)") * f.lit(Decimal(1 << bits))

@@ -24,9 +24,11 @@ from streamgauge.pipeline.calibrate.history import (
     HISTORY_LABELS,
     MOST_OBSERVATIONS,
     MOST_RATES,
+    PRESSED,
     backpressure_time,
     saturation,
     source_rates,
+    stepped,
     steps,
 )
 from streamgauge.pipeline.calibrate.partial_sums import day_partials
@@ -38,7 +40,13 @@ from streamgauge.pipeline.calibrate.probes import (
     skew_notes,
 )
 from streamgauge.pipeline.calibrate.sources import Pinned
-from streamgauge.pipeline.calibrate.stretches import Recorded, Stretch, beats_everywhere, moment
+from streamgauge.pipeline.calibrate.stretches import (
+    Recorded,
+    Stretch,
+    beats_everywhere,
+    moment,
+    needed_labels,
+)
 from streamgauge.pipeline.calibrate.tracing import key_counts, traced_hops
 from streamgauge.pipeline.estimation.assembly import Extras
 from streamgauge.pipeline.estimation.links import LinkCounts
@@ -59,12 +67,13 @@ def extra_rows(
     held: Sequence[Recorded],
 ) -> DataFrame:
     """Everything beside figures: cluster, topology, kind and JSON."""
-    sums = _history(pinned, samples, held)
+    past = stepped(_history(pinned, samples, held), steps(held, MOST_RATES)).persist()
     frames = {
-        "rate": source_rates(sums, steps(held, MOST_RATES)),
-        "saturation": saturation(sums, steps(held, MOST_OBSERVATIONS), pinned.frame(PLANS.name)),
-        "pressure": backpressure_time(samples, stretches),
+        "rate": source_rates(past),
+        "saturation": saturation(past, steps(held, MOST_OBSERVATIONS), pinned.frame(PLANS.name)),
     }
+    if PRESSED in {one.metric for one in held}:
+        frames["pressure"] = backpressure_time(samples, stretches)
     if pinned.rows(LINKS.name):
         links = links_within(pinned.frame(LINKS.name), stretches)
         skews = clock_skews(links)
@@ -91,7 +100,7 @@ def _history(pinned: Pinned, samples: DataFrame, held: Sequence[Recorded]) -> Da
     """Sums of whole days, of all that was ever recorded: kept ones, and others made for it."""
     days = sorted({file.date for file in pinned.snapshots[SAMPLES.name].files})
     kept = kept_days(pinned, days)
-    labels = HISTORY_LABELS & {one.metric for one in held}
+    labels = HISTORY_LABELS & needed_labels(held)
     names = {one.topology for one in held}
     missing: list[date] = [day for day in days if day not in kept]
     fresh = day_partials(samples, missing, labels=labels, all_beat=beats_everywhere(held))

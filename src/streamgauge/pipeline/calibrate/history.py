@@ -28,12 +28,14 @@ MOST_RATES = 2000
 
 _EXECUTED = frozenset({Metric.EXECUTED.label, Metric.EXECUTED_TOTAL.label})
 _EMITTED = frozenset({Metric.EMITTED.label, Metric.EMITTED_TOTAL.label})
-_PRESSED = Metric.BACKPRESSURE_CAUSED.label
+PRESSED = Metric.BACKPRESSURE_CAUSED.label
 # What partial sums of the past must hold.
-HISTORY_LABELS = frozenset({*_EXECUTED, *_EMITTED, _PRESSED, HEARTBEATS})
+HISTORY_LABELS = frozenset({*_EXECUTED, *_EMITTED, PRESSED, HEARTBEATS})
 
 _JOB = ("cluster", "topology")
-_EXACT = "decimal(38,0)"
+# Who is known by heartbeats: a worker, else the task or executor of an operator.
+_WHO = ("worker", "task", "executor")
+_SUMMED = ("total", "span_us", "pressed_ns")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,43 +69,108 @@ def _step_us(first_us: int, last_us: int, most: int) -> int:
     return step
 
 
-def saturation(sums: DataFrame, cut: Sequence[Step], plans: DataFrame) -> DataFrame:
+def stepped(sums: DataFrame, cut: Sequence[Step]) -> DataFrame:
+    """What history needs of partial sums, added up by step: few rows, to be read several times.
+
+    Args:
+        sums: Partial sums of `HISTORY_LABELS`, of whole days.
+        cut: Steps.
+
+    Returns:
+        `cluster`, `topology`, `plan_id`, `component`, `stream`, `metric`, `step_us`,
+        `step_start_us`, `total`, and `span_us`; of heartbeats also the `worker`, `task` or
+        `executor` that is known by them; and `pressed_ns`: in each block the time of the task that
+        held its senders back for longest.
+    """
+    rows = sums.where(labelled(HISTORY_LABELS))
+    start = f.unix_micros("row.block_start")
+    beats = f.col("row.metric") == f.lit(HEARTBEATS)
+    who = [f.when(beats, f.col(f"row.{name}")).alias(name) for name in _WHO]
+    # Counts and nanoseconds: whole numbers, whose sums do not depend on their order.
+    total = f.col("row.total").cast("long")
+    # Nobody holds others back for longer than time goes on.
+    pressed = f.least(total, f.col("row.span_us") * f.lit(1000))
+    timed = (
+        rows.alias("row")
+        .join(_step_frame(sums, cut).alias("step"), all_same(_JOB, "row", "step"), "inner")
+        .select(
+            *(f"row.{name}" for name in (*_JOB, "plan_id", "component", "stream", "metric")),
+            *who,
+            "step.step_us",
+            _floor(start, f.col("step.step_us")).alias("step_start_us"),
+            "row.block_start",
+            total.alias("total"),
+            "row.span_us",
+            f.when(f.col("row.metric") == f.lit(PRESSED), pressed).alias("pressed_ns"),
+        )
+    )
+    step = [name for name in timed.columns if name not in ("block_start", *_SUMMED)]
+    return (
+        timed.groupBy(*step, "block_start")
+        .agg(
+            *_added("total"),
+            f.sum("span_us").alias("span_us"),
+            f.max("pressed_ns").alias("pressed_ns"),
+        )
+        .groupBy(*step)
+        .agg(*_added("total", "pressed_ns"), f.sum("span_us").alias("span_us"))
+    )
+
+
+def _step_frame(like: DataFrame, cut: Sequence[Step]) -> DataFrame:
+    table = pa.table(
+        {
+            "cluster": pa.array([one.cluster for one in cut], pa.string()),
+            "topology": pa.array([one.topology for one in cut], pa.string()),
+            "step_us": pa.array([one.step_us for one in cut], pa.int64()),
+        }
+    )
+    return f.broadcast(like.sparkSession.createDataFrame(table))
+
+
+def _floor(time: Column, step: Column) -> Column:
+    return time - f.pmod(time, step)
+
+
+def saturation(past: DataFrame, cut: Sequence[Step], plans: DataFrame) -> DataFrame:
     """What came to each operator and left it, step by step and plan by plan.
 
     The engine's own streams, whose names begin with two underscores, are left out.
 
     Args:
-        sums: Partial sums of `HISTORY_LABELS`, of whole days.
+        past: As `stepped` gives it, by the same steps or shorter ones.
         cut: Steps.
         plans: The table.
 
     Returns:
         `cluster`, `topology`, `plan_id`, `component`, `step_start`, `step_seconds`, `executors`
         (null where the plan is not known), `alive_us` and `least_alive_us` (of the workers, the one
-        known for the longest and shortest time), `executed`, `emitted`, and `pressed_ns`: in each
-        block the time of the task that held its senders back for longest.
+        known for the longest and shortest time), `executed`, `emitted`, and `pressed_ns`.
     """
-    rows = _stepped(sums, cut)
+    finer = [name for name in past.columns if name not in ("step_us", "step_start_us")]
+    rows = (
+        past.alias("row")
+        .join(_step_frame(past, cut).alias("step"), all_same(_JOB, "row", "step"), "inner")
+        .select(
+            *(f"row.{name}" for name in finer),
+            "step.step_us",
+            _floor(f.col("row.step_start_us"), f.col("step.step_us")).alias("step_start_us"),
+        )
+    )
     operator = (*_JOB, "plan_id", "component")
     own = f.col("stream").isNull() | ~f.col("stream").startswith("__")
-    # Nobody holds others back for longer than time goes on.
-    pressed = f.least("total", (f.col("span_us") * f.lit(1000)).cast(_EXACT))
-    by_block = (
+    points = (
         rows.where(f.col("component").isNotNull() & own & ~labelled([HEARTBEATS]))
         .select(
             *operator,
             "step_us",
             "step_start_us",
-            "block_start",
             f.when(labelled(_EXECUTED), f.col("total")).alias("executed"),
             f.when(labelled(_EMITTED), f.col("total")).alias("emitted"),
-            f.when(labelled([_PRESSED]), pressed).alias("pressed_ns"),
+            "pressed_ns",
         )
-        .groupBy(*operator, "step_us", "step_start_us", "block_start")
-        .agg(*_added("executed", "emitted"), f.max("pressed_ns").alias("pressed_ns"))
-    )
-    points = by_block.groupBy(*operator, "step_us", "step_start_us").agg(
-        *_added("executed", "emitted", "pressed_ns")
+        .groupBy(*operator, "step_us", "step_start_us")
+        .agg(*_added("executed", "emitted", "pressed_ns"))
     )
     # Heartbeats may come from writers that do not know the plan.
     alive = _alive(rows)
@@ -127,7 +194,7 @@ def saturation(sums: DataFrame, cut: Sequence[Step], plans: DataFrame) -> DataFr
             "left",
         )
     )
-    zero = f.lit(0).cast(_EXACT)
+    zero = f.lit(0).cast("long")
     return known.select(
         *(f"point.{name}" for name in operator),
         *_step_columns("point"),
@@ -145,32 +212,30 @@ def saturation(sums: DataFrame, cut: Sequence[Step], plans: DataFrame) -> DataFr
     ).where(f.col("alive_us") > 0)
 
 
-def source_rates(sums: DataFrame, cut: Sequence[Step]) -> DataFrame:
+def source_rates(past: DataFrame) -> DataFrame:
     """What each source stream emitted, step by step, steps without a tuple included.
 
     A source is who emits and executes nothing but the engine's own streams.
 
     Args:
-        sums: Partial sums of `HISTORY_LABELS`, of whole days.
-        cut: Steps.
+        past: As `stepped` gives it.
 
     Returns:
         `cluster`, `topology`, `component`, `stream`, `step_start`, `step_seconds`, `emitted`, and
         `alive_us`: for how long of the step the topology was known.
     """
-    rows = _stepped(sums, cut)
     own = ~f.col("stream").startswith("__")
     component = (*_JOB, "component")
-    executing = rows.where(labelled(_EXECUTED) & own).select(*component).distinct()
+    executing = past.where(labelled(_EXECUTED) & own).select(*component).distinct()
     emitted = (
-        rows.where(labelled(_EMITTED) & own)
+        past.where(labelled(_EMITTED) & own)
         .alias("row")
         .join(executing.alias("executing"), all_same(component, "row", "executing"), "left_anti")
         .groupBy(*component, "stream", "step_start_us")
         .agg(*_added(emitted="total"))
     )
     alive = (
-        _alive(rows)
+        _alive(past)
         .groupBy(*_JOB, "step_us", "step_start_us")
         .agg(f.sum("alive_us").alias("alive_us"))
     )
@@ -192,7 +257,7 @@ def source_rates(sums: DataFrame, cut: Sequence[Step]) -> DataFrame:
         .select(
             *(f"grid.{name}" for name in (*component, "stream")),
             *_step_columns("grid"),
-            f.coalesce("found.emitted", f.lit(0).cast(_EXACT)).alias("emitted"),
+            f.coalesce("found.emitted", f.lit(0)).alias("emitted"),
             "grid.alive_us",
         )
     )
@@ -206,7 +271,7 @@ def backpressure_time(samples: DataFrame, stretches: Sequence[Stretch]) -> DataF
     Returns:
         `cluster`, `topology`, `plan_id`, and `pressed_us`.
     """
-    rows = readings(near(samples, needed_spans(stretches), stretches), frozenset({_PRESSED}))
+    rows = readings(near(samples, needed_spans(stretches), stretches), frozenset({PRESSED}))
     job = (*_JOB, "plan_id")
     minute = f.expr(f"start_us - PMOD(start_us, {MINUTE_US}L)")
     return (
@@ -219,36 +284,12 @@ def backpressure_time(samples: DataFrame, stretches: Sequence[Stretch]) -> DataF
     )
 
 
-def _stepped(sums: DataFrame, cut: Sequence[Step]) -> DataFrame:
-    """Plain sums of what history needs, with the step that each block begins in."""
-    table = pa.table(
-        {
-            "cluster": pa.array([one.cluster for one in cut], pa.string()),
-            "topology": pa.array([one.topology for one in cut], pa.string()),
-            "step_us": pa.array([one.step_us for one in cut], pa.int64()),
-        }
-    )
-    frame = sums.sparkSession.createDataFrame(table)
-    plain = sums.where(labelled(HISTORY_LABELS) & f.col("other_metric").isNull())
-    start = f.unix_micros("sum.block_start")
-    return (
-        plain.alias("sum")
-        .join(f.broadcast(frame).alias("step"), all_same(_JOB, "sum", "step"), "inner")
-        .select(
-            "sum.*",
-            "step.step_us",
-            (start - f.pmod(start, f.col("step.step_us"))).alias("step_start_us"),
-        )
-    )
-
-
 def _alive(rows: DataFrame) -> DataFrame:
     """For how long workers were known, by plan and step."""
-    who = ("worker", "component", "task", "executor")
     step = (*_JOB, "plan_id", "step_us", "step_start_us")
     return (
         rows.where(labelled([HEARTBEATS]))
-        .groupBy(*step, *who)
+        .groupBy(*step, "component", *_WHO)
         .agg(f.sum("span_us").alias("alive_us"))
         .groupBy(*step)
         .agg(
@@ -272,7 +313,7 @@ def _executors(plans: DataFrame) -> DataFrame:
 
 def _added(*names: str, **renamed: str) -> list[Column]:
     whole = {**{name: name for name in names}, **renamed}
-    return [f.sum(name).cast(_EXACT).alias(alias) for alias, name in whole.items()]
+    return [f.sum(name).alias(alias) for alias, name in whole.items()]
 
 
 def _step_columns(frame: str) -> tuple[Column, Column]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from streamgauge.errors import NotEnoughData, did_you_mean
 from streamgauge.lake.schemas import PARTIALS, SAMPLES
-from streamgauge.lake.tables import Lake, Snapshot
+from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.calibrate.choosing import ANYTHING, Choice, Wish, choose_all
 from streamgauge.pipeline.calibrate.day_cache import keep_days, kept_days, kept_sums
 from streamgauge.pipeline.calibrate.extras import extra_rows
@@ -19,12 +19,25 @@ from streamgauge.pipeline.calibrate.inventory import inventory, recorded
 from streamgauge.pipeline.calibrate.partial_sums import (
     combined,
     day_partials,
+    look_back_us,
     partials,
     subject_partials,
 )
-from streamgauge.pipeline.calibrate.scoping import days_of, moment_of
+from streamgauge.pipeline.calibrate.scoping import (
+    DAY_US,
+    Span,
+    days_of,
+    moment_of,
+    needed_spans,
+    whole_days,
+)
 from streamgauge.pipeline.calibrate.sources import Pinned
-from streamgauge.pipeline.calibrate.stretches import Recorded, Stretch, beats_everywhere
+from streamgauge.pipeline.calibrate.stretches import (
+    Recorded,
+    Stretch,
+    beats_everywhere,
+    needed_labels,
+)
 from streamgauge.pipeline.table_files import tasks_for
 
 Say = Callable[[str], None]
@@ -87,9 +100,9 @@ def calibrate(
     if not choice.stretches:
         return
     say(f"summing up {sum(one.rows for one in held):,} samples")
-    first, last = _days_around(choice.stretches)
-    near = _of(topology, pinned.frame(SAMPLES.name, topology, first, last))
-    sums = _sums(pinned, near, choice.stretches, held, keep=topology is None)
+    if topology is None:
+        pinned = _with_days(pinned, choice.stretches, held)
+    sums = _sums(pinned, choice.stretches, held, topology)
     ready = subject_partials(sums, choice.stretches)
     tasks = _tasks(spark, held)
     by_plan = {(plan.cluster, plan.topology, plan.plan_id): plan for plan in plans}
@@ -104,7 +117,7 @@ def calibrate(
     seen = figures(ready, tasks=tasks, seed=seed)
     extras = extra_rows(pinned, samples, choice.stretches, held)
     made = profiles(seen, extras, sources, tasks=min(tasks, len(sources)), seed=seed)
-    for row in made.toLocalIterator():
+    for row in _made(made):
         content = row["replicas"]
         yield Calibrated(
             cluster=row["cluster"],
@@ -115,6 +128,16 @@ def calibrate(
         )
 
 
+def _made(profiles: DataFrame) -> Iterator[Row]:
+    """Rows one after the other, of which all are made at once."""
+    kept = profiles.persist(StorageLevel.DISK_ONLY)
+    try:
+        kept.count()
+        yield from kept.toLocalIterator()
+    finally:
+        kept.unpersist()
+
+
 def _of(topology: str | None, samples: DataFrame) -> DataFrame:
     """The samples of a topology, and of nodes and machines; all where none is named."""
     if topology is None:
@@ -122,45 +145,49 @@ def _of(topology: str | None, samples: DataFrame) -> DataFrame:
     return samples.where((samples["topology"] == topology) | samples["topology"].isNull())
 
 
-def _days_around(stretches: Sequence[Stretch]) -> tuple[datetime, datetime]:
-    """The days of stretches and the one before, whose last counters are compared with."""
-    first = moment_of(min(one.from_us for one in stretches)) - timedelta(days=1)
-    last = moment_of(max(one.to_us for one in stretches)) + timedelta(days=1)
-    return (
-        first.replace(hour=0, minute=0, second=0, microsecond=0),
-        last.replace(hour=0, minute=0, second=0, microsecond=0),
+def _with_days(pinned: Pinned, stretches: Sequence[Stretch], held: Sequence[Recorded]) -> Pinned:
+    """The lake with the sums of all days of stretches, which will be asked for again."""
+    spans = needed_spans(stretches)
+    days = days_of(spans)
+    kept = kept_days(pinned, days)
+    missing = [day for day in days if day not in kept]
+    if not missing:
+        return pinned
+    # Counters are compared with the day before.
+    samples = _samples(pinned, ((start - DAY_US, end) for start, end in spans))
+    sums = day_partials(
+        samples, missing, labels=needed_labels(held), all_beat=beats_everywhere(held)
     )
+    keep_days(pinned, sums, missing)
+    newest = {PARTIALS.name: pinned.lake.table(PARTIALS.name).snapshot()}
+    return replace(pinned, snapshots={**pinned.snapshots, **newest})
 
 
 def _sums(
-    pinned: Pinned,
-    samples: DataFrame,
-    stretches: Sequence[Stretch],
-    held: Sequence[Recorded],
-    *,
-    keep: bool,
+    pinned: Pinned, stretches: Sequence[Stretch], held: Sequence[Recorded], topology: str | None
 ) -> DataFrame:
-    """The sums of stretches: from days that are kept, and from samples for what is not.
-
-    Where all topologies are wanted, their days are summed up whole and kept, since they will be
-    asked for again.
-    """
-    labels, all_beat = frozenset(one.metric for one in held), beats_everywhere(held)
-    days = days_of([(one.from_us, one.to_us) for one in stretches])
-    if keep and (missing := [day for day in days if day not in kept_days(pinned, days)]):
-
-        def summed(some: Sequence[date]) -> DataFrame:
-            return day_partials(samples, some, labels=labels, all_beat=all_beat)
-
-        keep_days(pinned, missing, summed)
-        pinned = replace(pinned, snapshots={**pinned.snapshots, **_newest(pinned)})
-    kept = kept_days(pinned, days)
-    fresh = partials(samples, stretches, cached=frozenset(kept), labels=labels, all_beat=all_beat)
+    """The sums of stretches: from days that are kept, and from samples for what is not."""
+    spans = needed_spans(stretches)
+    kept = kept_days(pinned, days_of(spans))
+    if not pinned.has_hosts:
+        spans = needed_spans(stretches, cached=kept)
+    if not spans:
+        return combined(kept_sums(pinned, kept), None, stretches)
+    before = look_back_us(stretches)
+    fresh = partials(
+        _samples(pinned, ((start - before, end) for start, end in spans), topology),
+        stretches,
+        cached=frozenset(kept),
+        labels=needed_labels(held),
+        all_beat=beats_everywhere(held),
+    )
     return combined(kept_sums(pinned, kept), fresh, stretches) if kept else fresh
 
 
-def _newest(pinned: Pinned) -> dict[str, Snapshot]:
-    return {PARTIALS.name: pinned.lake.table(PARTIALS.name).snapshot()}
+def _samples(pinned: Pinned, spans: Iterable[Span], topology: str | None = None) -> DataFrame:
+    """The samples of the days of some spans."""
+    around = [(moment_of(start), moment_of(end)) for start, end in whole_days(spans)]
+    return _of(topology, pinned.during(SAMPLES.name, around, topology))
 
 
 def _refused(choice: Choice) -> Iterator[Calibrated]:

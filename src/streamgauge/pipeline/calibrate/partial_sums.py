@@ -6,7 +6,7 @@ same rows either way, and what a stretch cuts off is summed from samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import date, timedelta
 
 import pyarrow as pa
@@ -20,10 +20,14 @@ from streamgauge.pipeline.calibrate.cleaning import (
     readings,
     without_superfluous,
 )
-from streamgauge.pipeline.calibrate.columns import PARTIAL_COLUMNS, same, selected
+from streamgauge.pipeline.calibrate.columns import (
+    PARTIAL_COLUMNS,
+    labelled,
+    same,
+    selected,
+)
 from streamgauge.pipeline.calibrate.counters import deltas
 from streamgauge.pipeline.calibrate.coverage import heard, seated, with_seats
-from streamgauge.pipeline.calibrate.products import FACTORS, products_by_block
 from streamgauge.pipeline.calibrate.scoping import (
     assigned,
     holds_block,
@@ -33,7 +37,13 @@ from streamgauge.pipeline.calibrate.scoping import (
     within,
 )
 from streamgauge.pipeline.calibrate.stretches import Stretch
-from streamgauge.pipeline.calibrate.wanted import COUNTERS, HEARTBEATS, STAND_INS, WANTED
+from streamgauge.pipeline.calibrate.wanted import (
+    COUNTERS,
+    HEARTBEATS,
+    OF_EXECUTORS_TOO,
+    STAND_INS,
+    WANTED,
+)
 from streamgauge.pipeline.estimation.blocks import common_block_seconds
 
 _STAND_INS = frozenset(metric.label for metric in STAND_INS)
@@ -62,9 +72,9 @@ def partials(
         labels: Metrics that the lake holds; what is not there is not looked for.
         all_beat: Whether all workers are known to send heartbeats, so that nobody need be heard.
     """
-    look_back = max((one.block_seconds for one in stretches), default=0) * MICROSECONDS
     spans = needed_spans(stretches, cached=cached)
-    earlier = needed_spans(stretches, cached=cached, look_back_us=look_back)
+    earlier = needed_spans(stretches, cached=cached, look_back_us=look_back_us(stretches))
+    hosts = needed_spans(stretches) if cached else None
 
     def scope(rows: DataFrame) -> DataFrame:
         return within(rows, stretches, cached=cached)
@@ -73,7 +83,7 @@ def partials(
         return with_seats(rows, stretches)
 
     return _sums(
-        near(samples, spans, stretches),
+        near(samples, spans, stretches, hosts=hosts),
         near(samples, earlier, stretches),
         near(samples, whole_days(earlier), stretches),
         scope=scope,
@@ -83,6 +93,11 @@ def partials(
     )
 
 
+def look_back_us(stretches: Iterable[Stretch]) -> int:
+    """How long before a sample the one may be that counters are compared with."""
+    return max((one.block_seconds for one in stretches), default=0) * MICROSECONDS
+
+
 def day_partials(
     samples: DataFrame,
     days: Collection[date],
@@ -90,10 +105,10 @@ def day_partials(
     labels: Collection[str] = WANTED,
     all_beat: bool = False,
 ) -> DataFrame:
-    """Partial sums of whole days, whatever ran then, to be kept.
+    """Partial sums of whole days, whatever topologies ran then, to be kept.
 
-    Plans and topologies are as the samples name them, nothing where they name none; so nobody has
-    the heartbeats of its worker.
+    Plans are as the samples name them, nothing where they name none; so nobody has the heartbeats
+    of its worker.
 
     Args:
         samples: The table: those days, and the day before each.
@@ -109,7 +124,7 @@ def day_partials(
 
     whole = samples.transform(of(earlier))
     return _sums(
-        samples.transform(of(wanted)),
+        samples.transform(of(wanted)).where(f.col("topology").isNotNull()),
         whole,
         whole,
         scope=of(wanted),
@@ -118,29 +133,33 @@ def day_partials(
     )
 
 
-def combined(kept: DataFrame, fresh: DataFrame, stretches: Sequence[Stretch]) -> DataFrame:
+def combined(kept: DataFrame, fresh: DataFrame | None, stretches: Sequence[Stretch]) -> DataFrame:
     """Partial sums of stretches from cached days, and from samples where days were cut.
 
     Args:
         kept: What `day_partials` gave for the cached days, and for no other.
-        fresh: What `partials` gives for the stretches, those days being cached.
+        fresh: What `partials` gives for the stretches, those days being cached; nothing where days
+            were not cut.
         stretches: The same for both.
     """
-    rows = kept.select(
+    rows = kept.where(f.col("topology").isNotNull()).select(
         *PARTIAL_COLUMNS,
         f.unix_micros("block_start").alias("start_us"),
         f.rint(f.col("block_seconds") * f.lit(float(MICROSECONDS))).cast("long").alias("block_us"),
     )
     inside = holds_block(f.col("start_us"), f.col("block_us"))
     chosen = assigned(rows, stretches, inside).select(*PARTIAL_COLUMNS)
-    none = f.lit(0).cast("decimal(38,0)")
+    none = f.lit(0.0)
     zero = {"total": none, "squares": none, "observations": f.lit(0).cast("long")}
     seats = seated(chosen, stretches).select(*selected(PARTIAL_COLUMNS, zero))
-    return chosen.unionByName(seats).unionByName(fresh.select(*PARTIAL_COLUMNS))
+    sums = chosen.unionByName(seats)
+    return sums if fresh is None else sums.unionByName(fresh.select(*PARTIAL_COLUMNS))
 
 
 def subject_partials(sums: DataFrame, stretches: Sequence[Stretch]) -> DataFrame:
     """Partial sums as estimation reads them: with the block length of all figures.
+
+    What a task executed comes for its executor too, as of no task: it is multiplied with CPU time.
 
     Args:
         sums: Of the stretches.
@@ -155,7 +174,7 @@ def subject_partials(sums: DataFrame, stretches: Sequence[Stretch]) -> DataFrame
     )
     common = sums.sparkSession.createDataFrame(commons)
     matches = same("cluster", "sum", "common") & same("topology", "sum", "common")
-    return (
+    known = (
         sums.alias("sum")
         .join(f.broadcast(common).alias("common"), matches, "left")
         .select(
@@ -164,6 +183,10 @@ def subject_partials(sums: DataFrame, stretches: Sequence[Stretch]) -> DataFrame
             f.col("common.seconds").alias("common_block_seconds"),
         )
     )
+    of_executor = labelled(OF_EXECUTORS_TOO) & f.col("executor").isNotNull()
+    nobody = f.lit(None).cast("int")
+    tasks = f.when(of_executor, f.array("task", nobody)).otherwise(f.array("task"))
+    return known.withColumn("task", f.explode(tasks))
 
 
 def _common_block(stretch: Stretch) -> float:
@@ -206,8 +229,4 @@ def _sums(
     found = scope(rows)
     if seats is not None:
         found = found.unionByName(seats(scope(beats)))
-    sums = sums_by_block(found)
-    if not labels & FACTORS:
-        return sums
-    factors = readings(wanted, labels & FACTORS)
-    return sums.unionByName(products_by_block(scope(factors)))
+    return sums_by_block(found)

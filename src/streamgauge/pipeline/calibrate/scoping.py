@@ -1,7 +1,7 @@
 """Which samples belong to which stretch: literal filters for the scan, and one broadcast join.
 
 Samples of nodes and machines belong to no topology. They are counted once for every topology whose
-plan uses them, under its name and plan.
+plan uses them, under its name and plan; being few, they are always read, whatever days are cached.
 """
 
 from __future__ import annotations
@@ -34,18 +34,31 @@ _SCHEMA = pa.schema(
         ("plan_id", pa.string()),
         ("from_us", pa.int64()),
         ("to_us", pa.int64()),
+        # Blocks that end by then are held as a whole.
+        ("blocks_to_us", pa.int64()),
     ]
 )
+_NEVER = 2**62
 
 Span = tuple[int, int]
 DAY_US = 86_400 * MICROSECONDS
+_LONGEST_US = BLOCK_SECONDS[-1] * MICROSECONDS
 EPOCH_DAY = date(1970, 1, 1)
 
 
 def stretch_frame(session: SparkSession, stretches: Iterable[Stretch]) -> DataFrame:
     """The stretches by whatever names a sample of them: topology, node or machine."""
     rows = [
-        (one.cluster, level, name, one.topology, one.plan_id, one.from_us, one.to_us)
+        (
+            one.cluster,
+            level,
+            name,
+            one.topology,
+            one.plan_id,
+            one.from_us,
+            one.to_us,
+            _NEVER if one.is_last and level == "topology" else one.to_us,
+        )
         for one in stretches
         for level, names in (
             ("topology", (one.topology,)),
@@ -65,7 +78,7 @@ def assigned(rows: DataFrame, stretches: Iterable[Stretch], inside: Column) -> D
     Args:
         rows: With `cluster`, `topology`, `plan_id`, `node` and `machine`.
         stretches: One topology has one stretch.
-        inside: What must hold of the row and the stretch's `from_us` and `to_us`.
+        inside: What must hold of the row and the stretch's `from_us`, `to_us` and `blocks_to_us`.
 
     Returns:
         The rows with `named` besides: whether they named their plan themselves.
@@ -109,20 +122,26 @@ def within(
     inside = (start >= f.col("from_us")) & (start + f.col("bucket_us") <= f.col("to_us"))
     if cached:
         held = holds_block(block_start_us(), f.col("block_us")) & _on(start, cached)
-        inside &= ~held
+        inside &= ~(held & f.col("row.topology").isNotNull())
     return assigned(rows, stretches, inside)
 
 
 def holds_block(block_start: Column, block: Column) -> Column:
     """Whether a stretch holds a block and all buckets that begin in it.
 
-    A bucket is at most a fifth as long as its block, unless that lasts a day.
+    A bucket is at most a fifth as long as its block, unless that lasts a day. The last of what was
+    recorded ends when the stretch does.
     """
-    overhang = f.when(block == f.lit(BLOCK_SECONDS[-1] * MICROSECONDS), block).otherwise(
-        (block / f.lit(BUCKETS_PER_BLOCK)).cast("long")
+    overhang = f.when(block == f.lit(_LONGEST_US), block).otherwise(
+        f.expr(f"block_us DIV {BUCKETS_PER_BLOCK}")
     )
     end = block_start + block + overhang
-    return (block_start >= f.col("from_us")) & (end <= f.col("to_us"))
+    return (block_start >= f.col("from_us")) & (end <= f.col("blocks_to_us"))
+
+
+def _overhang_us(block_us: int) -> int:
+    """By how much the last bucket of a block may end after it."""
+    return block_us if block_us == _LONGEST_US else block_us // BUCKETS_PER_BLOCK
 
 
 def _on(start: Column, days: Collection[date]) -> Column:
@@ -142,28 +161,51 @@ def needed_spans(
     """
     wanted: list[Span] = []
     for one in stretches:
-        edge = 3 * one.block_seconds * MICROSECONDS
+        edges = _edges(one)
         for day, start, end in _by_day(one.from_us, one.to_us):
-            if day not in cached or end - start <= 2 * edge:
+            if day not in cached:
                 wanted.append((start, end))
                 continue
-            if start < one.from_us + edge:
-                wanted.append((start, start + edge))
-            if end > one.to_us - edge:
-                wanted.append((end - edge, end))
+            cut = ((max(start, first), min(end, last)) for first, last in edges)
+            wanted += [(first, last) for first, last in cut if first < last]
     return _merged([(start - look_back_us, end) for start, end in wanted])
 
 
-def near(samples: DataFrame, spans: Sequence[Span], stretches: Sequence[Stretch]) -> DataFrame:
+def _edges(stretch: Stretch) -> list[Span]:
+    """The times of a stretch that lie in blocks which it does not hold as a whole."""
+    start, end = stretch.from_us, stretch.to_us
+    lengths = [
+        seconds * MICROSECONDS for seconds in BLOCK_SECONDS if seconds <= stretch.block_seconds
+    ]
+    edges = [(start, start - start % length + length) for length in lengths if start % length]
+    if not stretch.is_last:
+        ends = (end - length - _overhang_us(length) for length in lengths)
+        firsts = (last - last % length for last, length in zip(ends, lengths, strict=True))
+        edges += [(first, end) for first in firsts]
+    return edges
+
+
+def near(
+    samples: DataFrame,
+    spans: Sequence[Span],
+    stretches: Sequence[Stretch],
+    *,
+    hosts: Sequence[Span] | None = None,
+) -> DataFrame:
     """The samples around some stretches, by filters that reach the scan.
 
     Args:
         samples: With the columns of the table.
         spans: Times.
         stretches: Of these topologies, and their nodes and machines.
+        hosts: Times of nodes and machines, where others than those of topologies.
     """
-    bounds = [_bounded("bucket_start", start, end) for start, end in spans]
-    found = samples.where(_any(bounds)).where(f.col("date").isin(*days_of(spans)))
+    inside = _during("bucket_start", spans)
+    days = days_of(spans)
+    if hosts is not None:
+        inside |= f.col("topology").isNull() & _during("bucket_start", hosts)
+        days = days_of([*spans, *hosts])
+    found = samples.where(inside).where(f.col("date").isin(*days))
     names = sorted({one.topology for one in stretches})
     if len(names) <= MOST_TOPOLOGIES:
         found = found.where(f.col("topology").isNull() | f.col("topology").isin(*names))
@@ -172,7 +214,7 @@ def near(samples: DataFrame, spans: Sequence[Span], stretches: Sequence[Stretch]
 
 def during(column: str, stretches: Iterable[Stretch]) -> Column:
     """Whether a time lies near any of the stretches."""
-    return _any(_bounded(column, start, end) for start, end in needed_spans(stretches))
+    return _during(column, needed_spans(stretches))
 
 
 def days_of(spans: Iterable[Span]) -> list[date]:
@@ -189,6 +231,10 @@ def whole_days(spans: Iterable[Span]) -> list[Span]:
 def moment_of(microseconds: int) -> datetime:
     """A time with its zone."""
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+
+
+def _during(column: str, spans: Iterable[Span]) -> Column:
+    return _any(_bounded(column, start, end) for start, end in spans)
 
 
 def _bounded(column: str, start: int, end: int) -> Column:

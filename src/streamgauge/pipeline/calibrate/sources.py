@@ -5,7 +5,7 @@ Every table is read at one version, so that what is committed meanwhile changes 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamgauge.lake.columns import records_of
 from streamgauge.lake.records import Event, Plan, Record
-from streamgauge.lake.schemas import EVENTS, PLANS
+from streamgauge.lake.schemas import EVENTS, PLANS, SAMPLES
 from streamgauge.lake.tables import Lake, Snapshot
 from streamgauge.pipeline.table_files import read_files
 
@@ -39,16 +39,24 @@ class Pinned:
         """The lake now."""
         return cls(spark, lake, {one.table.name: one.snapshot() for one in lake.tables()})
 
-    def frame(
-        self,
-        name: str,
-        topology: str | None = None,
-        first: datetime | None = None,
-        last: datetime | None = None,
-    ) -> DataFrame:
-        """A table, or the files of it that may hold rows of a topology and a time."""
-        files = self.snapshots[name].within(first, last, topology)
+    def frame(self, name: str, topology: str | None = None) -> DataFrame:
+        """A table, or the files of it that may hold rows of a topology."""
+        files = self.snapshots[name].within(None, None, topology)
         return read_files(self.spark, self.lake.table(name), files)
+
+    def during(
+        self, name: str, spans: Iterable[tuple[datetime, datetime]], topology: str | None = None
+    ) -> DataFrame:
+        """The files of a table that may hold rows of a topology and of some times."""
+        snapshot = self.snapshots[name]
+        found = {file.path for span in spans for file in snapshot.within(*span, topology)}
+        files = [file for file in snapshot.files if file.path in found]
+        return read_files(self.spark, self.lake.table(name), files)
+
+    @property
+    def has_hosts(self) -> bool:
+        """Whether there may be samples of nodes and machines, which name no topology."""
+        return any(file.topologies is None for file in self.snapshots[SAMPLES.name].files)
 
     def rows(self, name: str) -> int:
         """How many rows a table has."""

@@ -86,6 +86,7 @@ class Stretch:
         nodes: Those of the plan.
         machines: Those of the plan, where known.
         executors: Who runs where.
+        recorded_until_us: When the last bucket of the topology ended, whatever plan it was of.
         notes: What a reader of the profile should know.
     """
 
@@ -98,7 +99,13 @@ class Stretch:
     nodes: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
     executors: tuple[PlacedExecutor, ...] = ()
+    recorded_until_us: int | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_last(self) -> bool:
+        """Whether nothing was recorded of the topology after it."""
+        return self.recorded_until_us is not None and self.recorded_until_us <= self.to_us
 
     @property
     def length_us(self) -> int:
@@ -143,12 +150,13 @@ def stable_stretches(
     """
     warm = WarmUp() if warm_up is None else warm_up
     known, seen = list(events), list(recorded)
+    until_us = max((one.last_us for one in seen), default=None)
     found: list[Stretch] = []
     for plan, start_us, end_us in _validity(plans):
         held = [one for one in seen if one.plan_id in (plan.plan_id, None)]
         if held:
             found += _stretches_of(plan, _pieces(plan, start_us, end_us, known), held, warm)
-    return found
+    return [replace(one, recorded_until_us=until_us) for one in found]
 
 
 def beats_everywhere(recorded: Iterable[Recorded]) -> bool:

@@ -33,6 +33,18 @@ SQUARED = frozenset(
     if METRICS[label].counts_observations and METRICS[label].kind in (Kind.DELTA, Kind.CUMULATIVE)
 )
 
+# What regressions multiply, bucket by bucket, and by what it is divided first: nanoseconds become
+# whole microseconds.
+FACTORS: Mapping[str, float] = {
+    Metric.EXECUTED.label: 1.0,
+    Metric.WINDOW_TRIGGERS.label: 1.0,
+    Metric.EMITTED.label: 1.0,
+    Metric.EXECUTOR_CPU.label: 1000.0,
+    Metric.EXECUTOR_IDLE.label: 1000.0,
+}
+# Of these, what an executor's CPU time is explained by.
+OF_EXECUTORS_TOO = frozenset({Metric.EXECUTED.label, Metric.WINDOW_TRIGGERS.label})
+
 # What the engine estimates, or the far end of a connection counts, and the exact metrics that make
 # it superfluous when all of them were written of the same operator (or worker) on the same day.
 # Failures are rare, so that their absence shows only by what an agent writes beside them.

@@ -7,6 +7,9 @@ import numpy as np
 from streamgauge.pipeline.estimation.arrays import Whole
 
 MOST_BLOCKS = 256
+# What is multiplied is known by fifteenth of a block. A block holds five buckets to fifteen; only
+# those shorter than two seconds share a slot.
+SLOTS = 15
 MICROSECONDS = 1_000_000
 
 

@@ -24,7 +24,7 @@ class Layout:
         series_offsets: Where the sums of each series begin, and the end of the last.
         cover_offsets: Where the known blocks of each subject begin, and the end of the last.
         cover: For each sum the row of its subject's block in the coverage.
-        by_metric: The series of each metric that are no products, in their order.
+        by_metric: The series of each metric, in their order.
         about: Equal for series of different metrics with the same subject, stream and source.
     """
 
@@ -59,7 +59,7 @@ class Layout:
         )
 
     def series_of(self, metric: Metric) -> Whole:
-        """The series of a metric that are no products, in their order."""
+        """The series of a metric, in their order."""
         return self.by_metric.get(CODES[metric.label], np.zeros(0, np.int64))
 
     def beside(self, series: Whole, metric: Metric) -> Whole:
@@ -107,8 +107,7 @@ def ranges(offsets: Whole, chosen: Whole) -> tuple[Whole, Whole]:
 
 
 def _by_metric(series: pd.DataFrame) -> dict[int, Whole]:
-    plain = np.flatnonzero(series["other_metric"].to_numpy() == NOTHING)
-    metric = series["metric"].to_numpy()[plain]
+    metric = series["metric"].to_numpy()
     order = np.argsort(metric, kind="stable")
     ends = np.searchsorted(metric[order], np.arange(len(CODES) + 1))
-    return {code: plain[order[ends[code] : ends[code + 1]]] for code in np.unique(metric).tolist()}
+    return {code: order[ends[code] : ends[code + 1]] for code in np.unique(metric).tolist()}

@@ -6,8 +6,9 @@
   time and windows that fired. A thread burns CPU while it polls; dividing all of it by the tuples
   would invent service time at low rates.
 
-Sums of products by bucket come with the partial sums. Where they do not, as for the engine's own
-counters, each block is taken as one long bucket (flag `block-totals`).
+Numbers are multiplied slot by slot: a fifteenth of a block, which no bucket is shorter than, unless
+it is shorter than two seconds. Where only totals of blocks came, as of the engine's own counters,
+each block is taken as one long bucket (flag `block-totals`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from streamgauge.lake.metrics import Metric
-from streamgauge.pipeline.estimation.arrays import Whole
+from streamgauge.pipeline.estimation.arrays import Floats, Whole
 from streamgauge.pipeline.estimation.batches import Batch
 from streamgauge.pipeline.estimation.layout import Layout, ranges
 from streamgauge.pipeline.estimation.ratios import Bootstrap, Estimates, Groups
@@ -31,6 +32,8 @@ _ENGINES_OWN = {
     Metric.EMITTED: Metric.EMITTED_TOTAL,
 }
 _MILLISECONDS = 1e-3
+# What names a regressor.
+_REGRESSOR = ["subject", "metric", "stream", "source"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,94 +105,61 @@ def regression_figures(layout: Layout, bootstrap: Bootstrap) -> list[Batch]:
 
 
 def _products(layout: Layout, relation: Relation) -> Products | None:
-    """What came as sums of products by bucket, in either order of the factors."""
-    series = layout.partials.series
-    x_codes = [CODES[metric.label] for metric in relation.figures]
-    y_code = CODES[relation.explained.label]
-    first_is_y, other_is_y = series["metric"] == y_code, series["other_metric"] == y_code
-    first_is_x = series["metric"].isin(x_codes)
-    other_is_x = series["other_metric"].isin(x_codes)
-    swapped = first_is_y & other_is_x
-    mixed = series[(first_is_x & other_is_y) | swapped]
-    squares = series[first_is_x & other_is_x]
+    """Sums of products over the slots of each block."""
+    partials = layout.partials
+    factors = partials.factors.reset_index(names="row")
+    x = factors[factors["metric"].isin([CODES[metric.label] for metric in relation.figures])]
+    y = factors[factors["metric"] == CODES[relation.explained.label]]
     # A subject without what is explained has nothing to fit, and one without tuples or triggers
     # has nothing to fit it by: a source's CPU time is not its idle time's.
-    by_tuples = squares[squares["metric"] != CODES[Metric.EXECUTOR_IDLE.label]]
-    mixed = mixed[mixed["subject"].isin(by_tuples["subject"])]
-    squares = squares[squares["subject"].isin(mixed["subject"])]
-    if mixed.empty or squares.empty:
+    x = x[x["subject"].isin(y["subject"])]
+    tuples = x[x["metric"] != CODES[Metric.EXECUTOR_IDLE.label]]
+    x = x[x["subject"].isin(tuples["subject"])]
+    y = y[y["run"].isin(x["run"])]
+    x = x[x["subject"].isin(y["subject"])]
+    if x.empty:
         return None
-    own, other = ("metric", "stream", "source"), ("other_metric", "other_stream", "other_source")
-    x = _either(mixed, own, other, swapped[mixed.index])
-    y = _either(mixed, other, own, swapped[mixed.index])
-    pair = (
-        _renamed(squares, ("subject", *own)),
-        _renamed(squares, ("subject", *other)),
-        _renamed(x, ("subject", *own)),
-    )
-    number, explaining = dense({k: np.concatenate([one[k] for one in pair]) for k in pair[0]})
-    a, b, c = np.split(number, [len(squares), 2 * len(squares)])
-    y_number, explained = dense({k: y[k].to_numpy() for k in ("subject", "stream")})
-    squares = _spread(layout, squares.assign(x=a, other_x=b))
+    number, explaining = dense({name: x[name].to_numpy() for name in _REGRESSOR})
+    y_number, explained = dense({name: y[name].to_numpy() for name in ("subject", "stream")})
+    x, y = x.assign(x=number), y.assign(y=y_number)
+    pairs = x.merge(x[["run", "x", "row"]], on="run", suffixes=("", "_other"))
+    pairs = pairs.rename(columns={"x_other": "other_x"})
+    squares = _multiplied(pairs[pairs["x"] <= pairs["other_x"]], "other_x", partials.slots)
+    mixed = x.merge(y[["run", "y", "row"]], on="run", suffixes=("", "_other"))
     return Products(
         squares=squares,
-        mixed=_spread(layout, mixed.assign(x=c, y=y_number)),
+        mixed=_multiplied(mixed, "y", partials.slots),
         explaining=_counted(layout, explaining, squares[squares["x"] == squares["other_x"]]),
         explained=explained.assign(flags=""),
     )
 
 
-def _either(
-    frame: pd.DataFrame, own: tuple[str, ...], other: tuple[str, ...], swapped: pd.Series
-) -> pd.DataFrame:
-    """One factor of a product, under the plain names."""
-    names = ("metric", "stream", "source")
-    columns = {
-        name: frame[mine].where(~swapped, frame[theirs])
-        for name, mine, theirs in zip(names, own, other, strict=True)
-    }
-    return pd.DataFrame({"subject": frame["subject"], **columns})
-
-
-def _renamed(frame: pd.DataFrame, columns: tuple[str, ...]) -> dict[str, Whole]:
-    names = ("subject", "metric", "stream", "source")
-    return {name: frame[one].to_numpy() for name, one in zip(names, columns, strict=True)}
-
-
-def _spread(layout: Layout, series: pd.DataFrame) -> pd.DataFrame:
-    """A row for every block of some series."""
-    group, row = layout.rows_of(series.index.to_numpy())
-    sums = layout.partials.sums
-    columns = {
-        name: series[name].to_numpy()[group] for name in ("x", "other_x", "y") if name in series
-    }
-    return pd.DataFrame(
-        {
-            "subject": series["subject"].to_numpy()[group],
-            **columns,
-            **{
-                name: sums[name].to_numpy()[row]
-                for name in ("start_us", "total", "observations", "buckets")
-            },
-        }
+def _multiplied(pairs: pd.DataFrame, other: str, slots: Floats) -> pd.DataFrame:
+    """Sums of the products of pairs of factors, by subject and common block."""
+    one, two = slots[pairs["row"].to_numpy()], slots[pairs["row_other"].to_numpy()]
+    names = ("subject", "start_us", "x", other)
+    place, keys = dense({name: pairs[name].to_numpy() for name in names})
+    products = one * two
+    both = (~np.isnan(products)).sum(axis=1).astype(np.float64)
+    return keys.assign(
+        total=np.bincount(place, np.nansum(products, axis=1), minlength=len(keys)),
+        slots=np.bincount(place, both, minlength=len(keys)),
     )
 
 
 def _counted(layout: Layout, explaining: pd.DataFrame, squares: pd.DataFrame) -> pd.DataFrame:
-    """What every regressor rests on: the plain counts of it, else those of its squares."""
-    own = squares.groupby("x")[["observations", "buckets"]].sum().reindex(range(len(explaining)))
-    plain = layout.partials.series
-    counts = plain["metric"].isin(explaining["metric"])
-    plain = plain[counts & (plain["other_metric"] == NOTHING)]
-    names = ["subject", "metric", "stream", "source"]
-    place = pd.MultiIndex.from_frame(plain[names]).get_indexer(
-        pd.MultiIndex.from_frame(explaining[names])
+    """What every regressor rests on: the counts of its series, else the slots it has."""
+    own = squares.groupby("x")["slots"].sum().reindex(range(len(explaining))).to_numpy()
+    series = layout.partials.series
+    series = series[series["metric"].isin(explaining["metric"])]
+    place = pd.MultiIndex.from_frame(series[_REGRESSOR]).get_indexer(
+        pd.MultiIndex.from_frame(explaining[_REGRESSOR])
     )
-    group, row = ranges(layout.series_offsets, plain.index.to_numpy()[place[place >= 0]])
+    group, row = ranges(layout.series_offsets, series.index.to_numpy()[place[place >= 0]])
     sums = layout.partials.sums
     counted = {}
     for name, column in (("samples", "observations"), ("buckets", "buckets")):
-        values = own[column].fillna(0.0).to_numpy()
+        values = own.copy()
         values[place >= 0] = np.bincount(
             group, sums[column].to_numpy()[row], minlength=int((place >= 0).sum())
         )
@@ -217,8 +187,7 @@ def _totals(layout: Layout, relation: Relation, taken: set[int]) -> Products | N
     x, y = (pd.concat([part[side] for part in parts], ignore_index=True) for side in (0, 1))
     if x.empty:
         return None
-    names = ("subject", "metric", "stream", "source")
-    number, explaining = dense({name: x[name].to_numpy() for name in names})
+    number, explaining = dense({name: x[name].to_numpy() for name in _REGRESSOR})
     y_number, explained = dense({name: y[name].to_numpy() for name in ("subject", "stream")})
     x, y = x.assign(x=number), y.assign(y=y_number)
     block = ["subject", "start_us"]
@@ -240,8 +209,7 @@ def _plain(layout: Layout, metric: Metric, taken: set[int]) -> pd.DataFrame:
     series = layout.partials.series.iloc[layout.series_of(metric)]
     chosen = series[~series["subject"].isin(taken)]
     group, row = layout.rows_of(chosen.index.to_numpy())
-    names = ["subject", "metric", "stream", "source"]
-    frame = chosen[names].iloc[group].reset_index(drop=True)
+    frame = chosen[_REGRESSOR].iloc[group].reset_index(drop=True)
     sums = layout.partials.sums.iloc[row].reset_index(drop=True)
     return frame.join(sums[["start_us", "total", "observations", "buckets"]])
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import special
@@ -213,8 +214,12 @@ def stated_error(error: float, blocks: int) -> float:
         error: Standard error from blocks.
         blocks: How many; two at the least.
     """
-    quantile = float(special.stdtrit(blocks - 1, 0.5 + LEVEL / 2.0))
-    return error * quantile / float(special.ndtri(0.5 + LEVEL / 2.0))
+    return error * _student(blocks) / float(special.ndtri(0.5 + LEVEL / 2.0))
+
+
+@cache
+def _student(blocks: int) -> float:
+    return float(special.stdtrit(blocks - 1, 0.5 + LEVEL / 2.0))
 
 
 def interval(figure: Figure, level: float = LEVEL) -> tuple[float, float]:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.metrics import METRICS, Metric
 from streamgauge.pipeline.estimation.arrays import Floats, Whole
-from streamgauge.pipeline.estimation.blocks import MICROSECONDS, starts_of
+from streamgauge.pipeline.estimation.blocks import MICROSECONDS, SLOTS, starts_of
 from streamgauge.pipeline.estimation.schemas import (
     NAMED_BY,
     OPTIONAL,
@@ -33,7 +33,8 @@ LABELS = tuple(sorted(METRICS))
 CODES = {label: code for code, label in enumerate(LABELS)}
 # What makes a series, besides its subject.
 SERIES = ("metric", "stream", "source", "target", "target_task", "bin")
-OTHER = ("other_metric", "other_stream", "other_source")
+_TUPLES = tuple(CODES[metric.label] for metric in (Metric.EXECUTED, Metric.WINDOW_TRIGGERS))
+_SUMMED = ("total", "squares", "observations", "buckets", "span_us")
 _TEXTS = tuple(field.name for field in SUBJECT_PARTIALS if pa.types.is_string(field.type))
 
 
@@ -44,12 +45,16 @@ class Partials:
     Attributes:
         words: Every name that occurs, sorted; columns hold places in it, -1 for none.
         owners: A row a subject: the owner's columns as places in `words`, `task` as a number.
-        series: A row a series: subject, and what else names it (`SERIES`, `OTHER`).
+        series: A row a series: subject, and what else names it (`SERIES`).
         sums: A row a series and block: `series`, `start_us` of the block, `total`, `squares`,
             `observations`, `buckets`, `span_us`.
         coverage: A row a subject and block in which it was known: `subject`, `start_us`,
             `alive_us`.
         steps_us: How long the blocks of each subject are.
+        factors: What regressions multiply: a row a series and block of its own length, with
+            `subject`, `metric`, `stream`, `source` and `start_us` of the common block. Rows of one
+            `run`, which is a subject in a worker in a block, are multiplied with each other.
+        slots: A row for each of these: its numbers by fifteenth of the block, NaN for none.
     """
 
     words: tuple[str, ...]
@@ -58,6 +63,8 @@ class Partials:
     sums: pd.DataFrame
     coverage: pd.DataFrame
     steps_us: Whole
+    factors: pd.DataFrame
+    slots: Floats
 
 
 def read(table: pa.Table) -> Partials:
@@ -79,23 +86,26 @@ def read(table: pa.Table) -> Partials:
         "target": target["component"],
         "target_task": target["task"],
         "bin": codes["bin"],
-        "other_metric": codes["other_metric"],
-        "other_stream": codes["other_stream"],
-        "other_source": codes["other_component"],
     }
-    place, series = dense(named)
     common_us = _common(columns, subject)
     starts = starts_of(columns["block_start"], common_us)
     steps = np.zeros(len(owners), dtype=np.int64)
     steps[subject] = common_us
     worker = np.where(codes["metric"] == CODES[Metric.RECEIVED.label], NOTHING, codes["worker"])
+    # What the tasks of an executor executed comes for it too, to be multiplied with its CPU time.
+    own = ~(np.isin(codes["metric"], _TUPLES) & (codes["task"] == NOTHING))
+    place, series = dense({name: column[own] for name, column in named.items()})
+    factors, slots = _factors(columns, named, starts, worker)
+    sums_of = {name: columns[name][own] for name in (*_SUMMED, "block_start", "block_seconds")}
     return Partials(
         words=words,
         owners=owners,
         series=series,
-        sums=_sums(columns, place, starts, codes["worker"]),
+        sums=_sums(sums_of, place, starts[own], codes["worker"][own]),
         coverage=_coverage(columns, subject, starts, worker),
         steps_us=steps,
+        factors=factors,
+        slots=slots,
     )
 
 
@@ -141,9 +151,11 @@ def _columns(table: pa.Table) -> dict[str, Any]:
         column = table[field.name].combine_chunks()
         if pa.types.is_string(field.type):
             columns[field.name] = column.cast(pa.string()).dictionary_encode()
+        elif pa.types.is_list(field.type):
+            columns[field.name] = column
         elif pa.types.is_timestamp(field.type):
             columns[field.name] = _numbers(column.cast(field.type).cast(pa.int64()))
-        elif pa.types.is_decimal(field.type) or field.name in OPTIONAL:
+        elif field.name in OPTIONAL:
             columns[field.name] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
         elif pa.types.is_floating(field.type):
             columns[field.name] = column.to_numpy(zero_copy_only=False)
@@ -160,7 +172,7 @@ def _numbers(column: pa.Array) -> Whole:
 def _words(columns: dict[str, Any]) -> tuple[str, ...]:
     found: set[str] = set()
     for name in _TEXTS:
-        if name not in ("metric", "other_metric"):
+        if name != "metric":
             found.update(columns[name].dictionary.to_pylist())
     return tuple(sorted(found))
 
@@ -169,7 +181,7 @@ def _codes(columns: dict[str, Any], words: Sequence[str]) -> dict[str, Whole]:
     all_words, labels = pa.array(words, pa.string()), pa.array(LABELS)
     codes: dict[str, Whole] = {}
     for name in _TEXTS:
-        known = labels if name in ("metric", "other_metric") else all_words
+        known = labels if name == "metric" else all_words
         places = _numbers(pc.index_in(columns[name].dictionary, value_set=known))
         # The last place stands for null.
         codes[name] = np.append(places, NOTHING)[_numbers(columns[name].indices)]
@@ -215,10 +227,49 @@ def _sums(columns: dict[str, Any], series: Whole, starts: Whole, worker: Whole) 
     new[1:] = (np.diff(series) != 0) | (np.diff(starts) != 0)
     first = np.flatnonzero(new)
     summed: dict[str, Any] = {"series": series[first], "start_us": starts[first]}
-    for name in ("total", "squares", "observations", "buckets", "span_us"):
+    for name in _SUMMED:
         values = np.asarray(columns[name], dtype=np.float64)[order]
         summed[name] = np.add.reduceat(values, first) if len(first) else values
     return pd.DataFrame(summed)
+
+
+def _factors(
+    columns: dict[str, Any], named: dict[str, Whole], starts: Whole, worker: Whole
+) -> tuple[pd.DataFrame, Floats]:
+    """What is multiplied, by run and series; rows of one series and run are added first."""
+    lists = columns["slots"]
+    some = np.flatnonzero(lists.is_valid().to_numpy(zero_copy_only=False))
+    numbers = lists.drop_null().flatten().cast(pa.float64()).to_numpy(zero_copy_only=False)
+    if len(numbers) != len(some) * SLOTS:
+        raise InvalidInput.single(
+            ("partials", "slots"),
+            seen=f"{len(numbers)} numbers in {len(some)} rows",
+            expected=f"{SLOTS} in each",
+        )
+    lengths = np.rint(np.asarray(columns["block_seconds"])[some] * MICROSECONDS).astype(np.int64)
+    run, runs = dense(
+        {
+            "subject": named["subject"][some],
+            "block": columns["block_start"][some],
+            "length": lengths,
+            "worker": worker[some],
+        }
+    )
+    names = ("metric", "stream", "source")
+    place, rows = dense({"run": run, **{name: named[name][some] for name in names}})
+    order = np.argsort(place, kind="stable")
+    matrix = numbers.reshape(-1, SLOTS)[order]
+    first = np.searchsorted(place[order], np.arange(len(rows)))
+    known, summed = ~np.isnan(matrix), np.nan_to_num(matrix)
+    if len(first) < len(matrix):
+        known = np.logical_or.reduceat(known, first)
+        summed = np.add.reduceat(summed, first)
+    start_of = np.zeros(len(runs), dtype=np.int64)
+    start_of[run] = starts[some]
+    frame = rows.assign(
+        subject=runs["subject"].to_numpy()[rows["run"]], start_us=start_of[rows["run"]]
+    )
+    return frame, np.where(known, summed, np.nan)
 
 
 def _coverage(

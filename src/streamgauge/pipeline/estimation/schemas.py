@@ -12,6 +12,8 @@ sums they are read as follows; `owner_key` says the same in SQL, for Spark to pa
   `source_component` and `source_task`, whereas the row's own `component` and `task` are the target.
 * Of task, executor, worker, node and machine the first that is given names the subject, and those
   after it are null in its key: a task's worker may change. A queue has `queue` besides.
+* `executed` and `window_triggers` of an executor, which name no task, are its tasks' once more, to
+  be multiplied with its CPU time and for nothing else.
 * `cluster`, `topology` and `plan_id` are always part of it. Rows of nodes and machines, which have
   no topology of their own, come once for every topology that runs there, with its name.
 """

@@ -20,16 +20,17 @@ def lay_out_json(data: dict[str, Any]) -> str:
 
 def _laid_out(value: Any, before: str, depth: int) -> str:
     """The value behind `before`, on one line where that is short enough."""
-    short = before + _ENCODER.encode(value)
-    # The comma behind it needs room too.
-    if depth * INDENT + len(short) < WIDTH or not isinstance(value, dict | list):
-        return short
+    if not _is_long(value):
+        short = before + _ENCODER.encode(value)
+        # The comma behind it needs room too.
+        if depth * INDENT + len(short) < WIDTH or not isinstance(value, dict | list):
+            return short
+        if isinstance(value, dict) and len(value) <= FEW and _is_flat(value.values()):
+            return short
     margin = " " * (INDENT * (depth + 1))
     if isinstance(value, list):
         opening, closing = "[]"
         lines = _rows(value, depth + 1)
-    elif len(value) <= FEW and _is_flat(value.values()):
-        return short
     else:
         opening, closing = "{}"
         lines = [
@@ -37,6 +38,24 @@ def _laid_out(value: Any, before: str, depth: int) -> str:
         ]
     body = f",\n{margin}".join(lines)
     return f"{before}{opening}\n{margin}{body}\n{' ' * (INDENT * depth)}{closing}"
+
+
+def _is_long(value: Any) -> bool:
+    """Whether a value cannot fit a line: each plain one in it takes a character and a comma.
+
+    So that text is not made of all of a file, of its halves, of theirs, and thrown away.
+    """
+    return _room_left(value, WIDTH) < 0
+
+
+def _room_left(value: Any, room: int) -> int:
+    if not isinstance(value, dict | list):
+        return room - 2
+    for one in value.values() if isinstance(value, dict) else value:
+        room = _room_left(one, room)
+        if room < 0:
+            break
+    return room
 
 
 def _rows(values: list[Any], depth: int) -> list[str]:
