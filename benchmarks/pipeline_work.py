@@ -39,16 +39,16 @@ def main() -> None:
     print(json.dumps(_WORK[arguments.work](arguments)))
 
 
-def _session(arguments: argparse.Namespace) -> Any:
-    """The session that the command would make for as much input."""
-    from streamgauge.cli.spark import MOST_BRIEF_BYTES
+def _session(arguments: argparse.Namespace, rows: int) -> Any:
+    """The session that the command would make for so many rows."""
+    from streamgauge.cli.spark import MOST_BRIEF_ROWS
     from streamgauge.pipeline.session import make_session
 
     conf = {"spark.driver.memory": DRIVER_MEMORY}
     if arguments.log is not None:
         arguments.log.mkdir(parents=True)
         conf |= log_settings(arguments.log)
-    brief = _size(arguments.source) < MOST_BRIEF_BYTES
+    brief = rows < MOST_BRIEF_ROWS
     master = f"local[{arguments.cores}]"
     return make_session("benchmark", master=master, conf=conf, brief=brief)
 
@@ -62,14 +62,14 @@ def _calibrate(arguments: argparse.Namespace) -> Answer:
     if arguments.period:
         first, last = arguments.period
         wish = Wish(period=Period(start_us=first, end_us=last))
-    starting = Stopwatch()
-    spark = _session(arguments)
+    lake, starting = Lake(arguments.source), Stopwatch()
+    spark = _session(arguments, lake.table("samples").snapshot().rows)
     started, working = starting.read(), Stopwatch()
     said: list[tuple[str, float | None]] = []
     made = list(
         calibrate(
             spark,
-            Lake(arguments.source),
+            lake,
             wish=wish,
             say=lambda text: said.append((text, working.read()["seconds"])),
         )
@@ -124,11 +124,12 @@ def _duckdb(arguments: argparse.Namespace) -> Answer:
 
 
 def _ingest(arguments: argparse.Namespace) -> Answer:
+    from streamgauge.cli.spark import BYTES_PER_ROW
     from streamgauge.pipeline.ingest.job import ingest_files
     from streamgauge.pipeline.ingest.listing import find_files
 
     starting = Stopwatch()
-    spark = _session(arguments)
+    spark = _session(arguments, _size(arguments.source) // BYTES_PER_ROW)
     started, working = starting.read(), Stopwatch()
     tally = ingest_files(spark, Lake(arguments.target), find_files([str(arguments.source)]))
     answer: Answer = {

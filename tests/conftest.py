@@ -4,6 +4,16 @@ from pathlib import Path
 
 import pytest
 
+# Tests that start processes with a Spark of their own.
+_STARTING_SPARK = ("test_kill.py", "test_session.py", "test_cluster.py", "test_memory.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run side by side, those that use Spark run one after the other."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()) or item.path.name in _STARTING_SPARK:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
 
 @pytest.fixture(scope="session")
 def project(pytestconfig: pytest.Config) -> Path:

@@ -52,8 +52,8 @@ def calibrate(
     wish = _wish(start, end, for_plan, warmup, strict=strict)
     source = Lake(lake)
     source.check_exists()
-    size = sum(file.bytes for file in source.table("samples").snapshot().files)
-    with spark_session("calibrate", master, conf, config, input_bytes=size) as spark:
+    rows = source.table("samples").snapshot().rows
+    with spark_session("calibrate", master, conf, config, input_rows=rows) as spark:
         from streamgauge.pipeline.calibrate.job import calibrate as run
 
         made = run(spark, source, topology, wish, seed=seed, say=say)

@@ -99,7 +99,7 @@ def _calibrated(topology: str, output: Path) -> Profile:
 
     lake = Lake(output / "lake")
     say("starting Spark, and taking the metrics into a lake")
-    with spark_session("demo", None, None, None, input_bytes=0) as session:
+    with spark_session("demo", None, None, None, input_rows=0) as session:
         from streamgauge.pipeline.calibrate.job import calibrate
         from streamgauge.pipeline.ingest.job import ingest_files
         from streamgauge.pipeline.ingest.listing import find_files

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.output import counted, print_document, print_table, say, warn
-from streamgauge.cli.spark import Conf, Config, Master, spark_session
+from streamgauge.cli.spark import BYTES_PER_ROW, Conf, Config, Master, spark_session
 from streamgauge.errors import Findings, InvalidInput
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def ingest(
     else:
         _no_period(start, end)
         files = _files(sources, rules, receipt)
-        size = sum(file.bytes for file in files)
-        with spark_session("ingest", master, conf, config, input_bytes=size) as spark:
+        rows = sum(file.bytes for file in files) // BYTES_PER_ROW
+        with spark_session("ingest", master, conf, config, input_rows=rows) as spark:
             from streamgauge.pipeline.ingest.job import ingest_files
 
             tally = ingest_files(spark, target, files, mapping=rules, say=say)

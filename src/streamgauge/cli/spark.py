@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from streamgauge.pipeline.session import Session
 
 BAR = 30
-MOST_BRIEF_BYTES = 64 * 2**20
+# Up to here, queries that are not compiled are done before others have been (benchmarks.pipeline).
+MOST_BRIEF_ROWS = 400_000
+# A JSON line is that long.
+BYTES_PER_ROW = 300
 
 Master = Annotated[
     str | None,
@@ -76,7 +79,7 @@ def spark_session(
     conf: list[str] | None,
     config: Path | None,
     *,
-    input_bytes: int | None = None,
+    input_rows: int | None = None,
 ) -> Iterator[Session]:
     """A session for one command, with a bar of its tasks on a terminal.
 
@@ -97,7 +100,7 @@ def spark_session(
             expected="the extra that runs on Spark",
             remedy="pip install 'streamgauge[pipeline]'",
         ) from None
-    brief = input_bytes is not None and input_bytes < MOST_BRIEF_BYTES
+    brief = input_rows is not None and input_rows < MOST_BRIEF_ROWS
     others = running_session()
     session = make_session(f"streamgauge {name}", master=master, conf=settings, brief=brief)
     try:

@@ -1,12 +1,12 @@
 """What the lake holds, and what is odd about it."""
 
-from streamgauge.lake.records import PlacedExecutor, Plan
-from streamgauge.lake.schemas import PLANS
-from streamgauge.pipeline.calibrate.checks import bucket_order, silent_tasks, unplanned_tasks
+from streamgauge.pipeline.calibrate.cleaning import readings
 from streamgauge.pipeline.calibrate.inventory import inventory, recorded
+from streamgauge.pipeline.calibrate.wanted import WANTED
 from tests.pipeline.calibrate.frames import DAY_US, SECOND, frame_of, sample
 
-INPUT = {"component": "a", "task": 1, "stream": "default", "source_component": "s"}
+TASK = {"component": "a", "task": 1}
+INPUT = {**TASK, "stream": "default", "source_component": "s"}
 
 
 def test_an_inventory_knows_times_rows_and_what_is_needed(spark):
@@ -34,29 +34,21 @@ def test_an_inventory_knows_times_rows_and_what_is_needed(spark):
     assert executed.longest_us == 10 * SECOND
 
 
-def test_buckets_that_overlap_and_tasks_that_do_not_fit_are_told(spark):
-    worker = {"worker": "n:1", "plan_id": "p"}
-    records = [sample("worker_heartbeats", second, 1, **worker) for second in (0, 10, 15, 60)]
-    (row,) = bucket_order(frame_of(spark, records)).collect()
-    assert (row.buckets, row.overlaps, row.gap_us) == (4, 1, 35 * SECOND)
-    plan = Plan(
-        topology="job",
-        plan_id="p",
-        engine="storm-2",
-        valid_from_us=0,
-        document="{}",
-        executors=(
-            PlacedExecutor(component="a", first_task=1, last_task=2, worker="n:1", node="n"),
-        ),
-    )
-    plans = frame_of(spark, [plan], PLANS)
-    sums = frame_of(
-        spark,
-        [
-            sample("executed", 0, 5, **INPUT, plan_id="p"),
-            sample("executed", 0, 5, **{**INPUT, "task": 7}, plan_id="p"),
-            sample("worker_heartbeats", 0, 0, component="a", task=2, plan_id="p"),
-        ],
-    )
-    assert [row.task for row in unplanned_tasks(sums, plans).collect()] == [7]
-    assert [row.task for row in silent_tasks(sums, plans).collect()] == [2]
+def test_an_inventory_knows_what_cannot_be_summed(spark):
+    records = [
+        sample("executed", 0, 2.0**47, 1, **INPUT),
+        sample("executed", 10, 5, **INPUT),
+        sample("execute_latency_sum", 0, 7, 2**47, **INPUT),
+        sample("execute_latency_squares", 0, 2.0**109, 1, **INPUT),
+        sample("emitted", 0, 5, seconds=0.0009, **TASK, stream="default"),
+        sample("acked", 0, 5, **INPUT),
+    ]
+    frame = frame_of(spark, records)
+    found = recorded(inventory(frame).collect())
+    assert [one.metric for one in found if not one.is_summable] == [
+        "emitted",
+        "execute_latency_sum",
+        "executed",
+    ]
+    # And that is what is left out.
+    assert readings(frame, WANTED).count() == 3

@@ -21,7 +21,6 @@ from streamgauge.pipeline.calibrate.wanted import (
     MEANS,
     SQUARED,
     STAND_INS,
-    WANTED,
     largest,
 )
 
@@ -78,15 +77,6 @@ def _readings(samples: DataFrame, labels: frozenset[str]) -> DataFrame:
     ).select("*", block_us().alias("block_us"), amount.alias("amount"))
 
 
-def _faults() -> dict[str, Column]:
-    """Why a sample cannot be summed, whatever it means."""
-    return {
-        "bucket-too-short": f.col("bucket_us") < f.lit(LEAST_BUCKET_US),
-        "too-large": (f.abs("value") >= f.col("largest"))
-        | (f.col("count") >= f.lit(int(MOST_FACTOR))),
-    }
-
-
 def readings(samples: DataFrame, labels: frozenset[str]) -> DataFrame:
     """The samples of some metrics that can be summed.
 
@@ -96,22 +86,12 @@ def readings(samples: DataFrame, labels: frozenset[str]) -> DataFrame:
         too; `divisor`: by what they are divided to be multiplied with others, null where they are
         not; and `needs`: which exact metrics make it superfluous, as bits.
     """
-    found = _readings(samples, labels)
-    for fault in _faults().values():
-        found = found.where(~fault)
-    return found.drop("weight", "largest")
-
-
-def faults(samples: DataFrame) -> DataFrame:
-    """How many samples cannot be summed, by cluster, topology, metric and reason."""
-    found = _readings(samples, WANTED)
-    reason = f.coalesce(*(f.when(fault, f.lit(name)) for name, fault in _faults().items()))
-    return (
-        found.select("cluster", "topology", "metric", reason.alias("reason"))
-        .where(f.col("reason").isNotNull())
-        .groupBy("cluster", "topology", "metric", "reason")
-        .agg(f.count(f.lit(1)).alias("rows"))
+    summable = (
+        (f.col("bucket_us") >= f.lit(LEAST_BUCKET_US))
+        & (f.abs("value") < f.col("largest"))
+        & (f.col("count") < f.lit(int(MOST_FACTOR)))
     )
+    return _readings(samples, labels).where(summable).drop("weight", "largest")
 
 
 def needed_bits() -> Column:

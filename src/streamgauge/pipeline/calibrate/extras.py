@@ -19,6 +19,7 @@ from pyspark.sql import functions as f
 
 from streamgauge.lake.records import LinkKind
 from streamgauge.lake.schemas import LINKS, PLANS, SAMPLES, TRACES
+from streamgauge.pipeline.calibrate.columns import PARTIAL_COLUMNS
 from streamgauge.pipeline.calibrate.day_cache import kept_days, kept_sums
 from streamgauge.pipeline.calibrate.history import (
     HISTORY_LABELS,
@@ -100,15 +101,17 @@ def _history(pinned: Pinned, samples: DataFrame, held: Sequence[Recorded]) -> Da
     """Sums of whole days, of all that was ever recorded: kept ones, and others made for it."""
     days = sorted({file.date for file in pinned.snapshots[SAMPLES.name].files})
     kept = kept_days(pinned, days)
-    labels = HISTORY_LABELS & needed_labels(held)
-    names = {one.topology for one in held}
     missing: list[date] = [day for day in days if day not in kept]
-    fresh = day_partials(samples, missing, labels=labels, all_beat=beats_everywhere(held))
-    if not kept:
-        return fresh
-    old = kept_sums(pinned, kept).select(*fresh.columns)
-    old = old.where(f.col("topology").isin(*names)) if len(names) == 1 else old
-    return old.unionByName(fresh) if missing else old
+    labels = HISTORY_LABELS & needed_labels(held)
+    parts = []
+    if kept:
+        names = {one.topology for one in held}
+        old = kept_sums(pinned, kept).select(*PARTIAL_COLUMNS)
+        parts.append(old.where(f.col("topology").isin(*names)) if len(names) == 1 else old)
+    if missing or not kept:
+        everywhere = beats_everywhere(held)
+        parts.append(day_partials(samples, missing, labels=labels, all_beat=everywhere))
+    return reduce(DataFrame.unionByName, parts)
 
 
 def extras_of(

@@ -1,4 +1,4 @@
-"""What the lake holds of each topology, plan and metric: one cheap pass over eight columns."""
+"""What the lake holds of each topology, plan and metric: one cheap pass over ten columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamgauge.pipeline.calibrate.wanted import WANTED
 
 
 def inventory(samples: DataFrame) -> DataFrame:
-    """First and last bucket, rows and longest bucket by cluster, topology, plan and metric.
+    """Times, rows and extremes by cluster, topology, plan and metric.
 
     `needed` says how many of the rows are summed up: none of metrics that nobody wants, and of
     stand-ins those whose exact counterparts were not written. The size of the answer depends on
@@ -31,6 +31,8 @@ def inventory(samples: DataFrame) -> DataFrame:
             "metric",
             f.unix_micros("bucket_start").alias("start_us"),
             bucket_us().alias("bucket_us"),
+            f.abs("value").alias("value"),
+            "count",
         )
         .groupBy("cluster", "topology", "plan_id", "component", "date", "metric")
         .agg(
@@ -38,6 +40,9 @@ def inventory(samples: DataFrame) -> DataFrame:
             f.max(f.col("start_us") + f.col("bucket_us")).alias("last_us"),
             f.count(f.lit(1)).alias("rows"),
             f.max("bucket_us").alias("longest_us"),
+            f.min("bucket_us").alias("shortest_us"),
+            f.max("value").alias("largest_value"),
+            f.max("count").alias("largest_count"),
         )
     )
     place = Window.partitionBy("cluster", "topology", "component", "date").rowsBetween(
@@ -56,6 +61,9 @@ def inventory(samples: DataFrame) -> DataFrame:
             f.sum("rows").alias("rows"),
             f.sum(f.when(f.col("is_needed"), f.col("rows")).otherwise(0)).alias("needed"),
             f.max("longest_us").alias("longest_us"),
+            f.min("shortest_us").alias("shortest_us"),
+            f.max("largest_value").alias("largest_value"),
+            f.max("largest_count").alias("largest_count"),
         )
     )
 

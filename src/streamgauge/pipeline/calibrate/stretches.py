@@ -14,8 +14,13 @@ from datetime import UTC, datetime
 from streamgauge.lake.definition import Level
 from streamgauge.lake.metrics import METRICS, Metric
 from streamgauge.lake.records import Event, EventKind, PlacedExecutor, Plan
-from streamgauge.pipeline.calibrate.block_lengths import MICROSECONDS, block_seconds
-from streamgauge.pipeline.calibrate.wanted import WANTED
+from streamgauge.pipeline.calibrate.block_lengths import (
+    LEAST_BUCKET_US,
+    MICROSECONDS,
+    MOST_FACTOR,
+    block_seconds,
+)
+from streamgauge.pipeline.calibrate.wanted import WANTED, largest
 
 # Blocks that a stretch should have: fewer cannot be resampled.
 ENOUGH_BLOCKS = 8
@@ -59,6 +64,9 @@ class Recorded:
         rows: Samples.
         needed: Those that are summed up.
         longest_us: The longest bucket.
+        shortest_us: The shortest.
+        largest_value: The largest value, whatever its sign.
+        largest_count: The largest count.
     """
 
     cluster: str | None
@@ -70,6 +78,18 @@ class Recorded:
     rows: int
     needed: int
     longest_us: int
+    shortest_us: int = LEAST_BUCKET_US
+    largest_value: float = 0.0
+    largest_count: int = 0
+
+    @property
+    def is_summable(self) -> bool:
+        """Whether sums of all its samples are exact; those of which they are not are left out."""
+        return self.metric not in WANTED or (
+            self.shortest_us >= LEAST_BUCKET_US
+            and self.largest_value < largest(self.metric)
+            and self.largest_count < MOST_FACTOR
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +271,12 @@ def _stretches_of(
         machines=tuple(sorted({one.machine for one in plan.executors if one.machine is not None})),
         executors=plan.executors,
     )
+    odd = sorted({one.metric for one in held if not one.is_summable})
+    if odd:
+        whole = whole.noting(
+            "samples with buckets shorter than a millisecond or with numbers too large to be summed"
+            f" are left out: of {', '.join(odd)}"
+        )
     for begin, cut, cause in pieces:
         end = last if cut is None else min(cut, last)
         warm = begin + warm_up.of(max(end - begin, 0))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 WIDTH = 100
@@ -19,57 +22,54 @@ def lay_out_json(data: dict[str, Any]) -> str:
 
 
 def _laid_out(value: Any, before: str, depth: int) -> str:
-    """The value behind `before`, on one line where that is short enough."""
-    if not _is_long(value):
-        short = before + _ENCODER.encode(value)
-        # The comma behind it needs room too.
-        if depth * INDENT + len(short) < WIDTH or not isinstance(value, dict | list):
-            return short
-        if isinstance(value, dict) and len(value) <= FEW and _is_flat(value.values()):
-            return short
-    margin = " " * (INDENT * (depth + 1))
-    if isinstance(value, list):
-        opening, closing = "[]"
-        lines = _rows(value, depth + 1)
-    else:
+    """The value behind `before`, on one line where that is short enough.
+
+    What does not fit a line of its own does not fit that of what holds it, so every value is laid
+    out once, the inner ones first.
+    """
+    if isinstance(value, dict):
         opening, closing = "{}"
-        lines = [
-            _laid_out(one, f"{_ENCODER.encode(name)}: ", depth + 1) for name, one in value.items()
-        ]
+        parts = [_laid_out(one, f"{_text(name)}: ", depth + 1) for name, one in value.items()]
+        flat = _is_flat(value.values())
+    elif isinstance(value, list):
+        opening, closing = "[]"
+        parts = [_laid_out(one, "", depth + 1) for one in value]
+        flat = _is_flat(value)
+    else:
+        return before + _plain(value)
+    # Between two parts is a comma and a space; the comma behind the last needs room too.
+    length = depth * INDENT + len(before) + sum(map(len, parts)) + 2 * max(len(parts), 1)
+    if length < WIDTH or (isinstance(value, dict) and flat and len(parts) <= FEW):
+        return f"{before}{opening}{', '.join(parts)}{closing}"
+    lines = _filled(parts, depth + 1) if flat and isinstance(value, list) else parts
+    margin = " " * (INDENT * (depth + 1))
     body = f",\n{margin}".join(lines)
     return f"{before}{opening}\n{margin}{body}\n{' ' * (INDENT * depth)}{closing}"
 
 
-def _is_long(value: Any) -> bool:
-    """Whether a value cannot fit a line: each plain one in it takes a character and a comma.
-
-    So that text is not made of all of a file, of its halves, of theirs, and thrown away.
-    """
-    return _room_left(value, WIDTH) < 0
-
-
-def _room_left(value: Any, room: int) -> int:
-    if not isinstance(value, dict | list):
-        return room - 2
-    for one in value.values() if isinstance(value, dict) else value:
-        room = _room_left(one, room)
-        if room < 0:
-            break
-    return room
-
-
-def _rows(values: list[Any], depth: int) -> list[str]:
-    """The entries of a list: one a line, or as many plain ones as a line takes."""
-    if not _is_flat(values):
-        return [_laid_out(one, "", depth) for one in values]
-    rows: list[str] = []
-    for text in map(_ENCODER.encode, values):
-        if rows and depth * INDENT + len(rows[-1]) + len(text) + 3 < WIDTH:
-            rows[-1] += f", {text}"
+def _filled(parts: list[str], depth: int) -> list[str]:
+    """Lines of as many parts as each takes."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and depth * INDENT + len(lines[-1]) + len(part) + 3 < WIDTH:
+            lines[-1] += f", {part}"
         else:
-            rows.append(text)
-    return rows
+            lines.append(part)
+    return lines
 
 
-def _is_flat(values: Any) -> bool:
+def _plain(value: Any) -> str:
+    """A number, text or nothing; numbers are most of a profile, so they take the short way."""
+    kind = type(value)
+    if kind is int or (kind is float and math.isfinite(value)):
+        return repr(value)
+    return _text(value) if kind is str else _ENCODER.encode(value)
+
+
+@lru_cache(maxsize=10_000)
+def _text(value: str) -> str:
+    return _ENCODER.encode(value)
+
+
+def _is_flat(values: Iterable[Any]) -> bool:
     return not any(isinstance(one, dict | list) for one in values)
