@@ -87,18 +87,15 @@ def check_any_delivery(spark, raw, folder, expected, seed):
     assert bytes_of(spark, lake) == expected
 
 
-@pytest.mark.slow
 def test_any_order_split_and_repetition_gives_the_same_bytes(spark, raw, bytes_of_all, tmp_path):
     check_any_delivery(spark, raw, tmp_path, bytes_of_all, seed=1)
 
 
-@pytest.mark.slow
 def test_settings_that_are_all_others_give_the_same_bytes(spark, lake, bytes_of_all):
     with settings(spark, OTHERWISE):
         assert bytes_of(spark, lake) == bytes_of_all
 
 
-@pytest.mark.slow
 def test_a_topology_alone_has_the_bytes_it_has_among_others(spark, lake, bytes_of_all):
     name = min(bytes_of_all)
     assert bytes_of(spark, lake, name) == {name: bytes_of_all[name]}

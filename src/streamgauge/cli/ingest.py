@@ -57,7 +57,7 @@ def ingest(
 
     target = Lake(lake)
     receipt = None if received_at is None else moment(received_at, "received_at")
-    rules = None if mapping is None else _read_mapping(mapping)
+    rules = None if mapping is None else read_mapping(mapping)
     if follow:
         _follow(sources, target, master, conf, config)
         return
@@ -91,7 +91,7 @@ def _no_period(start: str | None, end: str | None) -> None:
         )
 
 
-def _read_mapping(path: Path) -> str:
+def read_mapping(path: Path) -> str:
     """The text of a mapping that was found to be right."""
     from streamgauge.lake.mapping_file import load_mapping
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from streamgauge.cli.ingest import moment, present
+from streamgauge.cli.ingest import moment, present, read_mapping
 from streamgauge.cli.output import print_document, say
 from streamgauge.cli.spark import Conf, Config, Master, spark_session
 from streamgauge.errors import InvalidInput, did_you_mean
@@ -235,21 +236,27 @@ def quarantine(
     received_at: Annotated[
         str | None, typer.Option(help="With --retry: when the lines count as received.")
     ] = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(help="With --retry: what columns mean, for rows of CSV and Parquet."),
+    ] = None,
     master: Master = None,
     conf: Conf = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Show lines that were not taken and why, find them in their files, or take them back."""
+    only_retry = {"received_at": received_at, "mapping": mapping}
     _check_quarantine_options(
-        retry=retry, narrowed=bool(reason or file or show or locate), received_at=received_at
+        retry=retry, narrowed=bool(reason or file or show or locate), only_retry=only_retry
     )
     if retry:
         receipt = None if received_at is None else moment(received_at, "received_at")
+        rules = None if mapping is None else read_mapping(mapping)
         with _open(lake) as opened, spark_session("retry", master, conf, config) as spark:
             from streamgauge.pipeline.ingest import retrying
 
-            tally = retrying.retry(spark, opened, received_at=receipt, say=say)
+            tally = retrying.retry(spark, opened, received_at=receipt, mapping=rules, say=say)
         present(tally, as_json=as_json)
         return
     with _open(lake) as opened:
@@ -353,15 +360,18 @@ def _probability(*, mean: bool, median: bool, quantile: float | None) -> float |
     return 0.5 if median else quantile
 
 
-def _check_quarantine_options(*, retry: bool, narrowed: bool, received_at: str | None) -> None:
+def _check_quarantine_options(
+    *, retry: bool, narrowed: bool, only_retry: Mapping[str, object]
+) -> None:
     if retry and narrowed:
         raise InvalidInput.single(
             ("retry",),
             seen="--reason, --file, --show or --locate",
             expected="none of them: all lines are tried",
         )
-    if received_at is not None and not retry:
-        raise InvalidInput.single(("received_at",), seen="no --retry", expected="it, too")
+    for name, value in only_retry.items():
+        if value is not None and not retry:
+            raise InvalidInput.single((name,), seen="no --retry", expected="it, too")
 
 
 def _check_reason(reason: str | None) -> None:

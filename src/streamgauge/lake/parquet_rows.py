@@ -218,12 +218,26 @@ def _mapped_lines(batch: pa.RecordBatch, mapper: RowMapper) -> Iterator[bytes | 
     names = batch.schema.names
     columns = [_texts(column) for column in batch.columns]
     for values in zip(*columns, strict=True):
-        row = dict(zip(names, values, strict=True))
-        mapped = mapper.map(row)
-        yield from mapped.lines
-        if mapped.fault is not None:
-            raw = json.dumps(_known(row), separators=(",", ":")).encode()
-            yield RejectedRow(raw=raw, reason=mapped.fault.reason, detail=mapped.fault.detail)
+        yield from _row(dict(zip(names, values, strict=True)), mapper)
+
+
+def _row(row: dict[str, str | None], mapper: RowMapper) -> Iterator[bytes | RejectedRow]:
+    mapped = mapper.map(row)
+    yield from mapped.lines
+    if mapped.fault is not None:
+        raw = json.dumps(_known(row), separators=(",", ":")).encode()
+        yield RejectedRow(raw=raw, reason=mapped.fault.reason, detail=mapped.fault.detail)
+
+
+def row_lines(raw: bytes, mapping: ParquetMapping) -> Iterator[bytes | RejectedRow]:
+    """The lines of a row that gave none, or not all, under a mapping that may be another now."""
+    try:
+        row = json.loads(raw)
+    except ValueError:
+        return
+    if isinstance(row, dict) and all(isinstance(one, str) for one in row.values()):
+        whole = dict.fromkeys(mapping.rows.columns) | row
+        yield from _row(whole, RowMapper(mapping.rows))
 
 
 def _texts(column: pa.Array) -> list[str | None]:

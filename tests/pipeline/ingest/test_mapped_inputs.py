@@ -4,14 +4,23 @@ from collections import Counter
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from streamgauge.cli.examples import example_path
+from streamgauge.errors import InvalidInput
 from streamgauge.lake.columns import parse
+from streamgauge.lake.mapping_file import parse_mapping
 from streamgauge.lake.tables import Lake
-from streamgauge.pipeline.ingest.job import ingest_source
-from streamgauge.pipeline.ingest.listing import InputFile
-from streamgauge.pipeline.ingest.mapped_inputs import file_reader
+from streamgauge.pipeline.ingest.job import ingest_files, ingest_source
+from streamgauge.pipeline.ingest.listing import InputFile, find_files
+from streamgauge.pipeline.ingest.mapped_inputs import (
+    CSV_FILES,
+    check_retries,
+    file_reader,
+    mapped_again,
+)
 from streamgauge.pipeline.ingest.reading import PARTS, STAGED
+from streamgauge.pipeline.ingest.retrying import retry
 from streamgauge.pipeline.range_queries import RangeRequest, TimeRange
 from tests.pipeline.http_servers import PrometheusServer, PromSeries, serving
 from tests.pipeline.ingest.deliveries import RECEIVED, line
@@ -83,3 +92,52 @@ def test_a_prometheus_server_is_read_into_the_lake_and_again_without_change(spar
     assert (second.taken, second.duplicates) == ({"samples": 0}, 60)
     values = lake.table("samples").read(["value"]).read_all()["value"].to_pylist()
     assert sorted(values) == [100.0 + step for step in range(60)]
+
+
+MENDED = """\
+mapping: 1
+source: csv
+header: [when, job, worker, beats]
+columns: {topology: job, worker: worker}
+time: {column: when, unit: s}
+bucket_seconds: 10
+metrics: {beats: {metric: worker_heartbeats, count: value}}
+"""
+BEATS = b"1767225600,wc,n:1,1\n1767225610,wc,n:1,1\nsoon,wc,n:1,1\n"
+
+
+def test_a_mended_mapping_takes_rows_back(spark, tmp_path):
+    path = tmp_path / "beats.csv"
+    path.write_bytes(BEATS)
+    lake = Lake(tmp_path / "lake")
+    files = find_files([str(path)], received_at=RECEIVED, endings=CSV_FILES)
+    wrong = MENDED.replace("unit: s", "unit: rfc3339")
+    assert ingest_files(spark, lake, files, mapping=wrong).quarantined == 3
+    assert retry(spark, lake).lines == 0
+    again = retry(spark, lake, mapping=MENDED)
+    assert (again.taken["samples"], again.released) == (2, 2)
+    (rest,) = lake.table("quarantine").read(["raw"]).read_all().to_pylist()
+    assert rest["raw"] == b"soon,wc,n:1,1"
+
+
+def test_rows_of_parquet_are_mapped_again_all_of_them_or_none():
+    mapping = parse_mapping(MENDED.replace("csv", "parquet").replace("header", "#"))
+    raw = b'{"when":"1767225600","job":"wc","worker":"n:1","beats":"1"}'
+    (found,) = mapped_again(raw, mapping, "x.parquet")
+    assert b"worker_heartbeats" in found
+    for bad in (
+        raw.replace(b"17", b"x"),
+        raw.replace(b'"beats":"1"', b'"beats":1'),
+        b"[1]",
+        b"no JSON",
+    ):
+        assert mapped_again(bad, mapping, "x.parquet") == []
+    assert mapped_again(b"1,2,3", parse_mapping(MENDED), "x.csv") == []
+    assert mapped_again(raw, None, "x") == []
+
+
+def test_what_cannot_read_single_rows_is_refused():
+    with pytest.raises(InvalidInput, match="header"):
+        check_retries(MENDED.replace("header", "#"))
+    with pytest.raises(InvalidInput, match="asked again"):
+        check_retries(MAPPING)

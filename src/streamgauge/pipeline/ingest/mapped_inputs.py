@@ -14,7 +14,7 @@ from streamgauge.errors import InvalidInput
 from streamgauge.lake.csv_rows import csv_lines
 from streamgauge.lake.mapping import CsvMapping, ParquetMapping, SourceMapping
 from streamgauge.lake.mapping_file import parse_mapping
-from streamgauge.lake.parquet_rows import parquet_lines
+from streamgauge.lake.parquet_rows import parquet_lines, row_lines
 from streamgauge.lake.row_mapping import RejectedRow
 from streamgauge.lake.rules import Reason, Rejected
 from streamgauge.lake.uris import open_store
@@ -47,6 +47,42 @@ def _read_parts(mapping: str | None, parts: Iterable[pa.RecordBatch]) -> Iterato
                 yield from _read_file(part, _parquet(uri, parsed))
             else:
                 yield from read_part(part)
+
+
+def check_retries(mapping: str) -> None:
+    """A mapping must fit single rows, which is all that quarantine has of a file.
+
+    Raises:
+        InvalidInput: It is of a database, or rows would need the header of their file.
+    """
+    parsed = parse_mapping(mapping)
+    if isinstance(parsed, CsvMapping) and parsed.header is None:
+        raise InvalidInput.single(
+            ("header",),
+            seen="none",
+            expected="the names of the columns, since rows in quarantine lie there without them",
+        )
+    if not isinstance(parsed, CsvMapping | ParquetMapping):
+        raise InvalidInput.single(
+            ("source",),
+            seen="a database",
+            expected="csv or parquet",
+            remedy="a database can be asked again: `streamgauge ingest URL --from --to`",
+        )
+
+
+def mapped_again(raw: bytes, mapping: SourceMapping | None, name: str) -> list[bytes]:
+    """The lines of a row of CSV or Parquet, once it gives all of them; none before."""
+    found: list[bytes | RejectedRow] = []
+    try:
+        if isinstance(mapping, CsvMapping):
+            found = list(csv_lines([raw + b"\n"], mapping, name=name))
+        elif isinstance(mapping, ParquetMapping):
+            found = list(row_lines(raw, mapping))
+    except InvalidInput:
+        return []
+    lines = [one for one in found if isinstance(one, bytes)]
+    return lines if len(lines) == len(found) else []
 
 
 def _csv(uri: str, mapping: CsvMapping) -> Iterator[bytes | RejectedRow]:

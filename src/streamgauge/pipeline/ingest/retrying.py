@@ -10,11 +10,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from streamgauge.lake.mapping_file import parse_mapping
 from streamgauge.lake.rules import Reason
 from streamgauge.lake.schemas import QUARANTINE
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.ingest import quarantine
 from streamgauge.pipeline.ingest.job import Say, remove_staging, take_records
+from streamgauge.pipeline.ingest.mapped_inputs import check_retries, mapped_again
 from streamgauge.pipeline.ingest.reading import STAGED, rows_of
 from streamgauge.pipeline.ingest.staging import RECORD_TABLES, Staged, stage
 from streamgauge.pipeline.ingest.tally import Tally
@@ -27,6 +29,7 @@ def retry(
     lake: Lake,
     *,
     received_at: datetime | None = None,
+    mapping: str | None = None,
     say: Say = lambda _: None,
 ) -> Tally:
     """Read every line in quarantine again, and take what is good now.
@@ -38,18 +41,24 @@ def retry(
         spark: The session.
         lake: The lake.
         received_at: When the lines count as received, where the recorded receipt is wrong.
+        mapping: The text of a mapping, for rows of CSV and Parquet that gave no lines.
         say: Told what is being done.
 
     Returns:
         The lines that are good now, taken or found to be duplicates.
+
+    Raises:
+        InvalidInput: Single rows cannot be read by the mapping.
     """
+    if mapping is not None:
+        check_retries(mapping)
     table = lake.table(QUARANTINE.name)
     files = table.snapshot().files
     if not files:
         return Tally()
     lines = read_files(spark, table, files).where(f.col("reason") != str(Reason.SUPERSEDED))
     again = lines.select("raw", "received_at", "file").mapInArrow(
-        partial(_read_again, received_at), spark_schema(STAGED)
+        partial(_read_again, received_at, mapping), spark_schema(STAGED)
     )
     staged = stage(spark, lake, again)
     tally = Tally(lines=staged.records_count)
@@ -73,15 +82,27 @@ def _raws(staged: Staged) -> DataFrame:
 
 
 def _read_again(
-    received_at: datetime | None, batches: Iterable[pa.RecordBatch]
+    received_at: datetime | None, mapping: str | None, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of lines that are good now, each with its line."""
-    place = STAGED.names.index("line")
+    parsed = None if mapping is None else parse_mapping(mapping)
     for batch in batches:
         for row in batch.to_pylist():
-            raw = row["raw"]
-            for found in rows_of([raw], received_at or row["received_at"], row["file"]):
-                if found.column("table")[0].as_py() != QUARANTINE.name:
-                    columns = found.columns
-                    columns[place] = pa.array([raw], pa.binary())
-                    yield pa.RecordBatch.from_arrays(columns, schema=STAGED)
+            raw, file = row["raw"], row["file"]
+            receipt = received_at or row["received_at"]
+            yield from _good([raw], raw, receipt, file) or _good(
+                mapped_again(raw, parsed, file), raw, receipt, file
+            )
+
+
+def _good(lines: list[bytes], raw: bytes, received_at: datetime, file: str) -> list[pa.RecordBatch]:
+    """The rows of lines, under the raw line that they came from; none unless all are good."""
+    place = STAGED.names.index("line")
+    found = []
+    for one in rows_of(lines, received_at, file):
+        if QUARANTINE.name in one.column("table").to_pylist():
+            return []
+        columns = one.columns
+        columns[place] = pa.array([raw] * len(one), pa.binary())
+        found.append(pa.RecordBatch.from_arrays(columns, schema=STAGED))
+    return found
