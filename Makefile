@@ -38,7 +38,7 @@ demo: ## run the demonstration; results in build/demo
 test: ## run the tests, without the slow ones and those that need a cluster
 	@$(SETUP) $(TEST_NEEDS)
 	@$(COMPILE)
-	.venv/bin/python -m pytest -q -n 2 --dist loadgroup -m "not slow and not storm" $(ARGS)
+	.venv/bin/python -m pytest -q -n 2 -m "not slow and not storm" $(ARGS)
 
 test-slow: ## run the slow tests
 	@$(SETUP) $(TEST_NEEDS)

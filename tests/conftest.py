@@ -1,18 +1,30 @@
 """What all tests share."""
 
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-# Tests that start processes with a Spark of their own.
-_STARTING_SPARK = ("test_kill.py", "test_session.py", "test_cluster.py", "test_memory.py")
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Where tests run side by side, those that use Spark run one after the other in one process.
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run side by side, those that use Spark run one after the other."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()) or item.path.name in _STARTING_SPARK:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+    They are told by their files: marks are not known where tests are dealt.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    @cache
+    def uses_spark(file: str) -> bool:
+        text = (config.rootpath / file).read_text()
+        return any(word in text for word in ("spark,", "spark)", "make_session", "submit"))
+
+    class OneSpark(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if uses_spark(nodeid.partition("::")[0]) else nodeid
+
+    return OneSpark(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -302,8 +302,8 @@ def test_retry_takes_lines_back_by_spark(run, lake, monkeypatch):
         asked.append(settings)
         yield "spark"
 
-    def retry(spark, where, *, received_at, say):
-        asked.append((spark, where.uri, received_at))
+    def retry(spark, where, *, received_at, mapping, say):
+        asked.append((spark, where.uri, received_at, mapping))
         say("2 lines are good now")
         return tally.Tally(lines=2, taken={"samples": 2}, released=2)
 
@@ -313,7 +313,7 @@ def test_retry_takes_lines_back_by_spark(run, lake, monkeypatch):
     outcome = run("lake", "quarantine", "--lake", lake.uri, *words, "--json")
     assert asked == [
         ("retry", "local[1]", None, None),
-        ("spark", lake.uri, datetime(2026, 1, 2, tzinfo=UTC)),
+        ("spark", lake.uri, datetime(2026, 1, 2, tzinfo=UTC), None),
     ]
     assert document(outcome)["ingest"]["released"] == 2
     assert outcome.err == "2 lines are good now\n"
