@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from streamgauge.lake.tables import Lake
+from streamgauge.pipeline.ingest import job
+from streamgauge.pipeline.ingest.committing import commit_files
 from streamgauge.pipeline.ingest.job import ingest_files
 from streamgauge.pipeline.ingest.listing import find_files
 from streamgauge.pipeline.ingest.retrying import retry
@@ -79,3 +81,26 @@ def test_one_bad_file_does_not_stop_the_others_and_lines_come_back(spark, tmp_pa
     rows, refused = content(lake)
     assert [row[0] for row in rows] == [1, 2]
     assert refused == []
+
+
+def test_what_stopped_between_two_commits_is_completed(spark, tmp_path, monkeypatch):
+    first = deliver(tmp_path, "first", 0, [line(task, 1) for task in range(3)])
+    second = deliver(tmp_path, "second", 1, [line(0, 2), line(1, 2), line(5, 1)])
+    lake = Lake(tmp_path / "lake")
+    ingest_files(spark, lake, [first.file])
+
+    def stop(table, write, **options):
+        if table.table.name == "samples":
+            write(table.snapshot().files)
+            raise KeyboardInterrupt
+        return commit_files(table, write, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(job, "commit_files", stop)
+        with pytest.raises(KeyboardInterrupt):
+            ingest_files(spark, lake, [second.file])
+    # What gives way is in quarantine by now, and still in its table.
+    assert len(content(lake)[1]) == 2
+    tally = ingest_files(spark, lake, [second.file])
+    assert content(lake) == expected([first, second])
+    assert (tally.lines, tally.taken["samples"], tally.quarantined) == (3, 1, 2)

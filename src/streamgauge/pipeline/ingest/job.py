@@ -192,7 +192,7 @@ class Merge:
             released = quarantine.release(self.spark, self.lake, found.released)
         return Tally(
             taken={self.table.name: found.taken},
-            quarantined=found.quarantined - released,
+            quarantined=found.quarantined - released + found.doubled,
             duplicates=found.duplicates,
             superseded=found.quarantined,
         )
@@ -267,6 +267,8 @@ class Merge:
         back = verdicts.where(right & f.col("superseded"))
         if back.limit(1).count():
             found.released = quarantine.superseded_rows(back, table).select("raw")
+        # Of an ingest that was killed between two commits: each of them leaves one of two places.
+        found.doubled = verdicts.where(f.col("kept") & f.col("superseded")).count()
         moved = f.col("kept") & (~right | (f.col("received_at") < f.col("kept_at")))
         leaving = verdicts.where(moved)
         coming = verdicts.where(right & (~f.col("kept") | moved))
@@ -285,11 +287,12 @@ class Merge:
 
 @dataclass
 class _Found:
-    """What one comparison came to."""
+    """What one comparison came to; `doubled` rows were in their table and in quarantine."""
 
     taken: int = 0
     quarantined: int = 0
     duplicates: int = 0
+    doubled: int = 0
     released: DataFrame | None = None
 
 
