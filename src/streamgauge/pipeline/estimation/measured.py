@@ -177,10 +177,7 @@ def combined(value: float, replicas: Floats | None, parts: Iterable[Estimate]) -
         parts: What it was made of.
     """
     known = list(parts)
-    error = None
-    if replicas is not None:
-        finite = replicas[np.isfinite(replicas)]
-        error = float(np.std(finite, ddof=1)) if len(finite) > 1 else None
+    error = None if replicas is None else _deviation(replicas[np.isfinite(replicas)])
     return Estimate(
         value=value,
         error=error,
@@ -189,6 +186,15 @@ def combined(value: float, replicas: Floats | None, parts: Iterable[Estimate]) -
         blocks=min((part.blocks for part in known), default=0),
         replicas=replicas,
     )
+
+
+def _deviation(values: Floats) -> float | None:
+    """The standard deviation of a sample; nothing of fewer than two."""
+    if len(values) < 2:
+        return None
+    # Several times as fast as NumPy's own for so few.
+    apart = values - values.sum() / len(values)
+    return math.sqrt(float((apart * apart).sum()) / (len(values) - 1))
 
 
 def total(parts: Iterable[Estimate]) -> Estimate:
