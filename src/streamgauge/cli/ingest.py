@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     from streamgauge.pipeline.range_queries import RangeRequest
 
 REFUSED = 2
+# How often `--follow` looks whether it should stop.
+LOOK_SECONDS = 1
 _QUERIED = ("http://", "https://")
 
 
@@ -218,6 +224,35 @@ def _follow(
         query = follow(spark, lake, sources[0], told=told)
         say(f"following {sources[0]}; stop with Ctrl-C")
         try:
-            query.awaitTermination()
+            with _interrupted() as interrupted:
+                # A batch that has begun is finished first; a second Ctrl-C does not wait for it.
+                while not query.awaitTermination(LOOK_SECONDS):
+                    if interrupted.is_set() and not query.status["isTriggerActive"]:
+                        say("stopped")
+                        break
         finally:
             query.stop()
+
+
+@contextmanager
+def _interrupted() -> Iterator[Event]:
+    """An event that the first interrupt sets; the next ones do what they did before.
+
+    Spark's own handler would call the virtual machine while a call is under way.
+    """
+    event = Event()
+
+    def stop(number: int, frame: object) -> None:
+        del frame
+        event.set()
+        say("stopping after this batch; once more stops at once")
+        signal.signal(number, before[signal.Signals(number)])
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield event
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,5 +1,13 @@
 """A landing folder is followed: each file once, late ones too, batch by batch."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.ingest.following import follow
 from tests.pipeline.ingest.deliveries import content, line
@@ -35,3 +43,38 @@ def test_files_are_taken_as_they_come_and_only_once(spark, tmp_path):
     # Every batch was committed once for its table.
     (name,) = [path.name for path in (tmp_path / "lake" / "_following").iterdir()]
     assert lake.table("samples").batch_of(f"{name}/samples") == 1
+
+
+def wait_for(path, text, running, seconds=120.0):
+    end = time.monotonic() + seconds
+    while text not in path.read_text():
+        assert running.poll() is None and time.monotonic() < end, path.read_text()
+        time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_after_the_batch_and_leaves_nothing_running(tmp_path):
+    landing, lake, said = tmp_path / "landing", tmp_path / "lake", tmp_path / "said"
+    landing.mkdir()
+    command = [sys.executable, "-m", "streamgauge", "ingest", str(landing), "--follow"]
+    with said.open("w") as errors:
+        running = subprocess.Popen(
+            [*command, "--lake", str(lake), "--master", "local[2]"],
+            start_new_session=True,
+            stderr=errors,
+        )
+    try:
+        wait_for(said, "stop with Ctrl-C", running)
+        (landing / ".a.jsonl").write_bytes(line(1, 1) + b"\n")
+        (landing / ".a.jsonl").rename(landing / "a.jsonl")
+        wait_for(said, "batch 0: 1 file, 1 lines", running)
+        # As a terminal does: to all processes of the group.
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.wait(60) == 0
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
+    assert said.read_text().splitlines()[-1] == "stopped"
+    assert "Traceback" not in said.read_text()
+    assert [row[0] for row in content(Lake(lake))[0]] == [1]
