@@ -1,8 +1,6 @@
 """``streamgauge ingest``: what it refuses before Spark starts, and what it prints."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -118,22 +116,6 @@ def test_the_lake_must_be_named(run):
     shown = run("ingest", "nowhere")
     assert shown.code == 2
     assert "--lake" in shown.err
-
-
-@pytest.mark.parametrize("verb", ["ingest", "calibrate"])
-def test_help_does_not_import_spark(verb):
-    code = (
-        f"import sys\nsys.argv = ['streamgauge', '{verb}', '--help']\n"
-        "from streamgauge.cli import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "heavy = {'pyspark', 'pyarrow', 'deltalake', 'duckdb', 'numpy'} & set(sys.modules)\n"
-        "print('heavy:', sorted(heavy))\n"
-    )
-    shown = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert "heavy: []" in shown.stdout
-    assert "--lake" in shown.stdout
 
 
 def test_every_line_is_accounted_for_and_strict_says_so(run, spark, lines):

@@ -96,7 +96,9 @@ def test_a_good_profile_says_so(run, saved):
 def test_what_is_thin_or_missing_says_why_and_what_to_do(run, saved):
     task = TaskProfile(inputs={SENTENCES: InputFigures(wall=times(0.4, None, samples=50))})
     profile = Profile(
-        topology=topology(), configuration=Configuration(), tasks={TaskId("splitter", 1): task}
+        topology=topology(),
+        configuration=Configuration(executors={"splitter": 4}),
+        tasks={TaskId("splitter", 1): task},
     )
     out = " ".join(run("profile", "show", saved(profile)).out.split())
     assert "Thin: 1 splitter from sentences: service time: 50 observations, under 100" in out

@@ -116,6 +116,20 @@ def test_tasks_that_were_not_seen_are_named():
     assert found.why == "of its 4 tasks these were not seen: 1"
 
 
+def test_a_task_beside_one_that_was_seen_is_idle_and_not_missing():
+    """Storm 2's shuffle gives all tuples to the first task of an executor."""
+    whole = word_count()
+    seen = replace(
+        whole,
+        configuration=whole.configuration.with_executors({"splitter": 2}),
+        tasks={task: one for task, one in whole.tasks.items() if task != TaskId("splitter", 1)},
+    )
+    assert ("splitter", "", "tasks") not in verdicts(seen, Verdict.MISSING)
+    silent = {task: one for task, one in seen.tasks.items() if task != TaskId("splitter", 0)}
+    found = find(replace(seen, tasks=silent), "splitter", "tasks")
+    assert found.why == "of its 4 tasks these were not seen: 0, 1"
+
+
 def test_tasks_are_judged_together():
     """Four splitters with 60,000 samples each: one with few does not make the operator thin."""
     found = find(with_service(2, samples=10), "splitter", "service time")

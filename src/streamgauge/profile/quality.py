@@ -18,7 +18,7 @@ from streamgauge.profile.ordering import natural
 from streamgauge.profile.pooling import mean_of, pool_times, total_of
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.grouping import Direct, Fields, PartialKey
-from streamgauge.topology.logical_plan import Executor
+from streamgauge.topology.logical_plan import Executor, even_sizes
 from streamgauge.topology.topology import (
     DEFAULT_STREAM,
     Operator,
@@ -95,7 +95,7 @@ def assess_profile(profile: Profile) -> tuple[Assessment, ...]:
     found: list[Assessment] = []
     for operator in profile.topology.operators:
         tasks = profile.tasks_of(operator.name)
-        found += _tasks(operator, tasks)
+        found += _tasks(profile, operator, tasks)
         if operator.kind is not OperatorKind.SOURCE:
             found += _inputs(profile, operator, tasks)
         if operator.window is not None:
@@ -169,8 +169,17 @@ def _remedy(figure: Figure) -> str:
     return "measure for longer" if figure.samples or figure.buckets else "measure it"
 
 
-def _tasks(operator: Operator, tasks: Mapping[int, TaskProfile]) -> Iterator[Assessment]:
-    unseen = [str(place) for place in range(operator.tasks) if place not in tasks]
+def _tasks(
+    profile: Profile, operator: Operator, tasks: Mapping[int, TaskProfile]
+) -> Iterator[Assessment]:
+    """Tasks whose executor was not seen either; beside a task that was seen, one is idle."""
+    unseen: list[str] = []
+    first = 0
+    for size in even_sizes(operator.tasks, profile.configuration.executors_of(operator.name)):
+        places = range(first, first + size)
+        if not any(place in tasks for place in places):
+            unseen += [str(place) for place in places]
+        first += size
     if not unseen:
         return
     all_of_them = len(unseen) == operator.tasks

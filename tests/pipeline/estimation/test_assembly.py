@@ -234,6 +234,14 @@ def test_tasks_of_which_nothing_was_seen_are_noted():
     assert "nothing was seen of 1 of 2 tasks of s: 1" in notes(silent)
 
 
+def test_tasks_that_were_idle_beside_others_of_their_executor_are_noted():
+    """Tasks 4 and 5 are of one executor."""
+    silent = [one for one in rows() if one.get("source_task") != 5 and one.get("task") != 5]
+    expected = "1 of 3 tasks of a did nothing while others of their executors worked: 1"
+    assert expected in notes(silent)
+    assert "nothing was seen" not in notes(silent)
+
+
 def test_streams_that_the_topology_does_not_have_are_noted():
     other = counted("emitted", [1] * BLOCKS, subject=task("a", 4), stream="side")
     assert "left out: a/side" in notes(rows() + other)

@@ -71,10 +71,21 @@ def _missing(roster: Roster, tasks: Mapping[TaskId, TaskProfile]) -> Iterator[st
     for name in roster.topology.operator_names:
         count = roster.task_count(name)
         silent = [place for place in range(count) if TaskId(name, place) not in tasks]
-        # Few engines say anything of their own ackers.
-        if silent and not (name == ACKER and len(silent) == count):
-            places = _listed(silent)
-            yield f"nothing was seen of {len(silent)} of {count} tasks of {name}: {places}"
+        if not silent or (name == ACKER and len(silent) == count):
+            # Few engines say anything of their own ackers.
+            continue
+        heard = {roster.executor_of[task] for task in tasks if task.operator == name}
+        idle = [place for place in silent if roster.executor_of.get(TaskId(name, place)) in heard]
+        unheard = [place for place in silent if place not in idle]
+        if unheard:
+            places = _listed(unheard)
+            yield f"nothing was seen of {len(unheard)} of {count} tasks of {name}: {places}"
+        if idle:
+            places = _listed(idle)
+            yield (
+                f"{len(idle)} of {count} tasks of {name} did nothing while others of their"
+                f" executors worked: {places}"
+            )
 
 
 def _streams(measured: Measured, roster: Roster) -> Iterator[str]:
