@@ -104,12 +104,6 @@ def _table(sums, slots):
     starts = [key[-2] for key in sums]
     longest = max(key[-1] for key in sums)
     common = common_block_seconds(longest, min(starts), max(starts))
-    alive = defaultdict(int)
-    for key, row in sums.items():
-        named = dict(zip(SERIES, key, strict=False))
-        if named["metric"] == "worker_heartbeats":
-            place = (named["worker"], key[-2])
-            alive[place] = max(alive[place], row[1])
     for key, (buckets, span, observations, total, squares) in sums.items():
         row = dict(zip(SERIES, key, strict=False))
         row |= {
@@ -120,7 +114,6 @@ def _table(sums, slots):
             "observations": observations,
             "total": float(total),
             "squares": None if squares is None else float(squares),
-            "alive_us": alive.get((row["worker"], key[-2])),
             "common_block_seconds": common,
             "slots": slots.get(key),
         }

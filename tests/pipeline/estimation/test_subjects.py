@@ -134,10 +134,8 @@ def test_a_missing_column_is_named():
         figures_of(table(many()).drop_columns(["span_us"]))
 
 
-def test_columns_of_coverage_and_blocks_may_be_missing():
-    bare = table(counted("executed", [30, 60], **IN)).drop_columns(
-        ["alive_us", "common_block_seconds"]
-    )
+def test_the_column_of_common_blocks_may_be_missing():
+    bare = table(counted("executed", [30, 60], **IN)).drop_columns(["common_block_seconds"])
     assert figures_of(bare).to_pylist()[0]["value"] == pytest.approx(1.5)
 
 
@@ -157,21 +155,20 @@ def test_a_rate_counts_blocks_in_which_its_subject_was_silent():
 
 def test_a_rate_is_per_second_alive():
     rows = counted("executed", [30, 30], **IN)
-    rows[1]["alive_us"] = 15_000_000
+    rows[1]["span_us"] = 15_000_000
     assert figure(rows, "arrival_rate")["value"] == pytest.approx(60 / 45)
 
 
-def test_where_life_is_not_known_the_longest_span_is_taken():
+def test_life_is_the_longest_span():
     rows = counted("executed", [30], **IN) + counted("emitted", [30], **OUT)
-    rows = [one | {"alive_us": None} for one in rows]
     rows[0]["span_us"] = 10_000_000
     assert figure(rows, "arrival_rate")["value"] == pytest.approx(1.0)
 
 
 def test_two_workers_in_one_block_add_up():
     rows = [row("executed", 0, 30, **IN), row("executed", 0, 15, **IN)]
-    rows[0] |= {"alive_us": 10_000_000}
-    rows[1] |= {"alive_us": 20_000_000, "worker": "n:2"}
+    rows[0] |= {"span_us": 10_000_000}
+    rows[1] |= {"span_us": 20_000_000, "worker": "n:2"}
     assert figure(rows, "arrival_rate")["value"] == pytest.approx(1.5)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
@@ -23,6 +24,7 @@ from streamgauge.lake.records import Plan
 from streamgauge.pipeline.calibrate.extras import extras_of, split
 from streamgauge.pipeline.calibrate.stretches import Stretch
 from streamgauge.pipeline.estimation.assembly import profile_of
+from streamgauge.pipeline.estimation.measured import arrays_of
 from streamgauge.pipeline.estimation.schemas import FIGURES, SUBJECT_PARTIALS, owner_key
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.pipeline.schemas import spark_schema
@@ -38,6 +40,12 @@ PROFILES = pa.schema(
         pa.field("replicas", pa.binary()),
         pa.field("fault", pa.string()),
     ]
+)
+
+# Replicas are handed to Spark as bytes: it would take each of a hundred numbers in its hand.
+_AS_BYTES = frozenset({"replicas", "scv_replicas"})
+_PACKED = pa.schema(
+    [field.with_type(pa.binary()) if field.name in _AS_BYTES else field for field in FIGURES]
 )
 
 Job = tuple[str | None, str]
@@ -59,16 +67,40 @@ class Source:
 
 
 def figures(sums: DataFrame, *, tasks: int, seed: int) -> DataFrame:
-    """The figures of all subjects from partial sums in the columns of `SUBJECT_PARTIALS`."""
+    """The figures of all subjects from partial sums in the columns of `SUBJECT_PARTIALS`.
+
+    They are in the columns of `FIGURES`, replicas as bytes.
+    """
     owner = [f.expr(expression) for expression in owner_key().values()]
     dealt = sums.select(*SUBJECT_PARTIALS.names).repartition(tasks, *owner)
-    return dealt.mapInArrow(partial(_figures, seed), spark_schema(FIGURES))
+    return dealt.mapInArrow(partial(_figures, seed), spark_schema(_PACKED))
 
 
 def _figures(seed: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     rows = [batch for batch in batches if len(batch)]
     if rows:
-        yield from figures_of(pa.Table.from_batches(rows), seed=seed).to_batches()
+        yield from packed(figures_of(pa.Table.from_batches(rows), seed=seed)).to_batches()
+
+
+def packed(figures: pa.Table) -> pa.Table:
+    """Figures with their replicas as bytes."""
+    for name in _AS_BYTES:
+        texts = [None if one is None else one.tobytes() for one in arrays_of(figures[name])]
+        figures = _replaced(figures, name, pa.array(texts, pa.binary()))
+    return figures
+
+
+def unpacked(figures: pa.Table) -> pa.Table:
+    """The figures that were packed."""
+    for name in _AS_BYTES:
+        texts = figures[name].to_pylist()
+        arrays = [None if one is None else np.frombuffer(one, np.float64) for one in texts]
+        figures = _replaced(figures, name, pa.array(arrays, FIGURES.field(name).type))
+    return figures
+
+
+def _replaced(table: pa.Table, name: str, column: pa.Array) -> pa.Table:
+    return table.set_column(table.schema.get_field_index(name), name, column)
 
 
 def profiles(
@@ -104,7 +136,7 @@ def _profile(source: Source, table: pa.Table, seed: int) -> dict[str, Any]:
     seen, rows = split(table)
     stretch = source.stretch
     extra = extras_of(rows, stretch, source.bucket_seconds, seed)
-    profile, replicas = profile_of(seen.select(FIGURES.names), source.plan, extra)
+    profile, replicas = profile_of(unpacked(seen.select(FIGURES.names)), source.plan, extra)
     if not len(replicas) or profile.replicas is None:
         return {"profile": profile_to_json(profile)}
     buffer = io.BytesIO()

@@ -179,7 +179,6 @@ def subject_partials(sums: DataFrame, stretches: Sequence[Stretch]) -> DataFrame
         .join(f.broadcast(common).alias("common"), matches, "left")
         .select(
             *(f"sum.{name}" for name in PARTIAL_COLUMNS),
-            f.lit(None).cast("long").alias("alive_us"),
             f.col("common.seconds").alias("common_block_seconds"),
         )
     )

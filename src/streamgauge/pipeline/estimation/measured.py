@@ -114,12 +114,13 @@ def _records(figures: pa.Table) -> Iterator[tuple[dict[str, Any], Floats | None,
     names = [field.name for field in FIGURES if not pa.types.is_list(field.type)]
     order = [(name, "ascending") for name in names if name not in ("value", "standard_error")]
     table = figures.select(FIGURES.names).sort_by(order).combine_chunks()
-    lists = {name: _arrays(table[name]) for name in ("replicas", "scv_replicas")}
+    lists = {name: arrays_of(table[name]) for name in ("replicas", "scv_replicas")}
     plain = table.drop_columns(list(lists)).to_pylist()
     yield from zip(plain, lists["replicas"], lists["scv_replicas"], strict=True)
 
 
-def _arrays(column: pa.ChunkedArray) -> list[Floats | None]:
+def arrays_of(column: pa.ChunkedArray) -> list[Floats | None]:
+    """Lists of numbers as arrays."""
     found: list[Floats | None] = []
     for chunk in column.chunks:
         values = chunk.values.to_numpy(zero_copy_only=False)

@@ -277,23 +277,19 @@ def _coverage(
 ) -> pd.DataFrame:
     """How long each subject was known alive in each common block.
 
-    The longest that any row of a worker says, for each worker that ran the subject in the block;
+    The longest span of any row of a worker, for each worker that ran the subject in the block;
     rows that name no worker count where none of the block does.
     """
-    alive: Floats = np.asarray(columns["alive_us"], dtype=np.float64)
     rows = pd.DataFrame(
         {
             "subject": subject,
             "block": columns["block_start"],
             "start_us": starts,
             "worker": worker,
-            "alive_us": alive,
-            "span_us": np.asarray(columns["span_us"], dtype=np.float64),
+            "alive_us": np.asarray(columns["span_us"], dtype=np.float64),
         }
     )
     by_worker = rows.groupby(["subject", "start_us", "block", "worker"], as_index=False).max()
-    unknown = by_worker["alive_us"].isna()
-    by_worker["alive_us"] = by_worker["alive_us"].where(~unknown, by_worker["span_us"])
     block = by_worker.groupby(["subject", "block"])["worker"].transform("max")
     counted = by_worker[(by_worker["worker"] != NOTHING) | (block == NOTHING)]
     return counted.groupby(["subject", "start_us"], as_index=False)["alive_us"].sum()

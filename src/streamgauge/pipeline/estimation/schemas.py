@@ -14,6 +14,8 @@ sums they are read as follows; `owner_key` says the same in SQL, for Spark to pa
   after it are null in its key: a task's worker may change. A queue has `queue` besides.
 * `executed` and `window_triggers` of an executor, which name no task, are its tasks' once more, to
   be multiplied with its CPU time and for nothing else.
+* Where a subject can be silent for a whole block, rows of `worker_heartbeats` with the columns of
+  the subject say that it was there; it lived as long as the longest span of its rows.
 * `cluster`, `topology` and `plan_id` are always part of it. Rows of nodes and machines, which have
   no topology of their own, come once for every topology that runs there, with its name.
 """
@@ -54,13 +56,6 @@ SUBJECT_PARTIALS = pa.schema(
     [
         *_SUMS,
         _column(
-            "alive_us",
-            pa.int64(),
-            "How long the row's worker was known alive in this block. Null: as long as the longest"
-            " span of its subject in this block. Where a subject can be silent for a whole block,"
-            " rows of `worker_heartbeats` with the subject's own columns say that it was there.",
-        ),
-        _column(
             "common_block_seconds",
             pa.float64(),
             "Length of the blocks that all figures of the topology are resampled by; see"
@@ -68,8 +63,8 @@ SUBJECT_PARTIALS = pa.schema(
         ),
     ]
 )
-# Columns that a caller may leave out.
-OPTIONAL = frozenset({"alive_us", "common_block_seconds"})
+# The column that a caller may leave out.
+OPTIONAL = frozenset({"common_block_seconds"})
 
 
 def owner_key() -> dict[str, str]:
