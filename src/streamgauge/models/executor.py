@@ -19,6 +19,7 @@ from scipy import linalg, special
 from scipy.sparse import linalg as sparse_linalg
 
 from streamgauge.errors import Infeasible, InternalError
+from streamgauge.models.batching import flush_wait
 from streamgauge.transport.batched_queue import BatchedQueue, Flush, Sojourn
 
 Matrix = NDArray[np.float64]
@@ -55,17 +56,8 @@ def mean_lists_in_batch(queue: BatchedQueue) -> float:
         n = np.arange(queue.batch_limit)
         weights = (load / (1.0 + load)) ** n
         return float(n @ weights / weights.sum())
-    return _mean_modulo(load, queue.batch_limit)
-
-
-def _mean_modulo(load: float, limit: int) -> float:
-    """Time average over a flush interval of N(t) mod limit, N Poisson with mean `load` at its end.
-
-    ∫₀¹ P(N(s) = j) ds = P(j + 1, load)/load, P the regularised lower incomplete gamma function.
-    """
-    j = np.arange(math.ceil(load + 12.0 * math.sqrt(load) + 40.0) + limit)
-    shares = special.gammainc(j + 1.0, load) / load
-    return float((j % limit) @ shares)
+    wait = flush_wait(load, limit=queue.batch_limit, flush_seconds=1.0)
+    return float(load * wait)
 
 
 def _size_moments(queue: BatchedQueue) -> tuple[float, float]:

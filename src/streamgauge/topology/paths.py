@@ -305,7 +305,7 @@ def _solve_cyclic(
     blocks = [block for block in flow.blocks if block.stream.subscription in wanted]
     size = len(flow.plan.logical.executors)
     onward = _assemble(blocks, weights, size)
-    solver = _dying_out(sparse.eye_array(size, format="csc") - onward)
+    solver = dying_out(sparse.eye_array(size, format="csc") - onward)
     if solver is None:
         raise CyclicTopology.single(
             ("streams",),
@@ -324,7 +324,7 @@ def _solve_cyclic(
     return PathSums(weight=weight, weighted_length=weighted_length)
 
 
-def _dying_out(matrix: sparse.csc_array) -> SuperLU | None:
+def dying_out(matrix: sparse.csc_array) -> SuperLU | None:
     """The factors of I − A, or None where tuples that go round do not become fewer.
 
     A matrix A ≥ 0 has a convergent sum I + A + A² + … exactly when x − A·x = 1 has a solution

@@ -77,6 +77,10 @@ class StreamKey(NamedTuple):
         return f"{self.source}/{self.name}"
 
 
+# (source, stream, target)
+Subscription = tuple[str, str, str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
     """A named stream of one operator and one operator that subscribes to it.
@@ -101,7 +105,7 @@ class Stream:
         return StreamKey(self.source, self.name)
 
     @property
-    def subscription(self) -> tuple[str, str, str]:
+    def subscription(self) -> Subscription:
         """Which entry this is: (source, name, target), unique in its topology."""
         return (self.source, self.name, self.target)
 

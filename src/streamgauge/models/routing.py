@@ -1,0 +1,242 @@
+"""Routing: which part of a stream goes to each executor of a plan that has never run.
+
+Cooper 2020, section 4.4, and what its reviewers found (`declared_shares` has the groupings that
+need no measurement). Keys stay with their task whatever the plan, so what was measured from task
+to task is summed up over the tasks of the proposed executors. Storm 2.x's shuffle is a matter of
+the placement alone, as long as no queue fills up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.profile.figures import OutputFigures
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.grouping import Custom, Direct, Fields, PartialKey, Shuffle
+from streamgauge.topology.logical_plan import LogicalPlan
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import Stream, Subscription, Topology
+from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, TupleFlow, as_slice
+from streamgauge.transport.hashing import task_index
+from streamgauge.transport.mechanics import Mechanics
+
+Vector = NDArray[np.float64]
+
+# Where these deal tuples to tasks is in the data.
+KEYED = (Fields, PartialKey, Direct)
+SCOPES = ("worker", "node", "rack", "everywhere")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Routing:
+    """How tuples would be dealt.
+
+    Attributes:
+        flow: The plan's connections with the predicted shares.
+        scopes: For each subscription by load-aware shuffle, the scope of every sending executor,
+            as a place in `SCOPES`.
+        idle: Executors that nobody would send anything, by label.
+        notes: What was assumed for want of figures.
+    """
+
+    flow: TupleFlow
+    scopes: Mapping[Subscription, NDArray[np.int8]]
+    idle: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def route(flow: TupleFlow, profile: Profile, mechanics: Mechanics) -> Routing:
+    """The routing of a plan, from what was measured on another.
+
+    Args:
+        flow: The proposed plan, with the shares that its groupings declare.
+        profile: What was measured.
+        mechanics: Of the proposed plan's engine.
+    """
+    plan = flow.plan
+    blocks: list[ConnectionBlock] = []
+    scopes: dict[Subscription, NDArray[np.int8]] = {}
+    notes: list[str] = []
+    for block in flow.blocks:
+        stream = block.stream
+        if stream.is_system:
+            blocks.append(block)
+        elif isinstance(stream.grouping, Shuffle) and mechanics.load_aware:
+            shares, scope = nearest_shares(plan, stream, mechanics.widen_load)
+            scopes[stream.subscription] = scope
+            blocks.append(replace(block, shares=shares))
+        elif isinstance(stream.grouping, KEYED):
+            keyed = keyed_shares(plan.logical, stream, profile)
+            if keyed is None:
+                notes.append(
+                    f"how {stream.key} is dealt to the tasks of {stream.target} was not measured:"
+                    " taken as even"
+                )
+            blocks.append(block if keyed is None else replace(block, shares=keyed))
+        else:
+            blocks.append(block)
+    routed = replace(flow, blocks=tuple(blocks))
+    return Routing(
+        flow=routed, scopes=scopes, idle=tuple(_without_input(routed)), notes=tuple(notes)
+    )
+
+
+def nearest_shares(
+    plan: PhysicalPlan, stream: Stream, widen_load: float
+) -> tuple[Matrix, NDArray[np.int8]]:
+    """Load-aware shuffle while no queue fills up: even over the nearest scope (`storm-2x` 4).
+
+    Only the lowest task of an executor reports a load; the others count as full, and get nothing.
+    A scope of idle executors with k tasks each has the mean load (k − 1)/k: above `widen_load` the
+    next wider one is taken.
+
+    Args:
+        plan: Where executors are.
+        stream: Dealt by shuffle.
+        widen_load: Mean load above which a scope is too full.
+
+    Returns:
+        Shares of sending × receiving executors, and the scope of each sending one.
+    """
+    spans = plan.logical.spans
+    sources, targets = spans[stream.source], spans[stream.target]
+    tasks = np.asarray(
+        [len(plan.logical.executors[index].tasks) for index in targets], dtype=np.float64
+    )
+    placement = np.asarray(plan.placement, dtype=np.intp)
+    senders, receivers = placement[as_slice(sources)], placement[as_slice(targets)]
+    shares = np.zeros((len(sources), len(targets)))
+    scopes = np.zeros(len(sources), dtype=np.int8)
+    for worker in np.unique(senders).tolist():
+        near = _nearness(plan, worker)[receivers]
+        for scope in range(len(SCOPES)):
+            inside = near <= scope
+            if not inside.any():
+                continue
+            idle_load = 1.0 - inside.sum() / tasks[inside].sum()
+            if idle_load <= widen_load or scope == len(SCOPES) - 1:
+                shares[senders == worker] = inside / inside.sum()
+                scopes[senders == worker] = scope
+                break
+    return shares, scopes
+
+
+def _nearness(plan: PhysicalPlan, worker: int) -> NDArray[np.int8]:
+    """For each worker the narrowest scope of `worker` that holds it."""
+    own = plan.workers[worker]
+    rack = plan.cluster.node(own.node).rack
+    found = []
+    for other in plan.workers:
+        apart = (other != own, other.node != own.node, plan.cluster.node(other.node).rack != rack)
+        found.append(sum(apart))
+    return np.asarray(found, dtype=np.int8)
+
+
+def keyed_shares(logical: LogicalPlan, stream: Stream, profile: Profile) -> Matrix | None:
+    """Shares of a stream whose keys decide, from what was measured from task to task.
+
+    Where the sending tasks see the same keys, one vector serves for all of them (fields after
+    shuffle). Where keys decided what they got, each keeps its own, weighted by its part of what
+    its executor emits (fields after fields; eq. 4.4 to 4.6). Without figures, traced keys are put
+    where the engine's hash puts them.
+
+    Returns:
+        Shares of sending × receiving executors; nothing where neither was measured.
+    """
+    targets = [executor.first_task for executor in logical.executors_of(stream.target)]
+    columns = [first - logical.tasks_of(stream.target).start for first in targets]
+    measured = _task_shares(profile, stream)
+    pooled = _pooled(measured) if measured else _hashed(logical, stream, profile)
+    if pooled is None:
+        return None
+    sources = logical.executors_of(stream.source)
+    start = logical.tasks_of(stream.source).start
+    by_task = measured if depends_on_keys(logical.topology, stream.source) else {}
+    rows = [
+        _of_executor([by_task.get(task - start) for task in executor.tasks], pooled)
+        for executor in sources
+    ]
+    return np.add.reduceat(np.asarray(rows), columns, axis=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _TaskShares:
+    """How one task's tuples were dealt, and which part of its operator's it emitted."""
+
+    parts: Vector
+    weight: float
+    share: float | None
+
+
+def depends_on_keys(topology: Topology, operator: str) -> bool:
+    """Whether what a task of `operator` gets is in the data, so that its tasks differ."""
+    groupings = (stream.grouping for stream in topology.streams_into(operator))
+    return any(isinstance(one, (*KEYED, Custom)) for one in groupings)
+
+
+def _task_shares(profile: Profile, stream: Stream) -> dict[int, _TaskShares]:
+    """By place of the sending task; silent tasks are left out (eq. 4.2 has no value for them)."""
+    found = {}
+    for place, task in profile.tasks_of(stream.source).items():
+        figures = task.outputs.get(stream.name)
+        if figures is None or stream.target not in figures.shares:
+            continue
+        parts = np.asarray(figures.shares[stream.target].parts)
+        if parts.sum() > 0.0:
+            share = None if figures.share is None else figures.share.value
+            weight = _weight(figures, stream.target)
+            found[place] = _TaskShares(parts=parts, weight=weight, share=share)
+    return found
+
+
+def _weight(figures: OutputFigures, target: str) -> float:
+    """How much a task's shares count among its operator's: as its tuples do."""
+    if figures.per_second is not None:
+        return figures.per_second.value
+    return float(figures.shares[target].samples or 1)
+
+
+def _pooled(measured: Mapping[int, _TaskShares]) -> Vector:
+    """P(u) = Σ_t σ_tu / Σ_t σ_t, over all sending tasks."""
+    weights = np.asarray([one.weight for one in measured.values()])
+    if not weights.any():
+        weights = np.ones(len(weights))
+    parts = np.asarray([one.parts for one in measured.values()])
+    return np.asarray(weights @ parts / weights.sum())
+
+
+def _hashed(logical: LogicalPlan, stream: Stream, profile: Profile) -> Vector | None:
+    """Where traced keys go by the engine's hash; what partial keys do is not in the hash alone."""
+    keys = profile.keys.get(stream.key)
+    if keys is None or not isinstance(stream.grouping, Fields):
+        return None
+    count = len(logical.tasks_of(stream.target))
+    places = [task_index([name], count) for name in keys.names()]
+    return np.asarray(np.bincount(places, weights=keys.shares(), minlength=count), dtype=float)
+
+
+def _of_executor(tasks: list[_TaskShares | None], pooled: Vector) -> Vector:
+    """Shares to tasks of one sending executor: its tasks' own, by ETOP weights (eq. 4.5)."""
+    known = [one for one in tasks if one is not None]
+    if not known:
+        return pooled
+    weights = np.asarray([one.weight if one.share is None else one.share for one in known])
+    if not weights.any():
+        weights = np.ones(len(known))
+    return np.asarray(weights @ np.asarray([one.parts for one in known]) / weights.sum())
+
+
+def _without_input(flow: TupleFlow) -> Iterator[str]:
+    """Executors that have subscribed, and that no share leads to."""
+    executors = flow.plan.logical.executors
+    reached = np.zeros(len(executors), dtype=bool)
+    subscribed = np.zeros(len(executors), dtype=bool)
+    for block in flow.data_blocks:
+        subscribed[as_slice(block.targets)] = True
+        reached[as_slice(block.targets)] |= block.exists.any(axis=0)
+    for index in np.flatnonzero(subscribed & ~reached).tolist():
+        yield executors[index].label
