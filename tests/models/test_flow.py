@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from streamgauge.errors import CyclicTopology, InvalidInput
 from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
 from streamgauge.models.conversion import Conversion, conversion_of
-from streamgauge.models.flow import propagate, source_rates, window_tuples
+from streamgauge.models.flow import source_rates, window_tuples
 from streamgauge.profile.behaviour import Behaviour
 from streamgauge.profile.figures import (
     Figure,
@@ -18,54 +18,14 @@ from streamgauge.profile.figures import (
     TaskProfile,
 )
 from streamgauge.profile.profile import Profile
-from streamgauge.topology import Cluster, Configuration, Operator, Stream, Topology
+from streamgauge.topology import Configuration, Operator, Topology
 from streamgauge.topology.grouping import All, Fields, Shuffle
 from streamgauge.topology.logical_plan import LogicalPlan
-from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import ACKER, OperatorKind, StreamKey
-from streamgauge.topology.tuple_flow import TupleFlow
+from streamgauge.topology.topology import ACKER, StreamKey
 from streamgauge.topology.window import Window
 from streamgauge.topology.workload import Emission, Unlimited, Workload
-from streamgauge.transport.contract import load_transport
-
-
-def source(name, tasks=1):
-    return Operator(name=name, kind=OperatorKind.SOURCE, tasks=tasks)
-
-
-def stream(one, other, name="default", grouping=None):
-    return Stream(source=one, target=other, name=name, grouping=grouping or Shuffle())
-
-
-def flow_of(operators, streams, *, executors=None, acked=False, ackers=0, workers=1):
-    """Everything in one worker, or dealt in turn to several."""
-    job = Topology(name="t", operators=operators, streams=streams, acked=acked)
-    wanted = Configuration(
-        executors=executors or {one.name: one.tasks for one in operators}, ackers=ackers
-    )
-    logical = LogicalPlan.of(job, wanted)
-    cluster = Cluster.uniform(nodes=workers)
-    dealt = [index % workers for index in range(len(logical.executors))]
-    plan = PhysicalPlan.dealt(logical, cluster, cluster.slots, dealt)
-    return TupleFlow.of(plan, load_transport("storm-1").hops)
-
-
-def per_input(coefficients):
-    """(in, out name) → number, the same for all executors."""
-    found = {
-        (StreamKey(*key), name): np.asarray(value) for (*key, name), value in coefficients.items()
-    }
-    return Conversion(per_input=found, per_trigger={})
-
-
-def rates_of(flow, per_second, conversions):
-    workload = Workload(
-        emissions=[
-            Emission(source=name, stream=on, per_second=rate)
-            for (name, on), rate in per_second.items()
-        ]
-    )
-    return propagate(flow, source_rates(flow.plan.logical, workload), conversions)
+from streamgauge.transport.mechanics import PLAIN
+from tests.models.plans import flow_of, per_input, rates_of, source, stream
 
 
 def test_outputs_are_the_dot_product_of_coefficients_and_inputs():
@@ -148,15 +108,16 @@ def test_windows_fire_by_count_and_by_the_clock():
         (stream("s", "c"), stream("s", "t"), stream("c", "x"), stream("t", "x")),
         executors={"c": 2, "t": 2},
     )
-    fired = Conversion(per_input={}, per_trigger={"default": 3.0})
+    parts = (np.full(2, 0.5), np.ones(1))
+    fired = Conversion(per_input={}, per_trigger={"default": 3.0}, task_parts=parts)
     conversions = {"c": fired, "t": fired, "x": per_input({})}
     rates = rates_of(flow, {("s", "default"): 60}, conversions)
     assert rates.triggers["c"] == pytest.approx([8, 4])
     assert rates.triggers["t"] == pytest.approx([1, 0.5])
     assert rates.into(flow, "x") == pytest.approx([3 * 13.5])
     job = flow.plan.logical.topology
-    assert window_tuples(flow, job.operator("c"), rates.arrived) == pytest.approx([10, 10])
-    assert window_tuples(flow, job.operator("t"), rates.arrived) == pytest.approx([80, 80])
+    assert window_tuples(flow, job.operator("c"), rates.arrived, fired) == pytest.approx([10, 10])
+    assert window_tuples(flow, job.operator("t"), rates.arrived, fired) == pytest.approx([80, 80])
     roots = roots_per_tuple(flow, rates, conversions)
     assert roots[StreamKey("c", "default")] == pytest.approx(10)
     assert roots[StreamKey("t", "default")] == pytest.approx(80)
@@ -241,7 +202,7 @@ def measured(coefficients, parts, grouping):
 def test_coefficients_after_shuffle_are_the_mean_of_the_tasks():
     job, profile = measured({0: 1.0, 1: 2.0}, {0: 0.5, 1: 0.5}, Shuffle())
     logical = LogicalPlan.of(job, Configuration(executors={"a": 3}))
-    found = conversion_of(logical, "a", profile, Behaviour())
+    found = conversion_of(logical, "a", profile, Behaviour(), PLAIN)
     assert found.per_input[StreamKey("s", "default"), "default"] == pytest.approx([1.5] * 3)
 
 
@@ -250,7 +211,7 @@ def test_coefficients_after_fields_are_weighted_by_input():
     parts = {0: 0.6, 1: 0.2, 2: 0.0, 3: 0.2}
     job, profile = measured({0: 1.0, 1: 2.0, 2: 5.0, 3: 3.0}, parts, Fields(keys=("k",)))
     logical = LogicalPlan.of(job, Configuration(executors={"a": 2}))
-    found = conversion_of(logical, "a", profile, Behaviour())
+    found = conversion_of(logical, "a", profile, Behaviour(), PLAIN)
     expected = [(0.6 * 1 + 0.2 * 2) / 0.8, 3.0]
     assert found.per_input[StreamKey("s", "default"), "default"] == pytest.approx(expected)
 

@@ -42,6 +42,7 @@ configuration: {{engine: storm-1, executors: {{a: 2, w: 1}}, workers: 3}}
 cluster: {{uniform: {{nodes: 3, latency_ms: {latency}}}}}
 workload: [{{source: s, stream: x, per_second: 30}}, {{source: s, stream: y, per_second: 10}}]
 """
+STORM_1 = load_transport("storm-1").mechanics({})
 X, Y, OUT = StreamKey("s", "x"), StreamKey("s", "y"), StreamKey("a", "default")
 
 
@@ -80,14 +81,14 @@ def works(job, profile):
     flow = TupleFlow.of(plan, load_transport("storm-1").hops)
     logical, behaviours = plan.logical, derive_behaviours(profile)
     conversions = {
-        one.name: conversion_of(logical, one.name, profile, behaviours[one.name])
+        one.name: conversion_of(logical, one.name, profile, behaviours[one.name], STORM_1)
         for one in logical.topology.operators
         if one.kind is OperatorKind.PROCESSOR
     }
     rates = propagate(flow, source_rates(logical, job.workload), conversions)
     if logical.topology.has_ackers:
         rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions))
-    found = works_of(flow, rates, profile, behaviours)
+    found = works_of(flow, rates, profile, behaviours, conversions)
     return found, {name: slice(span.start, span.stop) for name, span in logical.spans.items()}
 
 

@@ -44,7 +44,7 @@ def roots_per_tuple(
                 came = {b.stream.key: rates.arrived[b.stream.subscription].sum() for b in blocks}
                 total = sum(came.values())
                 mean = sum(roots[one] * rate for one, rate in came.items()) / total if total else 1
-                sizes = window_tuples(flow, operator, rates.arrived)
+                sizes = window_tuples(flow, operator, rates.arrived, conversions[operator.name])
                 fired = rates.triggers[operator.name]
                 size = float(sizes @ fired / fired.sum()) if fired.any() else 1.0
                 roots[key] = max(mean * size, 1.0)

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.routing import depends_on_keys
+from streamgauge.models.routing import depends_on_keys, task_parts
 from streamgauge.profile.behaviour import Behaviour
 from streamgauge.profile.figures import Figure, TaskProfile
 from streamgauge.profile.pooling import mean_of
 from streamgauge.profile.profile import Profile
+from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.topology import StreamKey
+from streamgauge.transport.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
 
@@ -34,14 +36,26 @@ class Conversion:
         per_input: Tuples out per tuple in, by input stream and name of the output: a number for
             each executor.
         per_trigger: Tuples out per window that fires, by name of the output.
+        task_parts: Of an operator with windows, which belong to tasks: for each executor the part
+            of its input that each of its tasks gets.
     """
 
     per_input: Mapping[tuple[StreamKey, str], Vector]
-    per_trigger: Mapping[str, float]
+    per_trigger: Mapping[str, float] = field(default_factory=FrozenDict)
+    task_parts: tuple[Vector, ...] = ()
+
+    @property
+    def busy_tasks(self) -> Vector:
+        """How many tasks of each executor get anything."""
+        return np.asarray([float(np.count_nonzero(parts)) for parts in self.task_parts])
 
 
 def conversion_of(
-    logical: LogicalPlan, operator: str, profile: Profile, behaviour: Behaviour
+    logical: LogicalPlan,
+    operator: str,
+    profile: Profile,
+    behaviour: Behaviour,
+    mechanics: Mechanics,
 ) -> Conversion:
     """The coefficients of an operator's executors in a proposed plan.
 
@@ -50,11 +64,14 @@ def conversion_of(
         operator: A processor.
         profile: What was measured.
         behaviour: The operator's, derived from that; its windows are taken from here.
+        mechanics: Of the proposed plan's engine.
     """
     if behaviour.window is not None:
         outputs = behaviour.window.outputs
         return Conversion(
-            per_input={}, per_trigger={name: counts.mean for name, counts in outputs.items()}
+            per_input={},
+            per_trigger={name: counts.mean for name, counts in outputs.items()},
+            task_parts=task_parts(logical, operator, profile, mechanics),
         )
     tasks = profile.tasks_of(operator)
     weights = input_weights(logical, operator, profile)
@@ -64,7 +81,7 @@ def conversion_of(
             by_task = _coefficients(tasks, key, name)
             if by_task:
                 found[key, name] = _weighted(by_task, weights.get(key), logical, operator)
-    return Conversion(per_input=found, per_trigger={})
+    return Conversion(per_input=found)
 
 
 def input_weights(

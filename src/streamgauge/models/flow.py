@@ -115,7 +115,9 @@ def propagate(
         for block in flow.data_blocks
     }
     triggers = {
-        operator.name: _triggers(flow, operator, arrived)
+        operator.name: _triggers(
+            operator, came_to(flow, operator.name, arrived), conversions[operator.name]
+        )
         for operator in topology.operators
         if operator.window is not None
     }
@@ -136,12 +138,11 @@ def gain(
 
 def _by_the_clock(flow: TupleFlow, operator: str, name: str, conversion: Conversion) -> Vector:
     """Tuples out a second on a stream that come whatever comes in: of windows by time."""
-    executors = flow.plan.logical.executors_of(operator)
     window = flow.plan.logical.topology.operator(operator).window
     if window is None or window.slide_seconds is None:
-        return np.zeros(len(executors))
-    tasks = np.asarray([len(executor.tasks) for executor in executors], dtype=np.float64)
-    return conversion.per_trigger.get(name, 0.0) * tasks / window.slide_seconds
+        return np.zeros(len(flow.plan.logical.spans[operator]))
+    fired = conversion.busy_tasks / window.slide_seconds
+    return conversion.per_trigger.get(name, 0.0) * fired
 
 
 def _outputs(
@@ -209,34 +210,33 @@ def _solved(
     return {key: found[part] for key, part in place.items()}
 
 
-def _triggers(
-    flow: TupleFlow, operator: Operator, arrived: Mapping[Subscription, Vector]
-) -> Vector:
-    """Windows that fire a second: one per slide of tuples, or per slide of time and task."""
-    window, executors = operator.window, flow.plan.logical.executors_of(operator.name)
+def _triggers(operator: Operator, came: Vector, conversion: Conversion) -> Vector:
+    """Windows that fire a second: one per slide of tuples, or per slide of time and busy task."""
+    window = operator.window
     assert window is not None
     if window.slide_seconds is not None:
-        tasks = np.asarray([len(executor.tasks) for executor in executors], dtype=np.float64)
-        return tasks / window.slide_seconds
+        return conversion.busy_tasks / window.slide_seconds
     assert window.slide_tuples is not None
-    return _came(flow, operator.name, arrived) / window.slide_tuples
+    return came / window.slide_tuples
 
 
-def _came(flow: TupleFlow, operator: str, arrived: Mapping[Subscription, Vector]) -> Vector:
-    """Tuples of the job that come to each executor."""
+def came_to(flow: TupleFlow, operator: str, arrived: Mapping[Subscription, Vector]) -> Vector:
+    """Tuples of the job that come to each executor of an operator."""
     zero = np.zeros(len(flow.plan.logical.spans[operator]))
     streams = flow.plan.logical.topology.streams_into(operator)
     return sum((arrived[s.subscription] for s in streams if not s.is_system), start=zero)
 
 
 def window_tuples(
-    flow: TupleFlow, operator: Operator, arrived: Mapping[Subscription, Vector]
+    flow: TupleFlow,
+    operator: Operator,
+    arrived: Mapping[Subscription, Vector],
+    conversion: Conversion,
 ) -> Vector:
     """Mean tuples in a window that fires, of each executor's tasks."""
-    window, executors = operator.window, flow.plan.logical.executors_of(operator.name)
+    window, came = operator.window, came_to(flow, operator.name, arrived)
     assert window is not None
     if window.length_tuples is not None:
-        return np.full(len(executors), float(window.length_tuples))
+        return np.full(len(came), float(window.length_tuples))
     assert window.length_seconds is not None
-    tasks = np.asarray([len(executor.tasks) for executor in executors], dtype=np.float64)
-    return _came(flow, operator.name, arrived) / tasks * window.length_seconds
+    return came / conversion.busy_tasks * window.length_seconds

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.profile.figures import OutputFigures
+from streamgauge.profile.figures import OutputFigures, TaskProfile
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.grouping import Custom, Direct, Fields, PartialKey, Shuffle
 from streamgauge.topology.logical_plan import LogicalPlan
@@ -228,6 +228,38 @@ def _of_executor(tasks: list[_TaskShares | None], pooled: Vector) -> Vector:
     if not weights.any():
         weights = np.ones(len(known))
     return np.asarray(weights @ np.asarray([one.parts for one in known]) / weights.sum())
+
+
+def task_parts(
+    logical: LogicalPlan, operator: str, profile: Profile, mechanics: Mechanics
+) -> tuple[Vector, ...]:
+    """Which part of an executor's input each of its tasks gets, all its streams together.
+
+    Storm 2.x's shuffle leaves all to the first; keys give each task its own part; whoever deals in
+    turn deals evenly.
+    """
+    keyed = {place: _input_part(task) for place, task in profile.tasks_of(operator).items()}
+    start = logical.tasks_of(operator).start
+    streams = [one for one in logical.topology.streams_into(operator) if not one.is_system]
+    found = []
+    for executor in logical.executors_of(operator):
+        count = len(executor.tasks)
+        total = np.zeros(count)
+        for stream in streams:
+            part = np.full(count, 1.0 / count)
+            if isinstance(stream.grouping, Shuffle) and mechanics.load_aware:
+                part = np.eye(1, count)[0]
+            elif isinstance(stream.grouping, KEYED):
+                known = np.asarray([keyed.get(task - start, 0.0) for task in executor.tasks])
+                part = known / known.sum() if known.any() else part
+            total = total + part / len(streams)
+        found.append(total)
+    return tuple(found)
+
+
+def _input_part(task: TaskProfile) -> float:
+    rates = [one.per_second or one.share for one in task.inputs.values()]
+    return sum(rate.value for rate in rates if rate is not None)
 
 
 def _without_input(flow: TupleFlow) -> Iterator[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.conversion import input_weights
+from streamgauge.models.conversion import Conversion, input_weights
 from streamgauge.models.flow import Rates, window_tuples
 from streamgauge.profile.behaviour import Behaviour, Service
 from streamgauge.profile.derive import from_moments
@@ -88,7 +88,11 @@ class Works:
 
 
 def works_of(
-    flow: TupleFlow, rates: Rates, profile: Profile, behaviours: Mapping[str, Behaviour]
+    flow: TupleFlow,
+    rates: Rates,
+    profile: Profile,
+    behaviours: Mapping[str, Behaviour],
+    conversions: Mapping[str, Conversion],
 ) -> Works:
     """What tuples and windows cost every executor.
 
@@ -97,6 +101,7 @@ def works_of(
         rates: What comes to its executors.
         profile: What was measured.
         behaviours: Derived from that, by operator.
+        conversions: What processors make of their input.
     """
     logical = flow.plan.logical
     size = len(logical.executors)
@@ -114,7 +119,9 @@ def works_of(
             found = _processor(flow, rates, operator.name, profile, behaviours[operator.name])
         _put(tuples, found, span)
         if operator.window is not None:
-            _put(triggers, _windows(flow, rates, operator.name, behaviours[operator.name]), span)
+            sizes = window_tuples(flow, operator, rates.arrived, conversions[operator.name])
+            fired = rates.triggers[operator.name]
+            _put(triggers, _windows(fired, sizes, behaviours[operator.name]), span)
     return Works(tuples=tuples, triggers=triggers, notes=tuple(notes))
 
 
@@ -173,10 +180,9 @@ def _slowness(behaviour: Behaviour, weights: list[dict[int, float]] | None) -> V
     )
 
 
-def _windows(flow: TupleFlow, rates: Rates, operator: str, behaviour: Behaviour) -> Work:
+def _windows(fired: Vector, sizes: Vector, behaviour: Behaviour) -> Work:
     assert behaviour.window is not None
-    found = _work(rates.triggers[operator], behaviour.window.service)
-    sizes = window_tuples(flow, flow.plan.logical.topology.operator(operator), rates.arrived)
+    found = _work(fired, behaviour.window.service)
     return replace(found, cpu=found.cpu + sizes * behaviour.window.per_tuple_ms * _MS)
 
 
@@ -199,3 +205,31 @@ def _message(rate: Vector, figures: list[InputFigures]) -> Work:
     scv = 1.0 if known.scv is None else known.scv.value
     mean = known.mean_ms.value
     return _work(rate, Service(cpu_ms=from_moments(mean, scv * mean * mean)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ServiceTimes:
+    """By the clock, of every executor of a plan, in seconds.
+
+    Attributes:
+        mean: Of a tuple.
+        variance: Of the same.
+        trigger_mean: Of a window that fires.
+        trigger_variance: Of the same.
+    """
+
+    mean: Vector
+    variance: Vector
+    trigger_mean: Vector
+    trigger_variance: Vector
+
+
+def by_the_clock(works: Works, stretch: Vector) -> ServiceTimes:
+    """Service times where time on a core takes `stretch` times as long, waiting does not."""
+    tuples, triggers = works.tuples, works.triggers
+    return ServiceTimes(
+        mean=stretch * tuples.cpu + tuples.wait,
+        variance=stretch**2 * tuples.cpu_variance + tuples.wait_variance,
+        trigger_mean=stretch * triggers.cpu + triggers.wait,
+        trigger_variance=stretch**2 * triggers.cpu_variance + triggers.wait_variance,
+    )

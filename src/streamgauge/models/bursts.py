@@ -1,0 +1,178 @@
+"""Bursts: how many tuples come to an executor together, in Storm 2.x.
+
+Nothing gathers tuples there by default, and yet they come in batches: what one execution or one
+window emits comes at once; a source that slept emits all that was due meanwhile; a transfer thread
+that slept hands over all that came meanwhile (`storm-2x` section 4). Batches of different origin
+are taken as independent Poisson processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.models.conversion import Conversion
+from streamgauge.models.flow import Rates
+from streamgauge.topology.topology import OperatorKind
+from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow, as_slice
+from streamgauge.transport.mechanics import Mechanics
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bursts:
+    """Batches into every executor of a plan.
+
+    Attributes:
+        per_second: How many come.
+        mean: Tuples in one, at least one.
+        variance: Of that.
+    """
+
+    per_second: Vector
+    mean: Vector
+    variance: Vector
+
+
+class _Events(NamedTuple):
+    """Moments at which executors emit on a stream.
+
+    Attributes:
+        per_second: By executor.
+        mean: Tuples emitted at once.
+        second: Factorial moment E[N(N − 1)] of these.
+        gathered: Whether their number is Poisson, as of what was due during a sleep; else it is
+            whole, with a chance of one more.
+    """
+
+    per_second: Vector
+    mean: Vector
+    second: Vector
+    gathered: bool
+
+
+class _Counts(NamedTuple):
+    """Sums over batches: of one, of their tuples, and of the squares of these, per second."""
+
+    batches: Vector
+    tuples: Vector
+    squares: Vector
+
+
+def bursts_into(
+    flow: TupleFlow, rates: Rates, conversions: Mapping[str, Conversion], mechanics: Mechanics
+) -> Bursts:
+    """How tuples come to the executors of a plan.
+
+    Args:
+        flow: The plan, with routing shares.
+        rates: Of its tuples and messages.
+        conversions: What its processors emit.
+        mechanics: Of its engine: how long threads sleep.
+    """
+    executors = len(flow.plan.logical.executors)
+    workers = np.asarray(flow.plan.placement, dtype=np.intp)
+    near = np.zeros((3, executors))
+    far = np.zeros((3, len(flow.plan.workers), executors))
+    for block in flow.blocks:
+        senders = workers[as_slice(block.sources)]
+        is_local = block.types == 0
+        for events in _events(flow, block, rates, conversions, mechanics.source_sleep):
+            for place, counts in enumerate(_thinned(events, block.shares)):
+                near[place, as_slice(block.targets)] += np.where(is_local, counts, 0.0).sum(axis=0)
+                rest = np.where(is_local, 0.0, counts)
+                np.add.at(far[place][:, as_slice(block.targets)], senders, rest)
+    bundles = _bundled(_Counts(*far), mechanics.transfer_sleep)
+    batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
+    some = batches > 0.0
+    safe = np.where(some, batches, 1.0)
+    mean = np.where(some, tuples / safe, 1.0)
+    variance = np.where(some, squares / safe, 1.0) - mean**2
+    return Bursts(
+        per_second=batches, mean=np.maximum(mean, 1.0), variance=np.maximum(variance, 0.0)
+    )
+
+
+def _events(
+    flow: TupleFlow,
+    block: ConnectionBlock,
+    rates: Rates,
+    conversions: Mapping[str, Conversion],
+    source_sleep: float,
+) -> Iterator[_Events]:
+    stream = block.stream
+    operator = flow.plan.logical.topology.operator(stream.source)
+    emitted = rates.emitted[stream.key]
+    if stream.is_system:
+        one = np.ones_like(emitted)
+        yield _Events(emitted, one, np.zeros_like(emitted), gathered=False)
+    elif operator.kind is OperatorKind.SOURCE:
+        yield _clumps(emitted, source_sleep)
+    elif operator.window is not None:
+        count = conversions[stream.source].per_trigger.get(stream.name, 0.0)
+        yield _whole(rates.triggers[stream.source], np.full_like(emitted, count))
+    else:
+        for other in flow.data_blocks:
+            if other.stream.target == stream.source:
+                found = conversions[stream.source].per_input.get((other.stream.key, stream.name))
+                if found is not None:
+                    yield _whole(rates.arrived[other.stream.subscription], found)
+
+
+def _clumps(per_second: Vector, sleep: float) -> _Events:
+    """All that a source finds due when it wakes: Poisson with mean λ·sleep, if there is any."""
+    if sleep <= 0.0:
+        return _whole(per_second, np.ones_like(per_second))
+    return _Events(
+        per_second=np.full_like(per_second, 1.0 / sleep),
+        mean=per_second * sleep,
+        second=(per_second * sleep) ** 2,
+        gathered=True,
+    )
+
+
+def _whole(per_second: Vector, mean: Vector) -> _Events:
+    """A fixed number, whose fraction is the chance of one tuple more."""
+    mean = np.broadcast_to(mean, per_second.shape)
+    low = np.floor(mean)
+    part = mean - low
+    return _Events(per_second, mean, low * (low - 1.0) + 2.0 * low * part, gathered=False)
+
+
+def _thinned(events: _Events, shares: NDArray[np.float64]) -> _Counts:
+    """What of each event goes to each receiving executor, where every tuple is dealt by itself.
+
+    A share above one is a copy for each of several tasks.
+    """
+    rate, mean, second = (one[:, np.newaxis] for one in events[:3])
+    chance, copies = np.minimum(shares, 1.0), np.maximum(shares, 1.0)
+    if events.gathered:
+        empty = np.exp(-mean * chance)
+    else:
+        low = np.floor(mean)
+        # (1 − R)^N for N = n or n + 1.
+        empty = (1.0 - chance) ** low * (1.0 - (mean - low) * chance)
+    tuples = rate * mean * chance
+    pairs = rate * second * chance**2
+    return _Counts(
+        batches=rate * (1.0 - empty),
+        tuples=tuples * copies,
+        squares=(pairs + tuples) * copies**2,
+    )
+
+
+def _bundled(bursts: _Counts, sleep: float) -> _Counts:
+    """What a transfer thread hands over after each sleep: the bursts that came meanwhile."""
+    if sleep <= 0.0:
+        return bursts
+    return _Counts(
+        batches=-np.expm1(-bursts.batches * sleep) / sleep,
+        tuples=bursts.tuples,
+        # A compound Poisson number has the variance rate·E[X²].
+        squares=bursts.squares + bursts.tuples**2 * sleep,
+    )

@@ -1,0 +1,58 @@
+"""Delays: how long a tuple is in each element of a plan, by what it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.models.queueing import Moments
+from streamgauge.models.transforms import Transform
+
+Vector = NDArray[np.float64]
+
+
+class Part(StrEnum):
+    """What makes up a latency."""
+
+    BATCHING = "batching"  # for a batch to fill or be flushed
+    TRANSFER = "transfer"  # for the transfer thread of the sender's worker
+    NETWORK = "network"  # between nodes
+    WAKE_UP = "wake-up"  # for a sleeping executor
+    QUEUEING = "queueing"  # for the tuples before it
+    SERVICE = "service"  # itself
+    WINDOW = "window"  # for its window to fire, and the trigger to run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Delays:
+    """Times in the elements of a plan; infinite where one is overloaded.
+
+    Attributes:
+        executors: From a tuple's arrival at an executor's queue until its outputs leave, by part:
+            arrays over the plan's executors.
+        spread: Variance of the whole of that.
+        executor_transform: E[e^(−sT)] of the same, points × executors.
+        send: From emission until the sender's own thread has passed a tuple on, by executor.
+        send_transform: Of the same.
+        transfer: In the sender's worker's transfer thread, by worker.
+        transfer_transform: Of the same, points × workers.
+        utilisation: Part of the time that each executor is busy; one and more: overloaded.
+    """
+
+    executors: Mapping[Part, Vector]
+    spread: Vector
+    executor_transform: Transform
+    send: Moments
+    send_transform: Transform
+    transfer: Moments
+    transfer_transform: Transform
+    utilisation: Vector
+
+    @property
+    def executor_mean(self) -> Vector:
+        """All parts of an executor's delay together."""
+        return np.asarray(np.sum(list(self.executors.values()), axis=0))

@@ -1,0 +1,316 @@
+"""Latency of a plan: delays of elements added up along all ways of a tuple.
+
+Ways are not listed: what holds for all ways from an executor follows from what holds for those from
+the executors it sends to, backwards over the topology. A tuple is followed by the subscription that
+brought it, since what an operator makes of a tuple depends on its stream. Ways count by the tuples
+that take them: routing shares times tuples out per tuple in, the product along the way (Cooper's
+sum of probabilities is no probability). What a window emits stands for all of its tuples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.models import transforms
+from streamgauge.models.conversion import Conversion
+from streamgauge.models.delays import Delays, Part
+from streamgauge.models.flow import Rates, came_to, gain, window_tuples
+from streamgauge.models.network import Network
+from streamgauge.models.transforms import Complex
+from streamgauge.topology.topology import OperatorKind, Subscription
+from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, TupleFlow, as_slice
+
+Vector = NDArray[np.float64]
+
+PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """From emission at a source to the end of service at a sink, in seconds.
+
+    Attributes:
+        mean: Of all tuples that come to a sink.
+        variance: Of the same.
+        quantiles: By probability.
+        parts: What the mean is made up of.
+    """
+
+    mean: float
+    variance: float
+    quantiles: Mapping[float, float]
+    parts: Mapping[Part, float]
+
+
+class Ways:
+    """All ways of a plan's tuples, and how long they take.
+
+    Args:
+        flow: The plan, with routing shares; its data streams have no cycle.
+        rates: Of its tuples.
+        conversions: What its processors emit.
+        delays: In its elements.
+        network: Between its nodes.
+    """
+
+    def __init__(
+        self,
+        flow: TupleFlow,
+        rates: Rates,
+        conversions: Mapping[str, Conversion],
+        delays: Delays,
+        network: Network,
+    ) -> None:
+        self._flow, self._rates, self._conversions = flow, rates, conversions
+        self._delays, self._network = delays, network
+        self._mean = delays.executor_mean
+        plan = flow.plan
+        self._worker = np.asarray(plan.placement, dtype=np.intp)
+        place = {name: index for index, name in enumerate(plan.nodes)}
+        node = np.asarray([place[worker.node] for worker in plan.workers], dtype=np.intp)
+        self._node = node[self._worker]
+        order = {
+            one.name: rank for rank, one in enumerate(plan.logical.topology.topological_order())
+        }
+        self._backwards = sorted(
+            flow.data_blocks, key=lambda block: order[block.stream.target], reverse=True
+        )
+        self._weights = self._reaching()
+
+    def latency(self, probabilities: Sequence[float] = PROBABILITIES) -> Latency:
+        """Of all tuples of all sources."""
+        return self._of(self._first_blocks(), probabilities)
+
+    def by_source(self, probabilities: Sequence[float] = PROBABILITIES) -> dict[str, Latency]:
+        """Of the tuples of each source."""
+        found: dict[str, Latency] = {}
+        for source in self._flow.plan.logical.topology.sources:
+            blocks = [b for b in self._first_blocks() if b.stream.source == source.name]
+            found[source.name] = self._of(blocks, probabilities)
+        return found
+
+    def _first_blocks(self) -> list[ConnectionBlock]:
+        topology = self._flow.plan.logical.topology
+        return [
+            block
+            for block in self._flow.data_blocks
+            if topology.operator(block.stream.source).kind is OperatorKind.SOURCE
+        ]
+
+    def _of(self, first: list[ConnectionBlock], probabilities: Sequence[float]) -> Latency:
+        weight = self._total(first, self._weights)
+        if weight <= 0.0:
+            return Latency(mean=math.nan, variance=math.nan, quantiles={}, parts={})
+        if self._is_endless(first):
+            parts = {Part.QUEUEING: math.inf}
+            return Latency(mean=math.inf, variance=math.inf, quantiles={}, parts=parts)
+        parts = {part: self._summed(first, part) / weight for part in Part}
+        mean = sum(parts.values())
+        square = self._squares(first) / weight
+        variance = max(square - mean**2, 0.0)
+        values = transforms.quantiles(
+            lambda s: self._transformed(first, s) / weight,
+            list(probabilities),
+            np.asarray([mean]),
+            np.asarray([variance**0.5]),
+        ).ravel()
+        found = {p: float(value) for p, value in zip(probabilities, values, strict=True)}
+        return Latency(mean=mean, variance=variance, quantiles=found, parts=parts)
+
+    def _is_endless(self, first: list[ConnectionBlock]) -> bool:
+        """Whether tuples that begin there come to an executor that cannot serve all it gets."""
+        reached = {block.stream.target for block in first}
+        for block in reversed(self._backwards):
+            if block.stream.source in reached:
+                reached.add(block.stream.target)
+        for name in reached:
+            span = as_slice(self._flow.plan.logical.spans[name])
+            used = came_to(self._flow, name, self._rates.arrived) > 0.0
+            if np.any(np.isinf(self._mean[span]) & used):
+                return True
+        return False
+
+    def _onward(self, block: ConnectionBlock) -> list[tuple[ConnectionBlock, Vector]]:
+        """Where a block's tuples go on to, and how many of them, for each receiving executor."""
+        operator = self._flow.plan.logical.topology.operator(block.stream.target)
+        copies: Vector = np.ones(len(block.targets))
+        if operator.window is not None:
+            conversion = self._conversions[operator.name]
+            tuples = window_tuples(self._flow, operator, self._rates.arrived, conversion)
+            fired = self._rates.triggers[operator.name]
+            came = came_to(self._flow, operator.name, self._rates.arrived)
+            # How many windows a tuple is in.
+            copies = np.divide(tuples * fired, came, out=np.zeros_like(came), where=came > 0)
+        found = []
+        for other in self._flow.data_blocks:
+            if other.stream.source != operator.name:
+                continue
+            conversion = self._conversions[operator.name]
+            factor: Vector | float
+            if operator.window is not None:
+                factor = copies * conversion.per_trigger.get(other.stream.name, 0.0)
+            else:
+                factor = gain(self._flow, block, other.stream.name, conversion)
+            found.append((other, np.broadcast_to(factor, (len(block.targets),))))
+        return found
+
+    def _reaching(self) -> dict[Subscription, Vector]:
+        """Tuples that come to a sink for each that comes to an executor."""
+        found: dict[Subscription, Vector] = {}
+        for block in self._backwards:
+            onward = self._onward(block)
+            total = np.zeros(len(block.targets))
+            for other, factor in onward:
+                total = total + factor * (other.shares @ found[other.stream.subscription])
+            found[block.stream.subscription] = total if onward else np.ones(len(block.targets))
+        return found
+
+    def _total(self, first: list[ConnectionBlock], values: Mapping[Subscription, Vector]) -> float:
+        return float(
+            sum(
+                self._rates.emitted[block.stream.key]
+                @ (block.shares @ values[block.stream.subscription])
+                for block in first
+            )
+        )
+
+    def _hop(self, block: ConnectionBlock, part: Part) -> Matrix | float:
+        """Mean delay of a part between two executors' logic, without the receiving executor's."""
+        rows = as_slice(block.sources)
+        if part is Part.BATCHING:
+            return self._delays.send.mean[rows, np.newaxis]
+        if part is Part.TRANSFER:
+            transfer = self._delays.transfer.mean[self._worker[rows], np.newaxis]
+            return np.where(block.types > 0, transfer, 0.0)
+        if part is Part.NETWORK:
+            return self._between(block, self._network.seconds)
+        return 0.0
+
+    def _hop_variance(self, block: ConnectionBlock) -> Matrix:
+        rows = as_slice(block.sources)
+        transfer = self._delays.transfer.variance[self._worker[rows], np.newaxis]
+        return np.asarray(
+            self._delays.send.variance[rows, np.newaxis]
+            + np.where(block.types > 0, transfer, 0.0)
+            + self._between(block, self._network.variance)
+        )
+
+    def _between(self, block: ConnectionBlock, matrix: Matrix) -> Matrix:
+        senders, receivers = (
+            self._node[as_slice(block.sources)],
+            self._node[as_slice(block.targets)],
+        )
+        return np.asarray(matrix[np.ix_(senders, receivers)])
+
+    def _summed(self, first: list[ConnectionBlock], part: Part) -> float:
+        """Σ over tuples at sinks of the time that they spent on a part."""
+        own = self._delays.executors.get(part)
+        found: dict[Subscription, Vector] = {}
+        for block in self._backwards:
+            weight = self._weights[block.stream.subscription]
+            total = np.zeros(len(block.targets))
+            if own is not None:
+                total = _times(weight, own[as_slice(block.targets)])
+            for other, factor in self._onward(block):
+                total = total + factor * self._step(other, part, found)
+            found[block.stream.subscription] = total
+        return float(
+            sum(
+                self._rates.emitted[block.stream.key] @ self._step(block, part, found)
+                for block in first
+            )
+        )
+
+    def _step(
+        self, block: ConnectionBlock, part: Part, found: Mapping[Subscription, Vector]
+    ) -> Vector:
+        weight = self._weights[block.stream.subscription]
+        hop = self._hop(block, part)
+        return np.asarray(
+            (block.shares * hop) @ weight + block.shares @ found[block.stream.subscription]
+        )
+
+    def _squares(self, first: list[ConnectionBlock]) -> float:
+        """Σ over tuples at sinks of the square of their latency, elements being independent."""
+        means: dict[Subscription, Vector] = {}
+        squares: dict[Subscription, Vector] = {}
+        mean, spread = self._mean, self._delays.spread
+
+        def step(block: ConnectionBlock) -> tuple[Vector, Vector]:
+            key = block.stream.subscription
+            weight, one, two = self._weights[key], means[key], squares[key]
+            hop = sum((np.asarray(self._hop(block, part)) for part in Part), start=np.zeros(1))
+            share = block.shares
+            first_moment = (share * hop) @ weight + share @ one
+            second = (share * (self._hop_variance(block) + hop**2)) @ weight
+            return first_moment, second + 2.0 * (share * hop) @ one + share @ two
+
+        for block in self._backwards:
+            span = as_slice(block.targets)
+            onward = self._onward(block)
+            weight = self._weights[block.stream.subscription]
+            one, two = np.zeros(len(block.targets)), np.zeros(len(block.targets))
+            for other, factor in onward:
+                a, b = step(other)
+                one, two = one + factor * a, two + factor * b
+            own, varied = mean[span], spread[span]
+            means[block.stream.subscription] = one + _times(weight, own)
+            squares[block.stream.subscription] = (
+                two + 2.0 * _times(one, own) + _times(weight, varied + own**2)
+            )
+        total = 0.0
+        for block in first:
+            total += float(self._rates.emitted[block.stream.key] @ step(block)[1])
+        return total
+
+    def _transformed(self, first: list[ConnectionBlock], s: Complex) -> Complex:
+        """Σ over tuples at sinks of e^(−sT)."""
+        points = s.reshape(-1, 1)
+        executors = self._delays.executor_transform(points)
+        send = self._delays.send_transform(points)
+        transfer = self._delays.transfer_transform(points)
+        found: dict[Subscription, Complex] = {}
+
+        def step(block: ConnectionBlock) -> Complex:
+            onward = found[block.stream.subscription]
+            rows = as_slice(block.sources)
+            workers = self._worker[rows]
+            total = onward @ np.where(block.types == 0, block.shares, 0.0).T
+            total = total + transfer[:, workers] * (
+                onward @ np.where(block.types == 1, block.shares, 0.0).T
+            )
+            remote = np.where(block.types == 2, block.shares, 0.0)
+            senders, receivers = self._node[rows], self._node[as_slice(block.targets)]
+            for node in np.unique(receivers).tolist():
+                part = np.where(receivers == node, remote, 0.0)
+                if not part.any():
+                    continue
+                seconds = self._network.seconds[senders, node]
+                variance = self._network.variance[senders, node]
+                scv = np.divide(variance, seconds**2, out=np.zeros_like(seconds), where=seconds > 0)
+                wire = transforms.gamma(points, seconds, scv)
+                total = total + transfer[:, workers] * wire * (onward @ part.T)
+            return np.asarray(send[:, rows] * total)
+
+        for block in self._backwards:
+            onward = self._onward(block)
+            value = np.ones((len(points), len(block.targets)), dtype=np.complex128)
+            if onward:
+                value = np.zeros_like(value)
+                for other, factor in onward:
+                    value = value + factor * step(other)
+            found[block.stream.subscription] = value * executors[:, as_slice(block.targets)]
+        total = np.zeros(len(points), dtype=np.complex128)
+        for block in first:
+            total = total + step(block) @ self._rates.emitted[block.stream.key]
+        return total.reshape(s.shape)
+
+
+def _times(weight: Vector, time: Vector) -> Vector:
+    """The product, nothing where there is no weight: who gets nothing may be overloaded."""
+    return np.multiply(weight, time, out=np.zeros_like(weight), where=weight > 0.0)

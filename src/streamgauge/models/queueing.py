@@ -1,0 +1,570 @@
+"""Single queues in closed form: moments of waits and sojourns, and their transforms.
+
+Two families, over arrays of queues at once:
+
+* `BulkQueue`: batches of tuples come at random to one server that may have fallen asleep
+  (Storm 2.x). A batch is a customer of an M/G/1 queue whose service is the sum of its tuples'
+  (Takagi 1991, volume 1, chapter 1); a tuple waits for its batch and for those before it in the
+  batch. Waking up is a setup that the first batch after idleness meets; its effect is a delay
+  independent of the queue without it (Welch 1964; Doshi 1985): with U the setup and λ the rate of
+  batches, it is U with weight 1/(1 + λE[U]) and what is left of a U met at random with the rest.
+  So a sojourn is the sum of four independent parts, and moments add and transforms multiply.
+
+* `FlushedQueue`: what has gathered is released every δ seconds (Storm 1.x). The work found by a
+  release is the maximum of a random walk, whose cumulants are Σ E[(S_n⁺)^j]/n (Spitzer 1956), S_n
+  the work of n releases less nδ.
+
+Where a queue is offered as much as it can do, or more, every figure is infinite and its
+transform zero: overload is an answer, not an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from streamgauge.errors import Findings
+from streamgauge.models import transforms
+from streamgauge.models.transforms import Chosen, Complex, Transform
+
+Vector = NDArray[np.float64]
+
+# Closer to a Poisson distribution than this, its neighbours only lose digits.
+NEAR_POISSON = 1e-6
+
+# Terms of Spitzer's sum that are added one by one, and nodes for the integral over the rest.
+SINGLE_TERMS = 24
+TAIL_NODES = 24
+# Where that integral ends, in standard deviations of the walk's position: P = 1e-12.
+FARTHEST = 7.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Moments:
+    """First two moments of a time, in seconds and seconds squared."""
+
+    mean: Vector
+    variance: Vector
+
+    @property
+    def std(self) -> Vector:
+        """Standard deviation in seconds."""
+        return np.asarray(np.sqrt(self.variance))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Setup:
+    """How long a batch that finds the server idle waits for it to wake up.
+
+    Attributes:
+        first: Mean, in seconds; zero counts where the server was awake.
+        second: Second moment.
+        third: Third moment.
+        transform: E[e^(−sU)].
+    """
+
+    first: Vector
+    second: Vector
+    third: Vector
+    transform: Transform
+
+    @classmethod
+    def none(cls) -> Setup:
+        """A server that is always awake."""
+        return cls.exponential(0.0)
+
+    @classmethod
+    def uniform(cls, longest: ArrayLike) -> Setup:
+        """What is left of a sleep met at a random time in it: uniform on (0, `longest`).
+
+        Right where batches are rare against sleeps; `sleep` is exact.
+        """
+        top = as_vector(longest)
+
+        def transform(s: Complex) -> Complex:
+            return transforms.uniform(s, top)
+
+        return cls(first=top / 2.0, second=top**2 / 3.0, third=top**3 / 4.0, transform=transform)
+
+    @classmethod
+    def exponential(cls, mean: ArrayLike) -> Setup:
+        """A wake-up of exponential length."""
+        return cls.gamma(mean, 1.0)
+
+    @classmethod
+    def gamma(cls, mean: ArrayLike, scv: ArrayLike) -> Setup:
+        """A wake-up of gamma length: two moments known, and no more."""
+        first, variation = np.broadcast_arrays(as_vector(mean), as_vector(scv))
+
+        def transform(s: Complex) -> Complex:
+            return transforms.gamma(s, first, variation)
+
+        second = first**2 * (1.0 + variation)
+        third = second * first * (1.0 + 2.0 * variation)
+        return cls(first=first, second=second, third=third, transform=transform)
+
+    @classmethod
+    def sleep(cls, period: ArrayLike, batches_per_second: ArrayLike) -> Setup:
+        """What is left of the sleep that a batch falls in, when one follows the other.
+
+        Idleness ends after an exponential time X, so what is left is `period` − (X mod `period`),
+        which leans to long for frequent batches. The delay of the whole queue is then uniform on
+        (0, `period`), as for a server that takes vacations (Fuhrmann & Cooper 1985).
+        """
+        length, rate = np.broadcast_arrays(as_vector(period), as_vector(batches_per_second))
+        load = rate * length
+        scale = over(load, -np.expm1(-load), otherwise=1.0)
+
+        def transform(s: Complex) -> Complex:
+            # λT/(1 − e^(−λT)) · (e^(−sT) − e^(−λT))/((λ − s)T), from the side that cannot overflow.
+            gap = (rate - s) * length
+            later = gap.real >= 0.0
+            decay = transforms.mean_decay(np.where(later, gap, -gap))
+            return np.asarray(scale * np.where(later, np.exp(-s * length), np.exp(-load)) * decay)
+
+        # E[u^j] = scale·₁F₁(1; j + 2; −λT)/(j + 1) for what is left over T.
+        moments = [
+            scale * special.hyp1f1(1.0, j + 2.0, -load) / (j + 1.0) * length**j for j in (1, 2, 3)
+        ]
+        return cls(first=moments[0], second=moments[1], third=moments[2], transform=transform)
+
+    @classmethod
+    def mixture(cls, parts: Sequence[tuple[ArrayLike, Setup]]) -> Setup:
+        """One of several setups, each with its probability; none with what these leave of one."""
+        weighted = [(as_vector(share), part) for share, part in parts]
+
+        def transform(s: Complex) -> Complex:
+            total = np.ones_like(s)
+            for share, part in weighted:
+                total = total + share * (part.transform(s) - 1.0)
+            return np.asarray(total)
+
+        return cls(
+            first=as_vector(sum(share * part.first for share, part in weighted)),
+            second=as_vector(sum(share * part.second for share, part in weighted)),
+            third=as_vector(sum(share * part.third for share, part in weighted)),
+            transform=transform,
+        )
+
+    def met_with(self, probability: ArrayLike) -> Setup:
+        """The same for a server that is found asleep with `probability`, and else is awake."""
+        return Setup.mixture([(probability, self)])
+
+
+def asleep_probability(batches_per_second: ArrayLike, spin_seconds: ArrayLike) -> Vector:
+    """Probability that an idle thread has gone to sleep before the next batch comes.
+
+    It polls for `spin_seconds` first and is awake at once if a batch comes by then.
+    """
+    return np.asarray(np.exp(-as_vector(batches_per_second) * as_vector(spin_seconds)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BatchSize:
+    """How many tuples a batch has: a whole number of at least one, by mean and variance.
+
+    One tuple and a number N of further ones. N is negative binomial (geometric among them) where
+    its variance exceeds its mean, Poisson where they are equal, and else one of two neighbouring
+    binomials (Adan, van Eenige & Resing 1995). A variance smaller than whole numbers can have is
+    raised to what they must: a fraction of the mean is the chance of one tuple more.
+    """
+
+    mean: Vector
+    variance: Vector
+
+    @classmethod
+    def of(cls, mean: ArrayLike, variance: ArrayLike) -> BatchSize:
+        """With arrays of one shape, and a variance that can be."""
+        first, second = np.broadcast_arrays(as_vector(mean), as_vector(variance))
+        part = first - np.floor(first)
+        return cls(mean=first, variance=np.maximum(second, part * (1.0 - part)))
+
+    @property
+    def factorial_moments(self) -> tuple[Vector, Vector, Vector]:
+        """E[X], E[X(X − 1)] and E[X(X − 1)(X − 2)]."""
+        more = self.mean - 1.0
+        excess = self._excess
+        second = more * (more + excess)
+        third = second * (more + 2.0 * excess)
+        if np.any(self._regular):
+            trials, share, chance = self._binomials
+            regular = chance**3 * trials * (trials - 1.0) * (trials + 1.0 - 3.0 * share)
+            third = np.where(self._regular, regular, third)
+        # With X = 1 + N: X(X − 1) = N(N − 1) + 2N, and likewise for the third.
+        return self.mean, second + 2.0 * more, third + 3.0 * second
+
+    @property
+    def _excess(self) -> Vector:
+        """Variance of N over its mean, less one: zero for a Poisson number."""
+        return over(self.variance, self.mean - 1.0, otherwise=1.0) - 1.0
+
+    @property
+    def _regular(self) -> NDArray[np.bool_]:
+        return np.asarray((self._excess < -NEAR_POISSON) & (self.mean > 1.0))
+
+    @property
+    def _binomials(self) -> tuple[Vector, Vector, Vector]:
+        """k, q and p: N is binomial of k trials with probability q, else of k + 1, of chance p.
+
+        E[N] = p(k + 1 − q) and E[N(N − 1)] = p²k(k + 1 − 2q) solved for q and p.
+        """
+        more = np.where(self._regular, self.mean - 1.0, 1.0)
+        ratio = np.where(self._regular, 1.0 + self._excess / more, 0.0)
+        trials = np.floor(1.0 / (1.0 - ratio) + 1e-9)
+        root = np.sqrt(np.maximum(trials**2 - ratio * trials * (trials + 1.0), 0.0))
+        mean_trials = trials * (trials + 1.0) / (trials + root)
+        return trials, trials + 1.0 - mean_trials, np.minimum(more / mean_trials, 1.0)
+
+    def generating(self, z: Complex) -> Complex:
+        """E[z^X], for points that broadcast against the sizes from the left."""
+        more, excess, regular = self.mean - 1.0, self._excess, self._regular
+        trials, share, chance = self._binomials
+
+        def negative_binomial(points: Complex, chosen: Chosen) -> Complex:
+            over = excess[chosen]
+            power = np.log(1.0 + over * (1.0 - points)) * (-more[chosen] / over)
+            return np.asarray(points * np.exp(power))
+
+        def poisson(points: Complex, chosen: Chosen) -> Complex:
+            return np.asarray(points * np.exp(more[chosen] * (points - 1.0)))
+
+        def binomials(points: Complex, chosen: Chosen) -> Complex:
+            hit = 1.0 - chance[chosen] * (1.0 - points)
+            either = share[chosen] + (1.0 - share[chosen]) * hit
+            return np.asarray(points * hit ** trials[chosen] * either)
+
+        single = self.mean == 1.0
+        near_poisson = ~(regular | single) & (np.abs(excess) <= NEAR_POISSON)
+        return transforms.by_kind(
+            z,
+            [
+                (regular, binomials),
+                (near_poisson, poisson),
+                (single, lambda points, _: points),
+                (~(regular | near_poisson | single), negative_binomial),
+            ],
+        )
+
+    def ahead(self, z: Complex, generated: Complex) -> Complex:
+        """E[z^J], J the tuples before a random one in its batch, from z and E[z^X].
+
+        P(J = j) = P(X > j)/E[X].
+        """
+        numerator = np.asarray((1.0 - generated) / self.mean)
+        rest = np.broadcast_to(1.0 - z, numerator.shape)
+        return np.divide(numerator, rest, out=np.ones_like(numerator), where=rest != 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BulkQueue:
+    """Batches that come as a Poisson process to one server with gamma service times.
+
+    Every figure may be an array; they broadcast against each other.
+
+    Attributes:
+        batches_per_second: Arrival rate of batches.
+        batch_mean: Mean tuples in a batch, at least one.
+        batch_variance: Their variance.
+        service_seconds: Mean service time of a tuple.
+        service_scv: Its squared coefficient of variation; zero is a constant.
+        service_third_moment: E[S³], where known; else that of a gamma distribution. Only the
+            variance looks at it.
+        setup: What a batch that finds the server idle waits for.
+    """
+
+    batches_per_second: ArrayLike
+    batch_mean: ArrayLike = 1.0
+    batch_variance: ArrayLike = 0.0
+    service_seconds: ArrayLike
+    service_scv: ArrayLike = 1.0
+    service_third_moment: ArrayLike | None = None
+    setup: Setup | None = None
+
+    def __post_init__(self) -> None:
+        _check(
+            batches_per_second=self.batches_per_second,
+            batch_variance=self.batch_variance,
+            service_seconds=self.service_seconds,
+            service_scv=self.service_scv,
+        )
+        _check(least=1.0, batch_mean=self.batch_mean)
+
+    @property
+    def size(self) -> BatchSize:
+        """Tuples in a batch."""
+        return BatchSize.of(self.batch_mean, self.batch_variance)
+
+    @property
+    def utilisation(self) -> Vector:
+        """Offered load of the server; the queue is stable below one."""
+        return np.asarray(
+            as_vector(self.batches_per_second)
+            * as_vector(self.batch_mean)
+            * as_vector(self.service_seconds)
+        )
+
+
+def wait(queue: BulkQueue) -> Moments:
+    """Time of a random tuple from its arrival to the start of its service, setup included."""
+    return _added(_queue_wait(queue), _setup_delay(queue), _inside(queue))
+
+
+def sojourn(queue: BulkQueue) -> Moments:
+    """Time of a random tuple from its arrival to the end of its service."""
+    service = as_vector(queue.service_seconds)
+    served = Moments(mean=service, variance=service**2 * as_vector(queue.service_scv))
+    return _added(wait(queue), served)
+
+
+def sojourn_transform(queue: BulkQueue) -> Transform:
+    """E[e^(−sT)] of the sojourn of a random tuple, for Re s > 0."""
+    rate = as_vector(queue.batches_per_second)
+    mean, scv = as_vector(queue.service_seconds), as_vector(queue.service_scv)
+    spare = np.maximum(1.0 - queue.utilisation, 0.0)
+    stable = spare > 0.0
+    size, setup = queue.size, queue.setup
+
+    def transform(s: Complex) -> Complex:
+        service = transforms.gamma(s, mean, scv)
+        batch = size.generating(service)
+        # Pollaczek–Khinchine, (1 − ρ)s/(s − λ + λβ(s)); nothing of it vanishes for Re s > 0 and
+        # ρ < 1, and at ρ ≥ 1 the factor 1 − ρ is put to zero before anything is divided.
+        below = np.where(stable, s - rate * (1.0 - batch), 1.0)
+        value = spare * s / below * service
+        if np.any(size.mean != 1.0):
+            value = value * size.ahead(service, batch)
+        if setup is not None:
+            waking = setup.transform(s)
+            value = value * (waking + rate * (1.0 - waking) / s) / (1.0 + rate * setup.first)
+        return np.asarray(value)
+
+    return transform
+
+
+def sojourn_quantiles(queue: BulkQueue, probabilities: Sequence[float]) -> Vector:
+    """Quantiles of the sojourn of a random tuple, a row a probability."""
+    moments = sojourn(queue)
+    return transforms.quantiles(sojourn_transform(queue), probabilities, moments.mean, moments.std)
+
+
+def _queue_wait(queue: BulkQueue) -> Moments:
+    """Wait of a batch for those before it, without setups (Kleinrock 1975, 5.70 and 5.113)."""
+    rate = as_vector(queue.batches_per_second)
+    _, second, third = _work_moments(queue)
+    spare = 1.0 - queue.utilisation
+    mean = over(rate * second, 2.0 * spare)
+    return Moments(mean=mean, variance=over(rate * third, 3.0 * spare) + mean**2)
+
+
+def _work_moments(queue: BulkQueue | FlushedQueue) -> tuple[Vector, Vector, Vector]:
+    """First three moments of the service of a whole batch or list."""
+    tuples, pairs, triples = queue.size.factorial_moments
+    first, scv = as_vector(queue.service_seconds), as_vector(queue.service_scv)
+    second = first**2 * (1.0 + scv)
+    third = second * first * (1.0 + 2.0 * scv)
+    if queue.service_third_moment is not None:
+        third = as_vector(queue.service_third_moment)
+    return (
+        tuples * first,
+        tuples * second + pairs * first**2,
+        tuples * third + 3.0 * pairs * second * first + triples * first**3,
+    )
+
+
+def _setup_delay(queue: BulkQueue) -> Moments:
+    """E[V^j] = (E[U^j] + λE[U^(j+1)]/(j + 1))/(1 + λE[U])."""
+    if queue.setup is None:
+        return Moments(mean=np.zeros(()), variance=np.zeros(()))
+    setup, rate = queue.setup, as_vector(queue.batches_per_second)
+    share = 1.0 / (1.0 + rate * setup.first)
+    mean = share * (setup.first + rate * setup.second / 2.0)
+    second = share * (setup.second + rate * setup.third / 3.0)
+    return Moments(mean=mean, variance=np.maximum(second - mean**2, 0.0))
+
+
+def _inside(queue: BulkQueue) -> Moments:
+    """Service of the tuples before a random one in its batch."""
+    return _ahead(queue.size.factorial_moments, queue.service_seconds, queue.service_scv)
+
+
+def _ahead(
+    factorial_moments: tuple[Vector, Vector, Vector], service_seconds: ArrayLike, scv: ArrayLike
+) -> Moments:
+    """Service of the J tuples before a random one among X, by the factorial moments of X.
+
+    E[J] = E[X(X − 1)]/(2E[X]) and E[J(J − 1)] = E[X(X − 1)(X − 2)]/(3E[X]).
+    """
+    tuples, pairs, triples = factorial_moments
+    service = as_vector(service_seconds)
+    ahead = over(pairs, 2.0 * tuples, otherwise=0.0)
+    variance = over(triples, 3.0 * tuples, otherwise=0.0) + ahead - ahead**2
+    return Moments(
+        mean=ahead * service,
+        variance=service**2 * (ahead * as_vector(scv) + np.maximum(variance, 0.0)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FlushedQueue:
+    """Lists that gather and are released together every interval, to one server.
+
+    Every figure may be an array; they broadcast against each other. The batch has no limit: use
+    `streamgauge.models.executor` where it fills up between flushes.
+
+    Attributes:
+        lists_per_second: Arrival rate of lists, a Poisson process.
+        list_mean: Mean tuples in a list, at least one.
+        list_variance: Their variance.
+        flush_seconds: Time between releases.
+        service_seconds: Mean service time of a tuple.
+        service_scv: Its squared coefficient of variation.
+        service_third_moment: E[S³], where known; else that of a gamma distribution.
+    """
+
+    lists_per_second: ArrayLike
+    list_mean: ArrayLike = 1.0
+    list_variance: ArrayLike = 0.0
+    flush_seconds: ArrayLike
+    service_seconds: ArrayLike
+    service_scv: ArrayLike = 1.0
+    service_third_moment: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        _check(
+            lists_per_second=self.lists_per_second,
+            list_variance=self.list_variance,
+            flush_seconds=self.flush_seconds,
+            service_seconds=self.service_seconds,
+            service_scv=self.service_scv,
+        )
+        _check(least=1.0, list_mean=self.list_mean)
+
+    @property
+    def size(self) -> BatchSize:
+        """Tuples in a list."""
+        return BatchSize.of(self.list_mean, self.list_variance)
+
+    @property
+    def utilisation(self) -> Vector:
+        """Offered load of the server; the queue is stable below one."""
+        return np.asarray(
+            as_vector(self.lists_per_second)
+            * as_vector(self.list_mean)
+            * as_vector(self.service_seconds)
+        )
+
+
+def released_wait(queue: FlushedQueue) -> Moments:
+    """Time of a random tuple from its release to the start of its service.
+
+    The mean is within 0.6 % of the exact one from two lists a flush on, within 2 % from half a
+    list on and 3.5 % at a twentieth, up to a utilisation of 0.98 (exponential service, lists of
+    1 to 3 tuples; `streamgauge.models.executor`). Most of the error lies at low and middle load.
+
+    What it waited before, uniform on (0, δ), is not in it. The two are not independent: who came
+    early waits long for the release and is served early after it.
+    """
+    return _added(_backlog(queue), _inside_release(queue))
+
+
+def released_sojourn(queue: FlushedQueue) -> Moments:
+    """Time of a random tuple from its release to the end of its service."""
+    service = as_vector(queue.service_seconds)
+    served = Moments(mean=service, variance=service**2 * as_vector(queue.service_scv))
+    return _added(released_wait(queue), served)
+
+
+def _inside_release(queue: FlushedQueue) -> Moments:
+    """Service of the tuples before a random one in its release, a Poisson number of lists."""
+    lists = as_vector(queue.lists_per_second) * as_vector(queue.flush_seconds)
+    tuples, pairs, triples = queue.size.factorial_moments
+    first = lists * tuples
+    second = lists * pairs + first**2
+    third = lists * triples + 3.0 * first * lists * pairs + first**3
+    return _ahead((first, second, third), queue.service_seconds, queue.service_scv)
+
+
+def _backlog(queue: FlushedQueue) -> Moments:
+    """Work that a release finds unfinished: Spitzer's identity.
+
+    The work of n releases is a gamma variable moved by a constant, with the first three
+    cumulants of a compound Poisson variable; n may then be any number, and beyond the first terms
+    the sum becomes an integral, over z = (n·drift)/(√n·deviation) as in heavy traffic.
+    """
+    lists = as_vector(queue.lists_per_second) * as_vector(queue.flush_seconds)
+    flush, first, second, third = np.broadcast_arrays(
+        as_vector(queue.flush_seconds), *(lists * moment for moment in _work_moments(queue))
+    )
+    stable = (first < flush) & (second > 0.0)
+    drift = np.where(stable, flush - first, 1.0)
+    spread = np.where(stable, second, 1.0)
+    skew = np.where(stable, third, 1.0)
+    shape, scale = 4.0 * spread**3 / skew**2, skew / (2.0 * spread)
+    # What the walk loses a step, the constant included.
+    loss = drift + shape * scale
+    single = np.arange(1.0, SINGLE_TERMS + 1.0).reshape(-1, *[1] * drift.ndim)
+    start = drift * np.sqrt((SINGLE_TERMS + 0.5) / spread)
+    nodes, weights = np.polynomial.legendre.leggauss(TAIL_NODES)
+    half = np.maximum(FARTHEST - start, 0.0) / 2.0
+    z = start + half * (nodes.reshape(single[:TAIL_NODES].shape) + 1.0)
+    many = z**2 * spread / drift**2
+    # Σ g(n)/n from n = N + 1 on is ∫ g(n)/n dn from N + ½, and dn/n = 2dz/z.
+    counts = np.concatenate([np.broadcast_to(single, (SINGLE_TERMS, *drift.shape)), many])
+    tail = 2.0 * half * weights.reshape(-1, *[1] * drift.ndim) / z
+    shares = np.concatenate([np.broadcast_to(1.0 / single, (SINGLE_TERMS, *drift.shape)), tail])
+    positive, squared = _positive_parts(counts * shape, scale, counts * loss)
+    idle = np.where(first < flush, 0.0, np.inf)
+    return Moments(
+        mean=np.where(stable, np.sum(shares * positive, axis=0), idle),
+        variance=np.where(stable, np.sum(shares * squared, axis=0), idle),
+    )
+
+
+def _positive_parts(shape: Vector, scale: Vector, level: Vector) -> tuple[Vector, Vector]:
+    """E[(G − c)⁺] and E[((G − c)⁺)²] for a gamma variable G.
+
+    By the incomplete gamma function Q(k, x) and Q(k + 1, x) = Q(k, x) + x^k·e^(−x)/Γ(k + 1).
+    """
+    x = level / scale
+    beyond = special.gammaincc(shape, x)
+    step = np.exp(shape * np.log(x) - x - special.gammaln(shape + 1.0))
+    gap = shape - x
+    first = gap * beyond + shape * step
+    second = (gap**2 + shape) * beyond + shape * step * (gap + 1.0)
+    return scale * np.maximum(first, 0.0), scale**2 * np.maximum(second, 0.0)
+
+
+def as_vector(value: ArrayLike) -> Vector:
+    """Numbers as an array of floats."""
+    return np.asarray(value, dtype=np.float64)
+
+
+def over(numerator: Vector, denominator: Vector, otherwise: float = np.inf) -> Vector:
+    """The ratio where the denominator is positive, `otherwise` elsewhere."""
+    above, below = np.broadcast_arrays(as_vector(numerator), as_vector(denominator))
+    rest = np.full(above.shape, otherwise)
+    return np.asarray(np.divide(above, below, out=rest, where=below > 0.0))
+
+
+def _added(*parts: Moments) -> Moments:
+    """Moments of a sum of independent times."""
+    mean, variance = parts[0].mean, parts[0].variance
+    for part in parts[1:]:
+        mean, variance = mean + part.mean, variance + part.variance
+    return Moments(mean=np.asarray(mean), variance=np.asarray(variance))
+
+
+def _check(least: float = 0.0, **figures: ArrayLike) -> None:
+    findings = Findings()
+    for name, figure in figures.items():
+        values = as_vector(figure)
+        wrong = ~(np.isfinite(values) & (values >= least))
+        if wrong.any():
+            findings.add(
+                name, seen=f"{values[wrong].flat[0]:g}", expected=f"finite and at least {least:g}"
+            )
+    findings.raise_if_any()

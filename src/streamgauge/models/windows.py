@@ -1,0 +1,119 @@
+"""Windows: how old a tuple is when the window that holds it fires.
+
+Cooper 2020, section 4.13.1, for count windows that tumble, and beyond it. Tuples come as a Poisson
+process to every task. A count window of C fires with its last tuple, so that the ages of its tuples
+are 0, 1, … C − 1 gaps of mean 1/λ: (C − 1)/2λ on the mean, where the thesis has C/2λ. A time window
+of T holds what came evenly over T. All tuples of a window make its outputs, so that windows that
+slide count by their length, whatever their slide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.models import transforms
+from streamgauge.models.transforms import Complex, Transform
+from streamgauge.topology.window import Window
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Age:
+    """How old the tuples of a window are when it fires, in seconds.
+
+    Attributes:
+        mean: Of all tuples of all windows; infinite where nothing comes.
+        variance: Of the same.
+        transform: E[e^(−sT)], points × tasks.
+    """
+
+    mean: Vector
+    variance: Vector
+    transform: Transform
+
+
+def age_at_trigger(window: Window, per_second: Vector) -> Age:
+    """The age of a tuple when its window fires, without the time that the trigger itself takes.
+
+    Args:
+        window: By count or time, tumbling or sliding, mixed or not.
+        per_second: Tuples that come to a task.
+    """
+    with np.errstate(divide="ignore"):
+        gap = 1.0 / np.asarray(per_second, dtype=np.float64)
+    if window.length_tuples is not None:
+        return _last_tuples(window, window.length_tuples, gap)
+    assert window.length_seconds is not None
+    return _last_seconds(window, window.length_seconds, gap)
+
+
+def _last_tuples(window: Window, count: int, gap: Vector) -> Age:
+    """Age of one of the last `count` tuples: n gaps, n from 0 to `count` − 1 with equal chances.
+
+    Where a clock fires, the last tuple itself is a gap old.
+    """
+    first = 0.0 if window.slide_seconds is None else 1.0
+    gaps = first + (count - 1) / 2.0
+    # n exponential gaps have the variance n·gap², and n itself varies evenly.
+    spread = gaps + (count * count - 1) / 12.0
+    with np.errstate(invalid="ignore"):
+        mean, variance = gaps * gap, spread * gap * gap
+
+    def transform(s: Complex) -> Complex:
+        # The mean of z^n over n, z = λ/(λ + s) being the transform of a gap.
+        z = transforms.exponential(s, gap)
+        ladder = (1.0 - z**count) / (count * (1.0 - z))
+        return np.asarray(ladder * z**first)
+
+    return Age(
+        mean=np.where(gaps > 0.0, mean, 0.0),
+        variance=np.where(spread > 0.0, variance, 0.0),
+        transform=transform,
+    )
+
+
+def _last_seconds(window: Window, seconds: float, gap: Vector) -> Age:
+    """Age of one of the tuples of the last `seconds`: even, but for the one that fires.
+
+    Where a count fires, one of the 1 + λT tuples is new.
+    """
+    mean, square = seconds / 2.0, seconds * seconds / 3.0
+    older = np.ones_like(gap)
+    if window.slide_tuples is not None:
+        older = seconds / (seconds + gap)
+
+    def transform(s: Complex) -> Complex:
+        return transforms.with_atom(transforms.uniform(s, seconds), older)
+
+    return Age(
+        mean=older * mean, variance=older * square - (older * mean) ** 2, transform=transform
+    )
+
+
+def mixed_ages(window: Window, per_second: Vector, task_parts: Sequence[Vector]) -> Age:
+    """Ages in the windows of executors, which belong to their tasks.
+
+    Args:
+        window: Of the operator.
+        per_second: Tuples that come to each executor.
+        task_parts: For each executor the part that each of its tasks gets.
+    """
+    owner = np.repeat(np.arange(len(task_parts)), [len(parts) for parts in task_parts])
+    parts = np.concatenate(list(task_parts))
+    used = parts > 0.0
+    owner, parts = owner[used], parts[used]
+    ages = age_at_trigger(window, per_second[owner] * parts)
+    dealt = np.zeros((len(owner), len(task_parts)))
+    dealt[np.arange(len(owner)), owner] = parts
+    mean = ages.mean @ dealt
+    square = (ages.variance + ages.mean**2) @ dealt
+    return Age(
+        mean=mean,
+        variance=np.maximum(square - mean**2, 0.0),
+        transform=lambda s: np.asarray(ages.transform(s) @ dealt),
+    )

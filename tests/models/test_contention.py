@@ -1,0 +1,456 @@
+"""CPU contention, against closed forms, an event-driven simulation of shared cores, and laws."""
+
+import heapq
+import math
+import random
+from bisect import bisect
+from itertools import accumulate
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from streamgauge.errors import InvalidInput
+from streamgauge.models.contention import (
+    NO_POLLING,
+    Contention,
+    Machines,
+    MeasuredThreads,
+    Polling,
+    Threads,
+    contention,
+    unstretched,
+)
+
+# Stretches are settled to about this.
+SETTLED = 1e-5
+
+
+def shared(loads, cores, *, wait=0.0, cpu=1.0, background=0.0, polling=NO_POLLING, polls=True):
+    """Threads of these loads, all on one machine."""
+    loads = np.asarray(loads, dtype=float)
+    return contention(
+        Threads(
+            machine=np.zeros(len(loads), dtype=int),
+            rate=loads / cpu,
+            cpu_seconds=np.full(len(loads), cpu),
+            wait_seconds=np.broadcast_to(wait, loads.shape),
+            polls=np.full(len(loads), polls),
+        ),
+        Machines(cores=[cores], background_cores=[background]),
+        polling,
+    )
+
+
+def simulated(loads, cores, jobs, *, wait=0.0, polling=NO_POLLING, seed=1):
+    """Threads with Poisson queues and exponential CPU times of mean one that share cores evenly.
+
+    Returns:
+        The mean stretch over all threads, and the loads that really came.
+    """
+    draw = random.Random(seed)
+    chances = list(accumulate(loads))
+    queues, since = [0] * len(loads), [0.0] * len(loads)
+    done, runnable, worked = [0.0] * len(loads), 0.0, 0.0
+    burn = [polling.poll_cores * n**polling.poll_growth for n in range(len(loads) + 1)]
+    on_core, waiting, idle = [], [], len(loads)
+    now = clock = 0.0
+    arrival = draw.expovariate(chances[-1])
+
+    def begin(thread):
+        work = draw.expovariate(1.0)
+        done[thread] += work
+        since[thread] = now
+        heapq.heappush(on_core, (clock + work, work, thread))
+
+    while jobs > 0:
+        speed = min(1.0, cores / max(len(on_core) + burn[idle], 1e-9))
+        finish = now + (on_core[0][0] - clock) / speed if on_core else math.inf
+        rested = waiting[0][0] if waiting else math.inf
+        then = min(arrival, finish, rested)
+        clock += (then - now) * speed
+        now = then
+        if then == arrival:
+            thread = bisect(chances, draw.random() * chances[-1])
+            arrival = now + draw.expovariate(chances[-1])
+            queues[thread] += 1
+            if queues[thread] == 1:
+                idle -= 1
+                begin(thread)
+            continue
+        if then == finish:
+            _, work, thread = heapq.heappop(on_core)
+            runnable += now - since[thread]
+            worked += work
+            if wait > 0.0:
+                heapq.heappush(waiting, (now + draw.expovariate(1.0 / wait), thread))
+                continue
+        else:
+            thread = heapq.heappop(waiting)[1]
+        jobs -= 1
+        queues[thread] -= 1
+        if queues[thread]:
+            begin(thread)
+        else:
+            idle += 1
+    return runnable / worked, np.array(done) / now
+
+
+def mean_stretch(found: Contention) -> float:
+    """Over all threads, by the CPU time they use."""
+    return float(found.run_queue.sum() / found.busy_cores.sum())
+
+
+def processor_sharing(cores: int, load: float) -> float:
+    """Mean time of a job over its CPU time in M/M/c with processor sharing."""
+    offered = cores * load
+    all_busy = offered**cores / math.factorial(cores) / (1.0 - load)
+    waits = all_busy / (sum(offered**n / math.factorial(n) for n in range(cores)) + all_busy)
+    return 1.0 + waits / (cores * (1.0 - load))
+
+
+@pytest.mark.parametrize("cores", [1, 2, 4])
+@pytest.mark.parametrize("load", [0.3, 0.5, 0.7])
+def test_many_small_threads_are_the_queue_with_processor_sharing(cores, load):
+    exact = processor_sharing(cores, load)
+    few, many = (shared(np.full(k, load * cores / k), cores).stretch[0] for k in (100, 400))
+    assert many == pytest.approx(exact, rel=0.015)
+    assert abs(many - exact) < abs(few - exact) / 3
+
+
+def test_one_core_with_many_small_threads_stretches_by_its_idle_part():
+    assert processor_sharing(1, 0.5) == 2.0
+    assert shared(np.full(400, 0.5 / 400), 1).stretch[0] == pytest.approx(2.0, rel=0.005)
+
+
+@pytest.mark.parametrize(("threads", "cores"), [(1, 1), (2, 2), (3, 4)])
+def test_no_more_threads_than_cores_are_never_stretched(threads, cores):
+    assert shared(np.full(threads, 0.9), cores).stretch == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("threads", "cores"), [(2, 1), (8, 1), (8, 4)])
+def test_just_below_overload_all_threads_always_want_a_core(threads, cores):
+    found = shared(np.full(threads, 0.99999 * cores / threads), cores)
+    assert found.stretch == pytest.approx(threads / cores, rel=0.02)
+
+
+@pytest.mark.parametrize(("threads", "cores", "wait"), [(4, 1, 5.0), (3, 2, 0.7), (16, 4, 4.0)])
+def test_threads_that_always_have_a_job_are_the_closed_network(threads, cores, wait):
+    # P(n) ∝ (K over n) · (cpu/wait)ⁿ · ∏ max(1, m/c)
+    crowd = np.concatenate([[1.0], np.cumprod(np.maximum(np.arange(1, threads + 1) / cores, 1.0))])
+    weights = [math.comb(threads, n) * wait**-n * crowd[n] for n in range(threads + 1)]
+    number = np.arange(threads + 1)
+    exact = (number @ weights) / (np.minimum(number, cores) @ weights)
+    found = shared(np.full(threads, 5.0), cores, wait=wait)
+    assert found.saturated.all()
+    assert not found.overloaded.any()
+    assert found.stretch == pytest.approx(exact, rel=0.02)
+
+
+MODERATE = [(1, 2, 0.2), (1, 2, 0.7), (1, 8, 0.5), (1, 32, 0.7), (2, 4, 0.7), (4, 32, 0.7)]
+HEAVY = [(1, 4, 0.85), (1, 32, 0.85), (2, 8, 0.85), (4, 8, 0.9)]
+
+
+@pytest.mark.parametrize(("cores", "threads", "load"), MODERATE)
+def test_moderate_sharing_is_as_simulated(cores, threads, load):
+    stretch, loads = simulated([load * cores / threads] * threads, cores, 40_000)
+    assert mean_stretch(shared(loads, cores)) == pytest.approx(stretch, rel=0.03)
+
+
+@pytest.mark.parametrize(("cores", "threads", "load"), HEAVY)
+def test_heavy_sharing_is_as_simulated(cores, threads, load):
+    stretch, loads = simulated([load * cores / threads] * threads, cores, 80_000)
+    assert mean_stretch(shared(loads, cores)) == pytest.approx(stretch, rel=0.08)
+
+
+def test_unlike_threads_share_as_simulated():
+    stretch, loads = simulated([0.6, 0.3, 0.2, 0.2, 0.1, 0.02], 2, 60_000)
+    assert mean_stretch(shared(loads, 2)) == pytest.approx(stretch, rel=0.03)
+
+
+def test_threads_that_wait_share_as_simulated():
+    stretch, loads = simulated([0.7 * 2 / 8] * 8, 2, 40_000, wait=1.5)
+    assert mean_stretch(shared(loads, 2, wait=1.5)) == pytest.approx(stretch, rel=0.04)
+
+
+@pytest.mark.parametrize(("cores", "threads", "load"), [(1, 2, 0.5), (2, 32, 0.5), (4, 16, 0.7)])
+def test_polling_takes_cores_as_simulated(cores, threads, load):
+    polling = Polling(poll_cores=0.3, poll_growth=0.434, bolt_spin=1.0)
+    stretch, loads = simulated([load * cores / threads] * threads, cores, 40_000, polling=polling)
+    assert mean_stretch(shared(loads, cores, polling=polling)) == pytest.approx(stretch, rel=0.03)
+
+
+def test_wall_time_is_stretched_cpu_time_and_waiting():
+    found = shared([0.3, 0.4, 0.5], 1.5, wait=0.25, cpu=0.01)
+    assert found.wall_seconds == pytest.approx(0.01 * found.stretch + 0.25)
+    assert found.utilisation[0] == 1.0
+    assert found.saturated[0]
+
+
+def test_an_idle_machine_polls_with_all_its_cores_threads_allow():
+    polling = Polling(poll_cores=0.3, poll_growth=0.5, bolt_spin=0.05)
+    found = shared(np.zeros(4), 8, polling=polling)
+    assert found.polling_cores == pytest.approx([0.6])
+    assert shared(np.zeros(64), 2, polling=polling).polling_cores == pytest.approx([2.0])
+
+
+def test_a_thread_without_work_falls_asleep():
+    polling = Polling(poll_cores=0.3, bolt_spin=0.05, bolt_sleep=0.001)
+    assert shared(np.zeros(4), 8, polling=polling).polling_cores == pytest.approx([0.0])
+
+
+def test_a_thread_polls_between_jobs_until_its_patience_ends():
+    # Idle times are exponential: 1 − exp(−rate · spin) of them is spent polling.
+    polling = Polling(poll_cores=1.0, bolt_spin=0.05, bolt_sleep=0.001)
+    found = shared([0.2], 4, cpu=0.01, polling=polling)
+    assert found.polling_cores == pytest.approx([0.8 * (1.0 - math.exp(-20.0 * 0.05))])
+
+
+def test_polling_counts_only_for_threads_that_do():
+    polling = Polling(poll_cores=0.5, bolt_spin=0.05)
+    quiet = shared([0.2, 0.2, 0.2], 1, polling=polling, polls=False)
+    assert quiet.stretch == pytest.approx(shared([0.2, 0.2, 0.2], 1).stretch)
+    assert (shared([0.2, 0.2, 0.2], 1, polling=polling).stretch > quiet.stretch).all()
+
+
+def test_an_overloaded_machine_is_listed_with_infinite_stretches():
+    found = contention(
+        Threads(
+            machine=[0, 0, 0, 1],
+            rate=[90.0, 90.0, 20.0, 50.0],
+            cpu_seconds=[0.01] * 4,
+            wait_seconds=[0.0] * 4,
+            polls=[True] * 4,
+        ),
+        Machines(cores=[1.0, 1.0], background_cores=[0.0, 0.0]),
+    )
+    assert found.overloaded_machines == (0,)
+    assert np.isinf(found.stretch).tolist() == [True, True, True, False]
+    assert found.utilisation == pytest.approx([1.0, 1.0, 1.0, 0.5])
+    # Even shares of one core, but nobody gets more than it wants.
+    assert found.used_cores == pytest.approx([0.4, 0.4, 0.2, 0.5])
+
+
+def test_a_machine_without_free_cores_is_overloaded():
+    found = shared([0.1], 2.0, background=2.0)
+    assert found.overloaded_machines == (0,)
+    assert found.busy_cores == pytest.approx([0.0])
+
+
+def test_a_thread_may_be_saturated_on_a_machine_that_is_not_overloaded():
+    found = shared([3.0, 0.5], 4)
+    assert found.saturated.tolist() == [True, False]
+    assert found.stretch == pytest.approx([1.0, 1.0])
+    assert found.used_cores == pytest.approx([1.0, 0.5])
+    assert not found.overloaded_machines
+
+
+def test_no_threads_use_nothing():
+    found = shared([], 2)
+    assert found.busy_cores.tolist() == [0.0]
+    assert found.overloaded_machines == ()
+
+
+def test_a_machine_of_a_thousand_threads_conserves_work():
+    found = shared(np.linspace(0.001, 0.027, 1000), 16)
+    assert found.busy_cores == pytest.approx([14.0], rel=SETTLED)
+    assert 1.0 < found.stretch.min() <= found.stretch.max() < 2.0
+
+
+@pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf])
+def test_impossible_amounts_are_refused(bad):
+    with pytest.raises(InvalidInput, match=r"rate\[0\].*at least 0"):
+        shared([bad], 1)
+    with pytest.raises(InvalidInput, match=r"cores\[0\]"):
+        Machines(cores=[bad], background_cores=[0.0])
+    with pytest.raises(InvalidInput, match="poll_cores"):
+        Polling(poll_cores=bad)
+
+
+def test_unlike_lengths_and_unknown_machines_are_refused():
+    with pytest.raises(InvalidInput, match="rate: shape"):
+        Threads(machine=[0], rate=[1, 2], cpu_seconds=[1], wait_seconds=[0], polls=[True])
+    with pytest.raises(InvalidInput, match="background_cores: shape"):
+        Machines(cores=[1.0, 2.0], background_cores=[0.0])
+    threads = Threads(machine=[1], rate=[1], cpu_seconds=[1], wait_seconds=[0], polls=[True])
+    with pytest.raises(InvalidInput, match=r"machine\[0\]: machine 1; expected one of 0 to 0"):
+        contention(threads, Machines(cores=[1.0], background_cores=[0.0]))
+
+
+def test_without_cpu_times_all_wall_time_is_taken_for_cpu_time():
+    measured = MeasuredThreads(
+        machine=[0, 0],
+        rate=[10.0, 10.0],
+        wall_seconds=[0.03, 0.03],
+        cpu_seconds=[math.nan, 0.01],
+        polls=[False, False],
+    )
+    found = unstretched(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    assert found.inferred.tolist() == [True, False]
+    assert found.cpu_seconds[0] * found.stretch[0] == pytest.approx(0.03)
+    assert found.wait_seconds[0] == pytest.approx(0.0, abs=1e-12)
+    assert found.wait_seconds[1] > 0.0
+    assert "1 of 2 threads was inferred" in found.warnings[0]
+
+
+def test_wall_times_that_are_too_short_leave_no_waiting():
+    measured = MeasuredThreads(
+        machine=[0, 0],
+        rate=[40, 40],
+        wall_seconds=[0.01] * 2,
+        cpu_seconds=[0.01] * 2,
+        polls=[False] * 2,
+    )
+    found = unstretched(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    assert found.wait_seconds.tolist() == [0.0, 0.0]
+    assert "less wall time" in found.warnings[0]
+
+
+def test_nothing_is_said_of_waiting_on_an_overloaded_machine():
+    measured = MeasuredThreads(
+        machine=[0, 0, 0],
+        rate=[60, 60, 1],
+        wall_seconds=[0.02] * 3,
+        cpu_seconds=[0.01, 0.01, math.nan],
+        polls=[False] * 3,
+    )
+    found = unstretched(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    assert np.isnan(found.wait_seconds).all()
+    assert found.cpu_seconds[:2].tolist() == [0.01, 0.01]
+    assert math.isnan(found.cpu_seconds[2])
+    assert "machine 0" in found.warnings[-1]
+
+
+@st.composite
+def crowds(draw, most=0.95):
+    """Loads, waits and cores of a machine that is not overloaded."""
+    size = draw(st.integers(1, 10))
+    cores = draw(st.sampled_from([0.5, 1.0, 1.7, 2.0, 4.0]))
+    weights = np.array(draw(st.lists(st.floats(0.0, 1.0), min_size=size, max_size=size)))
+    weights /= max(weights.sum(), 1e-3)
+    loads = np.minimum(weights * cores * draw(st.floats(0.05, most)), 0.9)
+    waits = np.array(draw(st.lists(st.floats(0.0, 3.0), min_size=size, max_size=size)))
+    return loads, waits, cores
+
+
+# Each example is solved afresh, some of them several times.
+seldom = settings(max_examples=20)
+
+pollings = st.builds(
+    Polling,
+    poll_cores=st.floats(0.0, 1.0),
+    poll_growth=st.floats(0.0, 1.0),
+    bolt_spin=st.sampled_from([0.0, 0.05, 5.0]),
+    bolt_sleep=st.sampled_from([0.0, 0.001]),
+)
+
+
+@seldom
+@given(crowds(), pollings)
+def test_sharing_only_ever_stretches_and_conserves_work(crowd, polling):
+    loads, waits, cores = crowd
+    found = shared(loads, cores, wait=waits, polling=polling)
+    assert (found.stretch >= 1.0).all()
+    assert (found.stretch < np.inf).all()
+    assert found.busy_cores[0] + found.polling_cores[0] <= cores * (1.0 + SETTLED)
+    served = ~found.saturated
+    assert found.used_cores[served] == pytest.approx(loads[served], rel=1e-4)
+    assert found.run_queue[0] >= found.busy_cores[0] * (1.0 - 1e-9)
+
+
+@seldom
+@given(crowds(most=0.8), st.floats(0.0, 0.15))
+def test_more_background_never_lowers_a_stretch(crowd, background):
+    loads, waits, cores = crowd
+    alone = shared(loads, cores, wait=waits).stretch
+    beside = shared(loads, cores, wait=waits, background=background * cores).stretch
+    assert (beside >= alone * (1.0 - SETTLED)).all()
+
+
+@seldom
+@given(crowds(most=0.8), st.floats(0.0, 0.15))
+def test_one_thread_more_never_lowers_a_stretch(crowd, load):
+    loads, _, cores = crowd
+    before = shared(loads, cores).stretch
+    after = shared(np.append(loads, load * cores), cores).stretch[:-1]
+    assert (after >= before * (1.0 - SETTLED)).all()
+
+
+@seldom
+@given(crowds(), st.sampled_from([1e-6, 0.01, 50.0]))
+def test_time_has_no_scale(crowd, scale):
+    loads, waits, cores = crowd
+    seconds = shared(loads, cores, wait=waits)
+    scaled = shared(loads, cores, wait=waits * scale, cpu=scale)
+    assert scaled.stretch == pytest.approx(seconds.stretch, rel=SETTLED)
+    assert scaled.wall_seconds == pytest.approx(seconds.wall_seconds * scale, rel=SETTLED)
+
+
+@seldom
+@given(st.lists(crowds(), min_size=2, max_size=4), pollings, st.randoms())
+def test_machines_are_independent(crowds_, polling, order):
+    rows = [
+        (machine, load, wait)
+        for machine, (loads, waits, _) in enumerate(crowds_)
+        for load, wait in zip(loads, waits, strict=True)
+    ]
+    order.shuffle(rows)
+    machine, rate, wait = (np.array(column) for column in zip(*rows, strict=True))
+    ones = np.ones(len(rows))
+    threads = Threads(
+        machine=machine, rate=rate, cpu_seconds=ones, wait_seconds=wait, polls=ones > 0
+    )
+    cores = [cores for _, _, cores in crowds_]
+    together = contention(
+        threads, Machines(cores=cores, background_cores=np.zeros(len(cores))), polling
+    )
+    for at, free in enumerate(cores):
+        here = machine == at
+        alone = shared(rate[here], free, wait=wait[here], polling=polling)
+        assert together.stretch[here] == pytest.approx(alone.stretch, rel=SETTLED)
+        assert together.polling_cores[at] == pytest.approx(
+            alone.polling_cores[0], rel=SETTLED, abs=1e-9
+        )
+
+
+@seldom
+@given(crowds(), pollings, st.booleans())
+def test_what_was_stretched_can_be_unstretched(crowd, polling, known):
+    loads, waits, cores = crowd
+    waits = waits if known else np.zeros(len(waits))
+    crowded = shared(loads, cores, wait=waits, polling=polling)
+    assume(not crowded.saturated.any())
+    measured = MeasuredThreads(
+        machine=np.zeros(len(loads), dtype=int),
+        rate=loads,
+        wall_seconds=crowded.wall_seconds,
+        cpu_seconds=np.full(len(loads), 1.0 if known else math.nan),
+        polls=np.ones(len(loads), dtype=bool),
+    )
+    found = unstretched(measured, Machines(cores=[cores], background_cores=[0.0]), polling)
+    assert found.cpu_seconds == pytest.approx(1.0, rel=1e-5)
+    assert found.wait_seconds == pytest.approx(waits, abs=1e-5)
+    assert bool(found.warnings) is not known
+
+
+def test_the_number_of_machines_changes_no_answer():
+    few, many = (_cluster(machines) for machines in (3, 300))
+    assert many.stretch[: len(few.stretch)] == pytest.approx(few.stretch, rel=SETTLED)
+    assert many.busy_cores == pytest.approx(3.0, rel=SETTLED)
+
+
+def _cluster(machines: int) -> Contention:
+    """Machines of four cores with ten unlike threads each, three cores' worth of them."""
+    loads = np.arange(1.0, 11.0) * 3.0 / 55.0
+    count = machines * len(loads)
+    return contention(
+        Threads(
+            machine=np.repeat(np.arange(machines), len(loads)),
+            rate=np.tile(loads, machines) * 1000.0,
+            cpu_seconds=np.full(count, 0.001),
+            wait_seconds=np.zeros(count),
+            polls=np.zeros(count, dtype=bool),
+        ),
+        Machines(cores=np.full(machines, 4.0), background_cores=np.zeros(machines)),
+    )

@@ -1,0 +1,329 @@
+"""Single queues against closed forms, exact solutions and a simulation of their own."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from streamgauge.errors import InvalidInput
+from streamgauge.models import queueing, textbook_queues
+from streamgauge.models.executor import mean_sojourn
+from streamgauge.models.queueing import BatchSize, BulkQueue, FlushedQueue, Setup
+from streamgauge.transport.batched_queue import BatchedQueue
+
+LEVELS = (0.5, 0.9, 0.99)
+POINTS = np.array([0.3 + 0.0j, 1.0 + 2.0j, 0.05 + 30.0j])
+
+
+@pytest.mark.parametrize("load", [0.1, 0.5, 0.95])
+def test_single_tuples_of_exponential_service_are_the_m_m_1_queue(load):
+    queue = BulkQueue(batches_per_second=load, service_seconds=1.0)
+    mean = 1.0 / (1.0 - load)
+    found = queueing.sojourn(queue)
+    assert (found.mean, found.variance) == pytest.approx((mean, mean**2))
+    transform = queueing.sojourn_transform(queue)(POINTS)
+    assert transform == pytest.approx(1.0 / (1.0 + POINTS * mean))
+    quantiles = queueing.sojourn_quantiles(queue, LEVELS)
+    assert quantiles == pytest.approx(-mean * np.log1p(-np.array(LEVELS)), rel=1e-3)
+
+
+def test_constant_service_waits_half_as_long():
+    # M/D/1 with ρ = 0.8: W = ρ/(2(1 − ρ)) = 2, Var W = ρ/(3(1 − ρ)) + W² = 4/3 + 4.
+    found = queueing.wait(BulkQueue(batches_per_second=0.8, service_seconds=1.0, service_scv=0.0))
+    assert (found.mean, found.variance) == pytest.approx((2.0, 16.0 / 3.0))
+
+
+def test_lists_of_three_give_the_reference_value():
+    # `storm-tracer` 5.9: M^[3]/M/1 with λ = 0.5 and μ = 4.
+    queue = BulkQueue(batches_per_second=0.5, batch_mean=3.0, service_seconds=0.25)
+    assert queueing.sojourn(queue).mean == pytest.approx(0.8)
+
+
+def test_geometric_batches_of_exponential_service_are_served_as_one_exponential_time():
+    # X geometric of mean m: a batch's work is exponential of mean mb, the delay inside as well.
+    queue = BulkQueue(
+        batches_per_second=0.2, batch_mean=4.0, batch_variance=12.0, service_seconds=1.0
+    )
+    found = queueing.sojourn(queue)
+    mean = 4.0 / (1.0 - 0.8)
+    assert (found.mean, found.variance) == pytest.approx((mean, mean**2))
+
+
+def test_a_setup_adds_the_published_term():
+    rate, longest = 0.5, 3.0
+    plain = BulkQueue(batches_per_second=rate, service_seconds=1.0)
+    queue = BulkQueue(batches_per_second=rate, service_seconds=1.0, setup=Setup.uniform(longest))
+    first, second = longest / 2, longest**2 / 3
+    term = (2 * first + rate * second) / (2 * (1 + rate * first))
+    added = queueing.sojourn(queue).mean - queueing.sojourn(plain).mean
+    assert added == pytest.approx(term)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-6, 0.3, 5.0, 200.0])
+def test_sleeps_in_a_row_add_a_uniform_delay(rate):
+    plain = BulkQueue(batches_per_second=rate, service_seconds=1e-3)
+    queue = BulkQueue(batches_per_second=rate, service_seconds=1e-3, setup=Setup.sleep(2.0, rate))
+    without, found = queueing.sojourn(plain), queueing.sojourn(queue)
+    assert found.mean - without.mean == pytest.approx(1.0)
+    assert found.variance - without.variance == pytest.approx(1.0 / 3.0)
+    ratio = queueing.sojourn_transform(queue)(POINTS) / queueing.sojourn_transform(plain)(POINTS)
+    assert ratio == pytest.approx((1.0 - np.exp(-2.0 * POINTS)) / (2.0 * POINTS))
+
+
+def test_a_thread_that_polls_is_seldom_asleep():
+    setup = Setup.exponential(2.0).met_with(queueing.asleep_probability(10.0, 0.1))
+    assert setup.first == pytest.approx(2.0 * math.exp(-1.0))
+    assert setup.transform(POINTS) == pytest.approx(
+        1.0 - math.exp(-1.0) * (1.0 - 1.0 / (1.0 + 2.0 * POINTS))
+    )
+
+
+def test_an_idle_queue_has_setup_batch_and_service_only():
+    queue = BulkQueue(
+        batches_per_second=0.0, batch_mean=3.0, service_seconds=1.0, setup=Setup.uniform(4.0)
+    )
+    found = queueing.sojourn(queue)
+    # Setup 2, on average one tuple before it, its own service; none of them more than once.
+    assert found.mean == pytest.approx(2.0 + 1.0 + 1.0)
+    assert found.variance == pytest.approx(16.0 / 12.0 + (1.0 + 2.0 / 3.0) + 1.0)
+
+
+def test_overload_is_infinite_and_leaves_its_neighbours_alone():
+    queue = BulkQueue(batches_per_second=np.array([0.5, 1.0, 3.0]), service_seconds=1.0)
+    assert queueing.sojourn(queue).mean == pytest.approx([2.0, np.inf, np.inf])
+    assert queueing.sojourn(queue).std == pytest.approx([2.0, np.inf, np.inf])
+    found = queueing.sojourn_quantiles(queue, [0.9])[0]
+    assert found == pytest.approx([2.0 * math.log(10.0), np.inf, np.inf], rel=1e-3)
+
+
+rates = st.floats(0.0, 0.95)
+setups = st.sampled_from(
+    [None, Setup.uniform(3.0), Setup.exponential(0.5), Setup.gamma(2.0, 0.3).met_with(0.4)]
+)
+
+
+@settings(max_examples=50)
+@given(
+    load=rates,
+    mean=st.floats(1.0, 20.0),
+    dispersion=st.floats(0.0, 5.0),
+    scv=st.floats(0.0, 4.0),
+    setup=setups,
+)
+def test_transforms_and_moments_agree(load, mean, dispersion, scv, setup):
+    queue = BulkQueue(
+        batches_per_second=load / mean,
+        batch_mean=mean,
+        batch_variance=dispersion * (mean - 1.0),
+        service_seconds=1.0,
+        service_scv=scv,
+        setup=setup,
+    )
+    found = queueing.sojourn(queue)
+    # log φ(s) = −s·mean + s²·variance/2 − …, solved for both from s and 2s.
+    s = 1e-3 / (found.mean + found.std)
+    transform = queueing.sojourn_transform(queue)
+    near, far = np.log(transform(np.array([s, 2 * s], dtype=np.complex128)).real)
+    mean_s, variance_s = (far - 4.0 * near) / 2.0, far - 2.0 * near
+    assert mean_s == pytest.approx(found.mean * s, rel=1e-3)
+    assert variance_s == pytest.approx(found.variance * s * s, rel=0.05, abs=1e-9)
+
+
+@given(mean=st.floats(1.0, 12.0), variance=st.floats(0.0, 30.0))
+def test_batch_sizes_are_whole_numbers_with_the_wanted_moments(mean, variance):
+    assume(variance <= 1.0 or mean >= 1.5)  # else so long a tail that it goes round the circle
+    size = BatchSize.of(mean, variance)
+    count = 1 << 12
+    roots = np.exp(2j * np.pi * np.arange(count) / count)
+    shares = np.fft.fft(size.generating(roots)).real / count
+    n = np.arange(count)
+    assert shares.min() > -1e-9
+    assert shares.sum() == pytest.approx(1.0)
+    falling = [shares @ n, shares @ (n * (n - 1)), shares @ (n * (n - 1) * (n - 2.0))]
+    assert falling == pytest.approx([float(m) for m in size.factorial_moments], rel=1e-4, abs=1e-4)
+    assert size.mean == pytest.approx(mean)
+
+
+def test_a_variance_of_zero_is_a_fixed_size():
+    assert BatchSize.of(3.0, 0.0).generating(POINTS) == pytest.approx(POINTS**3)
+    assert BatchSize.of(2.5, 0.0).generating(POINTS) == pytest.approx((POINTS**2 + POINTS**3) / 2)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(rates, st.floats(1.0, 9.0), st.floats(0.0, 3.0)), min_size=1, max_size=5))
+def test_queues_side_by_side_are_each_as_alone(rows):
+    load, mean, scv = np.array(rows).T
+
+    def queue(at):
+        return BulkQueue(
+            batches_per_second=(load / mean)[at],
+            batch_mean=mean[at],
+            batch_variance=(mean - 1.0)[at],
+            service_seconds=1.0,
+            service_scv=scv[at],
+        )
+
+    together = queueing.sojourn(queue(slice(None)))
+    values = queueing.sojourn_transform(queue(slice(None)))(POINTS[:, np.newaxis])
+    for i in range(len(rows)):
+        assert together.variance[i] == pytest.approx(queueing.sojourn(queue(i)).variance)
+        assert values[:, i] == pytest.approx(queueing.sojourn_transform(queue(i))(POINTS))
+
+
+def simulate(rng, *, batches, rate, geometric, service, scv, sleep, spin):
+    """Sojourns of all tuples of a server that sleeps, batch by batch (Lindley's recursion)."""
+    sojourns = []
+    clock = free = 0.0
+    for _ in range(batches):
+        clock += rng.expovariate(rate)
+        if clock >= free:
+            idle = clock - free
+            free = clock + (rng.uniform(0.0, sleep) if idle > spin else 0.0)
+        tuples = 1
+        while rng.random() > geometric:
+            tuples += 1
+        for _ in range(tuples):
+            free += rng.gammavariate(1.0 / scv, service * scv)
+            sojourns.append(free - clock)
+    return np.array(sojourns)
+
+
+@pytest.mark.parametrize(("rate", "spin"), [(0.1, 0.0), (0.2, 1.0), (0.3, 2.0)])
+def test_a_simulation_gives_the_same_distribution(rate, spin):
+    # Geometric batches of mean 2: variance (1 − q)/q² = 2. Over seeds, the mean of a run at the
+    # highest rate varies by 0.7 %, its variance by 2.4 % and its p99 by 1.5 %.
+    seen = simulate(
+        random.Random(11),
+        batches=150_000,
+        rate=rate,
+        geometric=0.5,
+        service=1.0,
+        scv=0.5,
+        sleep=4.0,
+        spin=spin,
+    )
+    queue = BulkQueue(
+        batches_per_second=rate,
+        batch_mean=2.0,
+        batch_variance=2.0,
+        service_seconds=1.0,
+        service_scv=0.5,
+        setup=Setup.uniform(4.0).met_with(queueing.asleep_probability(rate, spin)),
+    )
+    found = queueing.sojourn(queue)
+    assert found.mean == pytest.approx(seen.mean(), rel=0.02)
+    assert found.variance == pytest.approx(seen.var(), rel=0.06)
+    quantiles = queueing.sojourn_quantiles(queue, LEVELS)
+    assert quantiles == pytest.approx(np.quantile(seen, LEVELS), rel=0.03)
+
+
+# Tuples a flush, utilisation, and how far the mean wait may be from the exact one.
+FLUSHED = [
+    (0.05, 0.5, 0.01),
+    (0.5, 0.1, 0.01),
+    (0.5, 0.5, 0.02),
+    (0.5, 0.9, 0.005),
+    (2.0, 0.3, 0.005),
+    (2.0, 0.7, 0.006),
+    (10.0, 0.5, 0.001),
+    (10.0, 0.95, 0.001),
+]
+
+
+@pytest.mark.parametrize(("tuples", "load", "accuracy"), FLUSHED)
+def test_the_wait_after_a_flush_is_near_the_exact_one(tuples, load, accuracy):
+    service = load / tuples
+    exact = mean_sojourn(
+        BatchedQueue(lists_per_second=tuples, flush_seconds=1.0, service_seconds=service)
+    )
+    queue = FlushedQueue(lists_per_second=tuples, flush_seconds=1.0, service_seconds=service)
+    wait = queueing.released_wait(queue).mean
+    assert wait == pytest.approx(exact.rest_seconds - service, rel=accuracy)
+    assert queueing.released_sojourn(queue).mean == pytest.approx(wait + service)
+
+
+def test_the_variance_of_the_wait_after_a_flush_is_as_simulated():
+    rng = np.random.default_rng(5)
+    tuples, service = 3.0, 0.8 / 3.0
+    waits, backlog = [], 0.0
+    for count in rng.poisson(tuples, 60_000):
+        work = rng.exponential(service, count)
+        waits.append(backlog + np.cumsum(work) - work)
+        backlog = max(backlog + work.sum() - 1.0, 0.0)
+    seen = np.concatenate(waits)
+    queue = FlushedQueue(lists_per_second=tuples, flush_seconds=1.0, service_seconds=service)
+    found = queueing.released_wait(queue)
+    assert found.mean == pytest.approx(seen.mean(), rel=0.02)
+    assert found.variance == pytest.approx(seen.var(), rel=0.05)
+
+
+def test_a_flushed_queue_tends_to_heavy_traffic():
+    # W → σ²/(2·drift): the work of a release has variance 2λb² = 2ρ² for one tuple a flush.
+    load = 0.9999
+    queue = FlushedQueue(lists_per_second=1.0, flush_seconds=1.0, service_seconds=load)
+    limit = 2.0 * load**2 / (2.0 * (1.0 - load))
+    found = queueing.released_wait(queue)
+    assert found.mean == pytest.approx(limit, rel=1e-3)
+    assert found.std == pytest.approx(limit, rel=1e-2)
+
+
+def test_a_flushed_queue_with_nothing_or_too_much_to_do():
+    queue = FlushedQueue(
+        lists_per_second=np.array([0.0, 1.0, 2.0]), flush_seconds=1.0, service_seconds=1.0
+    )
+    assert queueing.released_wait(queue).mean == pytest.approx([0.0, np.inf, np.inf])
+    assert queueing.released_wait(queue).variance == pytest.approx([0.0, np.inf, np.inf])
+
+
+def test_erlang_c_by_hand_and_for_hundreds_of_servers():
+    # Two servers, load 1: 1/3. One server: its utilisation.
+    assert textbook_queues.erlang_c([1.0, 0.7], [2, 1]) == pytest.approx([1.0 / 3.0, 0.7])
+    loss = 1.0
+    for servers in range(1, 801):
+        loss = 780.0 * loss / (servers + 780.0 * loss)
+    expected = loss / (1.0 - 780.0 / 800.0 * (1.0 - loss))
+    assert textbook_queues.erlang_c(780.0, 800) == pytest.approx(expected)
+
+
+def test_mean_waits_of_the_baselines():
+    assert textbook_queues.mm1_wait(0.5, 1.0) == pytest.approx(1.0)
+    assert textbook_queues.mmc_wait(1.0, 1.0, 2) == pytest.approx(1.0 / 3.0)
+    assert textbook_queues.kingman_wait(0.5, 1.0, 0.5, 1.5) == pytest.approx(1.0)
+    assert textbook_queues.kingman_wait(0.8, 1.0, 1.0, 0.0) == pytest.approx(2.0)
+    assert textbook_queues.allen_cunneen_wait(1.0, 1.0, 2, 0.0, 1.0) == pytest.approx(1.0 / 6.0)
+    overloaded = textbook_queues.allen_cunneen_wait([1.0, 2.0, 5.0], 1.0, 2, 0.0, 0.0)
+    assert overloaded == pytest.approx([0.0, np.inf, np.inf])
+
+
+def test_quantiles_of_the_baselines():
+    one = textbook_queues.mm1_sojourn_quantiles([0.5, 1.0], 1.0, LEVELS)
+    assert one[:, 0] == pytest.approx(-2.0 * np.log1p(-np.array(LEVELS)))
+    assert np.all(np.isinf(one[:, 1]))
+    assert textbook_queues.mmc_sojourn_quantiles(0.5, 1.0, 1, LEVELS) == pytest.approx(
+        one[:, 0], rel=1e-3
+    )
+    # Two servers, load 1: cμ − λ = μ, so a delayed sojourn is Erlang-2: e^(−t)(1 + t/3).
+    t = textbook_queues.mmc_sojourn_quantiles([1.0, 2.0], 1.0, 2, LEVELS)
+    assert np.exp(-t[:, 0]) * (1.0 + t[:, 0] / 3.0) == pytest.approx(
+        1.0 - np.array(LEVELS), rel=5e-3
+    )
+    assert np.all(np.isinf(t[:, 1]))
+
+
+@given(load=rates, servers=st.integers(1, 60))
+def test_more_servers_for_the_same_utilisation_wait_less(load, servers):
+    few = textbook_queues.mmc_wait(load * servers, 1.0, servers)
+    assert textbook_queues.mmc_wait(load * (servers + 1), 1.0, servers + 1) <= few * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("batches_per_second", -1.0), ("service_seconds", np.nan), ("batch_mean", [2.0, 0.5])],
+)
+def test_figures_that_cannot_be_are_refused(field, value):
+    good = {"batches_per_second": 1.0, "service_seconds": 0.1}
+    with pytest.raises(InvalidInput, match=field):
+        BulkQueue(**{**good, field: value})
