@@ -70,3 +70,24 @@ def test_quantiles_lie_between_the_smallest_and_the_largest_latency():
     quantiles = [latency.quantile(p) for p in (0.0, 0.01, 0.5, 0.99, 1.0)]
     assert quantiles == sorted(quantiles)
     assert 0.0 < quantiles[0] < latency.mean < quantiles[-1] < 10.0
+
+
+ACKERS = """
+streamgauge: 1
+topology:
+  name: t
+  acked: true
+  operators: {s: {kind: source}, a: {}}
+  streams: [{from: s, to: a, grouping: shuffle}]
+behaviours: {a: {service: {cpu_ms: 0.1}}}
+configuration: {ackers: 4}
+workload: [{source: s, per_second: 20}]
+"""
+
+
+def test_every_acker_gets_its_part_of_the_roots_however_few_are_open():
+    """Root ids are random: 2 messages for each of 20,000 roots, a quarter to each of four."""
+    result = run_text(ACKERS, seconds=1000.0)
+    found = [one.executed_per_second for one in result.executors if one.operator == "__acker"]
+    # Five standard deviations of a quarter of the roots, each heard of twice.
+    assert found == pytest.approx([10.0] * 4, abs=5 * 2 * (20_000 * 0.25 * 0.75) ** 0.5 / 1000.0)

@@ -88,12 +88,23 @@ def is_open(s: State, root: int) -> Any:
 
 
 @inlined
+def _acker_of(p: Program, root: int) -> Any:
+    """The acker of a tree: any, with equal chances, as the random ids of roots are dealt.
+
+    The place alone would not do: while few trees are open, few places are ever used.
+    """
+    mixed = ((root & _INDEX) * 0x9E3779B1 + (root >> 32 & 0xFFFFFF) * 0x85EBCA6B) & _INDEX
+    mixed = ((mixed ^ (mixed >> 15)) * 0x2C1B3C6D) & _INDEX
+    return p.at.acker_first + (mixed ^ (mixed >> 12)) % p.at.ackers
+
+
+@inlined
 def tell_acker(p: Program, s: State, thread: int, what: int, root: int, edge: Any) -> None:
     """A message to the acker of a root."""
     new = take_message(s)
     m = s.message[new]
     m.what, m.root, m.edge = what, root, edge
-    m.task = p.at.acker_first + (root & _INDEX) % p.at.ackers
+    m.task = _acker_of(p, root)
     t = s.thread[thread]
     m.sender = p.task_of_executor[t.executor]
     hold(s, thread, new)
