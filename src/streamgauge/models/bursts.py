@@ -1,8 +1,8 @@
-"""Bursts: how many tuples come to an executor together, in Storm 2.x.
+"""Bursts: how many tuples come to an executor together.
 
-Nothing gathers tuples there by default, and yet they come in batches: what one execution or one
-window emits comes at once; a source that slept emits all that was due meanwhile; a transfer thread
-that slept hands over all that came meanwhile (`storm-2x` section 4). Batches of different origin
+What one execution or one window emits comes at once; a source that slept emits all that was due
+meanwhile. A transfer thread of Storm 2.x that slept hands over all that came meanwhile (`storm-2x`
+section 4); in Storm 1.x queues gather tuples until they are flushed. Batches of different origin
 are taken as independent Poisson processes.
 """
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.flow import Rates
+from streamgauge.topology.grouping import LocalOrShuffle, Shuffle
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow, as_slice
 from streamgauge.transport.mechanics import Mechanics
@@ -73,8 +74,9 @@ def bursts_into(
         flow: The plan, with routing shares.
         rates: Of its tuples and messages.
         conversions: What its processors emit.
-        mechanics: Of its engine: how long threads sleep.
+        mechanics: Of its engine: how long threads sleep, how often queues are flushed.
     """
+    flushed = mechanics.flush_seconds if mechanics.send_threads else 0.0
     executors = len(flow.plan.logical.executors)
     workers = np.asarray(flow.plan.placement, dtype=np.intp)
     near = np.zeros((3, executors))
@@ -82,12 +84,19 @@ def bursts_into(
     for block in flow.blocks:
         senders = workers[as_slice(block.sources)]
         is_local = block.types == 0
-        for events in _events(flow, block, rates, conversions, mechanics.source_sleep):
-            for place, counts in enumerate(_thinned(events, block.shares)):
-                near[place, as_slice(block.targets)] += np.where(is_local, counts, 0.0).sum(axis=0)
-                rest = np.where(is_local, 0.0, counts)
-                np.add.at(far[place][:, as_slice(block.targets)], senders, rest)
-    bundles = _bundled(_Counts(*far), mechanics.transfer_sleep)
+        parts = [
+            _dealt(events, block.shares, in_turn=_in_turn(block, mechanics))
+            for events in _events(flow, block, rates, conversions, mechanics.source_sleep)
+        ]
+        if not parts:
+            continue
+        sent = _Counts(*(sum(same[1:], start=same[0]) for same in zip(*parts, strict=True)))
+        for place, counts in enumerate(_bundled(sent, flushed)):
+            near[place, as_slice(block.targets)] += np.where(is_local, counts, 0.0).sum(axis=0)
+        for place, counts in enumerate(sent):
+            rest = np.where(is_local, 0.0, counts)
+            np.add.at(far[place][:, as_slice(block.targets)], senders, rest)
+    bundles = _bundled(_Counts(*far), flushed or mechanics.transfer_sleep)
     batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
     some = batches > 0.0
     safe = np.where(some, batches, 1.0)
@@ -144,30 +153,42 @@ def _whole(per_second: Vector, mean: Vector) -> _Events:
     return _Events(per_second, mean, low * (low - 1.0) + 2.0 * low * part, gathered=False)
 
 
-def _thinned(events: _Events, shares: NDArray[np.float64]) -> _Counts:
-    """What of each event goes to each receiving executor, where every tuple is dealt by itself.
+def _in_turn(block: ConnectionBlock, mechanics: Mechanics) -> bool:
+    """Whether tuples that follow each other go to different tasks, one after the other."""
+    grouping = block.stream.grouping
+    if isinstance(grouping, LocalOrShuffle):
+        return True
+    return isinstance(grouping, Shuffle) and not mechanics.load_aware
 
-    A share above one is a copy for each of several tasks.
+
+def _dealt(events: _Events, shares: NDArray[np.float64], *, in_turn: bool) -> _Counts:
+    """What of each event goes to each receiving executor.
+
+    Every tuple is dealt by itself, or one after the other in turn: then an executor gets as many of
+    an event's tuples as are its due, give or take one. A share above one is a copy for each of
+    several tasks.
     """
     rate, mean, second = (one[:, np.newaxis] for one in events[:3])
     chance, copies = np.minimum(shares, 1.0), np.maximum(shares, 1.0)
+    tuples = rate * mean * chance
     if events.gathered:
-        empty = np.exp(-mean * chance)
+        batches = rate * -np.expm1(-mean * chance)
+        pairs = rate * second * chance**2
+    elif in_turn:
+        low = np.floor(mean * chance)
+        part = mean * chance - low
+        batches = rate * np.where(low > 0.0, 1.0, part)
+        pairs = rate * (low * (low - 1.0) + 2.0 * low * part)
     else:
         low = np.floor(mean)
         # (1 − R)^N for N = n or n + 1.
-        empty = (1.0 - chance) ** low * (1.0 - (mean - low) * chance)
-    tuples = rate * mean * chance
-    pairs = rate * second * chance**2
-    return _Counts(
-        batches=rate * (1.0 - empty),
-        tuples=tuples * copies,
-        squares=(pairs + tuples) * copies**2,
-    )
+        batches = rate * (1.0 - (1.0 - chance) ** low * (1.0 - (mean - low) * chance))
+        pairs = rate * second * chance**2
+    return _Counts(batches=batches, tuples=tuples * copies, squares=(pairs + tuples) * copies**2)
 
 
 def _bundled(bursts: _Counts, sleep: float) -> _Counts:
-    """What a transfer thread hands over after each sleep: the bursts that came meanwhile."""
+    """What is handed over after each sleep, or flush: the bursts that came meanwhile."""
     if sleep <= 0.0:
         return bursts
     return _Counts(

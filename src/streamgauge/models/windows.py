@@ -9,14 +9,18 @@ slide count by their length, whatever their slide.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models import transforms
+from streamgauge.models.conversion import Conversion
+from streamgauge.models.flow import Rates, came_to
+from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Complex, Transform
+from streamgauge.topology.tuple_flow import TupleFlow, as_slice
 from streamgauge.topology.window import Window
 
 Vector = NDArray[np.float64]
@@ -116,4 +120,63 @@ def mixed_ages(window: Window, per_second: Vector, task_parts: Sequence[Vector])
         mean=mean,
         variance=np.maximum(square - mean**2, 0.0),
         transform=lambda s: np.asarray(ages.transform(s) @ dealt),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WindowDelays:
+    """From the end of a tuple's execution until its window has been dealt with, by executor.
+
+    Attributes:
+        mean: Age at the trigger, and the trigger's own time; zero where there is no window.
+        variance: Of the same.
+        transform: E[e^(−sT)], points × executors.
+        occupied_mean: How long a tuple occupies its executor: where counts fire, one tuple in each
+            slide takes the trigger's time too. Clocks fire on a thread of their own.
+        occupied_variance: Of the same.
+    """
+
+    mean: Vector
+    variance: Vector
+    transform: Transform
+    occupied_mean: Vector
+    occupied_variance: Vector
+
+
+def window_delays(
+    flow: TupleFlow, rates: Rates, conversions: Mapping[str, Conversion], service: ServiceTimes
+) -> WindowDelays:
+    """What windows add to the delays of a plan's executors."""
+    mean, variance = np.zeros_like(service.mean), np.zeros_like(service.mean)
+    occupied, spread = service.mean.copy(), service.variance.copy()
+    ages: list[tuple[slice, Age]] = []
+    for operator in flow.plan.logical.topology.operators:
+        window = operator.window
+        if window is None:
+            continue
+        span = as_slice(flow.plan.logical.spans[operator.name])
+        came = came_to(flow, operator.name, rates.arrived)
+        age = mixed_ages(window, came, conversions[operator.name].task_parts)
+        ages.append((span, age))
+        trigger, varied = service.trigger_mean[span], service.trigger_variance[span]
+        mean[span] = age.mean + trigger
+        variance[span] = age.variance + varied
+        if window.slide_tuples is not None:
+            chance = 1.0 / window.slide_tuples
+            occupied[span] += chance * trigger
+            spread[span] += chance * varied + chance * (1.0 - chance) * trigger**2
+
+    def transform(s: Complex) -> Complex:
+        value = np.ones((len(s), len(mean)), dtype=np.complex128)
+        for span, age in ages:
+            trigger = transforms.constant(s, service.trigger_mean[span])
+            value[:, span] = age.transform(s) * trigger
+        return value
+
+    return WindowDelays(
+        mean=mean,
+        variance=variance,
+        transform=transform,
+        occupied_mean=occupied,
+        occupied_variance=spread,
     )

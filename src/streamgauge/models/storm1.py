@@ -1,0 +1,117 @@
+"""Delays in Storm 1.x: every queue gathers what comes until a timer flushes it.
+
+Cooper 2020, sections 2.7, 2.8 and 4.13, repaired: timers are periodic, so that a tuple waits for
+half an interval in each queue it passes, and lists are as large as what comes together, not only
+as what comes by chance in an interval. A released batch is served tuple by tuple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.models import transforms
+from streamgauge.models.batching import flush_wait, flush_wait_variance
+from streamgauge.models.bursts import bursts_into
+from streamgauge.models.conversion import Conversion
+from streamgauge.models.delays import Delays, Part
+from streamgauge.models.flow import Rates
+from streamgauge.models.queueing import FlushedQueue, Moments, over, released_wait
+from streamgauge.models.service import ServiceTimes
+from streamgauge.models.transforms import Complex, Transform
+from streamgauge.models.windows import window_delays
+from streamgauge.topology.tuple_flow import TupleFlow, as_slice
+from streamgauge.transport.mechanics import Mechanics
+
+Vector = NDArray[np.float64]
+
+
+def storm1_delays(
+    flow: TupleFlow,
+    rates: Rates,
+    conversions: Mapping[str, Conversion],
+    service: ServiceTimes,
+    mechanics: Mechanics,
+) -> Delays:
+    """Delays in a plan on Storm 1.x.
+
+    Args:
+        flow: The plan.
+        rates: What comes to its executors.
+        conversions: What its processors make of that.
+        service: By the clock.
+        mechanics: Of the engine under the plan's settings.
+    """
+    lists = bursts_into(flow, rates, conversions, mechanics)
+    windows = window_delays(flow, rates, conversions, service)
+    mean = windows.occupied_mean
+    queue = FlushedQueue(
+        lists_per_second=lists.per_second,
+        list_mean=lists.mean,
+        list_variance=lists.variance,
+        flush_seconds=mechanics.flush_seconds,
+        service_seconds=mean,
+        service_scv=over(windows.occupied_variance, mean**2, otherwise=0.0),
+    )
+    gathered = _flushed(lists.per_second, mechanics)
+    released = released_wait(queue)
+    sent, left = _emitted(flow, rates)
+    send, transfer = _flushed(sent, mechanics), _flushed(left, mechanics)
+    served = Moments(
+        mean=released.mean + service.mean, variance=released.variance + service.variance
+    )
+
+    def executor_transform(s: Complex) -> Complex:
+        value = _gathering(gathered, mechanics)(s) * _gamma(served)(s)
+        return np.asarray(value * windows.transform(s))
+
+    return Delays(
+        executors={
+            Part.BATCHING: gathered.mean,
+            Part.QUEUEING: released.mean,
+            Part.SERVICE: service.mean,
+            Part.WINDOW: windows.mean,
+        },
+        spread=gathered.variance + served.variance + windows.variance,
+        executor_transform=executor_transform,
+        send=send,
+        send_transform=_gathering(send, mechanics),
+        transfer=transfer,
+        transfer_transform=_gathering(transfer, mechanics),
+        utilisation=queue.utilisation,
+    )
+
+
+def _flushed(per_second: Vector, mechanics: Mechanics) -> Moments:
+    """Wait of what comes at a rate for its batch to be full or flushed."""
+    return Moments(
+        mean=flush_wait(per_second, limit=mechanics.batch, flush_seconds=mechanics.flush_seconds),
+        variance=flush_wait_variance(
+            per_second, limit=mechanics.batch, flush_seconds=mechanics.flush_seconds
+        ),
+    )
+
+
+def _emitted(flow: TupleFlow, rates: Rates) -> tuple[Vector, Vector]:
+    """Tuples into every executor's send queue, and into every worker's transfer queue."""
+    workers = np.asarray(flow.plan.placement, dtype=np.intp)
+    sent, left = np.zeros(len(workers)), np.zeros(len(flow.plan.workers))
+    for block in flow.blocks:
+        emitted = rates.emitted[block.stream.key]
+        sent[as_slice(block.sources)] += emitted * block.shares.sum(axis=1)
+        away = np.where(block.types > 0, block.shares, 0.0).sum(axis=1)
+        np.add.at(left, workers[as_slice(block.sources)], emitted * away)
+    return sent, left
+
+
+def _gathering(wait: Moments, mechanics: Mechanics) -> Transform:
+    """Even over a flush interval where batches do not fill; else shorter, and as varied."""
+    longest = np.minimum(2.0 * wait.mean, mechanics.flush_seconds)
+    return lambda s: transforms.uniform(s, longest)
+
+
+def _gamma(time: Moments) -> Transform:
+    scv = over(time.variance, time.mean**2, otherwise=0.0)
+    return lambda s: transforms.gamma(s, time.mean, scv)
