@@ -68,3 +68,18 @@ def test_ages_are_those_of_drawn_arrivals(window, rate):
     found = age_at_trigger(window, np.asarray([rate]))
     assert found.mean[0] == pytest.approx(drawn.mean(), rel=0.02)
     assert found.variance[0] == pytest.approx(drawn.var(), rel=0.03)
+
+
+@pytest.mark.parametrize(("burst", "turns"), [(5, 1), (1, 4)])
+def test_bursts_and_turns_change_the_spread_and_not_the_mean(burst, turns):
+    """Windows of 37 tuples, which bursts do not divide; gaps of bursts, or of every fourth."""
+    generator = np.random.default_rng(2)
+    gaps = generator.exponential(1.0, 400_000 * turns // burst)
+    arrivals = np.repeat(np.cumsum(gaps)[turns - 1 :: turns], burst)
+    rate = burst / turns
+    count = len(arrivals) // 37 * 37
+    windows = arrivals[:count].reshape(-1, 37)
+    drawn = (windows[:, -1:] - windows).ravel()
+    found = age_at_trigger(Window(length_tuples=37), np.asarray([rate]), burst / turns)
+    assert found.mean[0] == pytest.approx(drawn.mean(), rel=0.02)
+    assert found.variance[0] == pytest.approx(drawn.var(), rel=0.05)

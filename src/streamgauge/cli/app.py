@@ -8,7 +8,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from streamgauge.cli import INTERRUPTED, calibrate, demo, ingest, lake, profile, simulate, topology
+from streamgauge.cli import (
+    INTERRUPTED,
+    calibrate,
+    demo,
+    ingest,
+    lake,
+    predict,
+    profile,
+    simulate,
+    topology,
+)
 
 
 class _Commands(TyperGroup):
@@ -35,6 +45,7 @@ app.add_typer(profile.app, name="profile")
 app.add_typer(lake.app, name="lake")
 app.command(name="ingest")(ingest.ingest)
 app.command(name="calibrate")(calibrate.calibrate)
+app.command(name="predict")(predict.predict)
 app.command(name="simulate")(simulate.simulate)
 app.command(name="demo")(demo.demo)
 

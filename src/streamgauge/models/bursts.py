@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.flow import Rates
-from streamgauge.topology.grouping import LocalOrShuffle, Shuffle
+from streamgauge.models.routing import deals_in_turn
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow, as_slice
 from streamgauge.transport.mechanics import Mechanics
@@ -38,6 +38,11 @@ class Bursts:
     per_second: Vector
     mean: Vector
     variance: Vector
+
+    @property
+    def dispersion(self) -> Vector:
+        """Index of dispersion of what comes: E[X²]/E[X], one where tuples come by themselves."""
+        return self.mean + self.variance / self.mean
 
 
 class _Events(NamedTuple):
@@ -85,7 +90,7 @@ def bursts_into(
         senders = workers[as_slice(block.sources)]
         is_local = block.types == 0
         parts = [
-            _dealt(events, block.shares, in_turn=_in_turn(block, mechanics))
+            _dealt(events, block.shares, in_turn=deals_in_turn(block.stream, mechanics))
             for events in _events(flow, block, rates, conversions, mechanics.source_sleep)
         ]
         if not parts:
@@ -151,14 +156,6 @@ def _whole(per_second: Vector, mean: Vector) -> _Events:
     low = np.floor(mean)
     part = mean - low
     return _Events(per_second, mean, low * (low - 1.0) + 2.0 * low * part, gathered=False)
-
-
-def _in_turn(block: ConnectionBlock, mechanics: Mechanics) -> bool:
-    """Whether tuples that follow each other go to different tasks, one after the other."""
-    grouping = block.stream.grouping
-    if isinstance(grouping, LocalOrShuffle):
-        return True
-    return isinstance(grouping, Shuffle) and not mechanics.load_aware
 
 
 def _dealt(events: _Events, shares: NDArray[np.float64], *, in_turn: bool) -> _Counts:

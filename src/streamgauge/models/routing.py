@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from streamgauge.profile.figures import OutputFigures, TaskProfile
 from streamgauge.profile.profile import Profile
-from streamgauge.topology.grouping import Custom, Direct, Fields, PartialKey, Shuffle
+from streamgauge.topology.grouping import (
+    Custom,
+    Direct,
+    Fields,
+    LocalOrShuffle,
+    PartialKey,
+    Shuffle,
+)
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Stream, Subscription, Topology
@@ -228,6 +235,13 @@ def _of_executor(tasks: list[_TaskShares | None], pooled: Vector) -> Vector:
     if not weights.any():
         weights = np.ones(len(known))
     return np.asarray(weights @ np.asarray([one.parts for one in known]) / weights.sum())
+
+
+def deals_in_turn(stream: Stream, mechanics: Mechanics) -> bool:
+    """Whether tuples that follow each other go to different tasks, one after the other."""
+    if isinstance(stream.grouping, LocalOrShuffle):
+        return True
+    return isinstance(stream.grouping, Shuffle) and not mechanics.load_aware
 
 
 def task_parts(

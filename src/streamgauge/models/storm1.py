@@ -45,7 +45,7 @@ def storm1_delays(
         mechanics: Of the engine under the plan's settings.
     """
     lists = bursts_into(flow, rates, conversions, mechanics)
-    windows = window_delays(flow, rates, conversions, service)
+    windows = window_delays(flow, rates, conversions, service, lists, mechanics)
     mean = windows.occupied_mean
     queue = FlushedQueue(
         lists_per_second=lists.per_second,

@@ -53,7 +53,7 @@ def storm2_delays(
         mechanics: Of the engine under the plan's settings.
     """
     bursts = bursts_into(flow, rates, conversions, mechanics)
-    windows = window_delays(flow, rates, conversions, service)
+    windows = window_delays(flow, rates, conversions, service, bursts, mechanics)
     mean = windows.occupied_mean
     queue = BulkQueue(
         batches_per_second=bursts.per_second,

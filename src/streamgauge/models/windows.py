@@ -1,7 +1,8 @@
 """Windows: how old a tuple is when the window that holds it fires.
 
 Cooper 2020, section 4.13.1, for count windows that tumble, and beyond it. Tuples come as a Poisson
-process to every task. A count window of C fires with its last tuple, so that the ages of its tuples
+process to every task, or burstier or more regularly: what matters is the index of dispersion of
+their number. A count window of C fires with its last tuple, so that the ages of its tuples
 are 0, 1, … C − 1 gaps of mean 1/λ: (C − 1)/2λ on the mean, where the thesis has C/2λ. A time window
 of T holds what came evenly over T. All tuples of a window make its outputs, so that windows that
 slide count by their length, whatever their slide.
@@ -16,12 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models import transforms
+from streamgauge.models.bursts import Bursts
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.flow import Rates, came_to
+from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Complex, Transform
+from streamgauge.topology.topology import Operator
 from streamgauge.topology.tuple_flow import TupleFlow, as_slice
 from streamgauge.topology.window import Window
+from streamgauge.transport.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
 
@@ -41,36 +46,38 @@ class Age:
     transform: Transform
 
 
-def age_at_trigger(window: Window, per_second: Vector) -> Age:
+def age_at_trigger(window: Window, per_second: Vector, dispersion: Vector | float = 1.0) -> Age:
     """The age of a tuple when its window fires, without the time that the trigger itself takes.
 
     Args:
         window: By count or time, tumbling or sliding, mixed or not.
         per_second: Tuples that come to a task.
+        dispersion: Variance over mean of how many come in a time; one for a Poisson process.
     """
     with np.errstate(divide="ignore"):
         gap = 1.0 / np.asarray(per_second, dtype=np.float64)
     if window.length_tuples is not None:
-        return _last_tuples(window, window.length_tuples, gap)
+        return _last_tuples(window, window.length_tuples, gap, dispersion)
     assert window.length_seconds is not None
     return _last_seconds(window, window.length_seconds, gap)
 
 
-def _last_tuples(window: Window, count: int, gap: Vector) -> Age:
+def _last_tuples(window: Window, count: int, gap: Vector, dispersion: Vector | float) -> Age:
     """Age of one of the last `count` tuples: n gaps, n from 0 to `count` − 1 with equal chances.
 
-    Where a clock fires, the last tuple itself is a gap old.
+    The time of n gaps varies as `dispersion` says, which is what a gamma with that squared
+    variation does. Where a clock fires, the last tuple itself is a gap old.
     """
     first = 0.0 if window.slide_seconds is None else 1.0
     gaps = first + (count - 1) / 2.0
-    # n exponential gaps have the variance n·gap², and n itself varies evenly.
-    spread = gaps + (count * count - 1) / 12.0
+    # n gaps have the variance n·dispersion·gap², and n itself varies evenly.
+    spread = gaps * dispersion + (count * count - 1) / 12.0
     with np.errstate(invalid="ignore"):
         mean, variance = gaps * gap, spread * gap * gap
 
     def transform(s: Complex) -> Complex:
-        # The mean of z^n over n, z = λ/(λ + s) being the transform of a gap.
-        z = transforms.exponential(s, gap)
+        # The mean of z^n over n, z being the transform of a gap.
+        z = transforms.gamma(s, gap, dispersion)
         ladder = (1.0 - z**count) / (count * (1.0 - z))
         return np.asarray(ladder * z**first)
 
@@ -99,19 +106,24 @@ def _last_seconds(window: Window, seconds: float, gap: Vector) -> Age:
     )
 
 
-def mixed_ages(window: Window, per_second: Vector, task_parts: Sequence[Vector]) -> Age:
+def mixed_ages(
+    window: Window, per_second: Vector, dispersion: Vector, task_parts: Sequence[Vector]
+) -> Age:
     """Ages in the windows of executors, which belong to their tasks.
 
     Args:
         window: Of the operator.
         per_second: Tuples that come to each executor.
+        dispersion: Of these.
         task_parts: For each executor the part that each of its tasks gets.
     """
     owner = np.repeat(np.arange(len(task_parts)), [len(parts) for parts in task_parts])
     parts = np.concatenate(list(task_parts))
     used = parts > 0.0
     owner, parts = owner[used], parts[used]
-    ages = age_at_trigger(window, per_second[owner] * parts)
+    # What is dealt at random is as much nearer to a Poisson process as there is less of it.
+    thinned = 1.0 + (dispersion[owner] - 1.0) * np.where(dispersion[owner] > 1.0, parts, 1.0)
+    ages = age_at_trigger(window, per_second[owner] * parts, thinned)
     dealt = np.zeros((len(owner), len(task_parts)))
     dealt[np.arange(len(owner)), owner] = parts
     mean = ages.mean @ dealt
@@ -144,7 +156,12 @@ class WindowDelays:
 
 
 def window_delays(
-    flow: TupleFlow, rates: Rates, conversions: Mapping[str, Conversion], service: ServiceTimes
+    flow: TupleFlow,
+    rates: Rates,
+    conversions: Mapping[str, Conversion],
+    service: ServiceTimes,
+    bursts: Bursts,
+    mechanics: Mechanics,
 ) -> WindowDelays:
     """What windows add to the delays of a plan's executors."""
     mean, variance = np.zeros_like(service.mean), np.zeros_like(service.mean)
@@ -156,7 +173,8 @@ def window_delays(
             continue
         span = as_slice(flow.plan.logical.spans[operator.name])
         came = came_to(flow, operator.name, rates.arrived)
-        age = mixed_ages(window, came, conversions[operator.name].task_parts)
+        dispersion = bursts.dispersion[span] / _turns(flow, operator, mechanics)
+        age = mixed_ages(window, came, dispersion, conversions[operator.name].task_parts)
         ages.append((span, age))
         trigger, varied = service.trigger_mean[span], service.trigger_variance[span]
         mean[span] = age.mean + trigger
@@ -180,3 +198,12 @@ def window_delays(
         occupied_mean=occupied,
         occupied_variance=spread,
     )
+
+
+def _turns(flow: TupleFlow, operator: Operator, mechanics: Mechanics) -> float:
+    """How many tasks take turns: each then gets every so many-th tuple, which is as regular."""
+    streams = [
+        one for one in flow.plan.logical.topology.streams_into(operator.name) if not one.is_system
+    ]
+    in_turn = all(deals_in_turn(stream, mechanics) for stream in streams)
+    return float(operator.tasks) if in_turn else 1.0

@@ -1,0 +1,160 @@
+"""Load: what the threads of a plan do to each other, what is overloaded, and what would be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.models.contention import Contention, Machines, Polling, Threads, contention
+from streamgauge.models.parameters import Parameters
+from streamgauge.models.prediction import Limit
+from streamgauge.models.service import ServiceTimes
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import OperatorKind
+from streamgauge.topology.tuple_flow import TupleFlow
+from streamgauge.topology.workload import Workload
+
+Vector = NDArray[np.float64]
+
+# The highest rate is found to this part of it.
+PRECISION = 1e-4
+FARTHEST = 1e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Loaded:
+    """What the load does to executors and machines.
+
+    Attributes:
+        contention: Of all threads: executors first, then the triggers of time windows.
+        service: By the clock.
+        utilisation: Offered load of each executor; one and more: overloaded.
+        overloaded: What is overloaded, the worst first: executors and machines, with their load.
+    """
+
+    contention: Contention
+    service: ServiceTimes
+    utilisation: Vector
+    overloaded: Mapping[str, float]
+
+
+def load(parameters: Parameters, factor: float = 1.0) -> Loaded:
+    """What the threads of a plan do to each other when all rates are `factor` times as high."""
+    flow, works = parameters.flow, parameters.works
+    plan = flow.plan
+    machine = _machine_of_executor(plan)
+    mechanics = parameters.mechanics
+    on_thread = _fires_on_thread(flow)
+    tuples, triggers = works.tuples, works.triggers
+    rate = factor * tuples.per_second
+    # Windows by count fire more often with more tuples, those by the clock do not.
+    fired = np.where(on_thread, factor, 1.0) * triggers.per_second
+    share = np.divide(fired, rate, out=np.zeros_like(rate), where=on_thread & (rate > 0.0))
+    kinds = np.asarray([is_bolt(flow, one.operator) for one in plan.logical.executors])
+    alone = np.flatnonzero(~on_thread & (fired > 0.0))
+    threads = Threads(
+        machine=np.concatenate([machine, machine[alone]]),
+        rate=np.concatenate([rate, fired[alone]]),
+        cpu_seconds=np.concatenate([tuples.cpu + share * triggers.cpu, triggers.cpu[alone]]),
+        wait_seconds=np.concatenate([tuples.wait + share * triggers.wait, triggers.wait[alone]]),
+        polls=np.concatenate([kinds, np.zeros(len(alone), dtype=bool)]),
+    )
+    cluster = plan.cluster
+    machines = Machines(
+        cores=np.asarray([one.cores for one in cluster.machines]),
+        background_cores=np.asarray([one.background_cores for one in cluster.machines]),
+    )
+    polling = Polling(
+        poll_cores=mechanics.poll_cores,
+        poll_growth=mechanics.poll_growth,
+        bolt_spin=mechanics.bolt_spin,
+        bolt_sleep=mechanics.bolt_sleep,
+    )
+    found = contention(threads, machines, polling)
+    size = len(rate)
+    stretch = found.stretch[:size]
+    slower = stretch.copy()
+    slower[alone] = found.stretch[size:]
+    service = ServiceTimes(
+        mean=_stretched(tuples.cpu, stretch) + tuples.wait,
+        variance=_stretched(tuples.cpu_variance, stretch**2) + tuples.wait_variance,
+        trigger_mean=_stretched(triggers.cpu, slower) + triggers.wait,
+        trigger_variance=_stretched(triggers.cpu_variance, slower**2) + triggers.wait_variance,
+    )
+    utilisation = _stretched(rate, service.mean) + np.where(
+        on_thread, _stretched(fired, service.trigger_mean), 0.0
+    )
+    return Loaded(
+        contention=found,
+        service=service,
+        utilisation=utilisation,
+        overloaded=_overloaded(plan, found, threads, utilisation, machines),
+    )
+
+
+def _stretched(amount: Vector, factor: Vector) -> Vector:
+    """The product, nothing where there is nothing: an overloaded machine stretches for ever."""
+    return np.multiply(amount, factor, out=np.zeros_like(amount), where=amount > 0.0)
+
+
+def _machine_of_executor(plan: PhysicalPlan) -> NDArray[np.int64]:
+    place = {one.name: index for index, one in enumerate(plan.cluster.machines)}
+    of_worker = [place[plan.cluster.machine_of(worker.node).name] for worker in plan.workers]
+    return np.asarray([of_worker[worker] for worker in plan.placement], dtype=np.int64)
+
+
+def is_bolt(flow: TupleFlow, operator: str) -> bool:
+    """Whether an operator's threads wait for tuples."""
+    return flow.plan.logical.topology.operator(operator).kind is not OperatorKind.SOURCE
+
+
+def _fires_on_thread(flow: TupleFlow) -> NDArray[np.bool_]:
+    """Whether an executor's windows fire by count, and so on its own thread."""
+    topology = flow.plan.logical.topology
+    windows = {one.name: one.window for one in topology.operators}
+    found = [windows[one.operator] for one in flow.plan.logical.executors]
+    return np.asarray([one is not None and one.slide_tuples is not None for one in found])
+
+
+def _overloaded(
+    plan: PhysicalPlan,
+    found: Contention,
+    threads: Threads,
+    utilisation: Vector,
+    machines: Machines,
+) -> dict[str, float]:
+    wanted = np.bincount(
+        threads.machine, weights=threads.rate * threads.cpu_seconds, minlength=len(machines.cores)
+    )
+    worst = {
+        plan.cluster.machines[index].name: float(wanted[index] / machines.free[index])
+        for index in found.overloaded_machines
+    }
+    # Executors of such a machine are as slow as it is, and say nothing of themselves.
+    crowded = found.overloaded[threads.machine[: len(utilisation)]]
+    for index in np.flatnonzero((utilisation >= 1.0) & ~crowded).tolist():
+        worst[plan.logical.executors[index].label] = float(utilisation[index])
+    return dict(sorted(worst.items(), key=lambda one: -one[1]))
+
+
+def limit_of(parameters: Parameters, workload: Workload) -> Limit:
+    """The highest multiple of the load that fits, by halving; and what then overloads first."""
+    emitted = sum(one.per_second or 0.0 for one in workload.emissions)
+    low, high = 0.0, 1.0
+    while not load(parameters, high).overloaded:
+        low, high = high, 2.0 * high
+        if high > FARTHEST:
+            return Limit(factor=float("inf"), per_second=float("inf"), by="nothing")
+    while high - low > PRECISION * high:
+        middle = (low + high) / 2.0
+        if load(parameters, middle).overloaded:
+            high = middle
+        else:
+            low = middle
+        if high < PRECISION / FARTHEST:
+            break
+    by = next(iter(load(parameters, high).overloaded))
+    return Limit(factor=low, per_second=low * emitted, by=by)

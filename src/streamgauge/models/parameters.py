@@ -1,0 +1,113 @@
+"""What the delays of a plan follow from: routing, coefficients, rates, acknowledgements, work.
+
+The chain of Cooper 2020, section 4.14, in the order in which its steps need each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from streamgauge.errors import InvalidInput
+from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
+from streamgauge.models.conversion import Conversion, conversion_of
+from streamgauge.models.flow import Rates, propagate, source_rates
+from streamgauge.models.routing import SCOPES, Routing, route
+from streamgauge.models.service import Works, works_of
+from streamgauge.profile.derive import derive_behaviours
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import OperatorKind
+from streamgauge.topology.tuple_flow import TupleFlow
+from streamgauge.topology.workload import Workload
+from streamgauge.transport.contract import load_transport
+from streamgauge.transport.mechanics import Mechanics
+
+# More names than this say no more.
+MANY_NAMES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Parameters:
+    """Everything that a plan's delays follow from.
+
+    Attributes:
+        flow: The plan, with predicted shares.
+        mechanics: Of its engine.
+        routing: How tuples are dealt.
+        conversions: What processors make of tuples.
+        rates: Of tuples and messages.
+        works: What they cost.
+        notes: What was assumed.
+    """
+
+    flow: TupleFlow
+    mechanics: Mechanics
+    routing: Routing
+    conversions: Mapping[str, Conversion]
+    rates: Rates
+    works: Works
+    notes: tuple[str, ...]
+
+
+def check_plan(profile: Profile, plan: PhysicalPlan) -> None:
+    """Raise InvalidInput where a plan is not of the profile's job."""
+    mine, other = profile.topology, plan.logical.topology
+    ackers = plan.logical.configuration.acker_count
+    if mine.with_ackers(ackers) == other:
+        return
+    unknown = sorted(set(other.operator_names) - set(mine.with_ackers(ackers).operator_names))
+    missing = sorted(set(mine.operator_names) - set(other.operator_names))
+    differs = []
+    if unknown:
+        differs.append(f"operators that were not measured: {', '.join(unknown)}")
+    if missing:
+        differs.append(f"operators that are not in the plan: {', '.join(missing)}")
+    raise InvalidInput.single(
+        ("plan",),
+        seen=f"a plan of topology {other.name!r}, with "
+        + ("; ".join(differs) or "other tasks, streams or groupings"),
+        expected=f"a plan of the profile's topology {mine.name!r}",
+        remedy="predict from a profile of the same topology",
+    )
+
+
+def parameters_of(profile: Profile, plan: PhysicalPlan, workload: Workload) -> Parameters:
+    """Routing, rates and work of a plan, from what was measured on another."""
+    configuration = plan.logical.configuration
+    transport = load_transport(configuration.engine)
+    mechanics = transport.mechanics(configuration.settings)
+    behaviours = derive_behaviours(profile)
+    routing = route(TupleFlow.of(plan, transport.hops), profile, mechanics)
+    flow, logical = routing.flow, plan.logical
+    conversions = {
+        one.name: conversion_of(logical, one.name, profile, behaviours[one.name], mechanics)
+        for one in logical.topology.operators
+        if one.kind is OperatorKind.PROCESSOR
+    }
+    rates = propagate(flow, source_rates(logical, workload), conversions)
+    if logical.topology.has_ackers:
+        rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions))
+        flow = with_answers(flow, rates)
+    works = works_of(flow, rates, profile, behaviours, conversions)
+    notes = [*routing.notes, *works.notes]
+    if routing.idle:
+        more = len(routing.idle) > MANY_NAMES
+        named = ", ".join(routing.idle[:MANY_NAMES]) + (" and others" if more else "")
+        notes.append(
+            f"{len(routing.idle)} executors would get nothing, as tuples stay near: {named}"
+        )
+    wide = {SCOPES[int(scope.max())] for scope in routing.scopes.values() if len(scope)} - {
+        "worker"
+    }
+    if wide:
+        notes.append(f"shuffle would reach beyond the worker: {', '.join(sorted(wide))}")
+    return Parameters(
+        flow=flow,
+        mechanics=mechanics,
+        routing=routing,
+        conversions=conversions,
+        rates=rates,
+        works=works,
+        notes=tuple(notes),
+    )

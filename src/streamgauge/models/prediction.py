@@ -1,0 +1,164 @@
+"""What a model says of a plan that has never run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from streamgauge.models.latency import Latency
+from streamgauge.topology.frozen import FrozenDict
+
+
+class Verdict(StrEnum):
+    """Whether a plan carries its load."""
+
+    FITS = "fits"
+    OVERLOADED = "overloaded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutorPrediction:
+    """One executor.
+
+    Attributes:
+        name: ``OPERATOR[FIRST-LAST]`` by its tasks.
+        operator: Whose tasks it runs.
+        worker: Where it runs.
+        arrived_per_second: Tuples and messages that come.
+        emitted_per_second: Tuples and messages that leave, before copies.
+        utilisation: Part of the time it is busy; one and more: overloaded.
+        stretch: How many times as long a service takes on its crowded machine.
+        service_seconds: Mean service time of a tuple by the clock.
+        delay_seconds: Mean time from arrival until outputs leave; infinite where overloaded.
+        queue_length: Mean tuples waiting.
+    """
+
+    name: str
+    operator: str
+    worker: str
+    arrived_per_second: float
+    emitted_per_second: float
+    utilisation: float
+    stretch: float
+    service_seconds: float
+    delay_seconds: float
+    queue_length: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorPrediction:
+    """One operator, over all its executors.
+
+    Attributes:
+        executors: How many.
+        idle: How many of them would get nothing.
+        arrived_per_second: Tuples and messages that come.
+        emitted_per_second: Tuples and messages that leave, before copies.
+        utilisation: Mean over executors.
+        busiest: The same of the busiest.
+        service_seconds: Mean service time of a tuple by the clock.
+        delay_seconds: Mean time of a tuple here.
+        parts: What that is made up of.
+    """
+
+    executors: int
+    idle: int
+    arrived_per_second: float
+    emitted_per_second: float
+    utilisation: float
+    busiest: float
+    service_seconds: float
+    delay_seconds: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerPrediction:
+    """One worker.
+
+    Attributes:
+        name: ``NODE:PORT``.
+        executors: How many it runs.
+        cores: CPU time of its executors, per second.
+        sent_per_second: Tuples and messages to other workers.
+    """
+
+    name: str
+    executors: int
+    cores: float
+    sent_per_second: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachinePrediction:
+    """One machine.
+
+    Attributes:
+        name: Of the machine.
+        cores: How many it has.
+        background: Cores that something else keeps busy.
+        busy: Cores that the job's work keeps busy.
+        polling: Cores that its idle threads keep busy.
+        overloaded: Whether threads want more than there is.
+    """
+
+    name: str
+    cores: float
+    background: float
+    busy: float
+    polling: float
+    overloaded: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """How much more of the same load a plan would carry.
+
+    Attributes:
+        factor: By which all rates may grow, or must shrink; infinite where nothing limits them.
+        per_second: What all sources then emit together.
+        by: What would be overloaded first: an executor or a machine.
+    """
+
+    factor: float
+    per_second: float
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """How a job would behave on a plan.
+
+    Attributes:
+        model: Which one says so.
+        verdict: Whether the plan carries the load.
+        overloaded: What is overloaded, the worst first, with its utilisation.
+        limit: The highest rate that fits, and what stands in its way.
+        latency: From emission to the end of service at a sink, all sources together.
+        by_source: The same by source.
+        operators: By name.
+        executors: In the plan's order.
+        workers: In the plan's order.
+        machines: In the cluster's order.
+        notes: What was assumed, what to keep in mind.
+        provenance: Which profile and plan it rests on.
+    """
+
+    model: str
+    verdict: Verdict
+    overloaded: Mapping[str, float]
+    limit: Limit
+    latency: Latency
+    by_source: Mapping[str, Latency]
+    operators: Mapping[str, OperatorPrediction]
+    executors: tuple[ExecutorPrediction, ...]
+    workers: tuple[WorkerPrediction, ...]
+    machines: tuple[MachinePrediction, ...]
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, str] = field(default_factory=FrozenDict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain document."""
+        return asdict(self)

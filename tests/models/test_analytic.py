@@ -1,0 +1,163 @@
+"""The analytic model: from an emulated job's metrics to another plan, the simulator as truth."""
+
+import math
+import re
+from dataclasses import replace
+
+import pytest
+
+from streamgauge.errors import InvalidInput, NotEnoughData
+from streamgauge.models.analytic import AnalyticModel
+from streamgauge.models.contract import load_model, model_names
+from streamgauge.models.loading import load
+from streamgauge.models.parameters import parameters_of
+from streamgauge.models.prediction import Verdict
+from streamgauge.models.source_plan import measured_plan, measured_workload
+from streamgauge.pipeline.estimation.assembly import profile_of
+from streamgauge.pipeline.estimation.subjects import figures_of
+from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.profile.files.jobs import parse_job
+from streamgauge.simulation.topology_run import simulate
+from tests.engines.emulator.emulations import emulated
+from tests.pipeline.estimation.aggregation import partials
+
+JOB = """
+streamgauge: 1
+topology:
+  name: t
+  acked: true
+  operators:
+    s: {{kind: source, tasks: 2}}
+    a: {{tasks: 8}}
+    w: {{tasks: 4, window: {{length_tuples: 6}}}}
+    b: {{tasks: 4}}
+  streams:
+    - {{from: s, to: a, grouping: {{fields: [k]}}}}
+    - {{from: a, to: w, stream: many, grouping: shuffle}}
+    - {{from: a, to: b, stream: few, grouping: shuffle}}
+    - {{from: w, to: b, grouping: shuffle}}
+behaviours:
+  s: {{service: {{cpu_ms: 0.1}}, keys: {{default: {{zipf: {{count: 30, exponent: 0.7}}}}}}}}
+  a:
+    service: {{cpu_ms: {{gamma: {{mean: 2, scv: 0.5}}}}}}
+    outputs: {{many: {{poisson: 3}}, few: 0.5}}
+  w:
+    service: {{cpu_ms: 0.1}}
+    window: {{service: {{cpu_ms: 1}}, outputs: {{default: 2}}}}
+  b: {{service: {{wait_ms: {{exponential: 4}}}}}}
+configuration:
+  engine: {engine}
+  executors: {{s: 1, a: 2, w: 4, b: 2}}
+  workers: 2
+  ackers: 1
+cluster: {{uniform: {{nodes: 2, slots: 2, cores: 2, latency_ms: 0.3}}}}
+workload: [{{source: s, per_second: 60}}]
+steps:
+  wide: {{executors: {{s: 2, a: 8, b: 4}}, workers: 4}}
+  heavy: {{executors: {{a: 4, b: 4}}, workers: 3}}
+"""
+
+
+@pytest.fixture(scope="module", params=["storm-1", "storm-2"])
+def measured(request, tmp_path_factory):
+    """The job, its plan, and ten minutes of its metrics."""
+    text = JOB.format(engine=request.param)
+    folder = tmp_path_factory.mktemp(request.param)
+    seen = emulated(text, folder, seconds=600.0, bucket_seconds=6.0, trace_every=0)
+    profile = profile_of(figures_of(partials(seen.samples), replicas=0), seen.plans[0])[0]
+    return parse_job(text), seen.plan, profile
+
+
+def truth_of(job, plan, rate=None):
+    workload = job.workload
+    if rate is not None:
+        emission = replace(workload.emissions[0], per_second=rate)
+        workload = replace(workload, emissions=(emission,))
+    seconds = 60_000 / workload.emissions[0].per_second
+    result = simulate(plan, job.behaviours, workload, seconds=seconds, warmup=30.0, seed=11)
+    return result, workload
+
+
+@pytest.mark.parametrize(("step", "rate"), [("wide", None), ("heavy", 120.0)])
+def test_another_plan_is_as_slow_as_simulated(measured, step, rate):
+    job, _, profile = measured
+    plan = place_job(job.at_step(step)).plan
+    truth, workload = truth_of(job, plan, rate)
+    found = AnalyticModel().predict(profile, plan, workload)
+    assert found.verdict is Verdict.FITS
+    assert found.latency.mean == pytest.approx(truth.latency.mean, rel=0.1)
+    assert found.latency.quantiles[0.9] == pytest.approx(truth.latency.quantile(0.9), rel=0.15)
+    for name, figures in truth.operators.items():
+        # Siblings of one root in a window are acked once; the model counts each of them.
+        if name not in ("s", "__acker"):
+            # 60,000 roots, and keys of which each is one of thirty.
+            assert found.operators[name].arrived_per_second == pytest.approx(
+                figures.executed_per_second, rel=0.03
+            )
+            assert found.operators[name].busiest == pytest.approx(
+                figures.busiest, rel=0.15, abs=0.02
+            )
+    for mine, theirs in zip(found.machines, truth.machines, strict=True):
+        assert mine.busy == pytest.approx(theirs.busy, rel=0.1)
+        assert mine.polling == pytest.approx(theirs.polling, rel=0.35, abs=0.05)
+
+
+def test_the_measured_plan_and_load_are_those_it_was_measured_on(measured):
+    job, plan, profile = measured
+    found = measured_plan(profile)
+    assert [str(found.worker_of(one)) for one in found.logical.executors] == [
+        str(plan.worker_of(one)) for one in plan.logical.executors
+    ]
+    emission = measured_workload(profile).emissions[0]
+    assert emission.per_second == pytest.approx(job.workload.emissions[0].per_second, rel=0.02)
+
+
+def test_overload_is_an_answer_and_the_limit_is_where_it_begins(measured):
+    job, plan, profile = measured
+    found = AnalyticModel().predict(profile, plan, truth_workload(job, 5000.0))
+    assert found.verdict is Verdict.OVERLOADED
+    assert max(found.overloaded.values()) == pytest.approx(next(iter(found.overloaded.values())))
+    assert math.isinf(found.latency.mean)
+    limit = found.limit.per_second
+    assert 0 < limit < 5000
+    for factor, verdict in ((0.98, Verdict.FITS), (1.02, Verdict.OVERLOADED)):
+        again = AnalyticModel().predict(profile, plan, truth_workload(job, factor * limit))
+        assert again.verdict is verdict
+        assert again.limit.per_second == pytest.approx(limit, rel=1e-3)
+    assert found.limit.by in again.overloaded
+
+
+def truth_workload(job, rate):
+    emission = replace(job.workload.emissions[0], per_second=rate)
+    return replace(job.workload, emissions=(emission,))
+
+
+def test_more_load_stretches_service_on_shared_cores(measured):
+    """Two cores of a node under up to five threads with work."""
+    job, plan, profile = measured
+    parameters = parameters_of(profile, plan, job.workload)
+    stretches = [load(parameters, factor).contention.stretch.max() for factor in (0.5, 1.0, 2.0)]
+    assert stretches == sorted(stretches)
+    assert stretches[0] >= 1.0
+    assert stretches[-1] > stretches[0]
+
+
+def test_a_plan_of_another_job_is_refused_by_name(measured):
+    job, _, profile = measured
+    text = re.sub(r"\ba\b", "z", JOB.format(engine="storm-2"))
+    other = parse_job(text)
+    with pytest.raises(InvalidInput, match="not measured: z"):
+        AnalyticModel().predict(profile, place_job(other).plan, job.workload)
+
+
+def test_a_profile_without_a_placement_says_so(measured):
+    _, _, profile = measured
+    with pytest.raises(NotEnoughData, match="places 0 executors"):
+        measured_plan(replace(profile, placement={}))
+
+
+def test_models_are_found_by_name():
+    assert "analytic" in model_names()
+    assert load_model("analytic").describe()
+    with pytest.raises(InvalidInput, match="analytic"):
+        load_model("analitic")
