@@ -60,10 +60,10 @@ steps:
 
 @pytest.fixture(scope="module", params=["storm-1", "storm-2"])
 def measured(request, tmp_path_factory):
-    """The job, its plan, and ten minutes of its metrics."""
+    """The job, its plan, and four minutes of its metrics."""
     text = JOB.format(engine=request.param)
     folder = tmp_path_factory.mktemp(request.param)
-    seen = emulated(text, folder, seconds=600.0, bucket_seconds=6.0, trace_every=0)
+    seen = emulated(text, folder, seconds=240.0, bucket_seconds=6.0, trace_every=0)
     profile = profile_of(figures_of(partials(seen.samples), replicas=0), seen.plans[0])[0]
     return parse_job(text), seen.plan, profile
 
@@ -73,7 +73,7 @@ def truth_of(job, plan, rate=None):
     if rate is not None:
         emission = replace(workload.emissions[0], per_second=rate)
         workload = replace(workload, emissions=(emission,))
-    seconds = 60_000 / workload.emissions[0].per_second
+    seconds = 20_000 / workload.emissions[0].per_second
     result = simulate(plan, job.behaviours, workload, seconds=seconds, warmup=30.0, seed=11)
     return result, workload
 
@@ -90,7 +90,7 @@ def test_another_plan_is_as_slow_as_simulated(measured, step, rate):
     for name, figures in truth.operators.items():
         # Siblings of one root in a window are acked once; the model counts each of them.
         if name not in ("s", "__acker"):
-            # 60,000 roots, and keys of which each is one of thirty.
+            # 20,000 roots, and keys of which each is one of thirty.
             assert found.operators[name].arrived_per_second == pytest.approx(
                 figures.executed_per_second, rel=0.03
             )
@@ -98,7 +98,8 @@ def test_another_plan_is_as_slow_as_simulated(measured, step, rate):
                 figures.busiest, rel=0.15, abs=0.02
             )
     for mine, theirs in zip(found.machines, truth.machines, strict=True):
-        assert mine.busy == pytest.approx(theirs.busy, rel=0.1)
+        # What a trigger takes of a core is known by regression only, beside threads that poll.
+        assert mine.busy == pytest.approx(theirs.busy, rel=0.2)
         assert mine.polling == pytest.approx(theirs.polling, rel=0.35, abs=0.05)
 
 
