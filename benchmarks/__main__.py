@@ -7,10 +7,19 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import analytic, executor, network, pipeline, plans, semantics, stretch
+from benchmarks import (
+    analytic,
+    executor,
+    network,
+    pipeline,
+    plans,
+    prediction,
+    semantics,
+    stretch,
+)
 from benchmarks.report import Entry, write_report
 
-MODULES = (plans, executor, network, semantics, analytic, stretch, pipeline)
+MODULES = (plans, executor, network, semantics, analytic, stretch, prediction, pipeline)
 
 
 def main() -> None:

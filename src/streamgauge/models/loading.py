@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,7 +22,6 @@ Vector = NDArray[np.float64]
 
 # The highest rate is found to this part of it.
 PRECISION = 1e-4
-FARTHEST = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -141,20 +141,39 @@ def _overloaded(
 
 
 def limit_of(parameters: Parameters, workload: Workload) -> Limit:
-    """The highest multiple of the load that fits, by halving; and what then overloads first."""
+    """The highest multiple of the load that fits; and what then overloads first.
+
+    No more than every thread could do with a core to itself, and every machine with its threads
+    never idle; where threads get in each other's way it is less, and found by halving.
+    """
     emitted = sum(one.per_second or 0.0 for one in workload.emissions)
-    low, high = 0.0, 1.0
-    while not load(parameters, high).overloaded:
-        low, high = high, 2.0 * high
-        if high > FARTHEST:
-            return Limit(factor=float("inf"), per_second=float("inf"), by="nothing")
+    low, high = 0.0, _bound(parameters)
+    if math.isinf(high):
+        return Limit(factor=math.inf, per_second=math.inf, by="nothing")
+    nearly = high * (1.0 - PRECISION)
+    if not load(parameters, nearly).overloaded:
+        low, high = nearly, high * (1.0 + PRECISION)
     while high - low > PRECISION * high:
         middle = (low + high) / 2.0
         if load(parameters, middle).overloaded:
             high = middle
         else:
             low = middle
-        if high < PRECISION / FARTHEST:
-            break
-    by = next(iter(load(parameters, high).overloaded))
+    by = next(iter(load(parameters, high).overloaded), "nothing")
     return Limit(factor=low, per_second=low * emitted, by=by)
+
+
+def _bound(parameters: Parameters) -> float:
+    """What nothing can exceed: an executor's time, a machine's cores."""
+    plan, works = parameters.flow.plan, parameters.works
+    on_thread = _fires_on_thread(parameters.flow)
+    tuples, triggers = works.tuples, works.triggers
+    fired = np.where(on_thread, triggers.per_second, 0.0)
+    busy = tuples.per_second * (tuples.cpu + tuples.wait) + fired * (triggers.cpu + triggers.wait)
+    cores = tuples.per_second * tuples.cpu + fired * triggers.cpu
+    wanted = np.bincount(
+        _machine_of_executor(plan), weights=cores, minlength=len(plan.cluster.machines)
+    )
+    free = np.asarray([one.cores - one.background_cores for one in plan.cluster.machines])
+    with np.errstate(divide="ignore"):
+        return float(min((1.0 / busy).min(), (free / wanted)[wanted > 0.0].min(initial=np.inf)))

@@ -1,0 +1,114 @@
+"""Prediction: how near it comes to the simulator, and how long it takes.
+
+The five test topologies of Storm-Tracer on both engines: twenty minutes of emulated metrics of step
+1 become a profile by way of the lake; steps 2 and 4 are predicted and simulated.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Entry
+from streamgauge.cli.examples import example_path
+from streamgauge.engines.emulator import emulate
+from streamgauge.lake.tables import Lake
+from streamgauge.models.analytic import AnalyticModel
+from streamgauge.pipeline.calibrate.job import calibrate
+from streamgauge.pipeline.ingest.job import ingest_files
+from streamgauge.pipeline.ingest.listing import find_files
+from streamgauge.pipeline.session import make_session
+from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.profile.files.jobs import load_job, parse_profile
+from streamgauge.profile.job import Job
+from streamgauge.profile.profile import Profile
+from streamgauge.simulation.topology_run import simulate
+
+TOPOLOGIES = ("fields-to-fields", "multiplier", "windowed", "all-in-one", "join-split")
+ENGINES = ("storm-1", "storm-2")
+SOURCE, TARGETS = "step-1", ("step-2", "step-4")
+MEASURED_SECONDS, BUCKET_SECONDS = 1200.0, 10.0
+TRUTH_SECONDS = 2000.0
+LEVELS = (0.5, 0.9, 0.95, 0.99)
+REPETITIONS = 5
+
+
+def run(*, large: bool) -> list[Entry]:
+    """The errors of mean latency and percentiles, as parts of the simulated ones."""
+    del large
+    cases: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for (name, engine), (job, profile) in _profiles(Path(folder)):
+            for step in TARGETS:
+                cases[f"{name} on {engine}, {SOURCE} → {step}"] = _compared(job, profile, step)
+    errors = [abs(case["mean_error"]) for case in cases.values()]
+    tails = [abs(case["p99_error"]) for case in cases.values()]
+    return [
+        Entry(
+            name="prediction",
+            about="mean latency of plans that were never measured, against the simulator",
+            cases=cases,
+            ratios={
+                "largest error of a mean": max(errors),
+                "median error of a mean": sorted(errors)[len(errors) // 2],
+                "largest error of a 99th percentile": max(tails),
+            },
+        )
+    ]
+
+
+def _profiles(folder: Path) -> Iterator[tuple[tuple[str, str], tuple[Job, Profile]]]:
+    spark = make_session("benchmark", master="local[2]", brief=True)
+    try:
+        for name in TOPOLOGIES:
+            for engine in ENGINES:
+                job = load_job(example_path(f"{name}.yaml"))
+                job = replace(job, configuration=replace(job.configuration, engine=engine))
+                place = folder / f"{name}-{engine}"
+                _measure(job.at_step(SOURCE), place / "samples")
+                lake = Lake(place / "lake")
+                ingest_files(spark, lake, find_files([str(place / "samples")]))
+                (made,) = calibrate(spark, lake, job.topology.name)
+                if made.profile is None:
+                    raise RuntimeError(made.fault)
+                yield (name, engine), (job, parse_profile(made.profile))
+    finally:
+        spark.stop()
+
+
+def _measure(job: Job, folder: Path) -> None:
+    plan = place_job(job).plan
+    assert job.workload is not None
+    run = partial(
+        simulate, plan, job.behaviours, job.workload, seconds=MEASURED_SECONDS, warmup=0.0
+    )
+    emulate(job, plan, run, folder=folder, seed=1, bucket_seconds=BUCKET_SECONDS, trace_every=0)
+
+
+def _compared(job: Job, profile: Profile, step: str) -> dict[str, Any]:
+    proposed = job.at_step(step)
+    plan, workload = place_job(proposed).plan, proposed.workload
+    assert workload is not None
+    truth = simulate(
+        plan, job.behaviours, workload, seconds=TRUTH_SECONDS, warmup=None, seed=7
+    ).latency
+    model, seconds = AnalyticModel(), []
+    for _ in range(REPETITIONS):
+        begin = time.perf_counter()
+        found = model.predict(profile, plan, workload).latency
+        seconds.append(time.perf_counter() - begin)
+    case: dict[str, Any] = {
+        "executors": len(plan.logical.executors),
+        "predicted_ms": found.mean * 1e3,
+        "simulated_ms": truth.mean * 1e3,
+        "mean_error": found.mean / truth.mean - 1.0,
+        "seconds": sorted(seconds)[REPETITIONS // 2],
+    }
+    for level in LEVELS:
+        case[f"p{100 * level:g}_error"] = found.quantiles[level] / truth.quantile(level) - 1.0
+    return case
