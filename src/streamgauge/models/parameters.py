@@ -14,6 +14,7 @@ from streamgauge.models.conversion import Conversion, conversion_of
 from streamgauge.models.flow import Rates, propagate, source_rates
 from streamgauge.models.routing import SCOPES, Routing, route
 from streamgauge.models.service import Works, works_of
+from streamgauge.models.uncrowding import uncrowded
 from streamgauge.profile.derive import derive_behaviours
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -77,7 +78,8 @@ def parameters_of(profile: Profile, plan: PhysicalPlan, workload: Workload) -> P
     configuration = plan.logical.configuration
     transport = load_transport(configuration.engine)
     mechanics = transport.mechanics(configuration.settings)
-    behaviours = derive_behaviours(profile)
+    relieved = uncrowded(profile, derive_behaviours(profile))
+    behaviours = relieved.behaviours
     routing = route(TupleFlow.of(plan, transport.hops), profile, mechanics)
     flow, logical = routing.flow, plan.logical
     conversions = {
@@ -90,7 +92,7 @@ def parameters_of(profile: Profile, plan: PhysicalPlan, workload: Workload) -> P
         rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions))
         flow = with_answers(flow, rates)
     works = works_of(flow, rates, profile, behaviours, conversions)
-    notes = [*routing.notes, *works.notes]
+    notes = [*relieved.notes, *routing.notes, *works.notes]
     if routing.idle:
         more = len(routing.idle) > MANY_NAMES
         named = ", ".join(routing.idle[:MANY_NAMES]) + (" and others" if more else "")
