@@ -88,11 +88,11 @@ def test_another_plan_is_as_slow_as_simulated(measured, step, rate):
     assert found.latency.mean == pytest.approx(truth.latency.mean, rel=0.1)
     assert found.latency.quantiles[0.9] == pytest.approx(truth.latency.quantile(0.9), rel=0.15)
     for name, figures in truth.operators.items():
-        # Siblings of one root in a window are acked once; the model counts each of them.
-        if name not in ("s", "__acker"):
-            # 20,000 roots, and keys of which each is one of thirty.
+        if name != "s":
+            # 20,000 roots, and keys of which each is one of thirty. How much outputs vary in number
+            # is not in a profile, and so neither how many of a window's tuples share a root.
             assert found.operators[name].arrived_per_second == pytest.approx(
-                figures.executed_per_second, rel=0.03
+                figures.executed_per_second, rel=0.06 if name == "__acker" else 0.03
             )
             assert found.operators[name].busiest == pytest.approx(
                 figures.busiest, rel=0.15, abs=0.02

@@ -118,7 +118,7 @@ def test_windows_fire_by_count_and_by_the_clock():
     job = flow.plan.logical.topology
     assert window_tuples(flow, job.operator("c"), rates.arrived, fired) == pytest.approx([10, 10])
     assert window_tuples(flow, job.operator("t"), rates.arrived, fired) == pytest.approx([80, 80])
-    roots = roots_per_tuple(flow, rates, conversions)
+    roots = roots_per_tuple(flow, rates, conversions, PLAIN)
     assert roots[StreamKey("c", "default")] == pytest.approx(10)
     assert roots[StreamKey("t", "default")] == pytest.approx(80)
 
@@ -144,7 +144,7 @@ def thesis_plan():
         "B": per_input({}),
     }
     rates = rates_of(flow, {("S", "default"): 0.2}, conversions)
-    roots = roots_per_tuple(flow, rates, conversions)
+    roots = roots_per_tuple(flow, rates, conversions, PLAIN)
     return flow, with_acks(flow, rates, roots)
 
 

@@ -87,7 +87,7 @@ def works(job, profile):
     }
     rates = propagate(flow, source_rates(logical, job.workload), conversions)
     if logical.topology.has_ackers:
-        rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions))
+        rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions, STORM_1))
     found = works_of(flow, rates, profile, behaviours, conversions)
     return found, {name: slice(span.start, span.stop) for name, span in logical.spans.items()}
 

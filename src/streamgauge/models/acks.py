@@ -11,21 +11,27 @@ from dataclasses import replace
 
 import numpy as np
 
+from streamgauge.models.bursts import siblings_into
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.flow import Rates, data_keys, gain, window_tuples
 from streamgauge.topology.topology import (
     ACK_ACK,
     ACK_INIT,
     ACKER,
+    Operator,
     OperatorKind,
     Stream,
     StreamKey,
 )
-from streamgauge.topology.tuple_flow import TupleFlow
+from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow
+from streamgauge.transport.mechanics import Mechanics
 
 
 def roots_per_tuple(
-    flow: TupleFlow, rates: Rates, conversions: Mapping[str, Conversion]
+    flow: TupleFlow,
+    rates: Rates,
+    conversions: Mapping[str, Conversion],
+    mechanics: Mechanics,
 ) -> dict[StreamKey, float]:
     """Mean roots of a tuple: what a window gives belongs to all roots of its tuples.
 
@@ -39,29 +45,42 @@ def roots_per_tuple(
         if operator.kind is not OperatorKind.PROCESSOR:
             continue
         blocks = [block for block in flow.data_blocks if block.stream.target == operator.name]
+        conversion = conversions[operator.name]
         for key in data_keys(flow, operator.name):
-            if operator.window is not None:
-                came = {b.stream.key: rates.arrived[b.stream.subscription].sum() for b in blocks}
-                total = sum(came.values())
-                mean = sum(roots[one] * rate for one, rate in came.items()) / total if total else 1
-                sizes = window_tuples(flow, operator, rates.arrived, conversions[operator.name])
-                fired = rates.triggers[operator.name]
-                size = float(sizes @ fired / fired.sum()) if fired.any() else 1.0
-                roots[key] = max(mean * size, 1.0)
-                continue
-            made = {
-                block.stream.key: float(
-                    np.sum(
-                        gain(flow, block, key.name, conversions[operator.name])
-                        * rates.arrived[block.stream.subscription]
-                    )
-                )
-                for block in blocks
+            weights = {
+                block.stream.key: _weight(flow, block, key, rates, conversion) for block in blocks
             }
-            total = sum(made.values())
-            if total > 0.0:
-                roots[key] = sum(roots[one] * rate for one, rate in made.items()) / total
+            total = sum(weights.values())
+            if total <= 0.0:
+                continue
+            mean = sum(roots[one] * weight for one, weight in weights.items()) / total
+            if operator.window is not None:
+                together = siblings_into(flow, rates, conversions, mechanics, operator.name)
+                mean *= _distinct(flow, operator, rates, conversion, together)
+            roots[key] = mean
     return roots
+
+
+def _weight(
+    flow: TupleFlow, block: ConnectionBlock, key: StreamKey, rates: Rates, conversion: Conversion
+) -> float:
+    """How much a block's tuples count among what a stream's are made of."""
+    came = rates.arrived[block.stream.subscription]
+    if flow.plan.logical.topology.operator(key.source).window is not None:
+        return float(came.sum())
+    return float(np.sum(gain(flow, block, key.name, conversion) * came))
+
+
+def _distinct(
+    flow: TupleFlow, operator: Operator, rates: Rates, conversion: Conversion, together: float
+) -> float:
+    """Different roots among the tuples of a window: those that came together share theirs."""
+    fired = rates.triggers[operator.name]
+    if not fired.any():
+        return 1.0
+    sizes = window_tuples(flow, operator, rates.arrived, conversion)
+    size = max(float(sizes @ fired / fired.sum()), 1.0)
+    return 1.0 + (size - 1.0) / together
 
 
 def with_acks(flow: TupleFlow, rates: Rates, roots: Mapping[StreamKey, float]) -> Rates:

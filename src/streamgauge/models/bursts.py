@@ -112,6 +112,38 @@ def bursts_into(
     )
 
 
+def siblings_into(
+    flow: TupleFlow,
+    rates: Rates,
+    conversions: Mapping[str, Conversion],
+    mechanics: Mechanics,
+    operator: str,
+) -> float:
+    """How many tuples of one execution, and so of one root, come to a task together.
+
+    Every tuple of a source is a root of its own.
+    """
+    parts = [np.asarray(one) for one in conversions[operator].task_parts]
+    batches = tuples = 0.0
+    for block in flow.data_blocks:
+        if block.stream.target != operator:
+            continue
+        source = flow.plan.logical.topology.operator(block.stream.source)
+        if source.kind is OperatorKind.SOURCE:
+            came = float(rates.arrived[block.stream.subscription].sum())
+            batches, tuples = batches + came, tuples + came
+            continue
+        in_turn = deals_in_turn(block.stream, mechanics)
+        to_tasks = np.concatenate(
+            [block.shares[:, [column]] * parts[column] for column in range(len(parts))], axis=1
+        )
+        for events in _events(flow, block, rates, conversions, mechanics.source_sleep):
+            counts = _dealt(events, to_tasks, in_turn=in_turn)
+            batches += float(counts.batches.sum())
+            tuples += float(counts.tuples.sum())
+    return max(tuples / batches, 1.0) if batches > 0.0 else 1.0
+
+
 def _events(
     flow: TupleFlow,
     block: ConnectionBlock,

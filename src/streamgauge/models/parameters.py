@@ -89,10 +89,14 @@ def parameters_of(profile: Profile, plan: PhysicalPlan, workload: Workload) -> P
     }
     rates = propagate(flow, source_rates(logical, workload), conversions)
     if logical.topology.has_ackers:
-        rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions))
+        rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions, mechanics))
         flow = with_answers(flow, rates)
     works = works_of(flow, rates, profile, behaviours, conversions)
     notes = [*relieved.notes, *routing.notes, *works.notes]
+    if profile.configuration.engine != configuration.engine:
+        notes.append(
+            f"measured on {profile.configuration.engine}, predicted for {configuration.engine}"
+        )
     if routing.idle:
         more = len(routing.idle) > MANY_NAMES
         named = ", ".join(routing.idle[:MANY_NAMES]) + (" and others" if more else "")
