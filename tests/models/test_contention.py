@@ -12,16 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput
-from streamgauge.models.contention import (
-    NO_POLLING,
-    Contention,
-    Machines,
-    MeasuredThreads,
-    Polling,
-    Threads,
-    contention,
-    unstretched,
-)
+from streamgauge.models.contention import Contention, contention, unstretched
+from streamgauge.models.threads import NO_POLLING, Machines, MeasuredThreads, Polling, Threads
 
 # Stretches are settled to about this.
 SETTLED = 1e-5

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.contention import Contention, Machines, Polling, Threads, contention
+from streamgauge.models.contention import Contention, contention
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.prediction import Limit
 from streamgauge.models.service import ServiceTimes
+from streamgauge.models.threads import Machines, Polling, Threads
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import TupleFlow

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.models.contention import Machines, MeasuredThreads, Polling, unstretched
+from streamgauge.models.contention import unstretched
 from streamgauge.models.source_plan import measured_plan
+from streamgauge.models.threads import Machines, MeasuredThreads, Polling
 from streamgauge.profile.behaviour import NOTHING, Behaviour, Service
 from streamgauge.profile.derive import from_moments
 from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile
