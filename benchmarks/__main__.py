@@ -26,11 +26,13 @@ def main() -> None:
     """Run, print the ratios, write the report."""
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("build/bench.json"))
+    named = {module.__name__.rpartition(".")[2]: module for module in MODULES}
+    parser.add_argument("--only", choices=sorted(named), help="just this one")
     parser.add_argument("--large", action="store_true", help="full size, without a time limit")
     arguments = parser.parse_args()
     begin = time.perf_counter()
     entries: list[Entry] = []
-    for module in MODULES:
+    for module in MODULES if arguments.only is None else (named[arguments.only],):
         print(f"{module.__name__} …", file=sys.stderr)
         entries += module.run(large=arguments.large)
     write_report(arguments.output, entries, time.perf_counter() - begin)
