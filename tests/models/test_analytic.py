@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from streamgauge.cli.prediction_tables import verdict_of
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import load_model, model_names
@@ -162,3 +163,18 @@ def test_models_are_found_by_name():
     assert load_model("analytic").describe()
     with pytest.raises(InvalidInput, match="analytic"):
         load_model("analitic")
+
+
+def test_where_nothing_fits_the_limit_is_nothing(measured):
+    """A machine that others keep busy altogether, or nearly."""
+    job, _, profile = measured
+    for background, most in ((2.0, 0.0), (1.9999, 1.0)):
+        machines = tuple(replace(one, background_cores=background) for one in job.cluster.machines)
+        crowded = replace(job, cluster=replace(job.cluster, machines=machines))
+        found = AnalyticModel().predict(profile, place_job(crowded).plan, job.workload)
+        assert found.verdict is Verdict.OVERLOADED
+        assert found.limit.per_second <= most
+        assert next(iter(found.overloaded)) in ("m1", "m2")
+        assert verdict_of(found).startswith("Overloaded: m")
+        if most == 0.0:
+            assert verdict_of(found).endswith("(no free core). No rate at all would fit.")

@@ -22,8 +22,10 @@ def verdict_of(prediction: Prediction) -> str:
     limit = prediction.limit
     if prediction.overloaded:
         worst = list(prediction.overloaded.items())
-        named = ", ".join(f"{name} ({share(load)})" for name, load in worst[:MOST_NAMED])
+        named = ", ".join(f"{name} ({_load(load)})" for name, load in worst[:MOST_NAMED])
         more = f" and {len(worst) - MOST_NAMED} more" if len(worst) > MOST_NAMED else ""
+        if limit.factor == 0.0:
+            return f"Overloaded: {named}{more}. No rate at all would fit."
         return (
             f"Overloaded: {named}{more}. At most {number(limit.per_second)} tuples/s would fit,"
             f" {share(limit.factor)} of the load; then {limit.by} is full."
@@ -34,6 +36,10 @@ def verdict_of(prediction: Prediction) -> str:
         f"Fits. Up to {number(limit.per_second)} tuples/s would,"
         f" {limit.factor:.3g} times the load; then {limit.by} is full."
     )
+
+
+def _load(part: float) -> str:
+    return share(part) if math.isfinite(part) else "no free core"
 
 
 def print_prediction(prediction: Prediction, about: str) -> None:

@@ -48,6 +48,8 @@ from streamgauge.models.threads import (
 PERSISTENCE = 0.6
 TOLERANCE = 1e-7
 MAX_ITERATIONS = 500
+# By less than this part a wall time that is too short is nothing to speak of.
+NOTEWORTHY = 0.05
 # Steps that one extrapolation may save.
 LONGEST_LEAP = 100.0
 # A thread without end of work is runnable always, or nearly so.
@@ -190,7 +192,7 @@ def unstretched(
     stretch = _settled(work, machines.free, overloaded, polling).stretch
     lost = overloaded[measured.machine]
     cpu, wait = parts(np.where(lost, 1.0, stretch), slice(None))
-    short = ~inferred & ~lost & (wall < _times(known, stretch) * (1.0 - 1e-6))
+    short = ~inferred & ~lost & (wall < _times(known, stretch) * (1.0 - NOTEWORTHY))
     return Unstretched(
         cpu_seconds=np.where(lost & inferred, np.nan, cpu),
         wait_seconds=np.where(lost, np.nan, wait),

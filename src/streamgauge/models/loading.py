@@ -131,7 +131,7 @@ def _overloaded(
         threads.machine, weights=threads.rate * threads.cpu_seconds, minlength=len(machines.cores)
     )
     worst = {
-        plan.cluster.machines[index].name: float(wanted[index] / machines.free[index])
+        plan.cluster.machines[index].name: _ratio(float(wanted[index]), float(machines.free[index]))
         for index in found.overloaded_machines
     }
     # Executors of such a machine are as slow as it is, and say nothing of themselves.
@@ -139,6 +139,11 @@ def _overloaded(
     for index in np.flatnonzero((utilisation >= 1.0) & ~crowded).tolist():
         worst[plan.logical.executors[index].label] = float(utilisation[index])
     return dict(sorted(worst.items(), key=lambda one: -one[1]))
+
+
+def _ratio(wanted: float, free: float) -> float:
+    """Load of a machine; without a free core any is too much."""
+    return wanted / free if free > 0.0 else math.inf
 
 
 def limit_of(parameters: Parameters, workload: Workload) -> Limit:
@@ -154,7 +159,10 @@ def limit_of(parameters: Parameters, workload: Workload) -> Limit:
     nearly = high * (1.0 - PRECISION)
     if not load(parameters, nearly).overloaded:
         low, high = nearly, high * (1.0 + PRECISION)
-    while high - low > PRECISION * high:
+    least = PRECISION * high
+    # What does not fit at a ten-thousandth of that does not fit at all: windows by the clock, or
+    # others, keep the machine busy whatever the sources do.
+    while high - low > PRECISION * high and high > least:
         middle = (low + high) / 2.0
         if load(parameters, middle).overloaded:
             high = middle
