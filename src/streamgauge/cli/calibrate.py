@@ -83,8 +83,8 @@ def _check(topology: str | None, output: Path | None, *, every: bool) -> None:
 def _wish(
     start: str | None, end: str | None, for_plan: Path | None, warmup: float, *, strict: bool
 ) -> Wish:
+    from streamgauge.lake.plan_similarity import Seating
     from streamgauge.pipeline.calibrate.choosing import Wish
-    from streamgauge.pipeline.calibrate.plan_similarity import Seating
     from streamgauge.pipeline.calibrate.stretches import Period, WarmUp
     from streamgauge.pipeline.ingest.listing import EPOCH
     from streamgauge.topology.validation import check_number

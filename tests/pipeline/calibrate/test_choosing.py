@@ -3,9 +3,9 @@
 import pytest
 
 from streamgauge.errors import InvalidInput, NotEnoughData
+from streamgauge.lake.plan_similarity import Seat, Seating
 from streamgauge.lake.records import Event, PlacedExecutor, Plan
 from streamgauge.pipeline.calibrate.choosing import Wish, choose, choose_all
-from streamgauge.pipeline.calibrate.plan_similarity import Seat, Seating
 from streamgauge.pipeline.calibrate.stretches import (
     Period,
     Recorded,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from streamgauge.errors import InvalidInput, NotEnoughData
+from streamgauge.lake.plan_similarity import Seating, distance
 from streamgauge.lake.records import Event, Plan
-from streamgauge.pipeline.calibrate.plan_similarity import Seating, distance
 from streamgauge.pipeline.calibrate.stretches import (
     ENOUGH_BLOCKS,
     Period,

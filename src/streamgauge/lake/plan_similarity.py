@@ -11,6 +11,8 @@ from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 from streamgauge.lake.records import Plan
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.physical_plan import PhysicalPlan
 
 
@@ -58,6 +60,20 @@ class Seating:
     def of_record(cls, plan: Plan) -> Seating:
         """Of a plan that was recorded."""
         return cls(tuple(Seat(one.component, one.worker, one.node) for one in plan.executors))
+
+    @classmethod
+    def of_profile(cls, profile: Profile) -> Seating:
+        """Of the plan that a profile was measured on; nobody sits where that is not known.
+
+        Raises:
+            InvalidInput: It places what is no executor.
+        """
+        return cls(
+            tuple(
+                Seat(Executor.parse(label).operator, worker, worker.rpartition(":")[0])
+                for label, worker in profile.placement.items()
+            )
+        )
 
     @classmethod
     def of_plan(cls, plan: PhysicalPlan) -> Seating:

@@ -2,10 +2,12 @@
 
 from math import log
 
-from streamgauge.pipeline.calibrate.plan_similarity import Distance, Seat, Seating, distance
+from streamgauge.lake.plan_similarity import Distance, Seat, Seating, distance
+from streamgauge.models.source_plan import measured_plan
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from tests.engines.emulator.emulations import ACKED
+from tests.profile.measured import word_count
 
 
 def seating(*workers):
@@ -50,6 +52,22 @@ def test_a_plan_sits_as_it_was_placed():
     seats = Seating.of_plan(plan)
     assert seats.executors == {"__acker": 2, "a": 2, "b": 1, "s": 2}
     assert seats.workers == 2
+
+
+def test_a_profile_sits_as_it_was_measured():
+    placement = {"a[1-2]": "n1:6700", "a[3]": "n2:6700", "b[4]": "n2:6701"}
+    seats = Seating.of_profile(word_count(placement=placement, executors={}, workers={}))
+    assert seats.seats == (
+        Seat("a", "n1:6700", "n1"),
+        Seat("a", "n2:6700", "n2"),
+        Seat("b", "n2:6701", "n2"),
+    )
+
+
+def test_a_plan_and_the_profile_measured_on_it_sit_alike():
+    profile = word_count(cluster=None)
+    mine, theirs = Seating.of_profile(profile), Seating.of_plan(measured_plan(profile))
+    assert sorted(mine.seats) == sorted(theirs.seats)
 
 
 def test_what_differs_can_be_read():
