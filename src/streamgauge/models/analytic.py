@@ -79,13 +79,14 @@ class AnalyticModel:
         delays = delays_of(parameters, loaded)
         network = network_of(plan, profile)
         ways = Ways(parameters.flow, parameters.rates, parameters.conversions, delays, network)
+        latency = ways.latency()
         return Prediction(
             model=self.name,
             verdict=Verdict.OVERLOADED if loaded.overloaded else Verdict.FITS,
             overloaded=loaded.overloaded,
-            limit=limit_of(parameters, workload),
-            latency=ways.latency(),
-            by_source=ways.by_source(),
+            limit=limit_of(parameters, workload, loaded),
+            latency=latency,
+            by_source=ways.by_source(latency),
             operators=_operators(parameters, loaded, delays),
             executors=_executors(parameters, loaded, delays),
             workers=_workers(parameters, loaded),

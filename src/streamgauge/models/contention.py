@@ -19,7 +19,7 @@ just the CPU time that it needs, so that work is conserved, thread by thread.
 In the limit of many threads with little load each, this is exactly the M/M/c queue with processor
 sharing: stretch = 1 + C(c, ρ)/(c(1 − ρ)), C Erlang's formula for having to wait.
 
-Sums over sets are Poisson-binomial sums by convolution, with all machines of like size at once.
+Sums over sets (`runnable_sets`) are taken for all machines of like size at once.
 Only mean CPU times matter here: what their distributions change was found to be 3 % of a stretch.
 """
 
@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from streamgauge.models.runnable_sets import RunnableSets
 from streamgauge.models.threads import (
     NO_POLLING,
     Machines,
@@ -48,6 +49,8 @@ from streamgauge.models.threads import (
 PERSISTENCE = 0.6
 TOLERANCE = 1e-7
 MAX_ITERATIONS = 500
+# Whole steps before they become smaller.
+PATIENCE = 15
 # By less than this part a wall time that is too short is nothing to speak of.
 NOTEWORTHY = 0.05
 # Steps that one extrapolation may save.
@@ -68,6 +71,7 @@ class Contention:
     Attributes:
         stretch: By thread: wall time over CPU time while it is on a core or wants one; infinite on
             a machine that is overloaded.
+        tilt: By thread: how many times as likely sharing makes it to be runnable.
         wall_seconds: By thread: mean time of one job, stretched CPU time and waiting.
         utilisation: By thread: part of time that it has a job in hand, at most one.
         saturated: By thread: whether it is offered as much as it can do, or more.
@@ -79,6 +83,7 @@ class Contention:
     """
 
     stretch: Vector
+    tilt: Vector
     wall_seconds: Vector
     utilisation: Vector
     saturated: Truth
@@ -113,11 +118,25 @@ class Unstretched:
     warnings: tuple[str, ...]
 
 
-def contention(threads: Threads, machines: Machines, polling: Polling = NO_POLLING) -> Contention:
+def contention(
+    threads: Threads,
+    machines: Machines,
+    polling: Polling = NO_POLLING,
+    *,
+    near: Contention | None = None,
+    tolerance: float = TOLERANCE,
+) -> Contention:
     """Stretch, wall time and use of cores for all threads of all machines.
 
     Machines without enough cores are listed, with infinite stretches; there the cores go to
     threads as evenly as these can use them.
+
+    Args:
+        threads: What they have to do, and where.
+        machines: Their cores.
+        polling: What idle threads burn.
+        near: What was found for nearly the same threads: where to begin.
+        tolerance: By which part stretches may still change.
 
     Raises:
         InvalidInput: A thread runs on a machine that is not there.
@@ -137,6 +156,8 @@ def contention(threads: Threads, machines: Machines, polling: Polling = NO_POLLI
         machines.free,
         overloaded,
         polling,
+        near=near,
+        tolerance=tolerance,
     )
     on_overloaded = overloaded[threads.machine]
     wall = wait + np.where(cpu > 0.0, _times(cpu, found.stretch), 0.0)
@@ -149,6 +170,7 @@ def contention(threads: Threads, machines: Machines, polling: Polling = NO_POLLI
     runnable = np.where(on_overloaded, most > 0.0, found.runnable)
     return Contention(
         stretch=found.stretch,
+        tilt=found.tilt,
         wall_seconds=wall,
         utilisation=np.minimum(offered, 1.0),
         saturated=offered >= 1.0,
@@ -241,17 +263,31 @@ class _Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """Stretch and time spent runnable by thread, cores burnt by machine."""
+    """Stretch, tilt and time spent runnable by thread, cores burnt by machine."""
 
     stretch: Vector
+    tilt: Vector
     runnable: Vector
     polling_cores: Vector
 
 
-def _settled(work: _Work, free: Vector, overloaded: Truth, polling: Polling) -> _Found:
+def _settled(
+    work: _Work,
+    free: Vector,
+    overloaded: Truth,
+    polling: Polling,
+    *,
+    near: Contention | None = None,
+    tolerance: float = TOLERANCE,
+) -> _Found:
     """The fixed point of all machines that are not overloaded, those of like size together."""
+    start = np.zeros((2, len(work.machine)))
+    if near is not None:
+        known = np.isfinite(near.stretch)
+        np.log([near.stretch, near.tilt], out=start, where=known)
     found = _Found(
         stretch=np.where(overloaded[work.machine], np.inf, 1.0),
+        tilt=np.ones(len(work.machine)),
         runnable=np.zeros(len(work.machine)),
         polling_cores=np.zeros(len(free)),
     )
@@ -262,7 +298,9 @@ def _settled(work: _Work, free: Vector, overloaded: Truth, polling: Polling) -> 
         places = np.arange(sizes[machines].max())
         there = places < sizes[machines, np.newaxis]
         seats = np.minimum(first[machines, np.newaxis] + places, len(order) - 1)
-        _settle(work, order[seats], there, free[machines], machines, polling, found)
+        seats = order[seats]
+        began = np.where(there, start[:, seats], 0.0)
+        _settle(work, seats, there, free[machines], machines, polling, began, tolerance, found)
     return found
 
 
@@ -283,9 +321,11 @@ def _settle(
     free: Vector,
     machines: Whole,
     polling: Polling,
+    start: Vector,
+    tolerance: float,
     found: _Found,
 ) -> None:
-    """Repeat from no sharing at all until stretches change no more.
+    """Repeat until stretches change no more.
 
     Args:
         work: Of all threads.
@@ -294,13 +334,15 @@ def _settle(
         free: Cores by machine.
         machines: Where results of machines go.
         polling: What idle threads burn.
+        start: Logarithms of stretches and tilts to begin with.
+        tolerance: By which part these may still change.
         found: Takes the results.
     """
     rate = np.where(there, work.rate[which], 0.0)
     polls = work.polls[which] & there
     going = np.arange(len(free))
     # Logarithms of stretches and tilts, now and before, and where a step led from before.
-    now = before = led = np.zeros((2, *which.shape))
+    now = before = led = start
     if work.inferring:
         # CPU times that follow from stretches are first taken for the least they can be.
         now = now + np.log(np.maximum(there.sum(axis=1) / free, 1.0))[:, np.newaxis]
@@ -314,12 +356,14 @@ def _settle(
         step = _step(state, tilt, free[going], burn)
         leads = np.where(seated, np.log([step.stretch, step.tilt]), now)
         change = np.abs(leads - now).max(axis=(0, 2))
-        if work.inferring:
-            leads = (leads + now) / 2.0
+        # What swings to and fro comes to rest by smaller and smaller steps.
+        least = 0.5 if work.inferring else 1.0
+        leads = now + min(least, PATIENCE / (iteration + 1)) * (leads - now)
         found.stretch[seats[seated]] = step.stretch[seated]
+        found.tilt[seats[seated]] = step.tilt[seated]
         found.runnable[seats[seated]] = state.runnable[seated]
         found.polling_cores[machines[going]] = step.polling_cores
-        left = change > TOLERANCE
+        left = change > tolerance
         if not left.any():
             return
         following = leads if iteration == 0 else _onwards(before, led, now, leads)
@@ -421,19 +465,17 @@ def _step(state: _State, tilt: Vector, free: Vector, burn: Vector) -> _Step:
     burn = burn[:, : most + 1].T
     number = np.arange(most + 1.0)[:, np.newaxis]
     speed = 1.0 / np.maximum((number + burn) / free, 1.0)
-    before, loads = _sets(chance, state.load, most)
-    leaving = np.maximum(1.0 - loads[1:] / (number[1:] * speed[1:]), _LEAST_LEAVING)
+    sets = RunnableSets(chance.T, state.load.T, most)
+    leaving = np.maximum(1.0 - sets.loads[1:] / (number[1:] * speed[1:]), _LEAST_LEAVING)
     weight = np.zeros(speed.shape)
     growth = -np.log(speed[1:]) - state.persistence * np.log(leaving) - usual
     np.cumsum(growth, axis=0, out=weight[1:])
     middle = np.minimum(np.rint(total), most).astype(np.int64)
     weight -= weight[middle, np.arange(len(free))]
     weight = np.exp(np.clip(weight, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
-    after, served = _values(chance, weight), _values(chance, weight * speed)
-    runs = np.einsum("snm,snm->ms", before[:-1, :-1], after[1:, 1:])
-    works = np.einsum("snm,snm->ms", before[:-1, :-1], served[1:, 1:])
-    rests = np.einsum("snm,snm->ms", before[:-1], after[1:])
-    likely = before[-1] * weight
+    worth, served = sets.worth(np.array([weight, weight * speed]))
+    rests, runs, works = worth[:, 0].T, worth[:, 1].T, served[:, 1].T
+    likely = sets.number * weight
     burnt = (likely * burn * speed).sum(axis=0) / likely.sum(axis=0)
     return _Step(
         stretch=np.maximum(runs / works, 1.0),
@@ -451,46 +493,6 @@ def _most_runnable(state: _State, free: Vector) -> int:
     total = state.runnable.sum(axis=1)
     enough = np.maximum(free, total) - _TAIL / np.log(full) + 8.0 * np.sqrt(total)
     return int(min(np.ceil(enough.max()), state.load.shape[1]))
-
-
-def _sets(chance: Vector, load: Vector, most: int) -> tuple[Vector, Vector]:
-    """Distributions of the number of runnable threads among the first 0, 1, 2 … seats.
-
-    And, by the number of runnable threads among all, the mean sum of their loads. Machines are the
-    last index here, so that they are next to each other in memory.
-    """
-    machines, seats = chance.shape
-    before = np.zeros((seats + 1, most + 1, machines))
-    before[0, 0] = 1.0
-    loads = np.zeros((most + 1, machines))
-    for seat, (yes, no, more) in enumerate(zip(chance.T, 1.0 - chance.T, load.T, strict=True)):
-        last = min(seat + 1, most)
-        now, then = before[seat], before[seat + 1]
-        joined = yes * now[:last]
-        np.multiply(now[: last + 1], no, out=then[: last + 1])
-        then[1 : last + 1] += joined
-        joined *= more
-        joined += yes * loads[:last]
-        loads[: last + 1] *= no
-        loads[1 : last + 1] += joined
-    # Numbers so unlikely that they vanish have no mean, and matter to nothing.
-    return before, loads / np.maximum(before[-1], np.finfo(np.float64).tiny)
-
-
-def _values(chance: Vector, weight: Vector) -> Vector:
-    """Mean weight of a set that has 0, 1, 2 … threads before it comes to each seat."""
-    seats = chance.shape[1]
-    after = np.zeros((seats + 1, *weight.shape))
-    after[seats] = weight
-    most = len(weight) - 1
-    yes, no = chance.T.copy(), 1.0 - chance.T
-    for seat in range(seats - 1, -1, -1):
-        last = min(seat, most)
-        then, now = after[seat + 1], after[seat]
-        np.multiply(then[: last + 1], no[seat], out=now[: last + 1])
-        ahead = then[1 : last + 2]
-        now[: len(ahead)] += yes[seat] * ahead
-    return after
 
 
 def _overloaded(machine: Whole, most: Vector, free: Vector) -> Truth:

@@ -32,19 +32,21 @@ PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """From emission at a source to the end of service at a sink, in seconds.
+    """How long tuples, or trees of them, take, in seconds.
 
     Attributes:
-        mean: Of all tuples that come to a sink.
+        mean: Of all of them.
         variance: Of the same.
         quantiles: By probability.
-        parts: What the mean is made up of.
+        parts: What the mean is made up of; empty where that is not known.
+        halfwidth: Of the mean's 95 % interval, where it was sampled.
     """
 
     mean: float
     variance: float
     quantiles: Mapping[float, float]
     parts: Mapping[Part, float]
+    halfwidth: float | None = None
 
 
 class Ways:
@@ -86,13 +88,18 @@ class Ways:
         """Of all tuples of all sources."""
         return self._of(self._first_blocks(), probabilities)
 
-    def by_source(self, probabilities: Sequence[float] = PROBABILITIES) -> dict[str, Latency]:
-        """Of the tuples of each source."""
-        found: dict[str, Latency] = {}
-        for source in self._flow.plan.logical.topology.sources:
-            blocks = [b for b in self._first_blocks() if b.stream.source == source.name]
-            found[source.name] = self._of(blocks, probabilities)
-        return found
+    def by_source(
+        self, whole: Latency, probabilities: Sequence[float] = PROBABILITIES
+    ) -> dict[str, Latency]:
+        """Of the tuples of each source; `whole` is that of all of them."""
+        sources = [one.name for one in self._flow.plan.logical.topology.sources]
+        if len(sources) == 1:
+            return {sources[0]: whole}
+        first = self._first_blocks()
+        return {
+            name: self._of([one for one in first if one.stream.source == name], probabilities)
+            for name in sources
+        }
 
     def _first_blocks(self) -> list[ConnectionBlock]:
         topology = self._flow.plan.logical.topology

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.contention import Contention, contention
+from streamgauge.models.contention import TOLERANCE, Contention, contention
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.prediction import Limit
 from streamgauge.models.service import ServiceTimes
@@ -22,7 +22,11 @@ from streamgauge.topology.workload import Workload
 Vector = NDArray[np.float64]
 
 # The highest rate is found to this part of it.
-PRECISION = 1e-4
+PRECISION = 1e-3
+# Part of what a machine can do at most beyond which executors hardly ever have room.
+CROWDED = 0.95
+# Executors that the interpolation of that rate aims to have this much too busy, or not busy enough.
+AIM = PRECISION / 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,8 +46,21 @@ class Loaded:
     overloaded: Mapping[str, float]
 
 
-def load(parameters: Parameters, factor: float = 1.0) -> Loaded:
-    """What the threads of a plan do to each other when all rates are `factor` times as high."""
+def load(
+    parameters: Parameters,
+    factor: float = 1.0,
+    *,
+    near: Loaded | None = None,
+    tolerance: float = TOLERANCE,
+) -> Loaded:
+    """What the threads of a plan do to each other.
+
+    Args:
+        parameters: The plan's rates and work.
+        factor: By which all rates are higher.
+        near: What was found for a factor that is not far off: where to begin.
+        tolerance: By which part stretches may be wrong.
+    """
     flow, works = parameters.flow, parameters.works
     plan = flow.plan
     machine = _machine_of_executor(plan)
@@ -74,7 +91,13 @@ def load(parameters: Parameters, factor: float = 1.0) -> Loaded:
         bolt_spin=mechanics.bolt_spin,
         bolt_sleep=mechanics.bolt_sleep,
     )
-    found = contention(threads, machines, polling)
+    found = contention(
+        threads,
+        machines,
+        polling,
+        near=None if near is None else near.contention,
+        tolerance=tolerance,
+    )
     size = len(rate)
     stretch = found.stretch[:size]
     slower = stretch.copy()
@@ -146,34 +169,87 @@ def _ratio(wanted: float, free: float) -> float:
     return wanted / free if free > 0.0 else math.inf
 
 
-def limit_of(parameters: Parameters, workload: Workload) -> Limit:
+def limit_of(parameters: Parameters, workload: Workload, loaded: Loaded | None = None) -> Limit:
     """The highest multiple of the load that fits; and what then overloads first.
 
     No more than every thread could do with a core to itself, and every machine with its threads
-    never idle; where threads get in each other's way it is less, and found by halving.
+    never idle; where threads get in each other's way it is less. The busiest executor's
+    utilisation is nearly a power of the rate, which tells where to look next.
+
+    Args:
+        parameters: The plan's rates and work.
+        workload: What its sources emit.
+        loaded: What their load does, if that is known already.
     """
     emitted = sum(one.per_second or 0.0 for one in workload.emissions)
-    low, high = 0.0, _bound(parameters)
-    if math.isinf(high):
+    executors, machines = _bounds(parameters)
+    bound = min(executors, machines)
+    if math.isinf(bound):
         return Limit(factor=math.inf, per_second=math.inf, by="nothing")
-    nearly = high * (1.0 - PRECISION)
-    if not load(parameters, nearly).overloaded:
-        low, high = nearly, high * (1.0 + PRECISION)
-    least = PRECISION * high
-    # What does not fit at a ten-thousandth of that does not fit at all: windows by the clock, or
-    # others, keep the machine busy whatever the sources do.
-    while high - low > PRECISION * high and high > least:
-        middle = (low + high) / 2.0
-        if load(parameters, middle).overloaded:
-            high = middle
+    if bound <= 0.0:
+        by = next(iter(load(parameters).overloaded), "nothing")
+        return Limit(factor=0.0, per_second=0.0, by=by)
+    low, high = 0.0, bound * (1.0 + PRECISION)
+    seen = {} if loaded is None else {1.0: loaded}
+    # An executor may be alone and come up to its bound; machines do not, and near it are slow work.
+    asked = min(executors * (1.0 - PRECISION), machines * CROWDED)
+    while True:
+        if asked not in seen:
+            nearest = min(seen, key=lambda one: abs(math.log(one / asked)), default=None)
+            seen[asked] = load(
+                parameters,
+                asked,
+                near=None if nearest is None else seen[nearest],
+                tolerance=PRECISION / 10.0,
+            )
+        if seen[asked].overloaded:
+            high = min(high, asked)
         else:
-            low = middle
-    by = next(iter(load(parameters, high).overloaded), "nothing")
+            low = max(low, asked)
+        # What does not fit at a thousandth of the bound does not fit at all: windows by the clock,
+        # or others, keep the machine busy whatever the sources do.
+        if high - low <= 2.0 * PRECISION * high or high <= PRECISION * bound:
+            break
+        asked = _between(low, high, {one: _busiest(found) for one, found in seen.items()})
+    by = next(iter((seen.get(high) or load(parameters, high)).overloaded), "nothing")
     return Limit(factor=low, per_second=low * emitted, by=by)
 
 
-def _bound(parameters: Parameters) -> float:
-    """What nothing can exceed: an executor's time, a machine's cores."""
+def _busiest(found: Loaded) -> float:
+    """Utilisation of the busiest executor; infinite with a machine that is overloaded."""
+    if found.contention.overloaded.any():
+        return math.inf
+    return float(found.utilisation.max(initial=0.0))
+
+
+def _between(low: float, high: float, busiest: Mapping[float, float]) -> float:
+    """Where to look between a factor that fits and one that does not.
+
+    Where the straight line through the logarithms of two known factors and utilisations meets one;
+    a little before if that is nearer to the factor that does not fit, a little behind else.
+    """
+    known = sorted(
+        (one for one, busy in busiest.items() if 0.0 < busy < math.inf),
+        key=lambda one: abs(math.log(busiest[one])),
+    )[:2]
+    # The middle of a range from nothing is found by its order.
+    middle = math.sqrt(low * high) if low > 0.0 else high / 10.0
+    if len(known) == 2:
+        first, second = (math.log(busiest[one]) for one in known)
+        if first != second:
+            slope = math.log(known[0] / known[1]) / (first - second)
+            guess = known[0] * math.exp(-slope * first)
+            if low < guess < high:
+                aside = -AIM if guess * guess > low * high else AIM
+                guess *= 1.0 + aside
+                # At an end it would say next to nothing.
+                if low * (1.0 + AIM) < guess < high * (1.0 - AIM):
+                    return guess
+    return middle
+
+
+def _bounds(parameters: Parameters) -> tuple[float, float]:
+    """Factors that nothing can exceed: for an executor's time, and for a machine's cores."""
     plan, works = parameters.flow.plan, parameters.works
     on_thread = _fires_on_thread(parameters.flow)
     tuples, triggers = works.tuples, works.triggers
@@ -185,4 +261,4 @@ def _bound(parameters: Parameters) -> float:
     )
     free = np.asarray([one.cores - one.background_cores for one in plan.cluster.machines])
     with np.errstate(divide="ignore"):
-        return float(min((1.0 / busy).min(), (free / wanted)[wanted > 0.0].min(initial=np.inf)))
+        return float((1.0 / busy).min()), float((free / wanted)[wanted > 0.0].min(initial=np.inf))

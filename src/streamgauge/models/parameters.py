@@ -14,8 +14,7 @@ from streamgauge.models.conversion import Conversion, conversion_of
 from streamgauge.models.flow import Rates, propagate, source_rates
 from streamgauge.models.routing import SCOPES, Routing, route
 from streamgauge.models.service import Works, works_of
-from streamgauge.models.uncrowding import uncrowded
-from streamgauge.profile.derive import derive_behaviours
+from streamgauge.models.uncrowding import behaviours_of
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
@@ -78,7 +77,7 @@ def parameters_of(profile: Profile, plan: PhysicalPlan, workload: Workload) -> P
     configuration = plan.logical.configuration
     transport = load_transport(configuration.engine)
     mechanics = transport.mechanics(configuration.settings)
-    relieved = uncrowded(profile, derive_behaviours(profile))
+    relieved = behaviours_of(profile)
     behaviours = relieved.behaviours
     routing = route(TupleFlow.of(plan, transport.hops), profile, mechanics)
     flow, logical = routing.flow, plan.logical

@@ -128,6 +128,21 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Swing:
+    """How a plan goes to and fro between two states.
+
+    Attributes:
+        lowest: Mean latency in seconds when it goes best.
+        highest: The same when it goes worst.
+        period: Seconds from one crest to the next; None where fewer than two were seen.
+    """
+
+    lowest: float
+    highest: float
+    period: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """How a job would behave on a plan.
 
@@ -142,6 +157,9 @@ class Prediction:
         executors: In the plan's order.
         workers: In the plan's order.
         machines: In the cluster's order.
+        complete: Of whole tuple trees as the engine reports it; None where nothing is acknowledged.
+        seen_by_source: Of whole tuple trees, from emission until the source learns of the end.
+        swing: Where shuffle of Storm 2.x widens and narrows for ever; None elsewhere.
         notes: What was assumed, what to keep in mind.
         provenance: Which profile and plan it rests on.
     """
@@ -156,6 +174,9 @@ class Prediction:
     executors: tuple[ExecutorPrediction, ...]
     workers: tuple[WorkerPrediction, ...]
     machines: tuple[MachinePrediction, ...]
+    complete: Latency | None = None
+    seen_by_source: Latency | None = None
+    swing: Swing | None = None
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=FrozenDict)
 

@@ -19,7 +19,7 @@ from streamgauge.models.contention import unstretched
 from streamgauge.models.source_plan import measured_plan
 from streamgauge.models.threads import Machines, MeasuredThreads, Polling
 from streamgauge.profile.behaviour import NOTHING, Behaviour, Service
-from streamgauge.profile.derive import from_moments
+from streamgauge.profile.derive import derive_behaviours, from_moments
 from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -46,6 +46,25 @@ class Uncrowded:
 
     behaviours: Mapping[str, Behaviour]
     notes: tuple[str, ...]
+
+
+_latest: list[tuple[Profile, Uncrowded]] = []
+
+
+def behaviours_of(profile: Profile) -> Uncrowded:
+    """How the operators of a profile would behave with cores to spare.
+
+    What was found for the latest profile is kept: from one, many plans are predicted.
+
+    Raises:
+        NotEnoughData: A processor has no measured service time at all.
+    """
+    for known, found in _latest:
+        if known is profile:
+            return found
+    found = uncrowded(profile, derive_behaviours(profile))
+    _latest[:] = [(profile, found)]
+    return found
 
 
 def uncrowded(profile: Profile, behaviours: Mapping[str, Behaviour]) -> Uncrowded:

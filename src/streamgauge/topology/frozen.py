@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -29,6 +29,19 @@ class FrozenDict(Mapping[K, V], Generic[K, V]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    # The dictionary's own views: Mapping's go through `__getitem__` for every entry.
+    def keys(self) -> KeysView[K]:
+        """The keys, in order."""
+        return self._items.keys()
+
+    def values(self) -> ValuesView[V]:
+        """The values, in order."""
+        return self._items.values()
+
+    def items(self) -> ItemsView[K, V]:
+        """Keys with values, in order."""
+        return self._items.items()
 
     def __hash__(self) -> int:
         return hash(frozenset(self._items.items()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import entry_points
 
 from streamgauge.errors import InvalidInput, guess
@@ -37,6 +38,7 @@ def transport_names() -> tuple[str, ...]:
     return tuple(sorted(point.name for point in entry_points(group=ENTRY_POINTS)))
 
 
+@cache
 def load_transport(engine: str) -> Transport:
     """The transport of that engine, or InvalidInput with the known names."""
     for point in entry_points(group=ENTRY_POINTS, name=engine):
