@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -117,7 +118,8 @@ class Limit:
     """How much more of the same load a plan would carry.
 
     Attributes:
-        factor: By which all rates may grow, or must shrink; infinite where nothing limits them.
+        factor: By which all rates may grow, or must shrink; infinite where nothing limits them,
+            NaN where nobody looked.
         per_second: What all sources then emit together.
         by: What would be overloaded first: an executor or a machine.
     """
@@ -125,6 +127,11 @@ class Limit:
     factor: float
     per_second: float
     by: str
+
+    @classmethod
+    def unknown(cls) -> Limit:
+        """Nobody looked for it."""
+        return cls(factor=math.nan, per_second=math.nan, by="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +157,7 @@ class Prediction:
         model: Which one says so.
         verdict: Whether the plan carries the load.
         overloaded: What is overloaded, the worst first, with its utilisation.
-        limit: The highest rate that fits, and what stands in its way.
+        limit: The highest rate that fits, and what stands in its way
         latency: From emission to the end of service at a sink, all sources together.
         by_source: The same by source.
         operators: By name.
