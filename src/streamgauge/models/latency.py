@@ -20,9 +20,10 @@ from streamgauge.models import transforms
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.flow import Rates, came_to, gain, window_tuples
+from streamgauge.models.hops import HopTransforms, nodes_of
 from streamgauge.models.network import Network
 from streamgauge.models.transforms import Complex
-from streamgauge.topology.topology import OperatorKind, Subscription
+from streamgauge.topology.topology import Operator, OperatorKind, Subscription
 from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, TupleFlow, as_slice
 
 Vector = NDArray[np.float64]
@@ -49,6 +50,41 @@ class Latency:
     halfwidth: float | None = None
 
 
+def onward_of(
+    flow: TupleFlow,
+    rates: Rates,
+    conversions: Mapping[str, Conversion],
+    block: ConnectionBlock,
+) -> list[tuple[ConnectionBlock, Vector]]:
+    """Where a block's tuples go on to, and how many of them, for each receiving executor."""
+    operator = flow.plan.logical.topology.operator(block.stream.target)
+    copies = windows_per_tuple(flow, rates, conversions, operator)
+    found = []
+    for other in flow.data_blocks:
+        if other.stream.source != operator.name:
+            continue
+        conversion = conversions[operator.name]
+        factor: Vector | float
+        if operator.window is not None:
+            factor = copies * conversion.per_trigger.get(other.stream.name, 0.0)
+        else:
+            factor = gain(flow, block, other.stream.name, conversion)
+        found.append((other, np.broadcast_to(factor, (len(block.targets),))))
+    return found
+
+
+def windows_per_tuple(
+    flow: TupleFlow, rates: Rates, conversions: Mapping[str, Conversion], operator: Operator
+) -> Vector:
+    """How many windows a tuple is in, for each executor of an operator; one without windows."""
+    if operator.window is None:
+        return np.ones(len(flow.plan.logical.spans[operator.name]))
+    tuples = window_tuples(flow, operator, rates.arrived, conversions[operator.name])
+    fired = rates.triggers[operator.name]
+    came = came_to(flow, operator.name, rates.arrived)
+    return np.divide(tuples * fired, came, out=np.zeros_like(came), where=came > 0)
+
+
 class Ways:
     """All ways of a plan's tuples, and how long they take.
 
@@ -73,9 +109,7 @@ class Ways:
         self._mean = delays.executor_mean
         plan = flow.plan
         self._worker = np.asarray(plan.placement, dtype=np.intp)
-        place = {name: index for index, name in enumerate(plan.nodes)}
-        node = np.asarray([place[worker.node] for worker in plan.workers], dtype=np.intp)
-        self._node = node[self._worker]
+        self._node = nodes_of(flow)
         order = {
             one.name: rank for rank, one in enumerate(plan.logical.topology.topological_order())
         }
@@ -143,28 +177,7 @@ class Ways:
         return False
 
     def _onward(self, block: ConnectionBlock) -> list[tuple[ConnectionBlock, Vector]]:
-        """Where a block's tuples go on to, and how many of them, for each receiving executor."""
-        operator = self._flow.plan.logical.topology.operator(block.stream.target)
-        copies: Vector = np.ones(len(block.targets))
-        if operator.window is not None:
-            conversion = self._conversions[operator.name]
-            tuples = window_tuples(self._flow, operator, self._rates.arrived, conversion)
-            fired = self._rates.triggers[operator.name]
-            came = came_to(self._flow, operator.name, self._rates.arrived)
-            # How many windows a tuple is in.
-            copies = np.divide(tuples * fired, came, out=np.zeros_like(came), where=came > 0)
-        found = []
-        for other in self._flow.data_blocks:
-            if other.stream.source != operator.name:
-                continue
-            conversion = self._conversions[operator.name]
-            factor: Vector | float
-            if operator.window is not None:
-                factor = copies * conversion.per_trigger.get(other.stream.name, 0.0)
-            else:
-                factor = gain(self._flow, block, other.stream.name, conversion)
-            found.append((other, np.broadcast_to(factor, (len(block.targets),))))
-        return found
+        return onward_of(self._flow, self._rates, self._conversions, block)
 
     def _reaching(self) -> dict[Subscription, Vector]:
         """Tuples that come to a sink for each that comes to an executor."""
@@ -278,31 +291,11 @@ class Ways:
     def _transformed(self, first: list[ConnectionBlock], s: Complex) -> Complex:
         """Σ over tuples at sinks of e^(−sT)."""
         points = s.reshape(-1, 1)
-        executors = self._delays.executor_transform(points)
-        send = self._delays.send_transform(points)
-        transfer = self._delays.transfer_transform(points)
+        hops = HopTransforms(self._flow, self._delays, self._network, points)
         found: dict[Subscription, Complex] = {}
 
         def step(block: ConnectionBlock) -> Complex:
-            onward = found[block.stream.subscription]
-            rows = as_slice(block.sources)
-            workers = self._worker[rows]
-            total = onward @ np.where(block.types == 0, block.shares, 0.0).T
-            total = total + transfer[:, workers] * (
-                onward @ np.where(block.types == 1, block.shares, 0.0).T
-            )
-            remote = np.where(block.types == 2, block.shares, 0.0)
-            senders, receivers = self._node[rows], self._node[as_slice(block.targets)]
-            for node in np.unique(receivers).tolist():
-                part = np.where(receivers == node, remote, 0.0)
-                if not part.any():
-                    continue
-                seconds = self._network.seconds[senders, node]
-                variance = self._network.variance[senders, node]
-                scv = np.divide(variance, seconds**2, out=np.zeros_like(seconds), where=seconds > 0)
-                wire = transforms.gamma(points, seconds, scv)
-                total = total + transfer[:, workers] * wire * (onward @ part.T)
-            return np.asarray(send[:, rows] * total)
+            return hops.carried(block, found[block.stream.subscription])
 
         for block in self._backwards:
             onward = self._onward(block)
@@ -311,7 +304,7 @@ class Ways:
                 value = np.zeros_like(value)
                 for other, factor in onward:
                     value = value + factor * step(other)
-            found[block.stream.subscription] = value * executors[:, as_slice(block.targets)]
+            found[block.stream.subscription] = value * hops.executors[:, as_slice(block.targets)]
         total = np.zeros(len(points), dtype=np.complex128)
         for block in first:
             total = total + step(block) @ self._rates.emitted[block.stream.key]
