@@ -88,6 +88,13 @@ def test_another_plan_is_as_slow_as_simulated(measured, step, rate):
     assert found.verdict is Verdict.FITS
     assert found.latency.mean == pytest.approx(truth.latency.mean, rel=0.1)
     assert found.latency.quantiles[0.9] == pytest.approx(truth.latency.quantile(0.9), rel=0.15)
+    for mine, theirs in (
+        (found.complete, truth.complete),
+        (found.seen_by_source, truth.seen_by_source),
+    ):
+        assert mine.mean == pytest.approx(theirs.mean, rel=0.15)
+        # That there are three siblings on the mean does not tell how often there are six.
+        assert mine.quantiles[0.9] == pytest.approx(theirs.quantile(0.9), rel=0.25)
     for name, figures in truth.operators.items():
         if name != "s":
             # 20,000 roots, and keys of which each is one of thirty. How much outputs vary in number

@@ -21,12 +21,13 @@ class HopTransforms:
         points: Where transforms are taken, a column.
 
     Attributes:
+        points: As given.
         executors: E[e^(−sT)] of executors' delays, points × executors.
     """
 
     def __init__(self, flow: TupleFlow, delays: Delays, network: Network, points: Complex) -> None:
         self.executors = delays.executor_transform(points)
-        self._points, self._network = points, network
+        self.points, self._network = points, network
         self._send = delays.send_transform(points)
         self._transfer = delays.transfer_transform(points)
         self._worker = np.asarray(flow.plan.placement, dtype=np.intp)
@@ -55,7 +56,7 @@ class HopTransforms:
             seconds = self._network.seconds[senders, node]
             variance = self._network.variance[senders, node]
             scv = np.divide(variance, seconds**2, out=np.zeros_like(seconds), where=seconds > 0)
-            wire = transforms.gamma(self._points, seconds, scv)
+            wire = transforms.gamma(self.points, seconds, scv)
             total = total + transfer * wire * (onward @ part.T)
         return np.asarray(self._send[:, rows] * total)
 

@@ -244,6 +244,14 @@ def deals_in_turn(stream: Stream, mechanics: Mechanics) -> bool:
     return isinstance(stream.grouping, Shuffle) and not mechanics.load_aware
 
 
+def deals_evenly(stream: Stream, mechanics: Mechanics) -> bool:
+    """Whether tasks that are dealt to have nearly as many tuples at any time.
+
+    Load-aware shuffle goes round a shuffled list in which every target has as many entries.
+    """
+    return isinstance(stream.grouping, Shuffle) or deals_in_turn(stream, mechanics)
+
+
 def task_parts(
     logical: LogicalPlan, operator: str, profile: Profile, mechanics: Mechanics
 ) -> tuple[Vector, ...]:

@@ -173,7 +173,7 @@ def window_delays(
             continue
         span = as_slice(flow.plan.logical.spans[operator.name])
         came = came_to(flow, operator.name, rates.arrived)
-        dispersion = bursts.dispersion[span] / _turns(flow, operator, mechanics)
+        dispersion = bursts.dispersion[span] / turns(flow, operator, mechanics)
         age = mixed_ages(window, came, dispersion, conversions[operator.name].task_parts)
         ages.append((span, age))
         trigger, varied = service.trigger_mean[span], service.trigger_variance[span]
@@ -200,7 +200,7 @@ def window_delays(
     )
 
 
-def _turns(flow: TupleFlow, operator: Operator, mechanics: Mechanics) -> float:
+def turns(flow: TupleFlow, operator: Operator, mechanics: Mechanics) -> float:
     """How many tasks take turns: each then gets every so many-th tuple, which is as regular."""
     streams = [
         one for one in flow.plan.logical.topology.streams_into(operator.name) if not one.is_system

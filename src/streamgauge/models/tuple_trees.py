@@ -1,0 +1,403 @@
+"""Complete latency: how long it takes until the last tuple of a root's tree is acknowledged.
+
+Cooper 2020, section 4.13.5, has the longest path; but a tree is complete when the slowest of its
+tuples is, and the mean of a maximum is not the maximum of means. Backwards over the topology, with
+distributions on a grid of times: what follows an execution is complete when its own acknowledgement
+and everything that follows its outputs are; the distribution of the later of two is the product of
+theirs, that of a sum the product of their Fourier transforms. Siblings that come to one executor
+are done one after the other, those that come to different ones independently.
+
+A window's tuples are acknowledged when they leave it: those of a tumbling window one window after
+the one they are in has fired.
+
+By the clock of Storm's ackers (since 1.0.3, `storm-2x` section 4) a root is born when the acker
+hears of it; the source sees the whole way, and the answer's way back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.models import transforms
+from streamgauge.models.bursts import bursts_into
+from streamgauge.models.conversion import Conversion
+from streamgauge.models.delays import Delays, Part
+from streamgauge.models.flow import Rates, came_to
+from streamgauge.models.hops import HopTransforms
+from streamgauge.models.latency import PROBABILITIES, Latency, onward_of, windows_per_tuple
+from streamgauge.models.network import Network
+from streamgauge.models.queueing import asleep_probability
+from streamgauge.models.routing import deals_evenly, deals_in_turn
+from streamgauge.models.service import ServiceTimes
+from streamgauge.models.transforms import Complex
+from streamgauge.models.windows import turns
+from streamgauge.topology.topology import (
+    ACK_INIT,
+    ACKER,
+    Operator,
+    OperatorKind,
+    StreamKey,
+    Subscription,
+    Topology,
+)
+from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow, as_slice
+from streamgauge.transport.mechanics import Mechanics
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+TIMES = 512
+# Atoms become normal distributions of so many steps of the grid, so that nothing rings,
+WIDTH = 0.8
+# which are moved by so many steps to lie on the grid whole.
+SHIFT = 4
+# Every element of a way may take its mean and so many standard deviations.
+FAR = 5.0
+
+
+class TimeGrid:
+    """Distributions of times on an even grid, and their transforms.
+
+    Args:
+        span: The grid's length; what takes longer than that comes back at its beginning.
+
+    Attributes:
+        points: On the imaginary axis, where transforms are taken; a column.
+    """
+
+    def __init__(self, span: float) -> None:
+        self.step = span / TIMES
+        omega = 2.0 * math.pi / span * np.arange(TIMES // 2 + 1)
+        # At nought every transform is one, but most formulas divide nought by nought there.
+        omega[0] = 1e-9 * omega[1]
+        self.points = np.asarray(1j * omega, dtype=np.complex128).reshape(-1, 1)
+        smooth = np.exp(-0.5 * (WIDTH * self.step * omega) ** 2)
+        self._there = (smooth * np.exp(-1j * omega * SHIFT * self.step)).reshape(-1, 1)
+        self._back = np.exp(1j * omega * SHIFT * self.step).reshape(-1, 1)
+
+    def distribution(self, transform: Complex) -> Matrix:
+        """P(T ≤ t), times × cases."""
+        density = np.fft.irfft(transform * self._there, TIMES, axis=0)
+        rising = np.maximum.accumulate(np.cumsum(density, axis=0), axis=0)
+        return np.clip(rising, 0.0, 1.0)
+
+    def transform(self, distribution: Matrix) -> Complex:
+        """The way back."""
+        density = np.diff(distribution, axis=0, prepend=0.0)
+        # What the grid does not hold is counted at its end.
+        density[-1] += 1.0 - distribution[-1]
+        return np.asarray(np.fft.rfft(density, axis=0) * self._back)
+
+    def latency(self, transform: Complex, probabilities: Sequence[float]) -> Latency:
+        """Moments and quantiles of one time."""
+        rising = self.distribution(transform.reshape(-1, 1))[:, 0]
+        density = np.diff(rising, prepend=0.0)
+        density[-1] += 1.0 - rising[-1]
+        times = np.maximum(self.step * (np.arange(TIMES) - SHIFT), 0.0)
+        mean = float(density @ times)
+        ends = times + self.step / 2.0
+        return Latency(
+            mean=mean,
+            variance=max(float(density @ times**2) - mean**2, 0.0),
+            quantiles={p: float(np.interp(p, rising, ends)) for p in probabilities},
+            parts={},
+        )
+
+
+class TupleTrees:
+    """The trees of a plan's tuples.
+
+    Args:
+        flow: A plan with ackers, with routing shares.
+        rates: Of its tuples and messages.
+        conversions: What its processors emit.
+        delays: In its elements.
+        network: Between its nodes.
+        service: By the clock.
+        mechanics: Of its engine.
+    """
+
+    def __init__(
+        self,
+        flow: TupleFlow,
+        rates: Rates,
+        conversions: Mapping[str, Conversion],
+        delays: Delays,
+        network: Network,
+        service: ServiceTimes,
+        mechanics: Mechanics,
+    ) -> None:
+        self._flow, self._rates, self._conversions = flow, rates, conversions
+        self._delays, self._network = delays, network
+        self._service, self._mechanics = service, mechanics
+        self._bursts = bursts_into(flow, rates, conversions, mechanics)
+        self._topology = flow.plan.logical.topology
+        order = {one.name: rank for rank, one in enumerate(self._topology.topological_order())}
+        self._backwards = sorted(
+            flow.data_blocks, key=lambda block: order[block.stream.target], reverse=True
+        )
+        self._kept = _after_windows(self._topology)
+        self._to_acker = {
+            (block.stream.source, block.stream.name): block
+            for block in flow.blocks
+            if block.stream.target == ACKER
+        }
+
+    def latencies(self, probabilities: Sequence[float] = PROBABILITIES) -> tuple[Latency, Latency]:
+        """By the ackers' clock, and as the sources see it."""
+        span = self._span()
+        if not math.isfinite(span):
+            endless = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
+            return endless, endless
+        grid = TimeGrid(span)
+        hops = HopTransforms(self._flow, self._delays, self._network, grid.points)
+        last, first = self._roots(grid, hops, self._completions(grid, hops))
+        answered = last * self._answers(grid, hops)
+        return (
+            grid.latency(last * np.conj(first), probabilities),
+            grid.latency(answered, probabilities),
+        )
+
+    def _completions(self, grid: TimeGrid, hops: HopTransforms) -> dict[Subscription, Complex]:
+        """From a tuple's arrival until it and all that follows it are acknowledged."""
+        found: dict[Subscription, Complex] = {}
+        for block in self._backwards:
+            operator = self._topology.operator(block.stream.target)
+            leaving, firing = self._after_firing(operator, grid.points)
+            rest = grid.distribution(leaving * self._heard(hops, operator))
+            for other, copies in onward_of(self._flow, self._rates, self._conversions, block):
+                follows = grid.distribution(
+                    firing * hops.carried(other, found[other.stream.subscription])
+                )
+                rest = rest * all_of(follows, copies, self._apart(other))
+            span = as_slice(block.targets)
+            crowd = transforms.constant(grid.points, self._behind(block))
+            found[block.stream.subscription] = (
+                hops.executors[:, span] * crowd * grid.transform(rest)
+            )
+        return found
+
+    def _heard(self, hops: HopTransforms, operator: Operator) -> Complex:
+        """Way of an acknowledgement from an executor to its acker, and its turn there.
+
+        The acker has just heard of the root, and is awake, unless a window kept the tuple long.
+        """
+        (block,) = [
+            one
+            for (source, name), one in self._to_acker.items()
+            if source == operator.name and name != ACK_INIT
+        ]
+        waited = operator.name in self._kept
+        acker = as_slice(block.targets)
+        return hops.carried(block, hops.executors[:, acker] if waited else self._awake(hops.points))
+
+    def _awake(self, points: Complex) -> Complex:
+        """An acker's delay if it need not wake up, points × ackers."""
+        span = as_slice(self._flow.plan.logical.spans[ACKER])
+        parts = self._delays.executors
+        mean = sum(
+            (values[span] for part, values in parts.items() if part is not Part.WAKE_UP),
+            start=np.zeros(span.stop - span.start),
+        )
+        return transforms.exponential(points, mean)
+
+    def _woken(self, points: Complex) -> Complex:
+        """An acker's delay for the first message of a root, points × ackers."""
+        if self._mechanics.bolt_sleep <= 0.0:
+            return self._awake(points)
+        begun = sum(
+            self._rates.arrived[block.stream.subscription]
+            for (_, name), block in self._to_acker.items()
+            if name == ACK_INIT
+        )
+        asleep = asleep_probability(np.asarray(begun), self._mechanics.bolt_spin)
+        sleep = transforms.uniform(points, self._mechanics.bolt_sleep)
+        return self._awake(points) * transforms.with_atom(sleep, asleep)
+
+    def _after_firing(self, operator: Operator, points: Complex) -> tuple[Complex, Complex]:
+        """From a window with a tuple until the tuple leaves, and until the last with it fires.
+
+        Of k windows that hold a tuple, the one in the middle fires (k − 1)/2 slides before the
+        last; the tuple leaves with the one after that.
+        """
+        size = len(self._flow.plan.logical.spans[operator.name])
+        if operator.window is None:
+            nothing = np.ones((len(points), size), dtype=np.complex128)
+            return nothing, nothing
+        slide = self._slide(operator)
+        held = np.maximum(
+            windows_per_tuple(self._flow, self._rates, self._conversions, operator), 1.0
+        )
+        varied = np.zeros(size)
+        count = operator.window.slide_tuples
+        if count is not None:
+            span = as_slice(self._flow.plan.logical.spans[operator.name])
+            turn = turns(self._flow, operator, self._mechanics)
+            varied = self._bursts.dispersion[span] / turn / count
+        return (
+            transforms.gamma(points, slide * (held + 1.0) / 2.0, varied * 2.0 / (held + 1.0)),
+            transforms.constant(points, slide * (held - 1.0) / 2.0),
+        )
+
+    def _slide(self, operator: Operator) -> Vector:
+        """Mean time from one window of a task to the next, by executor; zero where none fires."""
+        assert operator.window is not None
+        size = len(self._flow.plan.logical.spans[operator.name])
+        if operator.window.slide_seconds is not None:
+            return np.full(size, operator.window.slide_seconds)
+        fired = self._rates.triggers[operator.name]
+        tasks = self._conversions[operator.name].busy_tasks
+        return np.divide(tasks, fired, out=np.zeros(size), where=fired > 0.0)
+
+    def _apart(self, block: ConnectionBlock) -> Matrix:
+        """Part of the outputs that each sending executor gives to each place where they wait.
+
+        That is an executor; or a task, if it has windows. But windows by count that everybody
+        deals to evenly fill up, and fire, together: one place for all siblings.
+        """
+        target = self._topology.operator(block.stream.target)
+        if target.window is not None and target.window.slide_tuples is not None:
+            streams = [s for s in self._topology.streams_into(target.name) if not s.is_system]
+            if all(deals_evenly(stream, self._mechanics) for stream in streams):
+                return np.ones((len(block.sources), 1))
+        total = block.shares.sum(axis=1, keepdims=True)
+        parts = np.divide(block.shares, total, out=np.zeros(block.shares.shape), where=total > 0.0)
+        if target.window is not None:
+            of_tasks = self._conversions[target.name].task_parts
+            tasks = [len(one) for one in of_tasks]
+            parts = np.repeat(parts, tasks, axis=1) * np.concatenate(of_tasks)
+        if deals_in_turn(block.stream, self._mechanics):
+            # Nobody gets a second one before everybody has one.
+            return np.full((len(block.sources), 1), float(np.count_nonzero(parts.any(axis=0))))
+        return parts
+
+    def _behind(self, block: ConnectionBlock) -> Vector:
+        """How much longer than a random one the last of some siblings takes at an executor."""
+        source = self._topology.operator(block.stream.source)
+        if source.kind is OperatorKind.SOURCE:
+            return np.zeros(len(block.targets))
+        together = self._together(source, block)
+        groups = distinct(np.full(len(block.sources), together), self._apart(block))
+        weights = self._rates.emitted[block.stream.key]
+        if not weights.any():
+            return np.zeros(len(block.targets))
+        group = together / max(float(weights @ groups / weights.sum()), 1e-9)
+        crowd: Vector = self._service.mean[as_slice(block.targets)]
+        return np.asarray(max(group - 1.0, 0.0) / 2.0 * crowd)
+
+    def _together(self, source: Operator, block: ConnectionBlock) -> float:
+        """Tuples that an operator emits on a stream at once."""
+        if source.window is not None:
+            return self._conversions[source.name].per_trigger.get(block.stream.name, 0.0)
+        came = float(came_to(self._flow, source.name, self._rates.arrived).sum())
+        out = float(self._rates.emitted[block.stream.key].sum())
+        return out / came if came > 0.0 else 0.0
+
+    def _roots(
+        self, grid: TimeGrid, hops: HopTransforms, found: Mapping[Subscription, Complex]
+    ) -> tuple[Complex, Complex]:
+        """From emission until the last message about a root is handled, and until the first is."""
+        last = np.zeros(len(grid.points), dtype=np.complex128)
+        first = np.zeros_like(last)
+        total = 0.0
+        for source in self._topology.sources:
+            block = self._to_acker[source.name, ACK_INIT]
+            begun = hops.carried(block, self._woken(grid.points))
+            # A tuple and its copies for further subscribers are one root.
+            by_stream: dict[StreamKey, Matrix] = {}
+            for one in self._flow.data_blocks:
+                if one.stream.source == source.name:
+                    so_far = by_stream.get(one.stream.key, grid.distribution(begun))
+                    follows = hops.carried(one, found[one.stream.subscription])
+                    by_stream[one.stream.key] = so_far * grid.distribution(follows)
+            for key, distribution in by_stream.items():
+                weights = self._rates.emitted[key]
+                last += grid.transform(distribution) @ weights
+                first += begun @ weights
+                total += float(weights.sum())
+        return last / total, first / total
+
+    def _answers(self, grid: TimeGrid, hops: HopTransforms) -> Complex:
+        """From an acker to the source that waits for its answer."""
+        answer = np.zeros(len(grid.points), dtype=np.complex128)
+        total = 0.0
+        for block in self._flow.blocks:
+            if block.stream.source != ACKER:
+                continue
+            span = as_slice(block.targets)
+            notices = transforms.uniform(grid.points, self._mechanics.source_sleep)
+            if self._mechanics.send_threads:
+                notices = notices * hops.executors[:, span]
+            onward = np.broadcast_to(notices, (len(grid.points), len(block.targets)))
+            weights = self._rates.emitted[block.stream.key]
+            answer = answer + hops.carried(block, onward) @ weights
+            total += float(weights @ block.shares.sum(axis=1))
+        return answer / total
+
+    def _span(self) -> float:
+        """A time that hardly any tree takes."""
+        own = self._delays.executor_mean + FAR * np.sqrt(self._delays.spread)
+        send = self._delays.send.mean.max() + FAR * self._delays.send.variance.max() ** 0.5
+        transfer = (
+            self._delays.transfer.mean.max() + FAR * self._delays.transfer.variance.max() ** 0.5
+        )
+        network = self._network.seconds.max() + FAR * self._network.variance.max() ** 0.5
+        hop = float(send + transfer + network)
+        acker = float(own[as_slice(self._flow.plan.logical.spans[ACKER])].max())
+        found: dict[Subscription, float] = {}
+        for block in self._backwards:
+            operator = self._topology.operator(block.stream.target)
+            came = came_to(self._flow, operator.name, self._rates.arrived) > 0.0
+            here = float(own[as_slice(block.targets)][came].max(initial=0.0))
+            if operator.window is not None:
+                held = windows_per_tuple(self._flow, self._rates, self._conversions, operator)
+                here += float((self._slide(operator) * (held + 1.0) / 2.0).max()) * 1.5
+            here += float(FAR * self._behind(block).max())
+            follows = [found[other.stream.subscription] for other in self._onward(block)]
+            found[block.stream.subscription] = here + hop + max(follows, default=hop + acker)
+        return max(found.values(), default=0.0) + 2.0 * (hop + acker)
+
+    def _onward(self, block: ConnectionBlock) -> list[ConnectionBlock]:
+        name = block.stream.target
+        return [other for other in self._flow.data_blocks if other.stream.source == name]
+
+
+def _after_windows(topology: Topology) -> set[str]:
+    """Operators with windows, and those behind them."""
+    found = {one.name for one in topology.operators if one.window is not None}
+    for operator in topology.topological_order():
+        if any(s.source in found for s in topology.streams_into(operator.name) if not s.is_system):
+            found.add(operator.name)
+    return found
+
+
+def all_of(distribution: Matrix, copies: Vector, parts: Matrix) -> Matrix:
+    """P(all of some siblings ≤ t), times × sending executors.
+
+    Args:
+        distribution: Of one of them.
+        copies: How many there are on the mean; whole, with a chance of one more.
+        parts: As `distinct` takes them.
+    """
+    whole = np.floor(copies)
+    more = copies - whole
+    few = distinct(whole, parts)
+    another = distribution ** (distinct(whole + 1.0, parts) - few)
+    return np.asarray(distribution**few * (1.0 - more + more * another))
+
+
+def distinct(copies: Vector, parts: Matrix) -> Vector:
+    """How many different executors some siblings come to.
+
+    Args:
+        copies: How many siblings, by sending executor.
+        parts: The chance of each receiving executor, for each sending one; or one column with the
+            number of those that take turns.
+    """
+    if parts.shape[1] == 1 and np.any(parts > 1.0):
+        return np.minimum(copies, parts[:, 0])
+    return np.asarray((1.0 - (1.0 - parts) ** copies[:, np.newaxis]).sum(axis=1))
