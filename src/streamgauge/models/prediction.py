@@ -135,6 +135,54 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sensitivity:
+    """What a change of one operator would do to the answer.
+
+    Attributes:
+        longer_service: Part by which the mean latency grows for each part of the operator's service
+            time: 0.5 means 1 % more for 2 % more.
+        longer_service_p99: The same of the 99th percentile.
+        one_more: Change of the mean latency in seconds with one executor more; None where the
+            operator has no task left for it.
+        one_more_limit: The highest rate that would then fit, in tuples per second.
+    """
+
+    longer_service: float
+    longer_service_p99: float
+    one_more: float | None
+    one_more_limit: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bottleneck:
+    """What is full first as all rates grow, with what was done about those before it.
+
+    Attributes:
+        limit: The highest rate that fits, and what is full then.
+        operator: Whose executor that is; None for a machine.
+        executors: How many executors that operator has here; None for a machine.
+    """
+
+    limit: Limit
+    operator: str | None
+    executors: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a plan behaves so, and what would change it.
+
+    Attributes:
+        bottlenecks: What is full first as all rates grow; what would be if that operator had twice
+            as many executors; and so on up to a machine, or an operator that has as many as tasks.
+        sensitivities: By operator.
+    """
+
+    bottlenecks: tuple[Bottleneck, ...]
+    sensitivities: Mapping[str, Sensitivity]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Swing:
     """How a plan goes to and fro between two states.
 
@@ -167,6 +215,7 @@ class Prediction:
         complete: Of whole tuple trees as the engine reports it; None where nothing is acknowledged.
         seen_by_source: Of whole tuple trees, from emission until the source learns of the end.
         swing: Where shuffle of Storm 2.x widens and narrows for ever; None elsewhere.
+        explanation: Why, and what would change it; None where not asked for.
         notes: What was assumed, what to keep in mind.
         provenance: Which profile and plan it rests on.
     """
@@ -184,6 +233,7 @@ class Prediction:
     complete: Latency | None = None
     seen_by_source: Latency | None = None
     swing: Swing | None = None
+    explanation: Explanation | None = None
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=FrozenDict)
 

@@ -273,7 +273,7 @@ class TupleTrees:
         if deals_in_turn(block.stream, self._mechanics):
             # Nobody gets a second one before everybody has one.
             return np.full((len(block.sources), 1), float(np.count_nonzero(parts.any(axis=0))))
-        return parts
+        return np.asarray(parts)
 
     def _behind(self, block: ConnectionBlock) -> Vector:
         """How much longer than a random one the last of some siblings takes at an executor."""

@@ -1,0 +1,156 @@
+"""Explanation: why a plan behaves as predicted, and what would change it.
+
+What is full first as rates grow, what next if that were wide enough, and so on; and for every
+operator what a longer service and one executor more would do. All by the analytic model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from streamgauge.models.analytic import delays_of
+from streamgauge.models.assembly import assembled
+from streamgauge.models.latency import Latency
+from streamgauge.models.loading import limit_of, load
+from streamgauge.models.parameters import Parameters, parameters_of
+from streamgauge.models.prediction import Bottleneck, Explanation, Limit, Sensitivity
+from streamgauge.models.service import Work
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.logical_plan import Executor, LogicalPlan, even_sizes
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import ACKER
+from streamgauge.topology.tuple_flow import as_slice
+from streamgauge.topology.workload import Workload
+
+# Bottlenecks further down the road than this are somebody else's concern.
+LONGEST_CHAIN = 4
+# By this part service is made longer to see what it does.
+LONGER = 0.05
+
+
+def explain(profile: Profile, plan: PhysicalPlan, workload: Workload) -> Explanation:
+    """Why the profile's job would behave so on `plan`, and what would change it.
+
+    Args:
+        profile: What was measured.
+        plan: Of the same job.
+        workload: What its sources emit.
+    """
+    parameters = parameters_of(profile, plan, workload)
+    before = _latency(profile, parameters)
+    sensitivities = {}
+    for operator in plan.logical.topology.operators:
+        if operator.name == ACKER:
+            continue
+        after = _latency(profile, _slower(parameters, operator.name))
+        count = len(plan.logical.spans[operator.name])
+        more, limit = None, None
+        if count < operator.tasks:
+            wider = with_executors(plan, operator.name, count + 1)
+            spread = parameters_of(profile, wider, workload)
+            more = _latency(profile, spread).mean - before.mean
+            limit = limit_of(spread, workload).per_second
+        sensitivities[operator.name] = Sensitivity(
+            longer_service=_elasticity(before.mean, after.mean),
+            longer_service_p99=_elasticity(_p99(before), _p99(after)),
+            one_more=more,
+            one_more_limit=limit,
+        )
+    chain = tuple(_bottlenecks(profile, plan, workload))
+    return Explanation(bottlenecks=chain, sensitivities=sensitivities)
+
+
+def _bottlenecks(profile: Profile, plan: PhysicalPlan, workload: Workload) -> Iterator[Bottleneck]:
+    """What is full first, and what next with twice as many executors of each one before it."""
+    for _ in range(LONGEST_CHAIN):
+        limit = limit_of(parameters_of(profile, plan, workload), workload)
+        if not math.isfinite(limit.factor):
+            return
+        owner = {one.label: one.operator for one in plan.logical.executors}.get(limit.by)
+        count = None if owner is None else len(plan.logical.spans[owner])
+        yield Bottleneck(limit=limit, operator=owner, executors=count)
+        if owner is None or count is None:
+            return
+        tasks = plan.logical.topology.operator(owner).tasks
+        if owner == ACKER or count == tasks:
+            return
+        plan = with_executors(plan, owner, min(2 * count, tasks))
+
+
+def _latency(profile: Profile, parameters: Parameters) -> Latency:
+    loaded = load(parameters)
+    delays = delays_of(parameters, loaded)
+    return assembled("", profile, parameters, loaded, delays, Limit.unknown()).latency
+
+
+def _slower(parameters: Parameters, operator: str) -> Parameters:
+    """The same with longer services of one operator, its windows included."""
+    span = as_slice(parameters.flow.plan.logical.spans[operator])
+    works = parameters.works
+    return replace(
+        parameters,
+        works=replace(
+            works, tuples=_longer(works.tuples, span), triggers=_longer(works.triggers, span)
+        ),
+    )
+
+
+def _longer(work: Work, span: slice) -> Work:
+    factor = np.ones(len(work.per_second))
+    factor[span] += LONGER
+    return replace(
+        work,
+        cpu=work.cpu * factor,
+        cpu_variance=work.cpu_variance * factor**2,
+        wait=work.wait * factor,
+        wait_variance=work.wait_variance * factor**2,
+    )
+
+
+def _elasticity(before: float, after: float) -> float:
+    """Part by which the answer grows for each part of the cause; infinite where it is too much."""
+    if not math.isfinite(before) or before <= 0.0:
+        return math.nan
+    return (after / before - 1.0) / LONGER
+
+
+def _p99(latency: Latency) -> float:
+    return latency.quantiles.get(0.99, math.inf)
+
+
+def with_executors(plan: PhysicalPlan, operator: str, count: int) -> PhysicalPlan:
+    """The plan with more executors of an operator, each new one where there are fewest.
+
+    Tasks are cut anew; executors stay where those of the same rank were.
+    """
+    logical = plan.logical
+    crowd = np.bincount(plan.placement, minlength=len(plan.workers))
+    executors: list[Executor] = []
+    dealt: list[int] = []
+    for name, span in logical.spans.items():
+        here = as_slice(span)
+        dealt += plan.placement[here]
+        if name != operator:
+            executors += logical.executors[here]
+            continue
+        tasks = logical.tasks_of(name)
+        task = tasks.start
+        for size in even_sizes(len(tasks), count):
+            executors.append(Executor(task, task + size - 1, name))
+            task += size
+        for _ in range(count - len(span)):
+            roomiest = int(crowd.argmin())
+            crowd[roomiest] += 1
+            dealt.append(roomiest)
+    wider = LogicalPlan(
+        topology=logical.topology,
+        configuration=logical.configuration.with_executors({operator: count}),
+        executors=tuple(executors),
+    )
+    return PhysicalPlan(
+        logical=wider, cluster=plan.cluster, workers=plan.workers, placement=tuple(dealt)
+    )
