@@ -121,6 +121,20 @@ def test_the_measured_plan_and_load_are_those_it_was_measured_on(measured):
     assert emission.per_second == pytest.approx(job.workload.emissions[0].per_second, rel=0.02)
 
 
+def test_with_measured_parameters_only_queues_and_windows_are_predicted(measured):
+    job, plan, profile = measured
+    truth, _ = truth_of(job, plan)
+    found = AnalyticModel().as_measured(profile)
+    assert found.latency.mean == pytest.approx(truth.latency.mean, rel=0.1)
+    assert found.complete.mean == pytest.approx(truth.complete.mean, rel=0.15)
+    # Rates are those of the emulated minutes, to the last digit that a profile keeps.
+    for name in ("a", "b"):
+        tasks = profile.tasks_of(name).values()
+        seen = sum(one.per_second.value for task in tasks for one in task.inputs.values())
+        assert found.operators[name].arrived_per_second == pytest.approx(seen)
+    assert math.isnan(found.limit.factor)
+
+
 def test_overload_is_an_answer_and_the_limit_is_where_it_begins(measured):
     job, plan, profile = measured
     found = AnalyticModel().predict(profile, plan, truth_workload(job, 5000.0))

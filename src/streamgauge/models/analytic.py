@@ -18,6 +18,7 @@ from streamgauge.models.conversion import Conversion
 from streamgauge.models.delays import Delays
 from streamgauge.models.flow import Rates
 from streamgauge.models.loading import Loaded, limit_of, load
+from streamgauge.models.measured_parameters import measured_parameters
 from streamgauge.models.network import network_of
 from streamgauge.models.parameters import Parameters, check_plan, parameters_of
 from streamgauge.models.prediction import Limit, Prediction
@@ -70,11 +71,25 @@ class AnalyticModel:
         check_plan(profile, plan)
         parameters = parameters_of(profile, plan, workload)
         loaded = load(parameters)
-        delays = delays_of(parameters, loaded)
         if self.brief:
+            delays = delays_of(parameters, loaded)
             return assembled(self.name, profile, parameters, loaded, delays, Limit.unknown())
-        limit = limit_of(parameters, workload, loaded)
+        return self._whole(profile, parameters, loaded, limit_of(parameters, workload, loaded))
+
+    def as_measured(self, profile: Profile) -> Prediction:
+        """The profile's own plan with measured shares, rates and service times.
+
+        What then differs from the measured latency is not the fault of predicted parameters.
+        """
+        measured = measured_parameters(profile)
+        return self._whole(profile, measured.parameters, measured.loaded, Limit.unknown())
+
+    def _whole(
+        self, profile: Profile, parameters: Parameters, loaded: Loaded, limit: Limit
+    ) -> Prediction:
+        delays = delays_of(parameters, loaded)
         found = assembled(self.name, profile, parameters, loaded, delays, limit)
+        plan = parameters.flow.plan
         if not plan.logical.topology.has_ackers:
             return found
         complete, seen = TupleTrees(

@@ -143,13 +143,21 @@ def _nearness(plan: PhysicalPlan, worker: int) -> NDArray[np.int8]:
     return np.asarray(found, dtype=np.int8)
 
 
-def keyed_shares(logical: LogicalPlan, stream: Stream, profile: Profile) -> Matrix | None:
+def keyed_shares(
+    logical: LogicalPlan, stream: Stream, profile: Profile, *, as_measured: bool = False
+) -> Matrix | None:
     """Shares of a stream whose keys decide, from what was measured from task to task.
 
     Where the sending tasks see the same keys, one vector serves for all of them (fields after
     shuffle). Where keys decided what they got, each keeps its own, weighted by its part of what
     its executor emits (fields after fields; eq. 4.4 to 4.6). Without figures, traced keys are put
     where the engine's hash puts them.
+
+    Args:
+        logical: The proposed executors.
+        stream: Dealt by keys.
+        profile: What was measured.
+        as_measured: Whether every sending task keeps its own shares in any case.
 
     Returns:
         Shares of sending × receiving executors; nothing where neither was measured.
@@ -162,7 +170,8 @@ def keyed_shares(logical: LogicalPlan, stream: Stream, profile: Profile) -> Matr
         return None
     sources = logical.executors_of(stream.source)
     start = logical.tasks_of(stream.source).start
-    by_task = measured if depends_on_keys(logical.topology, stream.source) else {}
+    differ = as_measured or depends_on_keys(logical.topology, stream.source)
+    by_task = measured if differ else {}
     rows = [
         _of_executor([by_task.get(task - start) for task in executor.tasks], pooled)
         for executor in sources
