@@ -1,18 +1,27 @@
 """Pictures of topologies: what is said of an operator beside its parallelism."""
 
 import math
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from streamgauge.drawing.topology_picture import OperatorMark, draw_topology
+from streamgauge.drawing.svg import Svg, text_width
+from streamgauge.drawing.topology_picture import (
+    OperatorMark,
+    TopologyDrawing,
+    draw_topology,
+    without_ackers,
+)
 from streamgauge.topology.grouping import Shuffle
 from streamgauge.topology.topology import Operator, OperatorKind, Stream, Topology
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def topology() -> Topology:
     return Topology(
         name="two",
@@ -64,3 +73,64 @@ def test_an_embedded_picture_leaves_title_and_style_to_its_page(topology):
     text = draw_topology(topology, embedded=True)
     assert "<style" not in text
     assert not of_class(ElementTree.fromstring(text), "title")
+
+
+def test_a_tinted_box_has_the_colour_of_its_gauge_and_words_on_paper(topology):
+    mark = OperatorMark(level=0.95, flag="bottleneck", alarm="overloaded")
+    svg = Svg()
+    TopologyDrawing(topology, marks={"out": mark}, tinted=True).draw(svg, 0.0, 0.0)
+    drawn = ElementTree.fromstring(svg.render(1.0, 1.0, title="t"))
+    [tint] = [one for one in of_class(drawn, "gauge-high") if "faint" in one.get("class", "")]
+    boxes = [one for one in of_class(drawn, "box") if one.get("width") == tint.get("width")]
+    assert len(boxes) == 1
+    # One plate below the stream's label, and one for each word.
+    assert len(of_class(drawn, "plate")) == 3
+
+
+def test_what_is_singled_out_has_a_second_outline_round_its_box(topology):
+    drawn = picture(topology, marks={"out": OperatorMark(flag="bottleneck")})
+    [around] = of_class(drawn, "mark")
+    [flagged] = [
+        group
+        for group in drawn.iter(f"{SVG}g")
+        if "bottleneck" in [one.text for one in group.iter(f"{SVG}text")]
+    ]
+    box = next(one for one in flagged.iter(f"{SVG}rect") if "box" in one.get("class", ""))
+    assert float(around.get("x", "")) < float(box.get("x", ""))
+    assert float(around.get("width", "")) > float(box.get("width", ""))
+
+
+def test_lines_come_in_their_order_below_the_parallelism(topology):
+    mark = OperatorMark(parallelism="1 → 2 executors", line="a", more=("b", "c"), flag="d")
+    said = [one.text for one in picture(topology, marks={"out": mark}).iter(f"{SVG}text")]
+    start = said.index("out")
+    assert said[start : start + 6] == ["out", "1 → 2 executors", "a", "b", "c", "d"]
+
+
+def test_a_gauge_says_what_it_is_told_to_say(topology):
+    drawn = picture(topology, marks={"out": OperatorMark(level=1.0, level_text="over 100 %")})
+    said = [one.text for one in drawn.iter(f"{SVG}text")]
+    assert "over 100 %" in said
+    assert "100 %" not in said
+
+
+@given(st.lists(st.text("abcdef ", min_size=1, max_size=60), min_size=1, max_size=4))
+def test_every_line_fits_its_box(topology, lines):
+    mark = OperatorMark(level=0.5, level_text=lines[0], flag=lines[0], more=tuple(lines))
+    drawing = TopologyDrawing(topology, marks={"out": mark})
+    width, height = drawing.sizes["out"]
+    assert all(text_width(line, 11) < width for line in lines)
+    assert text_width(mark.flag, 11, bold=True) < width
+    assert height > 15.0 * (3 + len(lines))
+
+
+def test_least_sizes_hold_for_small_boxes_only(topology):
+    alone = TopologyDrawing(topology).sizes
+    larger = TopologyDrawing(topology, sizes={"in": (500.0, 10.0)}).sizes
+    assert larger["in"] == (500.0, alone["in"][1])
+    assert larger["out"] == alone["out"]
+
+
+def test_ackers_are_left_out_with_their_streams(topology):
+    acked = replace(topology, acked=True)
+    assert without_ackers(acked.with_ackers(2)) == acked

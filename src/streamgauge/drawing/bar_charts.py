@@ -1,0 +1,194 @@
+"""Level bars: figures beside each other, and what each is made up of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from streamgauge.drawing.axes import Axis, linear_axis
+from streamgauge.drawing.charts import (
+    BOTTOM,
+    HEADING,
+    LEGEND_GAP,
+    LEGEND_LINE,
+    TICK_GAP_X,
+    WIDTH,
+    TickLabel,
+)
+from streamgauge.drawing.quantities import duration, plain_duration, share
+from streamgauge.drawing.svg import STYLE, Svg, shorten, text_width
+from streamgauge.drawing.themes import CHARTS, SERIES
+
+THICKNESS = 15.0
+ROW_GAP = 7.0
+PART_LINE = 13.0
+GROUP_LINE = 21.0
+SAMPLE = 12.0
+LONGEST_NAME = 24
+LETTER_ROOM = 1.12
+EDGE = 8.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One bar.
+
+    Attributes:
+        name: What it is of.
+        parts: What it is made up of, one after the other; not finite: it has no length.
+        label: What is written at its end.
+        group: Bars of one group that stand together share a heading.
+    """
+
+    name: str
+    parts: Mapping[str, float]
+    label: str
+    group: str = ""
+
+    @property
+    def length(self) -> float:
+        """All its parts together."""
+        return sum(self.parts.values())
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether it has a length."""
+        return math.isfinite(self.length)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plot:
+    """Where bars begin and end, and the colours of their parts."""
+
+    axis: Axis
+    left: float
+    right: float
+    colours: Mapping[str, str]
+    parted: bool
+
+    def px(self, value: float) -> float:
+        return self.left + self.axis.part(value) * (self.right - self.left)
+
+
+def bar_chart(
+    bars: Sequence[Bar],
+    *,
+    title: str,
+    x_title: str,
+    tick_label: TickLabel = plain_duration,
+    told: TickLabel = duration,
+    embedded: bool = False,
+) -> str:
+    """Bars from zero as an SVG, one below the other.
+
+    Args:
+        bars: In their order from the top; parts of one name have one colour.
+        title: What is shown.
+        x_title: What their lengths are, with the unit.
+        tick_label: How lengths are written at the axis.
+        told: How lengths of parts are written.
+        embedded: Whether the page that the chart stands in brings the style.
+    """
+    svg = Svg()
+    svg.text(4.0, 15.0, title, kind="heading")
+    plot = _plot(bars)
+    top = HEADING + 4.0
+    if plot.parted:
+        top = _legend(svg, plot.colours, top) + 6.0
+    rows, bottom = _rows(bars, top, PART_LINE if plot.parted else 0.0)
+    _axis(svg, plot, top, bottom, x_title, tick_label)
+    group = ""
+    for bar, y in zip(bars, rows, strict=True):
+        if bar.group and bar.group != group:
+            svg.text(4.0, y - 5.0, bar.group, kind="name")
+        group = bar.group
+        _bar(svg, plot, bar, y, told)
+    return svg.render(WIDTH, bottom + BOTTOM, title=title, style=STYLE + CHARTS, embedded=embedded)
+
+
+def _plot(bars: Sequence[Bar]) -> _Plot:
+    parts = dict.fromkeys(
+        name for bar in bars for name, length in bar.parts.items() if bar.is_drawn and length > 0.0
+    )
+    names = max((text_width(shorten(bar.name, LONGEST_NAME), 10.5) for bar in bars), default=0.0)
+    labels = max((text_width(bar.label, 11, bold=True) for bar in bars), default=0.0)
+    return _Plot(
+        axis=linear_axis([bar.length for bar in bars]),
+        left=4.0 + names * LETTER_ROOM + EDGE,
+        right=WIDTH - labels * LETTER_ROOM - EDGE,
+        colours={name: _colour(index) for index, name in enumerate(parts)},
+        parted=any(len(bar.parts) > 1 for bar in bars if bar.is_drawn),
+    )
+
+
+def _colour(index: int) -> str:
+    # One more than lines can be told apart by: its colour is a bar's own.
+    return f"dot dot-{index}" if index < SERIES else "bar"
+
+
+def _rows(bars: Sequence[Bar], top: float, below: float) -> tuple[list[float], float]:
+    """Where each bar begins, headings of groups above them, and where the last one ends."""
+    rows, y, group = [], top + ROW_GAP, ""
+    for bar in bars:
+        if bar.group and bar.group != group:
+            y += GROUP_LINE
+        group = bar.group
+        rows.append(y)
+        y += THICKNESS + below + ROW_GAP
+    return rows, y
+
+
+def _legend(svg: Svg, colours: Mapping[str, str], top: float) -> float:
+    """Samples with names, in the order of the parts; gives where they end."""
+    x, y = 4.0, top
+    for name, look in colours.items():
+        width = SAMPLE + 6.0 + text_width(name, 10.5)
+        if x > 4.0 and x + width > WIDTH:
+            x, y = 4.0, y + LEGEND_LINE
+        svg.rect(x, y, SAMPLE, SAMPLE, kind=look)
+        svg.text(x + SAMPLE + 6.0, y + 10.0, name, kind="tick")
+        x += width + LEGEND_GAP
+    return y + SAMPLE
+
+
+def _axis(
+    svg: Svg, plot: _Plot, top: float, bottom: float, x_title: str, tick_label: TickLabel
+) -> None:
+    for value in plot.axis.ticks(max(int((plot.right - plot.left) / TICK_GAP_X), 2)):
+        x = plot.px(value)
+        svg.line(f"M{x:.1f},{top:.1f} V{bottom + 4.0:.1f}", kind="grid")
+        svg.text(x, bottom + 16.0, tick_label(value), kind="tick", anchor="middle")
+    svg.line(f"M{plot.left:.1f},{top:.1f} V{bottom:.1f} H{plot.right:.1f}", kind="axis")
+    svg.text((plot.left + plot.right) / 2, bottom + 32.0, x_title, kind="tick", anchor="middle")
+
+
+def _bar(svg: Svg, plot: _Plot, bar: Bar, y: float, told: TickLabel) -> None:
+    middle = y + THICKNESS / 2 + 3.5
+    name = shorten(bar.name, LONGEST_NAME)
+    svg.text(plot.left - EDGE, middle, name, kind="tick", anchor="end")
+    if not bar.is_drawn:
+        svg.text(plot.left + EDGE, middle, bar.label, kind="mark-label")
+        return
+    reached = 0.0
+    for part, length in bar.parts.items():
+        if length <= 0.0:
+            continue
+        left, right = plot.px(reached), plot.px(reached + length)
+        reached += length
+        said = f"{part} {told(length)}"
+        svg.open_group(title=f"{bar.name}: {said} ({share(length / bar.length)})")
+        svg.rect(left, y, right - left, THICKNESS, kind=plot.colours[part])
+        if plot.parted:
+            _part_label(svg, (left, right), y + THICKNESS + 10.0, (said, part))
+        svg.close_group()
+    svg.text(plot.px(reached) + EDGE / 2, middle, bar.label, kind="tick")
+
+
+def _part_label(svg: Svg, span: tuple[float, float], y: float, labels: Sequence[str]) -> None:
+    """The first label that fits below a part; none where it is too short for all of them."""
+    left, right = span
+    for label in labels:
+        if text_width(label, 10.5) * LETTER_ROOM < right - left:
+            svg.text((left + right) / 2, y, label, kind="tick", anchor="middle")
+            return

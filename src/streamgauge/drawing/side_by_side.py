@@ -1,0 +1,196 @@
+"""The same topology on several plans: drawings alike, beside or below each other, with a legend."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from streamgauge.drawing.svg import MARGIN, STYLE, Svg, shorten, text_width
+from streamgauge.drawing.themes import CHARTS, GAUGES
+from streamgauge.drawing.topology_picture import (
+    BAR,
+    HIGH_LEVEL,
+    MARKERS,
+    MIDDLE_LEVEL,
+    OUTLINE,
+    Marks,
+    OperatorMark,
+    Size,
+    TopologyDrawing,
+    dashed_outline,
+)
+from streamgauge.topology.topology import Topology
+
+# What is wider is hard to read: by itself on a screen, or on a page.
+WIDEST, WIDEST_EMBEDDED = 1800.0, 1250.0
+GAP = 40.0
+TITLE = 24.0
+LINE = 17.0
+# A caption is never set narrower.
+LEAST_WIDTH = 330.0
+LETTER = text_width("n", 12)
+LEGEND_LINE = 24.0
+LEGEND_GAP = 18.0
+SAMPLE_WIDTH, SAMPLE_HEIGHT = 24.0, 13.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """A topology on one plan.
+
+    Attributes:
+        title: Which plan it is.
+        lines: What is said of it, each wrapped where it is too long.
+        flag: What is singled out in it, written so that it is seen.
+        topology: What is drawn.
+        executors: Per operator.
+        marks: What is said of operators, by name.
+    """
+
+    title: str
+    lines: Sequence[str]
+    flag: str = ""
+    topology: Topology
+    executors: Mapping[str, int]
+    marks: Marks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Placed:
+    """A panel with its drawing and its lines as they are set."""
+
+    panel: Panel
+    drawing: TopologyDrawing
+    lines: tuple[str, ...]
+    flag: tuple[str, ...]
+    width: float
+
+    @property
+    def caption_height(self) -> float:
+        return TITLE + LINE * (len(self.lines) + len(self.flag)) + 12.0
+
+
+def draw_side_by_side(panels: Sequence[Panel], *, title: str, embedded: bool = False) -> str:
+    """Panels beside each other, or below each other where that would be too wide.
+
+    Panels that are higher than wide stand beside each other however wide that is: the other way
+    they would be higher still.
+
+    Args:
+        panels: At least one; operators of one name are drawn equally large in all.
+        title: What the picture shows, for those who cannot see it.
+        embedded: Whether the page that the picture stands in brings the style.
+    """
+    placed = _placed(panels)
+    caption = max(one.caption_height for one in placed)
+    width = max(one.width for one in placed)
+    height = caption + max(one.drawing.height for one in placed)
+    together = sum(one.width + GAP for one in placed) - GAP
+    widest = WIDEST_EMBEDDED if embedded else WIDEST
+    beside = together <= widest or width < height
+    svg = Svg()
+    left = top = MARGIN
+    for one in placed:
+        own = caption if beside else one.caption_height
+        _caption(svg, one, left, top)
+        one.drawing.draw(svg, left, top + own)
+        if beside:
+            left += one.width + GAP
+        else:
+            top += own + one.drawing.height + GAP
+    right = left - GAP if beside else MARGIN + width
+    bottom = top + height if beside else top - GAP
+    bottom = _legend(svg, _samples(panels), right, bottom + GAP / 2)
+    return svg.render(
+        right + MARGIN,
+        bottom + MARGIN,
+        title=title,
+        markers=MARKERS,
+        style=STYLE + CHARTS + GAUGES,
+        embedded=embedded,
+    )
+
+
+def _placed(panels: Sequence[Panel]) -> list[_Placed]:
+    """Laid out with boxes as large as the largest of their name."""
+    sizes: dict[str, Size] = {}
+    for panel in panels:
+        alone = TopologyDrawing(panel.topology, panel.executors, panel.marks, sizes=sizes)
+        sizes |= alone.sizes
+    found = []
+    for panel in panels:
+        drawing = TopologyDrawing(
+            panel.topology, panel.executors, panel.marks, tinted=True, sizes=sizes
+        )
+        width = max(drawing.width, LEAST_WIDTH)
+        letters = int(width / LETTER)
+        lines = [part for line in panel.lines for part in textwrap.wrap(line, letters)]
+        flag = textwrap.wrap(panel.flag, letters)
+        found.append(
+            _Placed(panel=panel, drawing=drawing, lines=tuple(lines), flag=tuple(flag), width=width)
+        )
+    return found
+
+
+def _caption(svg: Svg, placed: _Placed, left: float, top: float) -> None:
+    letters = int(placed.width / text_width("n", 17, bold=True))
+    svg.text(left, top + 14.0, shorten(placed.panel.title, letters), kind="title")
+    looks = [(line, "subtitle") for line in placed.lines]
+    looks += [(line, "mark-label") for line in placed.flag]
+    for index, (line, look) in enumerate(looks, start=1):
+        svg.text(left, top + 14.0 + TITLE - LINE + index * LINE, line, kind=look)
+
+
+def _samples(panels: Sequence[Panel]) -> dict[str, str]:
+    """What stands for what, as far as it is drawn: looks of samples by what they mean."""
+    marks = [mark for panel in panels for mark in panel.marks.values()]
+    samples = {
+        f"busiest executor under {MIDDLE_LEVEL:.0%} busy": "gauge-low",
+        f"from {MIDDLE_LEVEL:.0%}": "gauge-middle",
+        f"from {HIGH_LEVEL:.0%}": "gauge-high",
+        "source": "bar-source",
+        "sink": "bar-sink",
+    }
+    samples = {meaning.replace("%", " %"): look for meaning, look in samples.items()}
+    return samples | _singled_out(marks)
+
+
+def _singled_out(marks: Sequence[OperatorMark]) -> dict[str, str]:
+    found = {}
+    if any(mark.flag for mark in marks):
+        found["bottleneck"] = "mark"
+    if any(mark.alarm for mark in marks):
+        found["overloaded"] = "alarm"
+    return found
+
+
+def _legend(svg: Svg, samples: Mapping[str, str], right: float, top: float) -> float:
+    """Samples with what they mean, in as many lines as they need; gives where they end."""
+    x, y = MARGIN, top
+    for meaning, look in samples.items():
+        width = SAMPLE_WIDTH + 8.0 + text_width(meaning, 11)
+        if x > MARGIN and x + width > right:
+            x, y = MARGIN, y + LEGEND_LINE
+        _sample(svg, look, x, y)
+        svg.text(x + SAMPLE_WIDTH + 8.0, y + 10.5, meaning, kind="detail")
+        x += width + LEGEND_GAP
+    return y + SAMPLE_HEIGHT
+
+
+def _sample(svg: Svg, look: str, x: float, y: float) -> None:
+    frame = (x, y, SAMPLE_WIDTH, SAMPLE_HEIGHT)
+    if look == "mark":
+        inner = (x + OUTLINE, y + OUTLINE / 2, SAMPLE_WIDTH - 2 * OUTLINE, SAMPLE_HEIGHT - OUTLINE)
+        svg.rect(*inner, kind="box", radius=2)
+        dashed_outline(svg, *inner)
+        return
+    svg.rect(*frame, kind="box", radius=3)
+    if look.startswith("gauge"):
+        svg.rect(*frame, kind=f"{look} faint", radius=3)
+    elif look == "bar-source":
+        svg.rect(x, y, BAR, SAMPLE_HEIGHT, kind=look, radius=2)
+    elif look == "bar-sink":
+        svg.rect(x + SAMPLE_WIDTH - BAR, y, BAR, SAMPLE_HEIGHT, kind=look, radius=2)
+    else:
+        svg.rect(*frame, kind=look, radius=3)
