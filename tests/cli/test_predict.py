@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from streamgauge.models.contract import model_names
 from streamgauge.profile.files.jobs import profile_to_data, save
 from tests.profile.measured import word_count
 
@@ -36,7 +37,7 @@ def test_the_verdict_comes_first_and_then_tables(run, profile, plan):
     lines = shown.out.splitlines()
     assert "100 tuples/s (the given rate), model analytic" in lines[0]
     assert lines[1].startswith("Fits. Up to ")
-    for title in ("Latency from source to sink", "Operators", "Machines, in cores"):
+    for title in ("Latency", "What is full first", "Operators", "Machines, in cores"):
         assert title in shown.out
     assert "splitter" in shown.out
 
@@ -81,6 +82,83 @@ def test_a_negative_rate_is_refused(run, profile, plan):
     shown = run("predict", "--profile", profile, "--plan", plan, "--rate", -5)
     assert shown.code == 2
     assert "-5" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("wanted", "named"),
+    [
+        (["ghost=5"], "no source 'ghost'"),
+        (["sentences=-1"], "sentences=-1"),
+        (["sentences=5", "7"], "beside other rates"),
+        (["many"], "'many'"),
+    ],
+)
+def test_rates_of_sources_that_cannot_be_are_refused_by_name(run, profile, plan, wanted, named):
+    rates = [part for one in wanted for part in ("--rate", one)]
+    shown = run("predict", "--profile", profile, "--plan", plan, *rates)
+    assert shown.code == 2
+    assert named in shown.err
+
+
+def test_a_source_has_its_own_rate(run, profile, plan):
+    shown = run("predict", "--profile", profile, "--plan", plan, "--rate", "sentences=100")
+    assert shown.code == 0
+    assert "100 tuples/s (the given rate)" in shown.out
+
+
+def test_pictures_and_a_page_show_the_plan(run, profile, plan, tmp_path):
+    svg, page = tmp_path / "plan.svg", tmp_path / "plan.html"
+    files = ("--svg", svg, "--html", page)
+    shown = run("predict", "--profile", profile, "--plan", plan, "--rate", 100, *files)
+    assert shown.code == 0
+    assert svg.read_text().startswith("<svg")
+    assert "What is full first" in page.read_text()
+    # The fixture's executors ran on nodes that its cluster does not have.
+    assert "no picture of the plan before" in shown.err
+
+
+def test_a_profile_is_asked_for_once(run, profile):
+    assert "neither --profile nor --lake" in run("predict").err
+    assert run("predict", "--profile", profile, "--lake", "x").code == 2
+
+
+def test_measured_parameters_are_those_of_the_measured_plan(run, profile, plan):
+    shown = run("predict", "--profile", profile, "--plan", plan, "--measured")
+    assert shown.code == 2
+    assert "--measured" in shown.err
+
+
+def test_all_models_are_asked(run, profile, plan):
+    shown = run("predict", "--profile", profile, "--plan", plan, "--rate", 100, "--model", "all")
+    assert shown.code == 0
+    for name in model_names():
+        assert name in shown.out + shown.err
+
+
+def test_plans_are_ranked_and_models_vote(run, profile, plan, tmp_path):
+    narrow = tmp_path / "narrow.json"
+    document = json.loads(plan.read_text())
+    document["configuration"]["executors"] = {"splitter": 1, "counter": 1}
+    narrow.write_text(json.dumps(document))
+    common = ("--profile", profile, "--rate", 3000)
+    shown = run("compare", narrow, plan, *common)
+    assert shown.code == 0
+    assert shown.out.startswith("analytic prefers plan.json.")
+    found = json.loads(run("compare", narrow, plan, *common, "--model", "all", "--json").out)
+    assert found["preferred"] == "plan.json"
+    assert found["ranking"] == ["plan.json", "narrow.json"]
+    assert set(found["votes"]) <= set(model_names())
+    assert len(found["votes"]) > 2
+    assert "As good: narrow.json." in run("compare", plan, narrow, *common[:2], "--rate", 300).out
+    refused = run("compare", plan, *common, "--by", "p98")
+    assert refused.code == 2
+    assert "p99" in refused.err
+
+
+def test_where_no_plan_carries_the_load_the_best_is_still_named(run, profile, plan):
+    shown = run("compare", plan, plan, "--profile", profile, "--rate", 1e6)
+    assert shown.code == 3
+    assert "no plan carries the load" in shown.out
 
 
 def test_a_step_needs_a_plan(run, profile):

@@ -10,7 +10,7 @@ import pytest
 from streamgauge.cli.html_page import Column
 from streamgauge.cli.prediction_charts import latency_pictures, plans_picture
 from streamgauge.cli.prediction_page import Reasons, prediction_page
-from streamgauge.cli.prediction_tables import verdict_of
+from streamgauge.cli.prediction_verdict import verdict_of
 from streamgauge.cli.seen import Seen, bottleneck, changed, highest_rate
 from streamgauge.drawing.quantities import duration, number
 from streamgauge.models.delays import Part

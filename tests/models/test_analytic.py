@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamgauge.cli.prediction_tables import verdict_of
+from streamgauge.cli.prediction_verdict import verdict_of
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import load_model, model_names

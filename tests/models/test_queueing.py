@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput
-from streamgauge.models import queueing, textbook_queues
+from streamgauge.models import queueing
 from streamgauge.models.executor import mean_sojourn
 from streamgauge.models.queueing import BatchSize, BulkQueue, FlushedQueue, Setup
 from streamgauge.transport.batched_queue import BatchedQueue
@@ -276,47 +276,6 @@ def test_a_flushed_queue_with_nothing_or_too_much_to_do():
     )
     assert queueing.released_wait(queue).mean == pytest.approx([0.0, np.inf, np.inf])
     assert queueing.released_wait(queue).variance == pytest.approx([0.0, np.inf, np.inf])
-
-
-def test_erlang_c_by_hand_and_for_hundreds_of_servers():
-    # Two servers, load 1: 1/3. One server: its utilisation.
-    assert textbook_queues.erlang_c([1.0, 0.7], [2, 1]) == pytest.approx([1.0 / 3.0, 0.7])
-    loss = 1.0
-    for servers in range(1, 801):
-        loss = 780.0 * loss / (servers + 780.0 * loss)
-    expected = loss / (1.0 - 780.0 / 800.0 * (1.0 - loss))
-    assert textbook_queues.erlang_c(780.0, 800) == pytest.approx(expected)
-
-
-def test_mean_waits_of_the_baselines():
-    assert textbook_queues.mm1_wait(0.5, 1.0) == pytest.approx(1.0)
-    assert textbook_queues.mmc_wait(1.0, 1.0, 2) == pytest.approx(1.0 / 3.0)
-    assert textbook_queues.kingman_wait(0.5, 1.0, 0.5, 1.5) == pytest.approx(1.0)
-    assert textbook_queues.kingman_wait(0.8, 1.0, 1.0, 0.0) == pytest.approx(2.0)
-    assert textbook_queues.allen_cunneen_wait(1.0, 1.0, 2, 0.0, 1.0) == pytest.approx(1.0 / 6.0)
-    overloaded = textbook_queues.allen_cunneen_wait([1.0, 2.0, 5.0], 1.0, 2, 0.0, 0.0)
-    assert overloaded == pytest.approx([0.0, np.inf, np.inf])
-
-
-def test_quantiles_of_the_baselines():
-    one = textbook_queues.mm1_sojourn_quantiles([0.5, 1.0], 1.0, LEVELS)
-    assert one[:, 0] == pytest.approx(-2.0 * np.log1p(-np.array(LEVELS)))
-    assert np.all(np.isinf(one[:, 1]))
-    assert textbook_queues.mmc_sojourn_quantiles(0.5, 1.0, 1, LEVELS) == pytest.approx(
-        one[:, 0], rel=1e-3
-    )
-    # Two servers, load 1: cμ − λ = μ, so a delayed sojourn is Erlang-2: e^(−t)(1 + t/3).
-    t = textbook_queues.mmc_sojourn_quantiles([1.0, 2.0], 1.0, 2, LEVELS)
-    assert np.exp(-t[:, 0]) * (1.0 + t[:, 0] / 3.0) == pytest.approx(
-        1.0 - np.array(LEVELS), rel=5e-3
-    )
-    assert np.all(np.isinf(t[:, 1]))
-
-
-@given(load=rates, servers=st.integers(1, 60))
-def test_more_servers_for_the_same_utilisation_wait_less(load, servers):
-    few = textbook_queues.mmc_wait(load * servers, 1.0, servers)
-    assert textbook_queues.mmc_wait(load * (servers + 1), 1.0, servers + 1) <= few * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize(

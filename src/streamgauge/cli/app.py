@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from streamgauge.cli import (
     INTERRUPTED,
     calibrate,
+    compare,
     demo,
     ingest,
     lake,
@@ -46,6 +47,7 @@ app.add_typer(lake.app, name="lake")
 app.command(name="ingest")(ingest.ingest)
 app.command(name="calibrate")(calibrate.calibrate)
 app.command(name="predict")(predict.predict)
+app.command(name="compare")(compare.compare)
 app.command(name="simulate")(simulate.simulate)
 app.command(name="demo")(demo.demo)
 

@@ -72,7 +72,8 @@ def _measured(job: Job, plan: PhysicalPlan, folder: Path) -> SimulationResult:
     """Simulate the job, and write what the agents of a cluster would have measured."""
     from functools import partial
 
-    from streamgauge.cli.simulate import at_rate, progress_bar, simulator
+    from streamgauge.cli.rates import at_rate
+    from streamgauge.cli.simulate import progress_bar, simulator
     from streamgauge.engines.emulator import emulate
 
     say(f"simulating {SECONDS:g} s at a small part of its load, as a cluster would measure them")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.cli.html_page import figure, paragraph
 from streamgauge.cli.output import counted, printable
-from streamgauge.cli.prediction_tables import verdict_of
+from streamgauge.cli.prediction_verdict import verdict_of
 from streamgauge.cli.seen import (
     Seen,
     any_duration,

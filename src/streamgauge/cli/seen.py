@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamgauge.cli.prediction_tables import about, verdict_of
+from streamgauge.cli.prediction_verdict import about, verdict_of
 from streamgauge.drawing.quantities import duration, duration_within, number, share
 
 if TYPE_CHECKING:

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
     from streamgauge.simulation.cores import Sharing
     from streamgauge.simulation.results import SimulationResult
-    from streamgauge.topology.workload import Workload
 
 OVERLOADED = 3
 BAR = 30
-ENOUGH_TUPLES = 25_000
-SHORTEST, LONGEST = 1.0, 60.0
+# Simulated time where none is given; windows may want more than one waits for unasked.
+LONGEST = 60.0
 # A bar that moves more often than this is only slower.
 SECONDS_BETWEEN = 0.1
 
@@ -41,7 +40,8 @@ def simulate(
         typer.Option(help="Simulated time to leave out before; found by itself when not given."),
     ] = None,
     rate: Annotated[
-        float | None, typer.Option(help="Tuples per second of all sources together.")
+        list[str] | None,
+        typer.Option(help="Tuples per second of all sources together, or SOURCE=NUMBER."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 1,
     replications: Annotated[
@@ -65,6 +65,7 @@ def simulate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Simulate a job tuple by tuple: throughput, latency with percentiles, back-pressure, CPU."""
+    from streamgauge.cli.rates import with_rates
     from streamgauge.cli.simulation_report import (
         estimates_document,
         print_estimates,
@@ -74,6 +75,7 @@ def simulate(
     from streamgauge.cli.simulation_verdict import FINE, verdict
     from streamgauge.cli.topology import load_plan
     from streamgauge.errors import InvalidInput
+    from streamgauge.models.run_length import sensible_seconds
 
     job, flow = load_plan(file, step)
     if job.workload is None:
@@ -84,14 +86,16 @@ def simulate(
         raise InvalidInput.single(
             ("--samples",), seen=f"{replications} runs", expected="one run, which is written down"
         )
-    workload = job.workload if rate is None else at_rate(job.workload, rate)
+    workload = with_rates(job.workload, rate or ())
     job = replace(job, workload=workload)
     run = partial(
         simulator(),
         flow.plan,
         job.behaviours,
         workload,
-        seconds=sensible_seconds(workload) if seconds is None else seconds,
+        seconds=sensible_seconds(job.topology, workload, longest=LONGEST)
+        if seconds is None
+        else seconds,
         warmup=warmup,
         sharing=_sharing(quantum, switch),
     )
@@ -156,32 +160,6 @@ def simulator() -> Callable[..., SimulationResult]:
 
     warm_up()
     return run
-
-
-def sensible_seconds(workload: Workload) -> float:
-    """A minute, or as long as sources take for enough tuples to know a 99th percentile by."""
-    rate = sum(emission.per_second or 0.0 for emission in workload.emissions)
-    return min(LONGEST, max(ENOUGH_TUPLES / rate, SHORTEST)) if rate > 0.0 else SHORTEST
-
-
-def at_rate(workload: Workload, rate: float) -> Workload:
-    """The same workload with all rates scaled to `rate` in all."""
-    from streamgauge.errors import InvalidInput
-
-    total = sum(emission.per_second or 0.0 for emission in workload.emissions)
-    if not rate > 0.0 or not total > 0.0:
-        raise InvalidInput.single(
-            ("--rate",), seen=f"{rate:g}", expected="a rate above zero for a job with a rate"
-        )
-    return replace(
-        workload,
-        emissions=tuple(
-            emission
-            if emission.per_second is None
-            else replace(emission, per_second=emission.per_second * rate / total)
-            for emission in workload.emissions
-        ),
-    )
 
 
 def progress_bar() -> Callable[[float, float], None] | None:

@@ -22,6 +22,7 @@ from streamgauge.models.measured_parameters import measured_parameters
 from streamgauge.models.network import network_of
 from streamgauge.models.parameters import Parameters, check_plan, parameters_of
 from streamgauge.models.prediction import Limit, Prediction
+from streamgauge.models.regimes import regimes_of
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.storm1 import storm1_delays
 from streamgauge.models.storm2 import storm2_delays
@@ -89,6 +90,9 @@ class AnalyticModel:
     ) -> Prediction:
         delays = delays_of(parameters, loaded)
         found = assembled(self.name, profile, parameters, loaded, delays, limit)
+        if loaded.overloaded:
+            regimes = regimes_of(parameters, loaded)
+            found = replace(found, notes=(*found.notes, *regimes.notes()))
         plan = parameters.flow.plan
         if not plan.logical.topology.has_ackers:
             return found

@@ -165,16 +165,23 @@ class Ways:
 
     def _is_endless(self, first: list[ConnectionBlock]) -> bool:
         """Whether tuples that begin there come to an executor that cannot serve all it gets."""
-        reached = {block.stream.target for block in first}
-        for block in reversed(self._backwards):
-            if block.stream.source in reached:
-                reached.add(block.stream.target)
-        for name in reached:
+        for name in {block.stream.target for block in self._back_to(first)}:
             span = as_slice(self._flow.plan.logical.spans[name])
             used = came_to(self._flow, name, self._rates.arrived) > 0.0
             if np.any(np.isinf(self._mean[span]) & used):
                 return True
         return False
+
+    def _back_to(self, first: list[ConnectionBlock]) -> list[ConnectionBlock]:
+        """Blocks that tuples take which begin there, those nearest to sinks first."""
+        begun = {block.stream.subscription for block in first}
+        reached: set[str] = set()
+        found = []
+        for block in reversed(self._backwards):
+            if block.stream.subscription in begun or block.stream.source in reached:
+                reached.add(block.stream.target)
+                found.append(block)
+        return found[::-1]
 
     def _onward(self, block: ConnectionBlock) -> list[tuple[ConnectionBlock, Vector]]:
         return onward_of(self._flow, self._rates, self._conversions, block)
@@ -231,7 +238,7 @@ class Ways:
         """Σ over tuples at sinks of the time that they spent on a part."""
         own = self._delays.executors.get(part)
         found: dict[Subscription, Vector] = {}
-        for block in self._backwards:
+        for block in self._back_to(first):
             weight = self._weights[block.stream.subscription]
             total = np.zeros(len(block.targets))
             if own is not None:
@@ -270,7 +277,7 @@ class Ways:
             second = (share * (self._hop_variance(block) + hop**2)) @ weight
             return first_moment, second + 2.0 * (share * hop) @ one + share @ two
 
-        for block in self._backwards:
+        for block in self._back_to(first):
             span = as_slice(block.targets)
             onward = self._onward(block)
             weight = self._weights[block.stream.subscription]
@@ -297,7 +304,7 @@ class Ways:
         def step(block: ConnectionBlock) -> Complex:
             return hops.carried(block, found[block.stream.subscription])
 
-        for block in self._backwards:
+        for block in self._back_to(first):
             onward = self._onward(block)
             value = np.ones((len(points), len(block.targets)), dtype=np.complex128)
             if onward:

@@ -25,6 +25,8 @@ Vector = NDArray[np.float64]
 PRECISION = 1e-3
 # Part of what a machine can do at most beyond which executors hardly ever have room.
 CROWDED = 0.95
+# What carries so many times its load is not limited by anything that was measured.
+HIGHEST = 1e9
 # Executors that the interpolation of that rate aims to have this much too busy, or not busy enough.
 AIM = PRECISION / 3.0
 
@@ -61,6 +63,8 @@ def load(
         near: What was found for a factor that is not far off: where to begin.
         tolerance: By which part stretches may be wrong.
     """
+    if factor != 1.0 and not parameters.is_linear:
+        parameters, factor = parameters.rescaled(factor), 1.0
     flow, works = parameters.flow, parameters.works
     plan = flow.plan
     machine = _machine_of_executor(plan)
@@ -193,6 +197,9 @@ def limit_of(parameters: Parameters, workload: Workload, loaded: Loaded | None =
     seen = {} if loaded is None else {1.0: loaded}
     # An executor may be alone and come up to its bound; machines do not, and near it are slow work.
     asked = min(executors * (1.0 - PRECISION), machines * CROWDED)
+    if not parameters.is_linear:
+        # What happens by the clock leaves room for more than that.
+        high, asked = math.inf, 1.0
     while True:
         if asked not in seen:
             nearest = min(seen, key=lambda one: abs(math.log(one / asked)), default=None)
@@ -208,8 +215,11 @@ def limit_of(parameters: Parameters, workload: Workload, loaded: Loaded | None =
             low = max(low, asked)
         # What does not fit at a thousandth of the bound does not fit at all: windows by the clock,
         # or others, keep the machine busy whatever the sources do.
-        if high - low <= 2.0 * PRECISION * high or high <= PRECISION * bound:
+        near = math.isfinite(high) and high - low <= 2.0 * PRECISION * high
+        if near or high <= PRECISION * min(bound, 1.0):
             break
+        if low > HIGHEST:
+            return Limit(factor=math.inf, per_second=math.inf, by="nothing")
         asked = _between(low, high, {one: _busiest(found) for one, found in seen.items()})
     by = next(iter((seen.get(high) or load(parameters, high)).overloaded), "nothing")
     return Limit(factor=low, per_second=low * emitted, by=by)
@@ -232,8 +242,10 @@ def _between(low: float, high: float, busiest: Mapping[float, float]) -> float:
         (one for one, busy in busiest.items() if 0.0 < busy < math.inf),
         key=lambda one: abs(math.log(busiest[one])),
     )[:2]
-    # The middle of a range from nothing is found by its order.
+    # The middle of a range from nothing, or to no end, is found by its order.
     middle = math.sqrt(low * high) if low > 0.0 else high / 10.0
+    if math.isinf(high):
+        middle = 10.0 * low
     if len(known) == 2:
         first, second = (math.log(busiest[one]) for one in known)
         if first != second:

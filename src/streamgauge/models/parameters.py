@@ -5,7 +5,7 @@ The chain of Cooper 2020, section 4.14, in the order in which its steps need eac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from streamgauge.errors import InvalidInput
@@ -39,6 +39,7 @@ class Parameters:
         rates: Of tuples and messages.
         works: What they cost.
         notes: What was assumed.
+        rescaled: The same with all sources' rates so many times as high.
     """
 
     flow: TupleFlow
@@ -48,6 +49,16 @@ class Parameters:
     rates: Rates
     works: Works
     notes: tuple[str, ...]
+    rescaled: Callable[[float], Parameters]
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether all rates grow with those of the sources: nothing happens by the clock."""
+        windows = [one.window for one in self.flow.plan.logical.topology.operators]
+        return not any(
+            one is not None and (one.length_seconds is not None or one.slide_seconds is not None)
+            for one in windows
+        )
 
 
 def check_plan(profile: Profile, plan: PhysicalPlan) -> None:
@@ -115,4 +126,5 @@ def parameters_of(profile: Profile, plan: PhysicalPlan, workload: Workload) -> P
         rates=rates,
         works=works,
         notes=tuple(notes),
+        rescaled=lambda factor: parameters_of(profile, plan, workload.times(factor)),
     )

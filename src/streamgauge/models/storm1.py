@@ -113,5 +113,8 @@ def _gathering(wait: Moments, mechanics: Mechanics) -> Transform:
 
 
 def _gamma(time: Moments) -> Transform:
-    scv = over(time.variance, time.mean**2, otherwise=0.0)
-    return lambda s: transforms.gamma(s, time.mean, scv)
+    # What takes for ever has no transform; who reaches it is told so before any is taken.
+    mean = np.where(np.isfinite(time.mean), time.mean, 1.0)
+    variance = np.where(np.isfinite(time.variance), time.variance, 1.0)
+    scv = over(variance, mean**2, otherwise=0.0)
+    return lambda s: transforms.gamma(s, mean, scv)

@@ -1,12 +1,13 @@
 """Queues of the textbooks, which other planners use: M/M/1, M/M/c, G/G/1 and G/G/c.
 
-Kleinrock 1975 and 1976, Kingman 1961, Allen 1990. Where a queue is offered as much as it can do, or
-more, waits are infinite.
+Kleinrock 1975, Kingman 1961, Allen 1990. One server is a case of several: M/M/1 is M/M/c, and
+Kingman's formula that of Allen and Cunneen, with c = 1. Where a queue is offered as much as it can
+do, or more, waits are infinite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,18 +18,33 @@ from streamgauge.models.queueing import Vector, as_vector, over
 from streamgauge.models.transforms import Complex
 
 
-def mm1_wait(rate: ArrayLike, service_seconds: ArrayLike) -> Vector:
-    """Mean wait in the M/M/1 queue, ρb/(1 − ρ) (Kleinrock 1975, 3.26)."""
-    return mmc_wait(rate, service_seconds, 1)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Wait:
+    """Waits in front of several servers: none where one of them is free, else exponential.
 
+    Attributes:
+        chance: Part of the customers that wait at all.
+        patience: Mean wait of those, in seconds; infinite where the queue is overloaded.
+    """
 
-def mm1_sojourn_quantiles(
-    rate: ArrayLike, service_seconds: ArrayLike, probabilities: Sequence[float]
-) -> Vector:
-    """Quantiles of the M/M/1 sojourn, which is exponential."""
-    return exponential_quantiles(
-        mm1_wait(rate, service_seconds) + as_vector(service_seconds), probabilities
-    )
+    chance: Vector
+    patience: Vector
+
+    @property
+    def mean(self) -> Vector:
+        """Of all customers."""
+        return np.asarray(self.chance * self.patience)
+
+    @property
+    def variance(self) -> Vector:
+        """Of the same."""
+        return np.asarray(self.chance * (2.0 - self.chance) * self.patience**2)
+
+    def transform(self, s: Complex) -> Complex:
+        """E[e^(−sT)], points × queues; zero where waits are infinite."""
+        finite = np.isfinite(self.patience)
+        delayed = transforms.exponential(s, np.where(finite, self.patience, 0.0))
+        return np.asarray(np.where(finite, transforms.with_atom(delayed, self.chance), 0.0))
 
 
 def erlang_c(load: ArrayLike, servers: ArrayLike) -> Vector:
@@ -45,37 +61,17 @@ def erlang_c(load: ArrayLike, servers: ArrayLike) -> Vector:
     return np.where(stable, loss / (1.0 - safe / count * (1.0 - loss)), 1.0)
 
 
-def mmc_wait(rate: ArrayLike, service_seconds: ArrayLike, servers: ArrayLike) -> Vector:
-    """Mean wait in the M/M/c queue (Kleinrock 1975, section 3.5)."""
+def mmc_wait(rate: ArrayLike, service_seconds: ArrayLike, servers: ArrayLike) -> Wait:
+    """Wait in the M/M/c queue (Kleinrock 1975, section 3.5).
+
+    Args:
+        rate: Customers a second.
+        service_seconds: Mean of their exponential service.
+        servers: That serve one queue.
+    """
     service, count = as_vector(service_seconds), as_vector(servers)
     load = as_vector(rate) * service
-    return over(erlang_c(load, count) * service, count - load)
-
-
-def mmc_sojourn_quantiles(
-    rate: ArrayLike, service_seconds: ArrayLike, servers: ArrayLike, probabilities: Sequence[float]
-) -> Vector:
-    """Quantiles of the M/M/c sojourn: a service, and an exponential wait with Erlang's chance."""
-    service, count = as_vector(service_seconds), as_vector(servers)
-    load = as_vector(rate) * service
-    delayed = erlang_c(load, count)
-    patience = over(service, count - load)
-    safe = np.where(np.isfinite(patience), patience, 0.0)
-    variance = service**2 + delayed * (2.0 - delayed) * safe**2
-
-    def transform(s: Complex) -> Complex:
-        waiting = transforms.with_atom(transforms.exponential(s, safe), delayed)
-        return transforms.exponential(s, service) * waiting
-
-    mean = service + delayed * patience
-    return transforms.quantiles(transform, probabilities, mean, np.sqrt(variance))
-
-
-def kingman_wait(
-    rate: ArrayLike, service_seconds: ArrayLike, arrival_scv: ArrayLike, service_scv: ArrayLike
-) -> Vector:
-    """Mean wait in the G/G/1 queue, about ρb(c_a² + c_s²)/(2(1 − ρ)) (Kingman 1961)."""
-    return allen_cunneen_wait(rate, service_seconds, 1, arrival_scv, service_scv)
+    return Wait(chance=erlang_c(load, count), patience=over(service, count - load))
 
 
 def allen_cunneen_wait(
@@ -84,16 +80,23 @@ def allen_cunneen_wait(
     servers: ArrayLike,
     arrival_scv: ArrayLike,
     service_scv: ArrayLike,
-) -> Vector:
-    """Mean wait in the G/G/c queue: that of M/M/c times (c_a² + c_s²)/2 (Allen 1990)."""
-    variability = (as_vector(arrival_scv) + as_vector(service_scv)) / 2.0
+) -> Wait:
+    """Wait in the G/G/c queue: that of M/M/c, longer by (c_a² + c_s²)/2 (Allen 1990).
+
+    Args:
+        rate: Customers a second.
+        service_seconds: Mean of their service.
+        servers: That serve one queue.
+        arrival_scv: Squared coefficient of variation of the time between arrivals.
+        service_scv: The same of service.
+    """
     base = mmc_wait(rate, service_seconds, servers)
+    variability = (as_vector(arrival_scv) + as_vector(service_scv)) / 2.0
     # Constant arrivals and services never wait below saturation, and 0·∞ has no value above.
-    return np.where(np.isfinite(base), np.where(np.isfinite(base), base, 0.0) * variability, np.inf)
-
-
-def exponential_quantiles(mean: ArrayLike, probabilities: Sequence[float]) -> Vector:
-    """Quantiles of an exponential time: what a mean alone says of the tail in heavy traffic."""
-    first = as_vector(mean)
-    levels = as_vector(probabilities).reshape(-1, *[1] * first.ndim)
-    return np.asarray(-np.log1p(-levels) * first)
+    longer = np.multiply(
+        base.patience,
+        variability,
+        out=np.full(np.broadcast_shapes(base.patience.shape, variability.shape), np.inf),
+        where=np.isfinite(base.patience),
+    )
+    return replace(base, patience=longer)

@@ -173,6 +173,10 @@ def window_delays(
             continue
         span = as_slice(flow.plan.logical.spans[operator.name])
         came = came_to(flow, operator.name, rates.arrived)
+        if not came.any():
+            continue
+        # Where nothing comes nobody waits: any age does.
+        came = np.where(came > 0.0, came, came.max())
         dispersion = bursts.dispersion[span] / turns(flow, operator, mechanics)
         age = mixed_ages(window, came, dispersion, conversions[operator.name].task_parts)
         ages.append((span, age))

@@ -1,0 +1,119 @@
+"""What is to be predicted: the profile, the plan and the load that a command's options name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamgauge.cli.output import in_file, warn
+from streamgauge.cli.rates import with_rates
+from streamgauge.errors import InvalidInput, NotEnoughData
+from streamgauge.models.source_plan import measured_plan, measured_workload
+from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.profile.files.jobs import load_job, load_profile
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.workload import Emission, Workload
+
+OWN_PLAN = "the profile's own plan"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """A plan under a load.
+
+    Attributes:
+        name: What the plan is called: its file and step.
+        plan: Where every executor runs.
+        workload: What sources emit.
+        load: Where the workload comes from.
+    """
+
+    name: str
+    plan: PhysicalPlan
+    workload: Workload
+    load: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A plan from a file, and the load that the file has for it."""
+
+    name: str
+    plan: PhysicalPlan
+    workload: Workload | None
+
+
+def find_profile(
+    profile: str | None, lake: str | None, topology: str | None, plan: PhysicalPlan | None
+) -> tuple[Profile, str]:
+    """The profile that is named, or the lake's most alike; and which it is."""
+    if (profile is None) == (lake is None):
+        raise InvalidInput.single(
+            ("--profile",),
+            seen="--profile and --lake" if profile else "neither --profile nor --lake",
+            expected="a profile in a file, or a lake that keeps some",
+        )
+    if profile is not None:
+        return load_profile(profile), profile
+    from streamgauge.cli.stored_profile import profile_from_lake
+
+    assert lake is not None
+    return profile_from_lake(lake, plan, topology)
+
+
+def place_file(file: str, step: str | None) -> Placed:
+    """The plan of a job file; the even scheduler places what has no placement."""
+    job = load_job(file)
+    with in_file(file):
+        schedule = place_job(job if step is None else job.at_step(step))
+    warn(schedule.warnings)
+    name = Path(file).name if step is None else f"{Path(file).name}, {step}"
+    return Placed(name=name, plan=schedule.plan, workload=job.workload)
+
+
+def own_plan(profile: Profile, rates: Sequence[str] = ()) -> Proposed:
+    """The plan that a profile was measured on."""
+    return Proposed(
+        name=OWN_PLAN,
+        plan=measured_plan(profile),
+        workload=_measured(profile, rates),
+        load="the given rate" if rates else "as measured",
+    )
+
+
+def proposed(placed: Placed, profile: Profile, rates: Sequence[str] = ()) -> Proposed:
+    """A file's plan under the file's load, or what was measured; at other rates where given."""
+    load = "as measured"
+    if placed.workload is None:
+        workload = _measured(profile, rates)
+    else:
+        workload, load = with_rates(placed.workload, rates), "as the plan's file says"
+    return Proposed(
+        name=placed.name,
+        plan=placed.plan,
+        workload=workload,
+        load="the given rate" if rates else load,
+    )
+
+
+def _measured(profile: Profile, rates: Sequence[str]) -> Workload:
+    """What was measured, at other rates where given: then all sources alike if nobody measured."""
+    try:
+        workload = measured_workload(profile)
+    except NotEnoughData:
+        if not rates:
+            raise
+        streams = {
+            stream.key
+            for source in profile.topology.sources
+            for stream in profile.topology.streams_from(source.name)
+        }
+        workload = Workload(
+            emissions=tuple(
+                Emission(source=key.source, stream=key.name, per_second=1.0)
+                for key in sorted(streams)
+            )
+        )
+    return with_rates(workload, rates)

@@ -1,0 +1,203 @@
+"""Baselines: models of the textbooks and of dashboards, to see what a better one buys.
+
+They share routing, rates and service times with the analytic model, so that only the queueing
+differs. Every executor has a core to itself, tuples come one by one, no thread sleeps, no window
+waits.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+
+import numpy as np
+
+from streamgauge.models import transforms
+from streamgauge.models.assembly import assembled
+from streamgauge.models.bursts import bursts_into
+from streamgauge.models.delays import Delays, Part
+from streamgauge.models.loading import Loaded
+from streamgauge.models.parameters import Parameters, check_plan, parameters_of
+from streamgauge.models.prediction import Prediction
+from streamgauge.models.queueing import Moments, Vector, over
+from streamgauge.models.textbook_queues import Wait, allen_cunneen_wait, mmc_wait
+from streamgauge.models.transforms import Complex, Transform
+from streamgauge.models.uncontended import (
+    Stations,
+    pooled_servers,
+    shares_of,
+    single_servers,
+    uncontended_limit,
+    uncontended_load,
+)
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.tuple_flow import as_slice
+from streamgauge.topology.workload import Workload
+
+LEFT_OUT = "shared cores, batching, sleeping and transfer threads, and waiting for windows"
+
+
+class _Baseline(ABC):
+    """A network of queues, each as if alone in the world."""
+
+    name: str
+    left_out = LEFT_OUT
+
+    @abstractmethod
+    def describe(self) -> str:
+        """One sentence on what it looks at."""
+
+    @abstractmethod
+    def _stations(self, parameters: Parameters) -> Stations:
+        """The queues of a plan and their servers."""
+
+    @abstractmethod
+    def _wait(self, parameters: Parameters, stations: Stations) -> Wait:
+        """How long tuples wait in them."""
+
+    def predict(self, profile: Profile, plan: PhysicalPlan, workload: Workload) -> Prediction:
+        """How the profile's job would behave on `plan` under `workload`."""
+        check_plan(profile, plan)
+        found = parameters_of(profile, plan, workload)
+        note = f"the model {self.name} leaves out {self.left_out}"
+        parameters = replace(found, notes=(*found.notes, note))
+        stations = self._stations(parameters)
+        loaded = uncontended_load(parameters, stations)
+        delays = _delays(parameters, loaded, stations, self._wait(parameters, stations))
+        limit = uncontended_limit(parameters, workload, stations)
+        return assembled(self.name, profile, parameters, loaded, delays, limit)
+
+
+class JacksonModel(_Baseline):
+    """Jackson 1957: every executor is an M/M/1 queue that knows nothing of the others."""
+
+    name = "jackson"
+
+    def describe(self) -> str:
+        """One sentence on what it looks at."""
+        return "every executor as an M/M/1 queue: random arrivals, exponential service"
+
+    def _stations(self, parameters: Parameters) -> Stations:
+        return _exponential(single_servers(parameters))
+
+    def _wait(self, parameters: Parameters, stations: Stations) -> Wait:
+        return mmc_wait(stations.per_second, stations.mean, stations.servers)
+
+
+class ErlangModel(_Baseline):
+    """All executors of an operator serve one queue, M/M/c, as DRS (Fu et al. 2015) has it."""
+
+    name = "mmc"
+
+    def describe(self) -> str:
+        """One sentence on what it looks at."""
+        return "every operator as an M/M/c queue, its executors as servers of one queue"
+
+    def _stations(self, parameters: Parameters) -> Stations:
+        return _exponential(pooled_servers(parameters))
+
+    def _wait(self, parameters: Parameters, stations: Stations) -> Wait:
+        return mmc_wait(stations.per_second, stations.mean, stations.servers)
+
+
+class KingmanModel(_Baseline):
+    """Kingman 1961, with Allen and Cunneen's several servers: what varies more waits longer."""
+
+    name = "kingman"
+
+    def describe(self) -> str:
+        """One sentence on what it looks at."""
+        return "every operator as a G/G/c queue, by how much arrivals and service vary"
+
+    def _stations(self, parameters: Parameters) -> Stations:
+        return pooled_servers(parameters)
+
+    def _wait(self, parameters: Parameters, stations: Stations) -> Wait:
+        return allen_cunneen_wait(
+            stations.per_second,
+            stations.mean,
+            stations.servers,
+            _arrival_scv(parameters, stations),
+            _scv(stations),
+        )
+
+
+class BusyTimeModel(_Baseline):
+    """What dashboards lead to: busy time in proportion to the rate, and nobody waits."""
+
+    name = "busy-time"
+    left_out = f"queueing, {LEFT_OUT}"
+
+    def describe(self) -> str:
+        """One sentence on what it looks at."""
+        return "busy time in proportion to rate and parallelism, service times and no queues"
+
+    def _stations(self, parameters: Parameters) -> Stations:
+        return single_servers(parameters)
+
+    def _wait(self, parameters: Parameters, stations: Stations) -> Wait:
+        overloaded = stations.utilisation >= 1.0
+        return Wait(
+            chance=overloaded.astype(np.float64), patience=np.where(overloaded, np.inf, 0.0)
+        )
+
+
+def _exponential(stations: Stations) -> Stations:
+    """The same with exponential service."""
+    return replace(stations, variance=stations.mean**2)
+
+
+def _scv(stations: Stations) -> Vector:
+    return over(stations.variance, stations.mean**2, otherwise=0.0)
+
+
+def _arrival_scv(parameters: Parameters, stations: Stations) -> Vector:
+    """Variability of what comes to an operator, that of its executors by their rates.
+
+    In the long run, the index of dispersion of a renewal process is the squared coefficient of
+    variation of its gaps.
+    """
+    bursts = bursts_into(
+        parameters.flow, parameters.rates, parameters.conversions, parameters.mechanics
+    )
+    each = bursts.dispersion
+    found = np.ones_like(stations.mean)
+    for span in parameters.flow.plan.logical.spans.values():
+        here = as_slice(span)
+        found[here] = shares_of(bursts.per_second[here] * bursts.mean[here]) @ each[here]
+    return found
+
+
+def _delays(parameters: Parameters, loaded: Loaded, stations: Stations, wait: Wait) -> Delays:
+    """A wait and a service in every executor, the wait without end where it is overloaded."""
+    stuck = np.isinf(loaded.contention.stretch)
+    endless = replace(
+        wait,
+        chance=np.where(stuck, 1.0, wait.chance),
+        patience=np.where(stuck, np.inf, wait.patience),
+    )
+    scv = _scv(stations)
+    workers = len(parameters.flow.plan.workers)
+
+    def executor_transform(s: Complex) -> Complex:
+        return np.asarray(endless.transform(s) * transforms.gamma(s, stations.mean, scv))
+
+    return Delays(
+        executors={Part.QUEUEING: endless.mean, Part.SERVICE: stations.mean},
+        spread=endless.variance + stations.variance,
+        executor_transform=executor_transform,
+        send=_nothing(len(scv)),
+        send_transform=_at_once(len(scv)),
+        transfer=_nothing(workers),
+        transfer_transform=_at_once(workers),
+        utilisation=stations.utilisation,
+    )
+
+
+def _nothing(size: int) -> Moments:
+    return Moments(mean=np.zeros(size), variance=np.zeros(size))
+
+
+def _at_once(size: int) -> Transform:
+    return lambda s: np.ones((len(s), size), dtype=np.complex128)

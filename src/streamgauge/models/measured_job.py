@@ -1,0 +1,166 @@
+"""A measured job on another plan, as the simulator takes it: plan and behaviours from a profile.
+
+What a profile knows of routing and network is put where a job's description has it: shares from
+task to task become the matrix of a custom grouping, latencies between nodes become links.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from streamgauge.models.network import Network, network_of
+from streamgauge.models.parameters import Parameters
+from streamgauge.models.routing import KEYED, depends_on_keys, keyed_shares
+from streamgauge.models.uncrowding import behaviours_of
+from streamgauge.profile.behaviour import Behaviour, Costs
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.cluster import Cluster, Link
+from streamgauge.topology.grouping import Custom
+from streamgauge.topology.logical_plan import Executor, LogicalPlan
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import ACKER, Stream
+from streamgauge.topology.tuple_flow import Matrix, as_slice
+from streamgauge.topology.workload import Poisson, Workload
+
+# Executors that emit so much more or less than others of their operator deserve a word.
+NOTEWORTHY = 0.05
+_MS = 1e3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredJob:
+    """What to simulate.
+
+    Attributes:
+        plan: The proposed one, with what was measured of routing and network.
+        behaviours: By operator, ackers included.
+        notes: What was assumed.
+    """
+
+    plan: PhysicalPlan
+    behaviours: Mapping[str, Behaviour]
+    notes: tuple[str, ...]
+
+
+def measured_job(profile: Profile, parameters: Parameters) -> MeasuredJob:
+    """The profile's job on the plan that `parameters` are of."""
+    plan = parameters.flow.plan
+    network = network_of(plan, profile)
+    return MeasuredJob(
+        plan=replace(
+            plan,
+            logical=_routed(plan.logical, profile),
+            cluster=_linked(plan, network),
+        ),
+        behaviours=_behaviours(profile, parameters),
+        notes=(*network.notes, *_uneven(parameters)),
+    )
+
+
+def rated(plan: PhysicalPlan, workload: Workload, profile: Profile) -> Workload:
+    """The workload with a rate for all: as fast as a source can is as its service time allows."""
+    if all(one.per_second is not None for one in workload.emissions):
+        return workload
+    workload.check_against(plan.logical.topology)
+    behaviours = behaviours_of(profile).behaviours
+    emissions = []
+    for one in workload.emissions:
+        milliseconds = behaviours[one.source].service.mean_ms
+        executors = len(plan.logical.executors_of(one.source))
+        fastest = executors / milliseconds * _MS if milliseconds > 0.0 else float(executors)
+        limited = replace(one, shape=Poisson(), per_second=fastest)
+        emissions.append(limited if one.per_second is None else one)
+    return Workload(emissions=tuple(emissions))
+
+
+def _routed(logical: LogicalPlan, profile: Profile) -> LogicalPlan:
+    """The plan with the measured shares of streams whose keys decide."""
+    streams = []
+    for stream in logical.topology.streams:
+        keyed = isinstance(stream.grouping, KEYED) and not stream.is_system
+        shares = _task_shares(logical, stream, profile) if keyed else None
+        streams.append(stream if shares is None else replace(stream, grouping=_custom(shares)))
+    return replace(logical, topology=replace(logical.topology, streams=tuple(streams)))
+
+
+def _task_shares(logical: LogicalPlan, stream: Stream, profile: Profile) -> Matrix | None:
+    """Shares of sending × receiving tasks; tasks of one executor send alike, as the simulator asks.
+
+    Nothing where they were not measured.
+    """
+    finest = _with_an_executor_a_task(logical, stream.target)
+    shares = keyed_shares(finest, stream, profile)
+    if shares is None:
+        return None
+    sizes = [len(executor.tasks) for executor in finest.executors_of(stream.source)]
+    return np.repeat(shares, sizes, axis=0)
+
+
+def _with_an_executor_a_task(logical: LogicalPlan, operator: str) -> LogicalPlan:
+    executors: list[Executor] = []
+    for one in logical.executors:
+        split = one.operator == operator
+        executors += [Executor(task, task, operator) for task in one.tasks] if split else [one]
+    return replace(logical, executors=tuple(executors))
+
+
+def _custom(shares: Matrix) -> Custom:
+    even = shares / shares.sum(axis=1, keepdims=True)
+    return Custom(matrix=tuple(tuple(row) for row in even.tolist()))
+
+
+def _linked(plan: PhysicalPlan, network: Network) -> Cluster:
+    """The cluster with the latencies between the plan's nodes; jitter is a part of them."""
+    links = []
+    for row, source in enumerate(plan.nodes):
+        for column, target in enumerate(plan.nodes):
+            if row != column:
+                latency = float(network.seconds[row, column])
+                jitter = min(math.sqrt(float(network.variance[row, column])), latency)
+                links.append(
+                    Link(
+                        source=source,
+                        target=target,
+                        latency_ms=latency * _MS,
+                        jitter_ms=jitter * _MS,
+                    )
+                )
+    return replace(plan.cluster, links=tuple(links))
+
+
+def _behaviours(profile: Profile, parameters: Parameters) -> dict[str, Behaviour]:
+    """Those of the profile; where keys do not tell tasks apart, their differences are chance."""
+    topology = parameters.flow.plan.logical.topology
+    found = {
+        name: one if depends_on_keys(topology, name) else replace(one, relative_service=None)
+        for name, one in behaviours_of(profile).behaviours.items()
+    }
+    if topology.has_ackers:
+        found[ACKER] = Behaviour(costs=Costs(ack_ms=_acker_seconds(parameters) * _MS))
+    return found
+
+
+def _acker_seconds(parameters: Parameters) -> float:
+    """Mean time on a core that an acker takes for a message."""
+    span = as_slice(parameters.flow.plan.logical.spans[ACKER])
+    tuples = parameters.works.tuples
+    rates = tuples.per_second[span]
+    return float(rates @ tuples.cpu[span] / rates.sum()) if rates.any() else 0.0
+
+
+def _uneven(parameters: Parameters) -> list[str]:
+    """Operators whose executors would emit differently for the same input."""
+    names = [
+        name
+        for name, conversion in parameters.conversions.items()
+        if any(np.ptp(one) > NOTEWORTHY * one.max() for one in conversion.per_input.values())
+    ]
+    return [
+        f"executors of {name} would differ in what they emit for a tuple: the mean of all is"
+        " simulated"
+        for name in names
+    ]

@@ -1,0 +1,394 @@
+"""The simulation model: a measured job on another plan, followed tuple by tuple.
+
+Routing, service times and network are those of the profile; what they lead to is simulated in
+several independent runs. Needs the extra ``simulation``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.errors import Findings, InvalidInput
+from streamgauge.models.assembly import provenance_of
+from streamgauge.models.latency import PROBABILITIES, Latency
+from streamgauge.models.loading import Loaded, limit_of, load
+from streamgauge.models.measured_job import measured_job, rated
+from streamgauge.models.observed import (
+    Observed,
+    bolts_of,
+    executor_predictions,
+    holds_back,
+    named_loads,
+    operator_predictions,
+    overload_of,
+    reached_from,
+)
+from streamgauge.models.parameters import Parameters, check_plan, parameters_of
+from streamgauge.models.prediction import (
+    MachinePrediction,
+    Prediction,
+    Swing,
+    Verdict,
+    WorkerPrediction,
+)
+from streamgauge.models.regimes import Regimes, regimes_of
+from streamgauge.models.run_length import RunLength, steady_length, transient_length
+from streamgauge.models.swing import swing_of
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import ACKER
+from streamgauge.topology.tuple_flow import as_slice
+from streamgauge.topology.validation import check_number, check_whole
+from streamgauge.topology.workload import Workload
+
+if TYPE_CHECKING:
+    from streamgauge.simulation.latencies import Latencies
+    from streamgauge.simulation.results import ExecutorFigures, SimulationResult
+
+Vector = NDArray[np.float64]
+
+# Timers of queues and windows keep their phase for a whole run: several runs show several.
+REPLICATIONS = 5
+# Part of the sources' roots of which it is said that they fail.
+NOTEWORTHY = 0.01
+ENDLESS = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
+
+
+class SimulationModel:
+    """Tuples, queues, threads and cores, one event after the other.
+
+    Args:
+        seconds: Simulated time of each run after its beginning; as long as rates and windows make
+            sensible when not given.
+        seed: Of the first run; the same seed gives the same answer.
+        replications: Independent runs; without `seconds` fewer where each would be too short.
+    """
+
+    name = "simulation"
+
+    def __init__(
+        self, *, seconds: float | None = None, seed: int = 1, replications: int = REPLICATIONS
+    ) -> None:
+        findings = Findings()
+        if seconds is not None:
+            check_number(findings, seconds, "seconds", above=0.0)
+        check_whole(findings, seed, "seed", least=0)
+        check_whole(findings, replications, "replications")
+        findings.raise_if_any()
+        self._seconds, self._seed, self._replications = seconds, seed, replications
+
+    def describe(self) -> str:
+        """One sentence on what it looks at."""
+        return "every tuple, queue, thread and core, simulated in several runs"
+
+    def predict(self, profile: Profile, plan: PhysicalPlan, workload: Workload) -> Prediction:
+        """How the profile's job would behave on `plan` under `workload`."""
+        check_plan(profile, plan)
+        simulate = _simulator()
+        steady = rated(plan, workload, profile)
+        parameters = parameters_of(profile, plan, steady)
+        loaded = load(parameters)
+        limit = limit_of(parameters, steady, loaded)
+        regimes = regimes_of(parameters, loaded)
+        # Of what sources could emit at most, the plan lets through what it can do at most.
+        part = 1.0 if steady is workload else min(limit.factor, 1.0)
+        length = self._length(parameters, steady, regimes, part)
+        job = measured_job(profile, parameters)
+        results = [
+            simulate(
+                job.plan,
+                job.behaviours,
+                workload,
+                seconds=length.seconds,
+                warmup=length.warmup,
+                seed=self._seed + run,
+            )
+            for run in range(length.runs)
+        ]
+        runs = _Runs(parameters, workload, results, regimes, loaded)
+        acked = plan.logical.topology.has_ackers
+        sources = [source.name for source in plan.logical.topology.sources]
+        return Prediction(
+            model=self.name,
+            verdict=Verdict.OVERLOADED if runs.overloaded else Verdict.FITS,
+            overloaded=runs.overloaded,
+            limit=limit,
+            latency=runs.latency(lambda one: one.latency),
+            by_source={name: runs.latency(_of_source(name), name) for name in sources},
+            operators=operator_predictions(parameters, runs.observed, runs.overload),
+            executors=executor_predictions(parameters, runs.observed, runs.overload),
+            workers=runs.workers(),
+            machines=runs.machines(),
+            complete=runs.latency(lambda one: one.complete) if acked else None,
+            seen_by_source=runs.latency(lambda one: one.seen_by_source) if acked else None,
+            swing=runs.swing,
+            notes=(
+                *parameters.notes,
+                *job.notes,
+                *regimes.notes(),
+                *_of_length(length),
+                *runs.notes(),
+                *_of_eager_sources(workload, steady),
+                "the highest rate is by formula, not simulated",
+            ),
+            provenance={
+                **provenance_of(profile),
+                "seed": str(self._seed),
+                "runs": str(len(results)),
+                "simulated_seconds": f"{runs.observed.seconds:g}",
+            },
+        )
+
+    def _length(
+        self, parameters: Parameters, workload: Workload, regimes: Regimes, part: float
+    ) -> RunLength:
+        is_steady = regimes == Regimes()
+        if is_steady:
+            found = steady_length(parameters, workload, runs=self._replications, part=part)
+        else:
+            found = transient_length(parameters, workload, regimes)
+        if self._seconds is None:
+            return found
+        return found.lasting(self._seconds, runs=self._replications if is_steady else 1)
+
+
+def _simulator() -> Callable[..., SimulationResult]:
+    """The simulator, or one line on what to install."""
+    try:
+        from streamgauge.simulation.topology_run import simulate
+    except ModuleNotFoundError as error:
+        raise InvalidInput.single(
+            (),
+            seen=f"no module {error.name!r}",
+            expected="the extra that simulates",
+            remedy="pip install 'streamgauge[simulation]'",
+        ) from None
+    return simulate
+
+
+class _Runs:
+    """What the runs of a plan showed, all together.
+
+    Args:
+        parameters: Of the plan.
+        workload: What its sources should emit.
+        results: Of the runs.
+        regimes: What shuffle does where its nearest executors are overloaded.
+        loaded: What the load does by formula.
+    """
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        workload: Workload,
+        results: Sequence[SimulationResult],
+        regimes: Regimes,
+        loaded: Loaded,
+    ) -> None:
+        self._parameters, self._results = parameters, results
+        self._plan = parameters.flow.plan
+        self._swinging = {one.operator for one in regimes.swinging}
+        self.observed = self._observe(workload)
+        # Whoever emits as fast as it can is held back in the end, if the engine does that.
+        eager = any(one.per_second is None for one in workload.emissions)
+        eager = eager and holds_back(parameters)
+        executors = self._plan.logical.executors
+        self.overload = overload_of(
+            self.observed,
+            bolts_of(parameters),
+            bounded=np.asarray([eager or one.operator in self._swinging for one in executors]),
+            outgrown=any(one.overloaded for one in results),
+        )
+        self.overloaded = named_loads(self._plan, self.overload, loaded)
+        if self._swinging:
+            # All is served in the end; but not in every scope that shuffle uses.
+            self.overloaded = {**loaded.overloaded, **self.overloaded}
+        self.swing = self._swing() if self._swinging else None
+
+    def _mean(self, pick: Callable[[SimulationResult], Any]) -> Any:
+        """A figure, or many, on the mean over the time of all runs."""
+        seconds = [one.seconds for one in self._results]
+        return np.average([pick(one) for one in self._results], axis=0, weights=seconds)
+
+    def _observe(self, workload: Workload) -> Observed:
+        def mean(pick: Callable[[ExecutorFigures], float]) -> Vector:
+            return np.asarray(self._mean(lambda one: [pick(figures) for figures in one.executors]))
+
+        return Observed(
+            seconds=sum(one.seconds for one in self._results),
+            arrived=mean(lambda one: one.receive.arrived_per_second),
+            executed=mean(lambda one: one.executed_per_second),
+            emitted=mean(lambda one: one.emitted_per_second),
+            utilisation=mean(lambda one: one.utilisation),
+            cores=mean(lambda one: one.cores),
+            held=mean(lambda one: one.blocked + one.throttled),
+            length=mean(lambda one: one.receive.length),
+            due=self._due(workload),
+            by_operator={
+                name: float(self._mean(_emitted_by(name))) for name in self._plan.logical.spans
+            },
+        )
+
+    def _due(self, workload: Workload) -> Vector:
+        """What executors of sources with a rate should emit."""
+        due = np.zeros(len(self._plan.logical.executors))
+        for emission in workload.emissions:
+            if emission.per_second is not None:
+                span = self._plan.logical.spans[emission.source]
+                due[as_slice(span)] += self._parameters.rates.emitted[emission.key]
+        return due
+
+    def latency(
+        self, pick: Callable[[SimulationResult], Latencies], source: str | None = None
+    ) -> Latency:
+        """One kind of latency over all runs; endless where tuples come to a queue that grows."""
+        sources = [one.name for one in self._plan.logical.topology.sources]
+        reached = reached_from(self._plan.logical.topology, sources if source is None else [source])
+        growing = {
+            self._plan.logical.executors[place].operator
+            for place in np.flatnonzero(self.overload.growing).tolist()
+        }
+        if growing & (reached | {ACKER}):
+            return ENDLESS
+        return latency_of([pick(one) for one in self._results])
+
+    def workers(self) -> tuple[WorkerPrediction, ...]:
+        """Every worker, in the plan's order."""
+        cores = self._mean(lambda one: [figures.cores for figures in one.workers])
+        sent = self._mean(
+            lambda one: [figures.transfer.arrived_per_second for figures in one.workers]
+        )
+        return tuple(
+            WorkerPrediction(
+                name=str(worker),
+                executors=self._plan.placement.count(place),
+                cores=float(cores[place]),
+                sent_per_second=float(sent[place]),
+            )
+            for place, worker in enumerate(self._plan.workers)
+        )
+
+    def machines(self) -> tuple[MachinePrediction, ...]:
+        """Every machine, in the cluster's order."""
+        busy = self._mean(lambda one: [figures.busy for figures in one.machines])
+        polling = self._mean(lambda one: [figures.polling for figures in one.machines])
+        return tuple(
+            MachinePrediction(
+                name=one.name,
+                cores=one.cores,
+                background=one.background,
+                busy=float(busy[place]),
+                polling=float(polling[place]),
+                overloaded=one.name in self.overloaded,
+            )
+            for place, one in enumerate(self._results[0].machines)
+        )
+
+    def _swing(self) -> Swing:
+        """How latency goes up and down, where shuffle widens and narrows."""
+        result = self._results[0]
+        line = result.timeline
+        later = line.ends > result.warmup
+        waiting = np.sum([line.queued[name] for name in self._swinging], axis=0)
+        return swing_of(line.ends[later], waiting[later], line.mean_seconds[later])
+
+    def notes(self) -> Iterator[str]:
+        """What to keep in mind."""
+        runs = len(self._results)
+        if any(one.overloaded for one in self._results):
+            yield "more tuples were under way than the simulator can hold: runs ended there"
+        if self.swing is not None:
+            period = self.swing.period
+            every = "" if period is None else f", every {_seconds(period)}"
+            yield (
+                f"mean latency swings between {_seconds(self.swing.lowest)} and"
+                f" {_seconds(self.swing.highest)}{every}; all other figures are means over time"
+            )
+        unsettled = sum(not one.settled for one in self._results)
+        if unsettled and not self.overloaded and not self._swinging:
+            yield f"no steady state was found in {unsettled} of {runs} runs: simulate for longer"
+        late = self.overload.late
+        if late.any():
+            emitted, due = self.observed.emitted[late].sum(), self.observed.due[late].sum()
+            yield f"sources are held back: they emit {_short(emitted)} of {_short(due)} tuples/s"
+        failed = self._mean(lambda one: sum(f.failed_per_second for f in one.operators.values()))
+        dropped = self._mean(lambda one: sum(f.dropped_per_second for f in one.operators.values()))
+        if failed > NOTEWORTHY * self.observed.emitted[~bolts_of(self._parameters)].sum():
+            yield f"{_short(failed)} roots/s fail or run out of time"
+        if dropped > 0.0:
+            yield f"{_short(dropped)} tuples/s are dropped for want of room"
+
+
+def latency_of(parts: Sequence[Latencies]) -> Latency:
+    """Latencies of several runs as one; their means say how far the whole can be trusted."""
+    from streamgauge.simulation.estimates import estimate
+    from streamgauge.simulation.latencies import Latencies
+
+    whole = Latencies(
+        counts=np.sum([one.counts for one in parts], axis=0),
+        total_seconds=math.fsum(one.total_seconds for one in parts),
+        batches=np.concatenate([one.batches for one in parts]),
+        batch_seconds=np.concatenate([one.batch_seconds for one in parts]),
+    )
+    if not whole.count:
+        return Latency(mean=math.nan, variance=math.nan, quantiles={}, parts={})
+    means = [one.mean for one in parts if one.count]
+    found = estimate(means) if len(means) > 1 else whole.mean_estimate()
+    return Latency(
+        mean=whole.mean,
+        variance=_variance(whole.counts),
+        quantiles={p: whole.quantile(p) for p in PROBABILITIES},
+        parts={},
+        halfwidth=found.half_width if math.isfinite(found.half_width) else None,
+    )
+
+
+def _variance(counts: NDArray[np.int64]) -> float:
+    """Of latencies in bins that are taken as evenly filled, as for quantiles."""
+    from streamgauge.simulation.binning import bin_edges
+
+    low = bin_edges()
+    high = np.append(low[1:], low[-1])
+    weights = counts / counts.sum()
+    mean = weights @ (low + high) / 2.0
+    # Within [a, b] the mean square is (a² + ab + b²)/3.
+    return float(weights @ (low * low + low * high + high * high) / 3.0 - mean * mean)
+
+
+def _emitted_by(name: str) -> Callable[[SimulationResult], float]:
+    return lambda one: one.operators[name].emitted_per_second
+
+
+def _of_source(name: str) -> Callable[[SimulationResult], Latencies]:
+    return lambda one: one.by_source[name]
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100.0 else f"{value:.3g}"
+
+
+def _seconds(value: float) -> str:
+    return f"{_short(value)} s"
+
+
+def _of_eager_sources(workload: Workload, steady: Workload) -> Iterator[str]:
+    """On sources without a rate; `steady` has what they could emit at most."""
+    for one, most in zip(workload.emissions, steady.emissions, strict=True):
+        if one.per_second is None:
+            yield (
+                f"{one.source} emits as fast as it can: the limit is a part of the"
+                f" {most.per_second:,.0f} tuples/s that it could"
+            )
+
+
+def _of_length(length: RunLength) -> Iterator[str]:
+    if not length.enough:
+        yield (
+            f"{_seconds(length.seconds)} were simulated at a time: at these rates too short to see"
+            f" everything repeat, which takes {_seconds(length.wanted)}"
+        )

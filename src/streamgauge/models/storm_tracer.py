@@ -1,0 +1,233 @@
+"""Storm-Tracer: the chain of Cooper 2020 for Storm 1.x, as it was published.
+
+List sizes, executors behind flushed batches, send and transfer threads, windows, ways: sections
+4.12 and 4.13 and Appendix B. Means only, and no machine is ever crowded.
+
+Two of its errors make up for each other within a worker and are kept (`storm-tracer` 8, flaws 1 and
+10): flushes come at random, so that a batch waits for a whole interval and not for half of one,
+and the delays of threads vanish at low rates. Repaired are those that nobody would repeat: lists
+hold whole tuples, maps count by their number, ways by the product of their shares, and a window
+belongs to a task. The chain of an executor is solved, not simulated.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from streamgauge.errors import InvalidInput
+from streamgauge.models import transforms
+from streamgauge.models.assembly import assembled
+from streamgauge.models.delays import Delays, Part
+from streamgauge.models.executor import mean_sojourn
+from streamgauge.models.flow import came_to
+from streamgauge.models.latency import Latency
+from streamgauge.models.list_sizes import Connections, ListSizes, list_sizes
+from streamgauge.models.loading import Loaded, is_bolt
+from streamgauge.models.parameters import Parameters, check_plan, parameters_of
+from streamgauge.models.prediction import Prediction
+from streamgauge.models.queueing import Moments, over
+from streamgauge.models.transforms import Transform
+from streamgauge.models.uncontended import single_servers, uncontended_limit, uncontended_load
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import Operator, Topology
+from streamgauge.topology.tuple_flow import as_slice
+from streamgauge.topology.workload import Workload
+from streamgauge.transport.batched_queue import BatchedQueue, Flush, Sojourn
+
+Vector = NDArray[np.float64]
+
+ENGINE = "storm-1"
+# What takes no time takes this: a server needs some, and no clock shows it.
+LEAST_SERVICE = 1e-9
+
+
+class StormTracerModel:
+    """The published model for Storm 1.x, to see what has been added to it since."""
+
+    name = "storm-tracer"
+
+    def describe(self) -> str:
+        """One sentence on what it looks at."""
+        return "the chain of Cooper 2020 for Storm 1.x as published: batches and queues, means only"
+
+    def predict(self, profile: Profile, plan: PhysicalPlan, workload: Workload) -> Prediction:
+        """How the profile's job would behave on `plan` under `workload`."""
+        check_plan(profile, plan)
+        _check_engine(plan)
+        _check_windows(plan.logical.topology)
+        found = parameters_of(profile, plan, workload)
+        note = f"the model {self.name} leaves out shared cores and bursts, and knows means only"
+        parameters = replace(found, notes=(*found.notes, note))
+        stations = single_servers(parameters)
+        loaded = uncontended_load(parameters, stations)
+        delays = storm_tracer_delays(parameters, loaded)
+        limit = uncontended_limit(parameters, workload, stations)
+        prediction = assembled(self.name, profile, parameters, loaded, delays, limit)
+        return replace(
+            prediction,
+            latency=_mean_only(prediction.latency),
+            by_source={name: _mean_only(one) for name, one in prediction.by_source.items()},
+        )
+
+
+def _check_engine(plan: PhysicalPlan) -> None:
+    engine = plan.logical.configuration.engine
+    if engine != ENGINE:
+        raise InvalidInput.single(
+            ("configuration", "engine"),
+            seen=f"engine {engine!r}",
+            expected=f"{ENGINE!r}, the only one that Storm-Tracer knows",
+            remedy="take another model",
+        )
+
+
+def _check_windows(topology: Topology) -> None:
+    for operator in topology.operators:
+        if operator.window is not None and not operator.window.is_tumbling:
+            raise InvalidInput.single(
+                ("topology", "operators", operator.name, "window"),
+                seen="a window that slides",
+                expected="windows that tumble, the only ones that Storm-Tracer knows",
+                remedy="take another model",
+            )
+
+
+def _mean_only(latency: Latency) -> Latency:
+    return replace(latency, variance=math.nan, quantiles={})
+
+
+def storm_tracer_delays(parameters: Parameters, loaded: Loaded) -> Delays:
+    """Mean delays in a plan; a transform is that of a constant, and there is no spread."""
+    mechanics = parameters.mechanics
+    limit, flush_seconds = mechanics.batch, mechanics.flush_seconds
+    sizes = list_sizes(
+        _connections(parameters),
+        limit=limit,
+        flush_seconds=flush_seconds,
+        list_mean=lambda batch, share: np.maximum(batch * share, 1.0),  # eq. 4.26
+    )
+    queues = _executors(parameters, loaded, sizes)
+    service, windows = loaded.service.mean, _windows(parameters, loaded)
+    send = thread_wait(sizes.connections.output_rate, limit=limit, flush_seconds=flush_seconds)
+    transfer = thread_wait(sizes.map_rate, limit=limit, flush_seconds=flush_seconds)
+    finite = np.where(np.isfinite(queues.waiting), queues.waiting, 0.0)
+    return Delays(
+        executors={
+            Part.BATCHING: queues.batching,
+            Part.QUEUEING: queues.waiting,
+            Part.SERVICE: service,
+            Part.WINDOW: windows,
+        },
+        spread=np.zeros_like(service),
+        executor_transform=_constant(queues.batching + finite + service + windows),
+        send=_certain(send),
+        send_transform=_constant(send),
+        transfer=_certain(transfer),
+        transfer_transform=_constant(transfer),
+        utilisation=loaded.utilisation,
+    )
+
+
+def thread_wait(rate: ArrayLike, *, limit: int, flush_seconds: float) -> Vector:
+    """Mean wait for a send or transfer thread: half a delivery interval, as printed.
+
+    Eq. 4.35 and 4.36: (k/λ)·P(X_k ≤ δ) + δ·P(0 < N < k), half of it.
+    """
+    rates = np.asarray(rate, dtype=np.float64)
+    load = rates * flush_seconds
+    full = special.gammainc(limit, load)
+    flushed = -np.expm1(-load) - full
+    return np.asarray((over(limit * full, rates, otherwise=0.0) + flush_seconds * flushed) / 2.0)
+
+
+def _connections(parameters: Parameters) -> Connections:
+    """All that executors send each other, acknowledgements included."""
+    flow = parameters.flow
+    sources, targets, rates = [], [], []
+    for block in flow.blocks:
+        sent = parameters.rates.emitted[block.stream.key][:, np.newaxis] * block.shares
+        rows, columns = np.nonzero(sent)
+        sources.append(rows + block.sources.start)
+        targets.append(columns + block.targets.start)
+        rates.append(sent[rows, columns])
+    return Connections.between(
+        np.concatenate(sources),
+        np.concatenate(targets),
+        np.concatenate(rates),
+        worker=flow.plan.placement,
+        workers=len(flow.plan.workers),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Executors:
+    """Mean times in receive queues: until the batch is released, and from then to the service."""
+
+    batching: Vector
+    waiting: Vector
+
+
+def _executors(parameters: Parameters, loaded: Loaded, sizes: ListSizes) -> _Executors:
+    """Appendix B for every executor that has a receive queue, which sources have not."""
+    flow, mechanics = parameters.flow, parameters.mechanics
+    batching, waiting = np.zeros_like(loaded.utilisation), np.zeros_like(loaded.utilisation)
+    offered = sizes.list_rate * sizes.list_size * loaded.service.mean
+    full = np.maximum(loaded.utilisation, offered) >= 1.0
+    stuck = full | np.isinf(loaded.contention.stretch)
+    waiting[stuck] = np.inf
+    solved: dict[BatchedQueue, Sojourn] = {}
+    for index, executor in enumerate(flow.plan.logical.executors):
+        rate = float(sizes.list_rate[index])
+        if stuck[index] or rate <= 0.0 or not is_bolt(flow, executor.operator):
+            continue
+        queue = BatchedQueue(
+            lists_per_second=rate,
+            list_size=max(float(sizes.list_size[index]), 1.0),
+            flush_seconds=mechanics.flush_seconds,
+            service_seconds=max(float(loaded.service.mean[index]), LEAST_SERVICE),
+            batch_limit=mechanics.batch,
+            ring_limit=mechanics.receive_limit,
+            flush=Flush.EXPONENTIAL,
+        )
+        if queue not in solved:
+            solved[queue] = mean_sojourn(queue)
+        batching[index] = solved[queue].batch_seconds
+        waiting[index] = solved[queue].rest_seconds - queue.service_seconds
+    return _Executors(batching=batching, waiting=waiting)
+
+
+def _windows(parameters: Parameters, loaded: Loaded) -> Vector:
+    """Half of what a window takes to fill, and what it takes when it fires (section 4.13.1)."""
+    flow = parameters.flow
+    found = np.zeros_like(loaded.utilisation)
+    for operator in flow.plan.logical.topology.operators:
+        if operator.window is not None:
+            here = as_slice(flow.plan.logical.spans[operator.name])
+            found[here] = _filling(parameters, operator) / 2.0 + loaded.service.trigger_mean[here]
+    return found
+
+
+def _filling(parameters: Parameters, operator: Operator) -> Vector:
+    """τ_W of each executor's windows, one for every task that gets anything."""
+    came = came_to(parameters.flow, operator.name, parameters.rates.arrived)
+    window = operator.window
+    assert window is not None
+    if window.length_seconds is not None:
+        return np.full_like(came, window.length_seconds)
+    assert window.length_tuples is not None
+    busy_tasks = parameters.conversions[operator.name].busy_tasks
+    return over(window.length_tuples * busy_tasks, came, otherwise=0.0)
+
+
+def _certain(mean: Vector) -> Moments:
+    return Moments(mean=mean, variance=np.zeros_like(mean))
+
+
+def _constant(mean: Vector) -> Transform:
+    return lambda s: transforms.constant(s, mean)

@@ -1,0 +1,197 @@
+"""Load of a plan whose executors all have a core to themselves, as textbooks and dashboards see it.
+
+Everything grows in proportion to the rate, so that the highest rate is a division.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.models.contention import Contention
+from streamgauge.models.loading import Loaded
+from streamgauge.models.parameters import Parameters
+from streamgauge.models.prediction import Limit
+from streamgauge.models.queueing import over
+from streamgauge.models.service import by_the_clock
+from streamgauge.topology.tuple_flow import as_slice
+from streamgauge.topology.workload import Workload
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Stations:
+    """Queues and their servers; one entry for each executor of a plan.
+
+    Executors that serve one queue together have the same entry.
+
+    Attributes:
+        per_second: Tuples that come to the queue.
+        servers: Executors that serve it.
+        mean: How long a tuple occupies one of them, in seconds.
+        variance: Of that.
+    """
+
+    per_second: Vector
+    servers: Vector
+    mean: Vector
+    variance: Vector
+
+    @property
+    def utilisation(self) -> Vector:
+        """Part of the time that a server is busy; one and more: overloaded."""
+        return np.asarray(self.per_second * self.mean / self.servers)
+
+
+def single_servers(parameters: Parameters) -> Stations:
+    """A queue for each executor.
+
+    A window that fires by count does so on the executor's own thread: some tuples occupy it for
+    the trigger's time too.
+    """
+    works = parameters.works
+    rate = works.tuples.per_second
+    service = by_the_clock(works, np.ones_like(rate))
+    fired = np.where(_fires_on_thread(parameters), works.triggers.per_second, 0.0)
+    share = over(fired, rate, otherwise=0.0)
+    trigger = service.trigger_mean
+    return Stations(
+        per_second=rate,
+        servers=np.ones_like(rate),
+        mean=service.mean + share * trigger,
+        variance=service.variance
+        + share * service.trigger_variance
+        + share * (1.0 - share) * trigger**2,
+    )
+
+
+def pooled_servers(parameters: Parameters) -> Stations:
+    """A queue for each operator, which all of its executors serve, whatever its groupings say."""
+    alone = single_servers(parameters)
+    rate, servers = np.zeros_like(alone.mean), np.zeros_like(alone.mean)
+    mean, variance = np.zeros_like(alone.mean), np.zeros_like(alone.mean)
+    for span in parameters.flow.plan.logical.spans.values():
+        here = as_slice(span)
+        servers[here], rate[here] = len(span), alone.per_second[here].sum()
+        weights = shares_of(alone.per_second[here])
+        mean[here] = weights @ alone.mean[here]
+        # The law of total variance.
+        variance[here] = weights @ (alone.variance[here] + (alone.mean[here] - mean[here]) ** 2)
+    return Stations(per_second=rate, servers=servers, mean=mean, variance=variance)
+
+
+def shares_of(rates: Vector) -> Vector:
+    """Parts of one; even where there is nothing."""
+    total = rates.sum()
+    return rates / total if total > 0.0 else np.full_like(rates, 1.0 / len(rates))
+
+
+def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
+    """What a load does to executors and machines, if threads never wait for a core.
+
+    Machines are overloaded all the same where more cores are wanted than they have; their executors
+    have an infinite stretch.
+    """
+    busy = stations.utilisation
+    service = by_the_clock(parameters.works, np.ones_like(busy))
+    machine, free = _machines_of(parameters), _free_cores(parameters)
+    growing, fixed = _wanted_cores(parameters)
+    wanted = _by_machine(parameters, growing + fixed)
+    overloaded = (wanted > 0.0) & (wanted >= free)
+    # Who is offered more than it can do does as much as it can, an executor as well as a machine.
+    used = (growing + fixed) / np.maximum(busy, 1.0)
+    enough = over(np.maximum(free, 0.0), _by_machine(parameters, used))
+    used = used * np.minimum(enough, 1.0)[machine]
+    busy_cores = _by_machine(parameters, used)
+    return Loaded(
+        contention=Contention(
+            stretch=np.where(overloaded[machine], np.inf, 1.0),
+            tilt=np.ones_like(busy),
+            wall_seconds=service.mean,
+            utilisation=np.minimum(busy, 1.0),
+            saturated=busy >= 1.0,
+            used_cores=used,
+            busy_cores=busy_cores,
+            polling_cores=np.zeros_like(free),
+            run_queue=busy_cores,
+            overloaded=overloaded,
+        ),
+        service=service,
+        utilisation=busy,
+        overloaded=_worst(parameters, busy, np.where(overloaded, over(wanted, free), 0.0)),
+    )
+
+
+def _worst(parameters: Parameters, executors: Vector, machines: Vector) -> dict[str, float]:
+    """Who is offered as much as it can do or more, the worst first."""
+    found = _named(parameters, executors, machines)
+    above = {name: load for name, load in found.items() if load >= 1.0}
+    return dict(sorted(above.items(), key=lambda one: -one[1]))
+
+
+def uncontended_limit(parameters: Parameters, workload: Workload, stations: Stations) -> Limit:
+    """The highest multiple of a load that fits: one over the highest utilisation.
+
+    Of a machine, what windows by the clock take does not grow with the rate.
+    """
+    growing, fixed = (_by_machine(parameters, one) for one in _wanted_cores(parameters))
+    left = np.maximum(_free_cores(parameters) - fixed, 0.0)
+    machines = np.where((fixed > 0.0) & (left <= 0.0), 0.0, over(left, growing))
+    executors = over(np.ones_like(stations.mean), stations.utilisation)
+    factors = _named(parameters, executors, machines)
+    by = min(factors, key=factors.__getitem__)
+    factor = factors[by]
+    if math.isinf(factor):
+        return Limit(factor=math.inf, per_second=math.inf, by="nothing")
+    emitted = sum(one.per_second or 0.0 for one in workload.emissions)
+    return Limit(factor=factor, per_second=factor * emitted, by=by)
+
+
+def _named(parameters: Parameters, executors: Vector, machines: Vector) -> dict[str, float]:
+    """Figures of executors and machines by their names."""
+    plan = parameters.flow.plan
+    names = [one.label for one in plan.logical.executors]
+    names += [one.name for one in plan.cluster.machines]
+    return dict(zip(names, [*executors.tolist(), *machines.tolist()], strict=True))
+
+
+def _wanted_cores(parameters: Parameters) -> tuple[Vector, Vector]:
+    """Cores for what grows with the rate, and for windows by the clock, of each executor."""
+    tuples, triggers = parameters.works.tuples, parameters.works.triggers
+    fired = triggers.per_second * triggers.cpu
+    on_thread = _fires_on_thread(parameters)
+    growing = tuples.per_second * tuples.cpu + np.where(on_thread, fired, 0.0)
+    return growing, np.where(on_thread, 0.0, fired)
+
+
+def _by_machine(parameters: Parameters, amounts: Vector) -> Vector:
+    """Sums of what executors have, of each machine."""
+    size = len(parameters.flow.plan.cluster.machines)
+    sums = np.bincount(_machines_of(parameters), weights=amounts, minlength=size)
+    # Of no executors at all, NumPy would make whole numbers.
+    return sums.astype(np.float64, copy=False)
+
+
+def _fires_on_thread(parameters: Parameters) -> NDArray[np.bool_]:
+    """Whether an executor's windows fire by count, and so on its own thread."""
+    logical = parameters.flow.plan.logical
+    windows = {one.name: one.window for one in logical.topology.operators}
+    found = [windows[one.operator] for one in logical.executors]
+    return np.asarray([one is not None and one.slide_tuples is not None for one in found])
+
+
+def _machines_of(parameters: Parameters) -> NDArray[np.int64]:
+    """Index of the machine of each executor."""
+    plan = parameters.flow.plan
+    place = {one.name: index for index, one in enumerate(plan.cluster.machines)}
+    of_worker = [place[plan.cluster.machine_of(worker.node).name] for worker in plan.workers]
+    return np.asarray([of_worker[worker] for worker in plan.placement], dtype=np.int64)
+
+
+def _free_cores(parameters: Parameters) -> Vector:
+    machines = parameters.flow.plan.cluster.machines
+    return np.asarray([one.cores - one.background_cores for one in machines], dtype=np.float64)
