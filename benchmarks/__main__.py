@@ -14,12 +14,23 @@ from benchmarks import (
     pipeline,
     plans,
     prediction,
+    prediction_speed,
     semantics,
     stretch,
 )
 from benchmarks.report import Entry, write_report
 
-MODULES = (plans, executor, network, semantics, analytic, stretch, prediction, pipeline)
+MODULES = (
+    plans,
+    executor,
+    network,
+    semantics,
+    analytic,
+    stretch,
+    prediction_speed,
+    prediction,
+    pipeline,
+)
 
 
 def main() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.contention import Contention
 from streamgauge.models.delays import Delays, Part
-from streamgauge.models.latency import Ways
+from streamgauge.models.latency import PROBABILITIES, Ways
 from streamgauge.models.loading import Loaded, is_bolt
 from streamgauge.models.network import network_of
 from streamgauge.models.parameters import Parameters
@@ -37,6 +39,7 @@ def assembled(
     loaded: Loaded,
     delays: Delays,
     limit: Limit,
+    probabilities: Sequence[float] = PROBABILITIES,
 ) -> Prediction:
     """What a model found, put together.
 
@@ -47,18 +50,19 @@ def assembled(
         loaded: What the load does to executors and machines.
         delays: In the plan's elements under this load.
         limit: The highest rate that fits.
+        probabilities: Of the latencies' quantiles.
     """
     plan = parameters.flow.plan
     network = network_of(plan, profile)
     ways = Ways(parameters.flow, parameters.rates, parameters.conversions, delays, network)
-    latency = ways.latency()
+    latency = ways.latency(probabilities)
     return Prediction(
         model=model,
         verdict=Verdict.OVERLOADED if loaded.overloaded else Verdict.FITS,
         overloaded=loaded.overloaded,
         limit=limit,
         latency=latency,
-        by_source=ways.by_source(latency),
+        by_source=ways.by_source(latency, probabilities),
         operators=_operators(parameters, loaded, delays),
         executors=_executors(parameters, loaded, delays),
         workers=_workers(parameters, loaded),

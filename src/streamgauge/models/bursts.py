@@ -87,7 +87,9 @@ def bursts_into(
     near = np.zeros((3, executors))
     far = np.zeros((3, len(flow.plan.workers), executors))
     for block in flow.blocks:
-        senders = workers[as_slice(block.sources)]
+        # One for the worker of each sending executor: sums by worker are products with this.
+        of_worker = np.zeros((len(flow.plan.workers), len(block.sources)))
+        of_worker[workers[as_slice(block.sources)], np.arange(len(block.sources))] = 1.0
         is_local = block.types == 0
         parts = [
             _dealt(events, block.shares, in_turn=deals_in_turn(block.stream, mechanics))
@@ -100,7 +102,7 @@ def bursts_into(
             near[place, as_slice(block.targets)] += np.where(is_local, counts, 0.0).sum(axis=0)
         for place, counts in enumerate(sent):
             rest = np.where(is_local, 0.0, counts)
-            np.add.at(far[place][:, as_slice(block.targets)], senders, rest)
+            far[place][:, as_slice(block.targets)] += of_worker @ rest
     bundles = _bundled(_Counts(*far), flushed or mechanics.transfer_sleep)
     batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
     some = batches > 0.0

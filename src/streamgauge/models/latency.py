@@ -150,7 +150,8 @@ class Ways:
         if self._is_endless(first):
             parts = {Part.QUEUEING: math.inf}
             return Latency(mean=math.inf, variance=math.inf, quantiles={}, parts=parts)
-        parts = {part: self._summed(first, part) / weight for part in Part}
+        seconds = (self._summed(first) / weight).tolist()
+        parts = dict(zip(Part, seconds, strict=True))
         mean = sum(parts.values())
         square = self._squares(first) / weight
         variance = max(square - mean**2, 0.0)
@@ -206,17 +207,15 @@ class Ways:
             )
         )
 
-    def _hop(self, block: ConnectionBlock, part: Part) -> Matrix | float:
-        """Mean delay of a part between two executors' logic, without the receiving executor's."""
+    def _hops(self, block: ConnectionBlock) -> Mapping[Part, Matrix]:
+        """Mean delays between two executors' logic, without the receiving executor's."""
         rows = as_slice(block.sources)
-        if part is Part.BATCHING:
-            return self._delays.send.mean[rows, np.newaxis]
-        if part is Part.TRANSFER:
-            transfer = self._delays.transfer.mean[self._worker[rows], np.newaxis]
-            return np.where(block.types > 0, transfer, 0.0)
-        if part is Part.NETWORK:
-            return self._between(block, self._network.seconds)
-        return 0.0
+        transfer = self._delays.transfer.mean[self._worker[rows], np.newaxis]
+        return {
+            Part.BATCHING: self._delays.send.mean[rows, np.newaxis],
+            Part.TRANSFER: np.where(block.types > 0, transfer, 0.0),
+            Part.NETWORK: self._between(block, self._network.seconds),
+        }
 
     def _hop_variance(self, block: ConnectionBlock) -> Matrix:
         rows = as_slice(block.sources)
@@ -234,33 +233,33 @@ class Ways:
         )
         return np.asarray(matrix[np.ix_(senders, receivers)])
 
-    def _summed(self, first: list[ConnectionBlock], part: Part) -> float:
-        """Σ over tuples at sinks of the time that they spent on a part."""
-        own = self._delays.executors.get(part)
-        found: dict[Subscription, Vector] = {}
+    def _summed(self, first: list[ConnectionBlock]) -> Vector:
+        """Σ over tuples at sinks of the time that they spent on each part."""
+        nothing = np.zeros_like(self._mean)
+        own = np.asarray([self._delays.executors.get(part, nothing) for part in Part])
+        found: dict[Subscription, Matrix] = {}
         for block in self._back_to(first):
             weight = self._weights[block.stream.subscription]
-            total = np.zeros(len(block.targets))
-            if own is not None:
-                total = _times(weight, own[as_slice(block.targets)])
-            for other, factor in self._onward(block):
-                total = total + factor * self._step(other, part, found)
-            found[block.stream.subscription] = total
-        return float(
-            sum(
-                self._rates.emitted[block.stream.key] @ self._step(block, part, found)
-                for block in first
+            total = _times(
+                np.broadcast_to(weight, (len(Part), len(weight))), own[:, as_slice(block.targets)]
             )
+            for other, factor in self._onward(block):
+                total = total + factor * self._step(other, found)
+            found[block.stream.subscription] = total
+        return sum(
+            (self._step(block, found) @ self._rates.emitted[block.stream.key] for block in first),
+            start=np.zeros(len(Part)),
         )
 
-    def _step(
-        self, block: ConnectionBlock, part: Part, found: Mapping[Subscription, Vector]
-    ) -> Vector:
+    def _step(self, block: ConnectionBlock, found: Mapping[Subscription, Matrix]) -> Matrix:
+        """Times on each part, parts × sending executors, from those of receiving ones."""
         weight = self._weights[block.stream.subscription]
-        hop = self._hop(block, part)
-        return np.asarray(
-            (block.shares * hop) @ weight + block.shares @ found[block.stream.subscription]
-        )
+        total = found[block.stream.subscription] @ block.shares.T
+        hops = self._hops(block)
+        for place, part in enumerate(Part):
+            if part in hops:
+                total[place] += (block.shares * hops[part]) @ weight
+        return total
 
     def _squares(self, first: list[ConnectionBlock]) -> float:
         """Σ over tuples at sinks of the square of their latency, elements being independent."""
@@ -271,7 +270,7 @@ class Ways:
         def step(block: ConnectionBlock) -> tuple[Vector, Vector]:
             key = block.stream.subscription
             weight, one, two = self._weights[key], means[key], squares[key]
-            hop = sum((np.asarray(self._hop(block, part)) for part in Part), start=np.zeros(1))
+            hop = sum(self._hops(block).values(), start=np.zeros((1, 1)))
             share = block.shares
             first_moment = (share * hop) @ weight + share @ one
             second = (share * (self._hop_variance(block) + hop**2)) @ weight

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models import transforms
-from streamgauge.models.bursts import Bursts, bursts_into
+from streamgauge.models.bursts import bursts_into
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.flow import Rates
@@ -29,8 +29,9 @@ from streamgauge.models.queueing import (
     wait,
 )
 from streamgauge.models.service import ServiceTimes
+from streamgauge.models.transforms import Complex, Transform
 from streamgauge.models.windows import window_delays
-from streamgauge.topology.tuple_flow import TupleFlow
+from streamgauge.topology.tuple_flow import TupleFlow, as_slice
 from streamgauge.transport.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
@@ -61,10 +62,10 @@ def storm2_delays(
         batch_variance=bursts.variance,
         service_seconds=mean,
         service_scv=over(windows.occupied_variance, mean**2, otherwise=0.0),
-        setup=_wake_up(bursts, mechanics),
+        setup=_wake_up(bursts.per_second, mechanics),
     )
     awake, whole = wait(replace(queue, setup=None)), wait(queue)
-    sojourn = sojourn_transform(queue)
+    sojourn = _sojourn(flow, queue, mechanics)
     sleep, workers = mechanics.transfer_sleep, len(flow.plan.workers)
     return Delays(
         executors={
@@ -89,8 +90,47 @@ def storm2_delays(
     )
 
 
-def _wake_up(bursts: Bursts, mechanics: Mechanics) -> Setup | None:
+def _wake_up(batches_per_second: Vector, mechanics: Mechanics) -> Setup | None:
     if mechanics.bolt_sleep <= 0.0:
         return None
-    asleep = asleep_probability(bursts.per_second, mechanics.bolt_spin)
-    return Setup.sleep(mechanics.bolt_sleep, bursts.per_second).met_with(asleep)
+    asleep = asleep_probability(batches_per_second, mechanics.bolt_spin)
+    return Setup.sleep(mechanics.bolt_sleep, batches_per_second).met_with(asleep)
+
+
+def _sojourn(flow: TupleFlow, queue: BulkQueue, mechanics: Mechanics) -> Transform:
+    """Transform of the time in a queue and service, taken once for executors that are alike.
+
+    One for sources and those that get nothing: no tuple goes there.
+    """
+    logical = flow.plan.logical
+    figures = np.asarray(
+        [
+            queue.batches_per_second,
+            queue.batch_mean,
+            queue.batch_variance,
+            queue.service_seconds,
+            queue.service_scv,
+        ]
+    )
+    used = figures[0] > 0.0
+    for source in logical.topology.sources:
+        used[as_slice(logical.spans[source.name])] = False
+    distinct, place = np.unique(figures[:, used], axis=1, return_inverse=True)
+    rate, size, spread, seconds, scv = distinct
+    alike = sojourn_transform(
+        BulkQueue(
+            batches_per_second=rate,
+            batch_mean=size,
+            batch_variance=spread,
+            service_seconds=seconds,
+            service_scv=scv,
+            setup=_wake_up(rate, mechanics),
+        )
+    )
+
+    def transform(s: Complex) -> Complex:
+        value = np.ones((len(s), len(used)), dtype=np.complex128)
+        value[:, used] = alike(s)[:, place.ravel()]
+        return value
+
+    return transform

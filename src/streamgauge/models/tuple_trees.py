@@ -134,7 +134,6 @@ class TupleTrees:
         self._flow, self._rates, self._conversions = flow, rates, conversions
         self._delays, self._network = delays, network
         self._service, self._mechanics = service, mechanics
-        self._bursts = bursts_into(flow, rates, conversions, mechanics)
         self._topology = flow.plan.logical.topology
         order = {one.name: rank for rank, one in enumerate(self._topology.topological_order())}
         self._backwards = sorted(
@@ -237,7 +236,8 @@ class TupleTrees:
         if count is not None:
             span = as_slice(self._flow.plan.logical.spans[operator.name])
             turn = turns(self._flow, operator, self._mechanics)
-            varied = self._bursts.dispersion[span] / turn / count
+            bursts = bursts_into(self._flow, self._rates, self._conversions, self._mechanics)
+            varied = bursts.dispersion[span] / turn / count
         return (
             transforms.gamma(points, slide * (held + 1.0) / 2.0, varied * 2.0 / (held + 1.0)),
             transforms.constant(points, slide * (held - 1.0) / 2.0),
