@@ -41,6 +41,9 @@ def test_the_demo_makes_a_profile_of_what_it_measured(run, spark, tmp_path):
     document = json.loads(outcome.out)
     assert document["profile"]["topology"]["name"] == "word-count"
     assert (tmp_path / "profile.json").is_file()
+    assert (tmp_path / "prediction.html").is_file()
+    mean, truth = document["prediction"]["latency"]["mean"], document["truth"]["latency"]["mean"]
+    assert mean == pytest.approx(truth, rel=0.1)
     assert (tmp_path / "lake" / "samples").is_dir()
     # The shared session is left running.
     assert spark.range(3).count() == 3

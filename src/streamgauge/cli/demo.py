@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from streamgauge.cli.output import print_document, say, write_text
+from streamgauge.cli.output import print_document, print_table, say, write_text
 
 if TYPE_CHECKING:
+    from streamgauge.cli.seen import Seen
+    from streamgauge.models.latency import Latency
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
     from streamgauge.simulation.results import SimulationResult
@@ -21,6 +25,13 @@ SECONDS = 300.0
 BUCKET_SECONDS = 5.0
 SEED = 1
 SAMPLES = "samples"
+# What is then asked: another plan, and ten times the load.
+STEP = "splitters-2"
+ASKED_RATE = 10.0 * DEMO_RATE
+# Shuffle needs some looks at the loads, one a second, before it has found its way.
+TRUTH_SECONDS, TRUTH_WARMUP = 5.0, 12.0
+# Threads that sleep for a millisecond at a time keep their phases: several runs show several.
+TRUTH_SEEDS = range(2, 10)
 
 
 def demo(
@@ -34,6 +45,7 @@ def demo(
 ) -> None:
     """Run the main job on a bundled example: every stage of the product that there is."""
     from streamgauge.cli.examples import example_path
+    from streamgauge.cli.prediction_report import print_prediction
     from streamgauge.cli.simulation_report import print_result, result_document
     from streamgauge.cli.topology import load_plan, picture, plan_document, print_job
 
@@ -64,14 +76,19 @@ def demo(
 
             print()
             print_profile(profile, assess_profile(profile))
+        predicted = _predicted(job, profile, output)
+        truth = _truth(job, predicted)
+        if as_json:
+            document |= _beside(predicted, truth)
+        else:
+            print_prediction(predicted, [])
+            print_table(*_table(predicted, truth))
     if as_json:
         print_document(document)
 
 
 def _measured(job: Job, plan: PhysicalPlan, folder: Path) -> SimulationResult:
     """Simulate the job, and write what the agents of a cluster would have measured."""
-    from functools import partial
-
     from streamgauge.cli.rates import at_rate
     from streamgauge.cli.simulate import progress_bar, simulator
     from streamgauge.engines.emulator import emulate
@@ -110,6 +127,117 @@ def _calibrated(topology: str, output: Path) -> Profile:
         made = calibrate(session, lake, topology, say=say)
         write_profiles(lake, made, output / "profile.json", every=False)
     return load_profile(output / "profile.json")
+
+
+def _predicted(job: Job, profile: Profile, output: Path) -> Seen:
+    """How the job would behave on another plan under another load, with a page of it."""
+    from dataclasses import replace
+
+    from streamgauge.cli.prediction_page import prediction_page
+    from streamgauge.cli.prediction_reasons import reasons_of
+    from streamgauge.cli.proposed import own_plan
+    from streamgauge.cli.rates import at_rate
+    from streamgauge.cli.seen import Seen
+    from streamgauge.models.analytic import AnalyticModel
+    from streamgauge.models.explanation import explain
+    from streamgauge.planning.scheduling.deploy import place_job
+
+    say(f"predicting another plan, {STEP}, at {ASKED_RATE:g} tuples/s, from the profile alone")
+    assert job.workload is not None
+    plan, workload = place_job(job.at_step(STEP)).plan, at_rate(job.workload, ASKED_RATE)
+    model = AnalyticModel()
+    explained = explain(profile, plan, workload)
+    after = Seen(
+        name=f"{EXAMPLE}, {STEP}",
+        plan=plan,
+        workload=workload,
+        load="ten times what was measured",
+        prediction=replace(model.predict(profile, plan, workload), explanation=explained),
+    )
+    own = own_plan(profile)
+    before = Seen(
+        name=own.name,
+        plan=own.plan,
+        workload=own.workload,
+        load=own.load,
+        prediction=model.predict(profile, own.plan, own.workload),
+    )
+    command = f"streamgauge predict --profile profile.json --plan {EXAMPLE} --step {STEP}"
+    page = prediction_page(
+        before,
+        after,
+        reasons=reasons_of(after.prediction),
+        command=f"{command} --rate {ASKED_RATE:g} --html prediction.html",
+    )
+    write_text(output / "prediction.html", page)
+    return after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Truth:
+    """What the job's own behaviours lead to, in several simulated runs.
+
+    Attributes:
+        latency: From source to sink.
+        complete: Of whole tuple trees.
+    """
+
+    latency: Latency
+    complete: Latency
+
+
+def _truth(job: Job, predicted: Seen) -> _Truth:
+    """The same plan and load with the job's true behaviours, which the profile never saw."""
+    from streamgauge.cli.simulate import simulator
+    from streamgauge.models.simulated import latency_of
+
+    say(f"simulating it for comparison, {len(TRUTH_SEEDS)} runs of {TRUTH_SECONDS:g} s")
+    run = partial(
+        simulator(),
+        predicted.plan,
+        job.behaviours,
+        predicted.workload,
+        seconds=TRUTH_SECONDS,
+        warmup=TRUTH_WARMUP,
+    )
+    results = [run(seed=seed) for seed in TRUTH_SEEDS]
+    return _Truth(
+        latency=latency_of([one.latency for one in results]),
+        complete=latency_of([one.complete for one in results]),
+    )
+
+
+def _beside(predicted: Seen, truth: _Truth) -> dict[str, Any]:
+    """The document's part on prediction and truth."""
+    from streamgauge.cli.prediction_report import finite
+
+    return {
+        "prediction": finite(predicted.prediction.to_dict()),
+        "truth": finite(asdict(truth)),
+    }
+
+
+def _table(predicted: Seen, truth: _Truth) -> tuple[str, list[str], list[list[str]]]:
+    """Predicted figures beside simulated ones."""
+    from streamgauge.cli.seen import mean_of
+    from streamgauge.drawing.quantities import duration
+
+    found = predicted.prediction
+    assert found.complete is not None
+    rows = []
+    for name, mine, theirs in (
+        ("source to sink", found.latency, truth.latency),
+        ("complete", found.complete, truth.complete),
+    ):
+        off = f"{100.0 * (mine.mean / theirs.mean - 1.0):+.1f} %"
+        rows.append([f"{name}, mean", duration(mine.mean), mean_of(theirs), off])
+        for level in (0.5, 0.9, 0.99):
+            one, other = mine.quantiles[level], theirs.quantiles[level]
+            off = f"{100.0 * (one / other - 1.0):+.1f} %"
+            rows.append([f"{name}, p{100 * level:g}", duration(one), duration(other), off])
+    runs = f"{len(TRUTH_SEEDS)} runs of {TRUTH_SECONDS:g} s, ± 95 % confidence"
+    title = f"The same plan and load, simulated: {runs}"
+    return title, ["", "predicted", "simulated", "difference"], rows
 
 
 def make_folder(folder: Path) -> None:

@@ -42,6 +42,8 @@ BUCKETS = 100
 LONGEST_WARMUP = 0.25
 NEVER = -1e300
 TRACED_HOPS = 1 << 16
+# Names the random numbers that say in which phase threads sleep.
+SLEEPING = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +209,7 @@ def initial_state(
     ]
     generator = np.random.default_rng(seed)
     tasks = len(p.task)
-    thread = _threads(compiled, machine_of_worker)
+    thread = _threads(compiled, machine_of_worker, np.random.default_rng([seed, SLEEPING]))
     queue = _queues(compiled, generator)
     route = compiled.routes.route.copy()
     # Every sender begins its round at a random target.
@@ -262,8 +264,10 @@ def initial_state(
     )
 
 
-def _threads(compiled: Compiled, machine_of_worker: list[int]) -> NDArray[Any]:
-    p = compiled.program
+def _threads(
+    compiled: Compiled, machine_of_worker: list[int], generator: np.random.Generator
+) -> NDArray[Any]:
+    p, m = compiled.program, compiled.mechanics
     at = p.at
     rows = [
         (records.EXECUTOR, executor, int(p.worker[executor])) for executor in range(at.executors)
@@ -288,6 +292,13 @@ def _threads(compiled: Compiled, machine_of_worker: list[int]) -> NDArray[Any]:
         if what == records.EXECUTOR:
             t["kind"] = p.operator["kind"][t["operator"]]
             t["unlimited"] = compiled.unlimited[executor]
+    # Idle threads sleep a little at a time, each from a moment of its own.
+    sleep = np.zeros(len(thread))
+    is_executor, is_source = thread["what"] == records.EXECUTOR, thread["kind"] == records.SOURCE
+    sleep[is_executor] = m.bolt_sleep
+    sleep[is_executor & is_source] = m.source_sleep
+    sleep[thread["what"] == records.TRANSFER] = m.transfer_sleep
+    thread["idle_since"] = -generator.random(len(thread)) * sleep
     return thread
 
 
