@@ -35,8 +35,11 @@ def test_python_on_the_pages_runs(project, monkeypatch, capsys):
     monkeypatch.chdir(project)
     for page, text in blocks(project, "python"):
         exec(compile(text, page, "exec"), {})
+    shown = capsys.readouterr().out.splitlines()
     # Four operators of sixteen executors and four ackers; 16⁴ paths.
-    assert capsys.readouterr().out == "68 executors, 65536 paths\n"
+    assert shown[0] == "68 executors, 65536 paths"
+    assert shown[1].startswith("fits 0.00")
+    assert len(shown) == 2
 
 
 def test_commands_on_the_pages_work(project, monkeypatch, tmp_path, capsys):

@@ -119,3 +119,15 @@ def test_rates_and_times_must_be_positive(name):
 def test_a_ring_smaller_than_a_batch_is_refused():
     with pytest.raises(InvalidInput, match="a ring of 50 for batches of 100"):
         BatchedQueue(lists_per_second=1.0, service_seconds=0.1, ring_limit=50)
+
+
+def test_a_full_batch_larger_than_the_first_range_is_not_forgotten():
+    """Of 120 lists of 1.5 tuples between flushes, 100 fill a batch and 20 are flushed.
+
+    Before a random tuple come (150² + 30²)/(2·180) = 65 of its batch; the flush a while after a
+    full batch finds some of that still there.
+    """
+    service = 2e-6
+    queue = BatchedQueue(lists_per_second=120_000.0, list_size=1.5, service_seconds=service)
+    found = mean_sojourn(queue)
+    assert 60 * service < found.rest_seconds < 100 * service

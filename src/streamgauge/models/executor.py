@@ -162,7 +162,11 @@ def _periodic_flush(queue: BatchedQueue) -> Sojourn:
     load = queue.lists_per_second * queue.flush_seconds
     fills_between_flushes = float(special.gammainc(queue.batch_limit, load)) > NEGLIGIBLE
     solve = _embedded_with_full_batches if fills_between_flushes else _embedded_at_flushes
+    # A full batch must have room, or it would be forgotten.
+    fullest = queue.batch_limit * math.ceil(queue.list_size) if fills_between_flushes else 0
     size = 64
+    while size <= 2 * fullest:
+        size *= 2
     while size <= LARGEST_RANGE:
         beyond, tail = solve(queue, size)
         if tail < TAIL:

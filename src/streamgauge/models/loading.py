@@ -67,9 +67,9 @@ def load(
         parameters, factor = parameters.rescaled(factor), 1.0
     flow, works = parameters.flow, parameters.works
     plan = flow.plan
-    machine = _machine_of_executor(plan)
+    machine = machine_of_executor(plan)
     mechanics = parameters.mechanics
-    on_thread = _fires_on_thread(flow)
+    on_thread = fires_on_thread(flow)
     tuples, triggers = works.tuples, works.triggers
     rate = factor * tuples.per_second
     # Windows by count fire more often with more tuples, those by the clock do not.
@@ -128,7 +128,8 @@ def _stretched(amount: Vector, factor: Vector) -> Vector:
     return np.multiply(amount, factor, out=np.zeros_like(amount), where=amount > 0.0)
 
 
-def _machine_of_executor(plan: PhysicalPlan) -> NDArray[np.int64]:
+def machine_of_executor(plan: PhysicalPlan) -> NDArray[np.int64]:
+    """The place of each executor's machine in the cluster."""
     place = {one.name: index for index, one in enumerate(plan.cluster.machines)}
     of_worker = [place[plan.cluster.machine_of(worker.node).name] for worker in plan.workers]
     return np.asarray([of_worker[worker] for worker in plan.placement], dtype=np.int64)
@@ -139,7 +140,7 @@ def is_bolt(flow: TupleFlow, operator: str) -> bool:
     return flow.plan.logical.topology.operator(operator).kind is not OperatorKind.SOURCE
 
 
-def _fires_on_thread(flow: TupleFlow) -> NDArray[np.bool_]:
+def fires_on_thread(flow: TupleFlow) -> NDArray[np.bool_]:
     """Whether an executor's windows fire by count, and so on its own thread."""
     topology = flow.plan.logical.topology
     windows = {one.name: one.window for one in topology.operators}
@@ -263,13 +264,13 @@ def _between(low: float, high: float, busiest: Mapping[float, float]) -> float:
 def _bounds(parameters: Parameters) -> tuple[float, float]:
     """Factors that nothing can exceed: for an executor's time, and for a machine's cores."""
     plan, works = parameters.flow.plan, parameters.works
-    on_thread = _fires_on_thread(parameters.flow)
+    on_thread = fires_on_thread(parameters.flow)
     tuples, triggers = works.tuples, works.triggers
     fired = np.where(on_thread, triggers.per_second, 0.0)
     busy = tuples.per_second * (tuples.cpu + tuples.wait) + fired * (triggers.cpu + triggers.wait)
     cores = tuples.per_second * tuples.cpu + fired * triggers.cpu
     wanted = np.bincount(
-        _machine_of_executor(plan), weights=cores, minlength=len(plan.cluster.machines)
+        machine_of_executor(plan), weights=cores, minlength=len(plan.cluster.machines)
     )
     free = np.asarray([one.cores - one.background_cores for one in plan.cluster.machines])
     with np.errstate(divide="ignore"):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.contention import Contention
-from streamgauge.models.loading import Loaded
+from streamgauge.models.loading import Loaded, fires_on_thread, machine_of_executor
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.prediction import Limit
 from streamgauge.models.queueing import over
@@ -56,7 +56,7 @@ def single_servers(parameters: Parameters) -> Stations:
     works = parameters.works
     rate = works.tuples.per_second
     service = by_the_clock(works, np.ones_like(rate))
-    fired = np.where(_fires_on_thread(parameters), works.triggers.per_second, 0.0)
+    fired = np.where(fires_on_thread(parameters.flow), works.triggers.per_second, 0.0)
     share = over(fired, rate, otherwise=0.0)
     trigger = service.trigger_mean
     return Stations(
@@ -98,7 +98,7 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
     """
     busy = stations.utilisation
     service = by_the_clock(parameters.works, np.ones_like(busy))
-    machine, free = _machines_of(parameters), _free_cores(parameters)
+    machine, free = machine_of_executor(parameters.flow.plan), _free_cores(parameters)
     growing, fixed = _wanted_cores(parameters)
     wanted = _by_machine(parameters, growing + fixed)
     overloaded = (wanted > 0.0) & (wanted >= free)
@@ -163,7 +163,7 @@ def _wanted_cores(parameters: Parameters) -> tuple[Vector, Vector]:
     """Cores for what grows with the rate, and for windows by the clock, of each executor."""
     tuples, triggers = parameters.works.tuples, parameters.works.triggers
     fired = triggers.per_second * triggers.cpu
-    on_thread = _fires_on_thread(parameters)
+    on_thread = fires_on_thread(parameters.flow)
     growing = tuples.per_second * tuples.cpu + np.where(on_thread, fired, 0.0)
     return growing, np.where(on_thread, 0.0, fired)
 
@@ -171,25 +171,9 @@ def _wanted_cores(parameters: Parameters) -> tuple[Vector, Vector]:
 def _by_machine(parameters: Parameters, amounts: Vector) -> Vector:
     """Sums of what executors have, of each machine."""
     size = len(parameters.flow.plan.cluster.machines)
-    sums = np.bincount(_machines_of(parameters), weights=amounts, minlength=size)
+    sums = np.bincount(machine_of_executor(parameters.flow.plan), weights=amounts, minlength=size)
     # Of no executors at all, NumPy would make whole numbers.
     return sums.astype(np.float64, copy=False)
-
-
-def _fires_on_thread(parameters: Parameters) -> NDArray[np.bool_]:
-    """Whether an executor's windows fire by count, and so on its own thread."""
-    logical = parameters.flow.plan.logical
-    windows = {one.name: one.window for one in logical.topology.operators}
-    found = [windows[one.operator] for one in logical.executors]
-    return np.asarray([one is not None and one.slide_tuples is not None for one in found])
-
-
-def _machines_of(parameters: Parameters) -> NDArray[np.int64]:
-    """Index of the machine of each executor."""
-    plan = parameters.flow.plan
-    place = {one.name: index for index, one in enumerate(plan.cluster.machines)}
-    of_worker = [place[plan.cluster.machine_of(worker.node).name] for worker in plan.workers]
-    return np.asarray([of_worker[worker] for worker in plan.placement], dtype=np.int64)
 
 
 def _free_cores(parameters: Parameters) -> Vector:
