@@ -40,7 +40,7 @@ def _bottlenecks(explanation: Explanation) -> Reasons:
             Column(name="then full", words=True),
         ),
         rows=list(_chain(explanation.bottlenecks)),
-        note="Each row has twice as many executors of what was full in the one above.",
+        note="Each row has twice the executors of what was full above it, or one for each task.",
     )
 
 
@@ -50,8 +50,8 @@ def _chain(bottlenecks: tuple[Bottleneck, ...]) -> Iterator[list[str]]:
         changes = ", ".join(f"{count} of {name}" for name, count in done.items())
         limit = one.limit
         yield [changes or "this plan", rate(limit.per_second), f"{limit.factor:.3g}", limit.by]
-        if one.operator is not None and one.executors is not None:
-            done[one.operator] = 2 * one.executors
+        if one.operator is not None and one.executors is not None and one.tasks is not None:
+            done[one.operator] = min(2 * one.executors, one.tasks)
 
 
 def _sensitivities(explanation: Explanation, prediction: Prediction) -> Reasons:

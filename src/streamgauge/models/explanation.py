@@ -71,11 +71,12 @@ def _bottlenecks(profile: Profile, plan: PhysicalPlan, workload: Workload) -> It
         if not math.isfinite(limit.factor):
             return
         owner = {one.label: one.operator for one in plan.logical.executors}.get(limit.by)
-        count = None if owner is None else len(plan.logical.spans[owner])
-        yield Bottleneck(limit=limit, operator=owner, executors=count)
-        if owner is None or count is None:
+        if owner is None:
+            yield Bottleneck(limit=limit, operator=None, executors=None, tasks=None)
             return
+        count = len(plan.logical.spans[owner])
         tasks = plan.logical.topology.operator(owner).tasks
+        yield Bottleneck(limit=limit, operator=owner, executors=count, tasks=tasks)
         if owner == ACKER or count == tasks:
             return
         plan = with_executors(plan, owner, min(2 * count, tasks))

@@ -110,9 +110,8 @@ def parameters_of(profile: Profile, plan: PhysicalPlan, workload: Workload) -> P
     if routing.idle:
         more = len(routing.idle) > MANY_NAMES
         named = ", ".join(routing.idle[:MANY_NAMES]) + (" and others" if more else "")
-        notes.append(
-            f"{len(routing.idle)} executors would get nothing, as tuples stay near: {named}"
-        )
+        many = f"{len(routing.idle)} executors" if len(routing.idle) > 1 else "one executor"
+        notes.append(f"{many} would get nothing, as tuples stay near: {named}")
     wide = {SCOPES[int(scope.max())] for scope in routing.scopes.values() if len(scope)} - {
         "worker"
     }

@@ -161,11 +161,13 @@ class Bottleneck:
         limit: The highest rate that fits, and what is full then.
         operator: Whose executor that is; None for a machine.
         executors: How many executors that operator has here; None for a machine.
+        tasks: How many it can have at most; None for a machine.
     """
 
     limit: Limit
     operator: str | None
     executors: int | None
+    tasks: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,7 @@ def rank(plans: Mapping[str, Sequence[Prediction]], *, by: str) -> Ranking:
 
     Args:
         plans: By name, what models say, the first one the same for each. Who has nothing to say of
-            one of the plans has no vote.
+            one of the plans, or does not know what it is judged by, has no vote.
         by: One of `CRITERIA`.
     """
     if by not in CRITERIA:
@@ -76,12 +76,17 @@ def rank(plans: Mapping[str, Sequence[Prediction]], *, by: str) -> Ranking:
     orders = {
         model: _ordered({name: judged[name][model] for name in names}, by)
         for model in judged[names[0]]
-        if all(model in said for said in judged.values())
+        if all(model in said and _knows(said[model], by) for said in judged.values())
     }
+    leader = plans[names[0]][0].model
+    if leader not in orders:
+        raise InvalidInput.single(
+            ("--by",), seen=f"{by!r} of model {leader}", expected="a figure that this model knows"
+        )
     votes = {model: order[0] for model, order in orders.items()}
     counts = Counter(votes.values())
     most = max(counts.values())
-    first = orders[plans[names[0]][0].model]
+    first = orders[leader]
     preferred = min((name for name in names if counts[name] == most), key=first.index)
     costs = {name: _cost(plans[name][0], by) for name in names}
     return Ranking(
@@ -94,6 +99,13 @@ def rank(plans: Mapping[str, Sequence[Prediction]], *, by: str) -> Ranking:
             name for name in names if name != preferred and costs[name] == costs[preferred]
         ),
     )
+
+
+def _knows(one: Prediction, by: str) -> bool:
+    """Whether a model has the figure that plans are judged by."""
+    if one.verdict is Verdict.OVERLOADED or by == "rate":
+        return True
+    return math.isfinite(CRITERIA[by](one))
 
 
 def _ordered(found: Mapping[str, Prediction], by: str) -> list[str]:
