@@ -1,0 +1,129 @@
+"""The contract of engines: run a job step by step, and hand back what was measured.
+
+An engine's answer is raw metrics in a folder and the moments between which they count. What is said
+of them, from latency quantiles to CPU, is computed from the lines alone, for all engines alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from streamgauge.errors import Findings
+from streamgauge.profile.job import Job
+from streamgauge.topology.cluster import Cluster
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.validation import check_number, check_whole
+
+# Part of the step that is done, from 0 to 1, and what is being done, in a few words.
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmUp:
+    """What happens before the first window counts.
+
+    Attributes:
+        seconds: At least this long.
+        calls: At least this many executions of every operator that gets tuples at all.
+        rate_factor: The load meanwhile, in multiples of the step's; it drains before measuring.
+        agreement: Two windows in a row have mean latencies this near to each other, as a part.
+        most_seconds: Give up waiting after this long, and say so in the notes.
+    """
+
+    seconds: float = 60.0
+    calls: int = 20_000
+    rate_factor: float = 1.0
+    agreement: float = 0.05
+    most_seconds: float = 600.0
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        check_number(findings, self.seconds, "seconds")
+        check_whole(findings, self.calls, "calls", least=0)
+        check_number(findings, self.rate_factor, "rate_factor", above=0.0)
+        check_number(findings, self.agreement, "agreement", above=0.0)
+        check_number(findings, self.most_seconds, "most_seconds", least=self.seconds)
+        findings.raise_if_any()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepOrder:
+    """One repetition of one step: what runs, where, and how long it is measured.
+
+    Attributes:
+        name: Of the step.
+        repetition: Counted from one.
+        job: The job as in this step, with its load.
+        plan: Where its executors shall run.
+        warm_up: What comes before.
+        windows: Measuring windows, one after the other.
+        window_seconds: Length of each.
+        bucket_seconds: Time that one sample spans.
+        folder: Where raw metrics go; new or empty.
+        seed: Of everything random in it.
+    """
+
+    name: str
+    repetition: int
+    job: Job
+    plan: PhysicalPlan
+    warm_up: WarmUp
+    windows: int
+    window_seconds: float
+    bucket_seconds: float
+    folder: Path
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord:
+    """What became of a step.
+
+    Attributes:
+        began_at: When the step's plan was in place, in UTC.
+        measured_from: Start of the first window.
+        measured_to: End of the last.
+        plan: The plan as read back in the middle of measuring.
+        notes: What a reader of its figures should know.
+    """
+
+    began_at: datetime
+    measured_from: datetime
+    measured_to: datetime
+    plan: PhysicalPlan
+    notes: tuple[str, ...] = ()
+
+
+class EngineSession(Protocol):
+    """An engine that is up."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """Machines, nodes and slots that plans can use."""
+
+    def run_step(self, order: StepOrder, progress: Progress) -> StepRecord:
+        """Bring the job into the order's state, warm it up, measure it.
+
+        Raises:
+            SourceUnreachable: The engine went away; what was measured lies in the order's folder.
+            Infeasible: The plan could not be applied; the message says what is there instead.
+        """
+
+
+class Engine(Protocol):
+    """A way to run jobs."""
+
+    name: ClassVar[str]
+
+    def session(self, cluster: Cluster, folder: Path) -> AbstractContextManager[EngineSession]:
+        """Bring the engine up with nodes like these; it goes down with the context.
+
+        Args:
+            cluster: What experiments ask for; the session says what they get.
+            folder: For logs and data of the engine itself.
+        """
