@@ -79,10 +79,10 @@ steps:
 
 @pytest.fixture(scope="module", params=["storm-1", "storm-2"])
 def measured(request, tmp_path_factory):
-    """The job, and a minute and a half of its metrics."""
+    """The job, and six minutes of its metrics: means of single operators to one or two per cent."""
     text = JOB.format(engine=request.param)
     folder = tmp_path_factory.mktemp(request.param)
-    seen = emulated(text, folder, seconds=90.0, bucket_seconds=18.0, trace_every=0)
+    seen = emulated(text, folder, seconds=360.0, bucket_seconds=18.0, trace_every=0)
     profile = profile_of(figures_of(partials(seen.samples), replicas=0), seen.plans[0])[0]
     return parse_job(text), profile
 

@@ -23,7 +23,7 @@ def atoms(places, masses):
     """Transform, mean and standard deviation of a mixture of constants."""
     places, masses = np.array(places), np.array(masses)
     mean = float(places @ masses)
-    std = math.sqrt(places**2 @ masses - mean**2)
+    std = math.sqrt((places - mean) ** 2 @ masses)
 
     def transform(s):
         return sum(m * transforms.constant(s, p) for p, m in zip(places, masses, strict=True))
