@@ -78,6 +78,21 @@ def test_a_plan_of_another_topology_is_refused(run, profile, job):
     assert "job.yaml" in shown.err
 
 
+def test_a_profile_without_one_of_its_operators_is_refused_by_name(run, profile, plan, tmp_path):
+    document = json.loads(profile.read_text())
+    del document["profile"]["operators"]["counter"]
+    torn = tmp_path / "torn.json"
+    torn.write_text(json.dumps(document))
+    shown = run("predict", "--profile", torn, "--plan", plan)
+    assert shown.code == 2
+    assert "nothing of counter" in shown.err
+
+
+def test_a_model_that_cannot_judge_any_plan_is_named_once(run, profile, plan):
+    shown = run("compare", plan, plan, "--profile", profile, "--model", "all")
+    assert shown.err.count("storm-tracer says nothing") == 1
+
+
 def test_a_negative_rate_is_refused(run, profile, plan):
     shown = run("predict", "--profile", profile, "--plan", plan, "--rate", -5)
     assert shown.code == 2

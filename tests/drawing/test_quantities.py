@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from streamgauge.drawing.quantities import (
     duration,
     duration_within,
+    estimate,
     number,
     number_within,
     plain_duration,
@@ -32,6 +33,21 @@ ANY = st.floats(allow_nan=True, allow_infinity=True, width=32)
 )
 def test_numbers_have_the_digits_that_count(value, shown):
     assert number(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (337_232.0, "337,000"),
+        (999.6, "1,000"),
+        (33.44, "33.4"),
+        (0.00183, "0.00183"),
+        (0.0, "0"),
+        (math.inf, "–"),
+    ],
+)
+def test_an_estimate_has_no_digits_beyond_its_third(value, shown):
+    assert estimate(value) == shown
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.output import in_file, print_document, print_table, printable, say
+from streamgauge.cli.output import in_file, print_document, print_table, printable, say, warn
 from streamgauge.cli.predict import chosen_models, predictions_of
 from streamgauge.cli.simulate import OVERLOADED
 
@@ -69,10 +69,13 @@ def compare(
     names = short if len(set(short)) == len(short) else plans
     wanted: dict[str, Proposed] = {}
     found: dict[str, list[Prediction]] = {}
+    # In the order in which they came up; said once, however many plans a model cannot judge.
+    silent: dict[str, None] = {}
     for text, name, one in zip(plans, names, placed, strict=True):
         with in_file(text):
             wanted[name] = proposed(one, source, rate or ())
-            found[name] = _judged(models, source, wanted[name])
+            found[name] = _judged(models, source, wanted[name], silent)
+    warn(silent)
     ranking = rank(found, by=by)
     if as_json:
         print_document(
@@ -94,10 +97,14 @@ def compare(
         raise typer.Exit(OVERLOADED)
 
 
-def _judged(models: list[Model], profile: Profile, wanted: Proposed) -> list[Prediction]:
+def _judged(
+    models: list[Model], profile: Profile, wanted: Proposed, silent: dict[str, None]
+) -> list[Prediction]:
     """What the models say: the first one must, others may have nothing to say of such a plan."""
     first = models[0].predict(profile, wanted.plan, wanted.workload)
-    return [first, *predictions_of(models[1:], profile, wanted)]
+    others, why_not = predictions_of(models[1:], profile, wanted)
+    silent.update(dict.fromkeys(why_not))
+    return [first, *others]
 
 
 def _print(

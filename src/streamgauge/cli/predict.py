@@ -158,7 +158,9 @@ def _predicted(
         found = replace(found, explanation=explain(profile, plan, workload))
         if found.overloaded:
             found = replace(found, swing=_swing(profile, wanted))
-    return found, predictions_of(models[1:], profile, wanted)
+    others, silent = predictions_of(models[1:], profile, wanted)
+    warn(silent)
+    return found, others
 
 
 def _swing(profile: Profile, wanted: Proposed) -> Swing | None:
@@ -180,17 +182,19 @@ def _swing(profile: Profile, wanted: Proposed) -> Swing | None:
     return SimulationModel().predict(profile, wanted.plan, wanted.workload).swing
 
 
-def predictions_of(models: list[Model], profile: Profile, wanted: Proposed) -> list[Prediction]:
-    """What models say that have anything to say of such a plan."""
+def predictions_of(
+    models: list[Model], profile: Profile, wanted: Proposed
+) -> tuple[list[Prediction], list[str]]:
+    """What models say of such a plan, and why others say nothing."""
     from streamgauge.errors import InvalidInput
 
-    found = []
+    found, silent = [], []
     for one in models:
         try:
             found.append(one.predict(profile, wanted.plan, wanted.workload))
         except InvalidInput as error:
-            warn([f"model {one.name} says nothing: {error}"])
-    return found
+            silent.append(f"model {one.name} says nothing: {error}")
+    return found, silent
 
 
 def _pictures(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from streamgauge.cli.html_page import Column
 from streamgauge.cli.prediction_page import Reasons
-from streamgauge.cli.seen import any_duration, rate
-from streamgauge.drawing.quantities import number
+from streamgauge.cli.seen import any_duration, highest_rate
+from streamgauge.drawing.quantities import estimate, number
 
 if TYPE_CHECKING:
     from streamgauge.models.prediction import Bottleneck, Explanation, Prediction, Sensitivity
@@ -49,7 +49,12 @@ def _chain(bottlenecks: tuple[Bottleneck, ...]) -> Iterator[list[str]]:
     for one in bottlenecks:
         changes = ", ".join(f"{count} of {name}" for name, count in done.items())
         limit = one.limit
-        yield [changes or "this plan", rate(limit.per_second), f"{limit.factor:.3g}", limit.by]
+        yield [
+            changes or "this plan",
+            highest_rate(limit.per_second),
+            estimate(limit.factor),
+            limit.by,
+        ]
         if one.operator is not None and one.executors is not None and one.tasks is not None:
             done[one.operator] = min(2 * one.executors, one.tasks)
 
@@ -71,7 +76,7 @@ def _sensitivities(explanation: Explanation, prediction: Prediction) -> Reasons:
                 _per_cent(one.longer_service),
                 _per_cent(one.longer_service_p99),
                 _gain(one, mean),
-                "–" if one.one_more_limit is None else rate(one.one_more_limit),
+                "–" if one.one_more_limit is None else highest_rate(one.one_more_limit),
             ]
             for name, one in explanation.sensitivities.items()
         ],

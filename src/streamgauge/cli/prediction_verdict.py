@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from streamgauge.cli.output import counted
-from streamgauge.drawing.quantities import number, share
+from streamgauge.drawing.quantities import estimate, number, share
 
 if TYPE_CHECKING:
     from streamgauge.models.prediction import Limit, Prediction
@@ -30,8 +30,8 @@ def verdict_of(prediction: Prediction) -> str:
     if math.isinf(limit.factor):
         return "Fits, and nothing that was measured limits the rate."
     return (
-        f"Fits. Up to {number(limit.per_second)} tuples/s would,"
-        f" {limit.factor:.3g} times the load; then {limit.by} is full."
+        f"Fits. Up to {estimate(limit.per_second)} tuples/s would,"
+        f" {estimate(limit.factor)} times the load; then {limit.by} is full."
     )
 
 
@@ -41,7 +41,7 @@ def _what_would_fit(limit: Limit) -> str:
     if limit.factor == 0.0:
         return " No rate at all would fit."
     return (
-        f" At most {number(limit.per_second)} tuples/s would fit,"
+        f" At most {estimate(limit.per_second)} tuples/s would fit,"
         f" {share(limit.factor)} of the load; then {limit.by} is full."
     )
 

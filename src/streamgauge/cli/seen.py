@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamgauge.cli.prediction_verdict import about, verdict_of
-from streamgauge.drawing.quantities import duration, duration_within, number, share
+from streamgauge.drawing.quantities import duration, duration_within, estimate, number, share
 
 if TYPE_CHECKING:
     from streamgauge.models.latency import Latency
@@ -96,10 +96,10 @@ def verdict_parts(prediction: Prediction) -> tuple[str, str]:
 
 
 def highest_rate(per_second: float) -> str:
-    """Of a limit, where there is one and it is known."""
+    """Of a limit, where there is one and it is known: to three digits, as it is searched for."""
     if math.isnan(per_second):
         return "not known"
-    return "no limit" if math.isinf(per_second) else rate(per_second)
+    return "no limit" if math.isinf(per_second) else f"{estimate(per_second)} tuples/s"
 
 
 def bottleneck(prediction: Prediction) -> str:

@@ -26,6 +26,13 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:,.{_decimals(value, digits)}f}"
 
 
+def estimate(value: float, digits: int = 3) -> str:
+    """To that many digits that count, zeros behind them: ``337,000`` for a guess of 337,232."""
+    if not math.isfinite(value) or value == 0.0:
+        return number(value, digits)
+    return number(round(value, digits - 1 - math.floor(math.log10(abs(value)))), digits)
+
+
 def share(part: float) -> str:
     """A part of one in per cent: ``97.3 %``."""
     if not math.isfinite(part):

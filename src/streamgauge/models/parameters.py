@@ -62,10 +62,11 @@ class Parameters:
 
 
 def check_plan(profile: Profile, plan: PhysicalPlan) -> None:
-    """Raise InvalidInput where a plan is not of the profile's job."""
+    """Raise InvalidInput where a plan is not of the profile's job, or an operator has no figure."""
     mine, other = profile.topology, plan.logical.topology
     ackers = plan.logical.configuration.acker_count
     if mine.with_ackers(ackers) == other:
+        _check_whole(profile)
         return
     unknown = sorted(set(other.operator_names) - set(mine.with_ackers(ackers).operator_names))
     missing = sorted(set(mine.operator_names) - set(other.operator_names))
@@ -81,6 +82,21 @@ def check_plan(profile: Profile, plan: PhysicalPlan) -> None:
         expected=f"a plan of the profile's topology {mine.name!r}",
         remedy="predict from a profile of the same topology",
     )
+
+
+def _check_whole(profile: Profile) -> None:
+    profiled = {name for name, _ in profile.tasks}
+    processors = (
+        one.name for one in profile.topology.operators if one.kind is OperatorKind.PROCESSOR
+    )
+    missing = [name for name in processors if name not in profiled]
+    if missing:
+        raise InvalidInput.single(
+            ("profile", "operators"),
+            seen=f"nothing of {', '.join(missing)}",
+            expected="figures of every operator of the topology",
+            remedy="measure a period in which all of them run, or write their figures by hand",
+        )
 
 
 def parameters_of(profile: Profile, plan: PhysicalPlan, workload: Workload) -> Parameters:
