@@ -52,7 +52,7 @@ from streamgauge.profile.figures import (
     WorkerFigures,
 )
 from streamgauge.profile.job import Assignment, Job, Step
-from streamgauge.profile.keys import GivenKeys, UniformKeys, ZipfKeys
+from streamgauge.profile.keys import GivenKeys, LetterKeys, UniformKeys, ZipfKeys
 from streamgauge.profile.profile import Profile
 from streamgauge.topology import (
     All,
@@ -421,6 +421,12 @@ def keys() -> st.SearchStrategy[Any]:
         st.builds(UniformKeys, count=number, prefix=st.just("key") | TEXTS),
         st.builds(
             ZipfKeys, count=number, prefix=TEXTS, exponent=st.floats(min_value=0.0, max_value=50.0)
+        ),
+        st.builds(
+            LetterKeys,
+            count=number,
+            length=st.integers(min_value=3, max_value=8),
+            deviation=st.none() | st.floats(min_value=0.1, max_value=1e3),
         ),
         weights.map(lambda given: GivenKeys(weights={**given, "often": 1.0})),
     )

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from streamgauge.errors import InvalidInput
-from streamgauge.profile.keys import GivenKeys, UniformKeys, ZipfKeys
+from streamgauge.profile.keys import GivenKeys, LetterKeys, UniformKeys, ZipfKeys
 
 GIVEN = GivenKeys(weights={"a": 1, "b": 0, "c": 3})
+LETTERS = LetterKeys(count=700, length=4, deviation=140.0)
 
 
 def test_uniform_keys_come_equally_often():
@@ -34,7 +35,9 @@ def test_given_keys_come_by_weight():
     assert GIVEN.shares().tolist() == [0.25, 0.0, 0.75]
 
 
-@pytest.mark.parametrize("keys", [UniformKeys(count=7), ZipfKeys(count=1000, exponent=1.1), GIVEN])
+@pytest.mark.parametrize(
+    "keys", [UniformKeys(count=7), ZipfKeys(count=1000, exponent=1.1), LETTERS, GIVEN]
+)
 def test_shares_sum_to_one_and_fit_the_names(keys):
     assert keys.shares().sum() == pytest.approx(1.0)
     assert len(keys.shares()) == len(keys.names()) == len(set(keys.names()))
@@ -66,3 +69,22 @@ def test_a_weight_of_zero_is_never_drawn():
 def test_keys_that_cannot_be_are_refused(make):
     with pytest.raises(InvalidInput):
         make()
+
+
+def test_letters_count_with_the_last_letter_fastest():
+    names = LetterKeys(count=28, length=3).names()
+    assert (names[0], names[1], names[25], names[26]) == ("aaa", "aab", "aaz", "aba")
+    assert LetterKeys(count=1, length=5).names() == ("aaaaa",)
+
+
+def test_no_more_keys_than_their_letters_can_make():
+    assert LetterKeys(count=676, length=2).names()[-1] == "zz"
+    with pytest.raises(InvalidInput, match="at most 26, as there are no more"):
+        LetterKeys(count=100, length=1)
+
+
+def test_with_a_deviation_keys_in_the_middle_are_the_most_frequent():
+    shares = LetterKeys(count=100, length=8, deviation=20.0).shares()
+    assert shares.argmax() == 50
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares[50] / shares[30] == pytest.approx(np.exp(0.5), rel=1e-3)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice, product
+from string import ascii_lowercase
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from streamgauge.errors import Findings
 from streamgauge.profile.distribution import inverted
@@ -16,6 +19,7 @@ from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.validation import check_number, check_whole
 
 MAX_KEYS = 10_000_000
+MAX_LETTERS = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +92,58 @@ class ZipfKeys(_Numbered):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LetterKeys(KeyDistribution):
+    """Keys by counting in letters, the last letter fastest: aaa, aab, and so on to aaz, aba.
+
+    Attributes:
+        count: How many keys.
+        length: Letters in each; there must be as many different keys.
+        deviation: In keys: those in the middle are the most frequent, as in a normal distribution
+            about ``count / 2``. All are equally frequent when not given.
+    """
+
+    kind = "letters"
+    count: int
+    length: int
+    deviation: float | None = None
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        whole = check_whole(findings, self.count, "count", most=MAX_KEYS)
+        whole = check_whole(findings, self.length, "length", most=MAX_LETTERS) and whole
+        if whole and self.count > keys_of_letters(self.length):
+            findings.add(
+                "count",
+                seen=f"{self.count} keys of {self.length} letters",
+                expected=f"at most {keys_of_letters(self.length)}, as there are no more",
+            )
+        elif whole and self.count * self.length > MAX_LETTERS:
+            findings.add(
+                "length",
+                seen=f"{self.count} keys of {self.length} letters",
+                expected=f"at most {MAX_LETTERS} letters in all",
+            )
+        if self.deviation is not None:
+            check_number(findings, self.deviation, "deviation", above=0.0)
+        findings.raise_if_any()
+
+    def names(self) -> tuple[str, ...]:
+        """The first `count` numerals to base 26."""
+        counting = min(self.length, _letters_for(self.count))
+        padding = ascii_lowercase[0] * (self.length - counting)
+        numerals = product(ascii_lowercase, repeat=counting)
+        return tuple(padding + "".join(one) for one in islice(numerals, self.count))
+
+    def shares(self) -> NDArray[np.float64]:
+        """1/count each, or the normal's part of each key's half-unit interval, normalised."""
+        if self.deviation is None:
+            return np.full(self.count, 1.0 / self.count)
+        borders = (np.arange(self.count + 1) - 0.5 - self.count / 2.0) / self.deviation
+        raw = np.diff(special.ndtr(borders))
+        return np.asarray(raw / raw.sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GivenKeys(KeyDistribution):
     """Keys by name with their weights."""
 
@@ -113,3 +169,16 @@ class GivenKeys(KeyDistribution):
         """Weights over their sum."""
         raw = np.asarray(list(self.weights.values()), dtype=np.float64)
         return np.asarray(raw / raw.sum())
+
+
+def keys_of_letters(length: int) -> int:
+    """How many different keys so many letters make; beyond `MAX_KEYS`, some number above it."""
+    return 26 ** min(length, _letters_for(MAX_KEYS) + 1)
+
+
+def _letters_for(count: int) -> int:
+    """The fewest letters that tell `count` keys apart."""
+    letters = 1
+    while 26**letters < count:
+        letters += 1
+    return letters
