@@ -15,11 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.report import Entry
 from streamgauge.cli.examples import example_path
 from streamgauge.engines.emulator import emulate
 from streamgauge.lake.tables import Lake
 from streamgauge.models.analytic import AnalyticModel
+from streamgauge.models.prediction import Prediction
 from streamgauge.pipeline.calibrate.job import calibrate
 from streamgauge.pipeline.ingest.job import ingest_files
 from streamgauge.pipeline.ingest.listing import find_files
@@ -28,6 +31,7 @@ from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import load_job, parse_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
+from streamgauge.simulation.results import SimulationResult
 from streamgauge.simulation.topology_run import simulate
 
 TOPOLOGIES = ("fields-to-fields", "multiplier", "windowed", "all-in-one", "join-split")
@@ -50,6 +54,8 @@ def run(*, large: bool) -> list[Entry]:
                 cases[f"{name} on {engine}, {SOURCE} → {step}"] = _compared(job, profile, step)
     errors = [abs(case["mean_error"]) for case in cases.values()]
     tails = [abs(case["p99_error"]) for case in cases.values()]
+    rates = [case["operator_rate_error"] for case in cases.values()]
+    shares = [case["executor_rate_error"] for case in cases.values()]
     return [
         Entry(
             name="prediction",
@@ -59,6 +65,8 @@ def run(*, large: bool) -> list[Entry]:
                 "largest error of a mean": max(errors),
                 "median error of a mean": sorted(errors)[len(errors) // 2],
                 "largest error of a 99th percentile": max(tails),
+                "largest error of an operator's arrival rate": max(rates),
+                "largest, over cases, of the median error of an executor's": max(shares),
             },
         )
     ]
@@ -98,21 +106,42 @@ def _compared(job: Job, profile: Profile, step: str) -> dict[str, Any]:
     proposed = job.at_step(step)
     plan, workload = place_job(proposed).plan, proposed.workload
     assert workload is not None
-    truth = simulate(
-        plan, job.behaviours, workload, seconds=TRUTH_SECONDS, warmup=None, seed=7
-    ).latency
+    simulated = simulate(plan, job.behaviours, workload, seconds=TRUTH_SECONDS, warmup=None, seed=7)
     model, seconds = AnalyticModel(), []
     for _ in range(REPETITIONS):
         begin = time.perf_counter()
-        found = model.predict(profile, plan, workload).latency
+        predicted = model.predict(profile, plan, workload)
         seconds.append(time.perf_counter() - begin)
+    found, truth = predicted.latency, simulated.latency
     case: dict[str, Any] = {
         "executors": len(plan.logical.executors),
         "predicted_ms": found.mean * 1e3,
         "simulated_ms": truth.mean * 1e3,
         "mean_error": found.mean / truth.mean - 1.0,
         "seconds": sorted(seconds)[REPETITIONS // 2],
+        **_rate_errors(predicted, simulated),
     }
     for level in LEVELS:
         case[f"p{100 * level:g}_error"] = found.quantiles[level] / truth.quantile(level) - 1.0
     return case
+
+
+def _rate_errors(predicted: Prediction, simulated: SimulationResult) -> dict[str, float]:
+    """Of arrival rates: an operator's largest, an executor's median error.
+
+    A simulated executor that n tuples came to is itself known to one part in the root of n.
+    """
+    operators = [
+        abs(one.arrived_per_second / simulated.operators[name].arrived_per_second - 1.0)
+        for name, one in predicted.operators.items()
+        if simulated.operators[name].arrived_per_second > 0.0
+    ]
+    executors = [
+        abs(one.arrived_per_second / truth.executed_per_second - 1.0)
+        for one, truth in zip(predicted.executors, simulated.executors, strict=True)
+        if one.arrived_per_second > 0.0 and truth.executed_per_second > 0.0
+    ]
+    return {
+        "operator_rate_error": max(operators),
+        "executor_rate_error": float(np.median(executors)),
+    }

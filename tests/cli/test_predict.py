@@ -93,6 +93,13 @@ def test_a_model_that_cannot_judge_any_plan_is_named_once(run, profile, plan):
     assert shown.err.count("storm-tracer says nothing") == 1
 
 
+@pytest.mark.parametrize(("wanted", "seen"), [(["101"], "101"), (["90", "--model", "mmc"], "mmc")])
+def test_percentiles_of_links_that_cannot_be_are_refused(run, profile, plan, wanted, seen):
+    shown = run("predict", "--profile", profile, "--plan", plan, "--link-percentile", *wanted)
+    assert shown.code == 2
+    assert seen in shown.err
+
+
 def test_a_negative_rate_is_refused(run, profile, plan):
     shown = run("predict", "--profile", profile, "--plan", plan, "--rate", -5)
     assert shown.code == 2

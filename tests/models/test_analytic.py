@@ -10,6 +10,7 @@ from streamgauge.cli.prediction_verdict import verdict_of
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import load_model, model_names
+from streamgauge.models.delays import Part
 from streamgauge.models.loading import load
 from streamgauge.models.parameters import parameters_of
 from streamgauge.models.prediction import Verdict
@@ -17,6 +18,7 @@ from streamgauge.models.source_plan import measured_plan, measured_workload
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.profile.figures import Figure, LinkFigures, TimeFigures
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import simulate
 from tests.engines.emulator.emulations import emulated
@@ -199,3 +201,14 @@ def test_where_nothing_fits_the_limit_is_nothing(measured):
         assert verdict_of(found).startswith("Overloaded: m")
         if most == 0.0:
             assert verdict_of(found).endswith("(no free core). No rate at all would fit.")
+
+
+def test_links_count_by_the_percentile_that_is_asked_for(measured):
+    job, _, profile = measured
+    times = TimeFigures(mean_ms=Figure(value=0.3), quantiles_ms={0.5: 0.2, 0.9: 0.5})
+    links = (LinkFigures(source="n1", target="n2", latency=times),)
+    case = (replace(profile, links=links), place_job(job).plan, job.workload)
+    usual, worse = (AnalyticModel(link_percentile=one).predict(*case) for one in (0.5, 0.9))
+    ratio = worse.latency.parts[Part.NETWORK] / usual.latency.parts[Part.NETWORK]
+    assert ratio == pytest.approx(0.5 / 0.2)
+    assert worse.complete.mean > usual.complete.mean

@@ -53,6 +53,12 @@ def predict(
     model: Annotated[
         str, typer.Option(help="Which model predicts; all: everyone, to see where they differ.")
     ] = DEFAULT,
+    link_percentile: Annotated[
+        float | None,
+        typer.Option(
+            help="Per cent of the probes between nodes that are no longer than what counts; 50.",
+        ),
+    ] = None,
     svg: Annotated[
         Path | None, typer.Option(help="Write a picture of the plan, before and after.")
     ] = None,
@@ -68,6 +74,8 @@ def predict(
 
     _check_together(plan, step, measured=measured, rated=bool(rate), model=model)
     models = chosen_models(model)
+    if link_percentile is not None:
+        models[0] = _with_percentile(link_percentile, model)
     placed = None if plan is None else place_file(plan, step)
     source, which = find_profile(profile, lake, topology, None if placed is None else placed.plan)
     if lake is not None:
@@ -112,6 +120,24 @@ def _check_together(
         )
 
 
+def _with_percentile(percentile: float, model: str) -> Model:
+    """The analytic model, the only one that can be asked for other than typical links."""
+    from streamgauge.errors import InvalidInput
+    from streamgauge.models.analytic import AnalyticModel
+
+    if model != DEFAULT:
+        raise InvalidInput.single(
+            ("--link-percentile",),
+            seen=f"model {model!r}",
+            expected=f"{DEFAULT!r}, which takes any percentile; the others take the median",
+        )
+    if not 0.0 <= percentile <= 100.0:
+        raise InvalidInput.single(
+            ("--link-percentile",), seen=f"{percentile:g}", expected="per cent, from 0 to 100"
+        )
+    return AnalyticModel(link_percentile=percentile / 100.0)
+
+
 def chosen_models(name: str) -> list[Model]:
     """The models that are asked for, the one whose word counts first."""
     from streamgauge.models.contract import load_model, model_names
@@ -151,7 +177,8 @@ def _predicted(
     from streamgauge.models.explanation import explain
 
     if measured:
-        return AnalyticModel().as_measured(profile), []
+        assert isinstance(models[0], AnalyticModel)
+        return models[0].as_measured(profile), []
     plan, workload = wanted.plan, wanted.workload
     found = models[0].predict(profile, plan, workload)
     if isinstance(models[0], AnalyticModel):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -17,9 +18,10 @@ from streamgauge.models.assembly import assembled
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.delays import Delays
 from streamgauge.models.flow import Rates
+from streamgauge.models.latency import PROBABILITIES
 from streamgauge.models.loading import Loaded, limit_of, load
 from streamgauge.models.measured_parameters import measured_parameters
-from streamgauge.models.network import network_of
+from streamgauge.models.network import MEDIAN, network_of
 from streamgauge.models.parameters import Parameters, check_plan, parameters_of
 from streamgauge.models.prediction import Limit, Prediction
 from streamgauge.models.regimes import regimes_of
@@ -60,12 +62,16 @@ class AnalyticModel:
     Args:
         brief: Whether to leave out the highest rate that fits, whole tuple trees and all quantiles
             but the 99th percentile, which take most of the time: for ranking many plans.
+        link_percentile: Which latency between nodes counts: the median is typical, a higher one
+            is for worst cases.
     """
 
     name = "analytic"
 
-    def __init__(self, *, brief: bool = False) -> None:
+    def __init__(self, *, brief: bool = False, link_percentile: float = MEDIAN) -> None:
         self.brief = brief
+        self._assembled = partial(assembled, self.name, link_percentile=link_percentile)
+        self._network = partial(network_of, percentile=link_percentile)
 
     def describe(self) -> str:
         """One sentence on what it looks at."""
@@ -78,7 +84,7 @@ class AnalyticModel:
         loaded = load(parameters)
         if self.brief:
             delays = delays_of(parameters, loaded)
-            return assembled(self.name, profile, parameters, loaded, delays, Limit.unknown(), BRIEF)
+            return self._assembled(profile, parameters, loaded, delays, Limit.unknown(), BRIEF)
         return self._whole(profile, parameters, loaded, limit_of(parameters, workload, loaded))
 
     def as_measured(self, profile: Profile) -> Prediction:
@@ -93,7 +99,7 @@ class AnalyticModel:
         self, profile: Profile, parameters: Parameters, loaded: Loaded, limit: Limit
     ) -> Prediction:
         delays = delays_of(parameters, loaded)
-        found = assembled(self.name, profile, parameters, loaded, delays, limit)
+        found = self._assembled(profile, parameters, loaded, delays, limit, PROBABILITIES)
         if loaded.overloaded:
             regimes = regimes_of(parameters, loaded)
             found = replace(found, notes=(*found.notes, *regimes.notes()))
@@ -105,7 +111,7 @@ class AnalyticModel:
             parameters.rates,
             parameters.conversions,
             delays,
-            network_of(plan, profile),
+            self._network(plan, profile),
             loaded.service,
             parameters.mechanics,
         ).latencies()

@@ -11,7 +11,7 @@ from streamgauge.models.contention import Contention
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.latency import PROBABILITIES, Ways
 from streamgauge.models.loading import Loaded, is_bolt
-from streamgauge.models.network import network_of
+from streamgauge.models.network import MEDIAN, network_of
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.prediction import (
     ExecutorPrediction,
@@ -40,6 +40,8 @@ def assembled(
     delays: Delays,
     limit: Limit,
     probabilities: Sequence[float] = PROBABILITIES,
+    *,
+    link_percentile: float = MEDIAN,
 ) -> Prediction:
     """What a model found, put together.
 
@@ -51,9 +53,10 @@ def assembled(
         delays: In the plan's elements under this load.
         limit: The highest rate that fits.
         probabilities: Of the latencies' quantiles.
+        link_percentile: Which latency between nodes counts.
     """
     plan = parameters.flow.plan
-    network = network_of(plan, profile)
+    network = network_of(plan, profile, percentile=link_percentile)
     ways = Ways(parameters.flow, parameters.rates, parameters.conversions, delays, network)
     latency = ways.latency(probabilities)
     return Prediction(
