@@ -1,0 +1,343 @@
+"""A real Storm cluster on this machine: brought up, looked at, and taken down."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import random
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamgauge.engines.storm import daemons
+from streamgauge.engines.storm.bridge import Bridge
+from streamgauge.engines.storm.daemons import NIMBUS, ZOOKEEPER, RunningDaemon
+from streamgauge.engines.storm.jars import own_jar, storm_jars
+from streamgauge.engines.storm.layout import NIMBUS_HOST, Layout, NodePorts, Ports, node_name
+from streamgauge.engines.storm.ports import daemon_ports, slot_ports
+from streamgauge.engines.storm.processes import (
+    Mark,
+    ProcessKey,
+    end_all,
+    marked_processes,
+    orphans,
+    processes_of,
+)
+from streamgauge.engines.storm.state import ClusterState
+from streamgauge.errors import Findings, InvalidInput, SourceUnreachable, UnreadableFile
+from streamgauge.topology.cluster import Cluster, Machine, Node
+from streamgauge.topology.validation import check_whole
+
+MAX_NODES = 16
+MAX_SLOTS = 32
+_READY_SECONDS = 180.0
+_POLL_SECONDS = 0.2
+_ATTEMPTS = 3
+_ID_LENGTH = 12
+
+Say = Callable[[str], None]
+
+
+class _PortTaken(Exception):
+    """Another process was quicker to listen on a port that was free."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StormCluster:
+    """A cluster that is up.
+
+    Attributes:
+        layout: Where its data lie.
+        state: What runs.
+    """
+
+    layout: Layout
+    state: ClusterState
+
+    @classmethod
+    def up(
+        cls,
+        data: Path,
+        *,
+        nodes: int = 2,
+        slots: int = 2,
+        outlives: bool = True,
+        settings: Mapping[str, Any] | None = None,
+        say: Say = lambda _: None,
+    ) -> StormCluster:
+        """Bring a cluster up: it answers and has all its nodes when this returns.
+
+        Args:
+            data: Its folder, made where it does not exist.
+            nodes: Supervisors, each with a loopback address of its own.
+            slots: Of each node.
+            outlives: Whether it shall run on when this process ends. What does not and is left by
+                a process that was killed is ended by the next cluster that comes up.
+            settings: Storm's settings for all daemons, beside our own.
+            say: Told what is being done.
+
+        Raises:
+            InvalidInput: A cluster runs there already, or Java or Maven are missing.
+            SourceUnreachable: A daemon does not come up; the message says what its log says.
+        """
+        _check_shape(nodes, slots)
+        layout = Layout(data.resolve())
+        say("looking for Storm's jars")
+        jars, own = storm_jars(), own_jar()
+        with _only_one(layout):
+            cluster = cluster_id(layout.data)
+            _refuse_running(layout, cluster)
+            _end_leftovers(cluster, say)
+            layout.prepare(jars, own)
+            owner = None if outlives else ProcessKey.of(os.getpid())
+            mark = Mark(cluster=cluster, owner=owner)
+            for attempt in range(1, _ATTEMPTS + 1):
+                try:
+                    state = _start(layout, mark, nodes, slots, settings or {}, say)
+                except _PortTaken as taken:
+                    end_all(cluster)
+                    if attempt == _ATTEMPTS:
+                        raise SourceUnreachable(
+                            f"{taken} found its port in use, {_ATTEMPTS} times on other ports; "
+                            "see what else is started on this machine"
+                        ) from None
+                except BaseException:
+                    end_all(cluster)
+                    layout.state.unlink(missing_ok=True)
+                    raise
+                else:
+                    return cls(layout=layout, state=state)
+        raise AssertionError("every attempt returns or raises")
+
+    @classmethod
+    def attach(cls, data: Path) -> StormCluster:
+        """The cluster that runs there.
+
+        Raises:
+            SourceUnreachable: None does, or nimbus is dead.
+        """
+        layout = Layout(data.resolve())
+        state = ClusterState.load(layout.state)
+        if state is None:
+            raise SourceUnreachable(f"no cluster of ours at {data}; bring one up: storm up")
+        for one in state.daemons:
+            if one.name == NIMBUS.name and not one.process.is_alive():
+                raise SourceUnreachable(
+                    f"nimbus is dead; {daemons.trouble_in(layout, one.name)}\n"
+                    "take the cluster down and bring it up again: storm down, storm up"
+                )
+        return cls(layout=layout, state=state)
+
+    def down(self) -> int:
+        """End all its processes; how many there were."""
+        return take_down(self.layout.data)
+
+    def bridge(self) -> Bridge:
+        """A bridge to its nimbus, to be used as a context."""
+        log = self.layout.logs / "bridge.log"
+        return Bridge(NIMBUS_HOST, self.state.ports.nimbus, log=log)
+
+    @property
+    def cluster(self) -> Cluster:
+        """Its nodes and slots; all nodes share this machine's cores, daemons and us included."""
+        machine = Machine(name=socket.gethostname(), cores=float(len(os.sched_getaffinity(0))))
+        nodes = (
+            Node(name=node.name, machine=machine.name, ports=node.slots)
+            for node in self.state.ports.nodes
+        )
+        return Cluster(machines=(machine,), nodes=tuple(nodes))
+
+    def processes(self) -> int:
+        """Processes that it has now, workers and their log writers included."""
+        return len(processes_of(self.state.cluster))
+
+
+def cluster_id(data: Path) -> str:
+    """The id of the cluster in a folder: known even where nothing is left in the folder."""
+    return hashlib.sha256(os.fsencode(data.resolve())).hexdigest()[:_ID_LENGTH]
+
+
+def take_down(data: Path, say: Say = lambda _: None) -> int:
+    """End the processes of a folder's cluster, and of those whose owner is gone; how many."""
+    layout = Layout(data.resolve())
+    if not layout.data.is_dir():
+        # Its folder may have been removed while it ran.
+        return _end_leftovers(cluster_id(layout.data), say)
+    with _only_one(layout):
+        ended = _end_leftovers(cluster_id(layout.data), say)
+        layout.state.unlink(missing_ok=True)
+    return ended
+
+
+def _end_leftovers(cluster: str, say: Say) -> int:
+    ended = 0
+    for one in sorted({cluster} | {process.mark.cluster for process in orphans()}):
+        count = end_all(one)
+        if count and one != cluster:
+            say(f"ended {count} processes of cluster {one}, whose owner is gone")
+        ended += count
+    return ended
+
+
+def _refuse_running(layout: Layout, cluster: str) -> None:
+    """A whole cluster is not taken for leftovers."""
+    try:
+        state = ClusterState.load(layout.state)
+    except UnreadableFile:
+        return
+    alive = state is not None and all(one.process.is_alive() for one in state.daemons)
+    if alive and processes_of(cluster):
+        raise InvalidInput.single(
+            (),
+            seen=f"a cluster that runs at {layout.data}",
+            expected="a folder without one",
+            remedy="take it down (storm down), or name another folder (--data)",
+        )
+
+
+def _start(
+    layout: Layout, mark: Mark, nodes: int, slots: int, settings: Mapping[str, Any], say: Say
+) -> ClusterState:
+    ports = _choose_ports(nodes, slots)
+    layout.write_settings(ports, settings)
+    _clear_past(layout)
+    running: list[RunningDaemon] = []
+    state = ClusterState(cluster=mark.cluster, ports=ports, daemons=())
+
+    def begin(daemon: daemons.Daemon) -> None:
+        nonlocal state
+        running.append(daemons.start(daemon, layout, mark, ports))
+        state = ClusterState(cluster=mark.cluster, ports=ports, daemons=tuple(running))
+        # At once: a kill must not leave a daemon that is not written down.
+        state.save(layout.state)
+
+    say("starting ZooKeeper")
+    begin(ZOOKEEPER)
+    _wait(lambda: _answers(ports.zookeeper), layout, running, "ZooKeeper to answer")
+    say(f"starting nimbus and {nodes} supervisors")
+    for daemon in (NIMBUS, *daemons.supervisors(ports)):
+        begin(daemon)
+    cluster = StormCluster(layout=layout, state=state)
+    _wait(lambda: _accepts(ports.nimbus), layout, running, "nimbus to listen")
+    with cluster.bridge() as bridge:
+        _wait(lambda: _is_whole(bridge, nodes), layout, running, f"nimbus to see {nodes} nodes")
+    return state
+
+
+def _choose_ports(nodes: int, slots: int) -> Ports:
+    # Ports of workers that do not run yet look free and are not.
+    claimed = {port for process in marked_processes() for port in process.ports}
+    found = daemon_ports(2 + nodes, taken=claimed, rng=random.Random())
+    workers = slot_ports(nodes * slots, taken=claimed)
+    return Ports(
+        zookeeper=found[0],
+        nimbus=found[1],
+        nodes=tuple(
+            NodePorts(
+                name=node_name(index),
+                thrift=found[2 + index],
+                slots=workers[index * slots : (index + 1) * slots],
+            )
+            for index in range(nodes)
+        ),
+    )
+
+
+def _wait(
+    ready: Callable[[], bool], layout: Layout, running: list[RunningDaemon], what: str
+) -> None:
+    """Until something is ready, as long as all daemons live.
+
+    Raises:
+        SourceUnreachable: A daemon died, or it takes too long.
+    """
+    deadline = time.monotonic() + _READY_SECONDS
+    while not ready():
+        for one in running:
+            if one.process.is_alive():
+                continue
+            if daemons.could_not_listen(layout, one.name):
+                raise _PortTaken(one.name)
+            raise SourceUnreachable(f"{one.name} died; {daemons.trouble_in(layout, one.name)}")
+        if time.monotonic() > deadline:
+            last = running[-1].name if len(running) == 1 else NIMBUS.name
+            raise SourceUnreachable(
+                f"waited {_READY_SECONDS:g} s for {what}; {daemons.trouble_in(layout, last)}"
+            )
+        time.sleep(_POLL_SECONDS)
+
+
+def _accepts(port: int) -> bool:
+    try:
+        with socket.create_connection((NIMBUS_HOST, port), timeout=1.0):
+            return True
+    except OSError:
+        return False
+
+
+def _answers(port: int) -> bool:
+    """Whether a ZooKeeper answers there, not only somebody."""
+    try:
+        with socket.create_connection((NIMBUS_HOST, port), timeout=1.0) as connection:
+            connection.sendall(b"srvr")
+            return b"Zookeeper" in connection.recv(1024)
+    except OSError:
+        return False
+
+
+def _is_whole(bridge: Bridge, nodes: int) -> bool:
+    try:
+        found = bridge.ask("cluster")
+    except SourceUnreachable:
+        return False
+    has_leader = any(one["leader"] for one in found["nimbuses"])
+    return has_leader and len(found["supervisors"]) == nodes
+
+
+def _clear_past(layout: Layout) -> None:
+    """A new cluster begins without the topologies of the last one there; logs are kept."""
+    import shutil
+
+    for name in ("zookeeper", "local"):
+        shutil.rmtree(layout.data / name, ignore_errors=True)
+    for file in layout.plans.iterdir():
+        file.unlink()
+
+
+@contextmanager
+def _only_one(layout: Layout) -> Iterator[None]:
+    """One process at a time brings a folder's cluster up or down."""
+    try:
+        layout.data.mkdir(parents=True, exist_ok=True)
+        lock = (layout.data / ".lock").open("a")
+    except OSError as error:
+        raise UnreadableFile.single(
+            (),
+            file=str(layout.data),
+            seen=str(error.strerror).lower(),
+            expected="a folder that can be written",
+            remedy="name another folder with --data",
+        ) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InvalidInput.single(
+                (),
+                seen=f"another process that brings the cluster at {layout.data} up or down",
+                expected="one at a time",
+                remedy="wait for it to finish",
+            ) from None
+        yield
+
+
+def _check_shape(nodes: int, slots: int) -> None:
+    findings = Findings()
+    check_whole(findings, nodes, "nodes", most=MAX_NODES)
+    check_whole(findings, slots, "slots", most=MAX_SLOTS)
+    findings.raise_if_any()

@@ -1,0 +1,137 @@
+"""The daemons of a cluster: how each is started, and what its log says when it dies."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamgauge.engines.storm.java_tools import java_command
+from streamgauge.engines.storm.layout import Layout, Ports, supervisor_of
+from streamgauge.engines.storm.processes import CLAIM, MARK, Mark, ProcessKey
+from streamgauge.errors import InternalError
+
+# Nothing that would change the classes or options of our processes comes from outside.
+_UNWANTED = ("CLASSPATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "EXT_CLASSPATH")
+_LEAN = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_TAIL_BYTES = 200_000
+_TELLING = re.compile(
+    r"\[(?:ERROR|FATAL)\]|^(?:Caused by|Exception in|Error)|Exception|No space left"
+)
+_MANY_LINES = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """A daemon to start.
+
+    Attributes:
+        name: Among the daemons of its cluster.
+        main: Its main class.
+        heap_mb: Most that its heap may take.
+    """
+
+    name: str
+    main: str
+    heap_mb: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningDaemon:
+    """A daemon that was started."""
+
+    name: str
+    process: ProcessKey
+    log: Path
+
+
+ZOOKEEPER = Daemon(name="zookeeper", main="org.apache.storm.command.DevZookeeper", heap_mb=96)
+NIMBUS = Daemon(name="nimbus", main="org.apache.storm.daemon.nimbus.Nimbus", heap_mb=256)
+
+
+def supervisors(ports: Ports) -> Iterator[Daemon]:
+    """One for each node."""
+    for node in ports.nodes:
+        yield Daemon(
+            name=supervisor_of(node.name),
+            main="org.apache.storm.daemon.supervisor.Supervisor",
+            heap_mb=128,
+        )
+
+
+def start(daemon: Daemon, layout: Layout, mark: Mark, ports: Ports) -> RunningDaemon:
+    """Start a daemon in a session of its own; it is not waited for."""
+    environ = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
+    environ |= {
+        MARK: str(mark),
+        CLAIM: ",".join(str(port) for port in sorted(ports.all)),
+        # Workers look for their settings where their supervisor's environment says.
+        "STORM_CONF_DIR": str(layout.settings_of(daemon.name)),
+    }
+    for old in (layout.log_of(daemon.name), layout.printed_by(daemon.name)):
+        if old.exists():
+            old.replace(old.with_name(f"{old.name}.before"))
+    with layout.printed_by(daemon.name).open("wb") as printed:
+        process = subprocess.Popen(
+            _command(daemon, layout),
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+            cwd=layout.data,
+            env=environ,
+            start_new_session=True,
+        )
+    key = ProcessKey.of(process.pid)
+    # It may outlive us, and its end is noticed otherwise; the object would complain of that.
+    process.returncode = 0
+    if key is None:
+        raise InternalError(f"{daemon.name} ended at once: {trouble_in(layout, daemon.name)}")
+    return RunningDaemon(name=daemon.name, process=key, log=layout.log_of(daemon.name))
+
+
+def _command(daemon: Daemon, layout: Layout) -> list[str]:
+    properties: Mapping[str, object] = {
+        "storm.home": layout.home,
+        "storm.log.dir": layout.logs,
+        "logfile.name": layout.log_of(daemon.name).name,
+        "log4j.configurationFile": layout.home / "log4j2" / "cluster.xml",
+        "java.net.preferIPv4Stack": "true",
+    }
+    jars = f"{layout.home}/lib/*:{layout.home}/extlib-daemon/*"
+    return [
+        java_command(),
+        f"-Xmx{daemon.heap_mb}m",
+        *_LEAN,
+        *(f"-D{name}={value}" for name, value in properties.items()),
+        "-cp",
+        f"{jars}:{layout.settings_of(daemon.name)}",
+        daemon.main,
+    ]
+
+
+def trouble_in(layout: Layout, daemon: str) -> str:
+    """The lines of a daemon's log that tell of trouble, the last ones, and where the log is."""
+    log = layout.log_of(daemon)
+    lines = [*_last_lines(layout.printed_by(daemon)), *_last_lines(log)]
+    telling = [line for line in lines if _TELLING.search(line)] or lines
+    shown = "".join(f"\n  {line[:300]}" for line in telling[-_MANY_LINES:])
+    where = log if log.exists() else layout.printed_by(daemon)
+    return f"see {where}{shown}"
+
+
+def could_not_listen(layout: Layout, daemon: str) -> bool:
+    """Whether a daemon says that another process has its port."""
+    lines = [*_last_lines(layout.printed_by(daemon)), *_last_lines(layout.log_of(daemon))]
+    return any("Address already in use" in line or "BindException" in line for line in lines)
+
+
+def _last_lines(file: Path) -> list[str]:
+    try:
+        with file.open("rb") as stream:
+            stream.seek(max(0, file.stat().st_size - _TAIL_BYTES))
+            return stream.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,126 @@
+"""What a cluster looks like from outside: daemons, nodes, slots, topologies."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from streamgauge.engines.storm.daemons import trouble_in
+from streamgauge.engines.storm.layout import NIMBUS_HOST, Layout
+from streamgauge.engines.storm.processes import processes_of
+from streamgauge.engines.storm.state import ClusterState
+from streamgauge.errors import SourceUnreachable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonStatus:
+    """A daemon, and whether it lives."""
+
+    name: str
+    pid: int
+    is_alive: bool
+    log: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeStatus:
+    """A node; the slots in use are None where nimbus does not see it."""
+
+    name: str
+    slots: tuple[int, ...]
+    used: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopologyStatus:
+    """A topology that nimbus knows."""
+
+    name: str
+    status: str
+    workers: int
+    executors: int
+    tasks: int
+    uptime_seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterStatus:
+    """A cluster as it is now.
+
+    Attributes:
+        data: Its folder.
+        nimbus: Address of nimbus.
+        zookeeper: Address of ZooKeeper.
+        processes: Of daemons, workers and their log writers together.
+        daemons: As they were started.
+        nodes: Each with its slots.
+        topologies: What runs.
+        trouble: Why nimbus was not asked or did not answer; empty where it did.
+    """
+
+    data: str
+    nimbus: str
+    zookeeper: str
+    processes: int
+    daemons: tuple[DaemonStatus, ...]
+    nodes: tuple[NodeStatus, ...]
+    topologies: tuple[TopologyStatus, ...]
+    trouble: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """A document for ``--json``."""
+        return asdict(self)
+
+
+def status_of(data: Path) -> ClusterStatus:
+    """Look at the cluster in a folder.
+
+    Raises:
+        SourceUnreachable: There is none.
+    """
+    from streamgauge.engines.storm.cluster import StormCluster
+
+    layout = Layout(data.resolve())
+    state = ClusterState.load(layout.state)
+    if state is None:
+        raise SourceUnreachable(f"no cluster of ours at {data}; bring one up: storm up")
+    answer: dict[str, Any] = {"supervisors": [], "topologies": []}
+    dead = [one.name for one in state.daemons if not one.process.is_alive()]
+    trouble = "; ".join(f"{name} is dead; {trouble_in(layout, name)}" for name in dead)
+    try:
+        with StormCluster.attach(data).bridge() as bridge:
+            answer = bridge.ask("cluster")
+    except SourceUnreachable as error:
+        trouble = trouble or str(error)
+    return _status(layout, state, answer, trouble)
+
+
+def _status(
+    layout: Layout, state: ClusterState, answer: dict[str, Any], trouble: str
+) -> ClusterStatus:
+    used = {one["host"]: one["used_slots"] for one in answer["supervisors"]}
+    names = ("name", "status", "workers", "executors", "tasks", "uptime_seconds")
+    return ClusterStatus(
+        data=str(layout.data),
+        nimbus=f"{NIMBUS_HOST}:{state.ports.nimbus}",
+        zookeeper=f"{NIMBUS_HOST}:{state.ports.zookeeper}",
+        processes=len(processes_of(state.cluster)),
+        daemons=tuple(
+            DaemonStatus(
+                name=one.name,
+                pid=one.process.pid,
+                is_alive=one.process.is_alive(),
+                log=str(one.log),
+            )
+            for one in state.daemons
+        ),
+        nodes=tuple(
+            NodeStatus(name=node.name, slots=node.slots, used=used.get(node.name))
+            for node in state.ports.nodes
+        ),
+        topologies=tuple(
+            TopologyStatus(**{name: one[name] for name in names}) for one in answer["topologies"]
+        ),
+        trouble=trouble,
+    )
