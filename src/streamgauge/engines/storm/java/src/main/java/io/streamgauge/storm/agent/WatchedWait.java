@@ -1,0 +1,76 @@
+package io.streamgauge.storm.agent;
+
+import java.util.Map;
+import org.apache.storm.Config;
+import org.apache.storm.policy.IWaitStrategy;
+import org.apache.storm.utils.ReflectionUtils;
+
+/**
+ * The wait strategy that the topology asked for, with a clock around it.
+ *
+ * <p>The reporter puts it in the place of the others when a worker starts. What it knows, how long an
+ * executor's thread had nothing to do, is told by no metric of the engine.
+ */
+public final class WatchedWait implements IWaitStrategy {
+    private static final String ORIGINAL = "streamgauge.agent.original.";
+    private static final String[] KEYS = {
+        Config.TOPOLOGY_BOLT_WAIT_STRATEGY,
+        Config.TOPOLOGY_SPOUT_WAIT_STRATEGY,
+        Config.TOPOLOGY_BACKPRESSURE_WAIT_STRATEGY,
+    };
+
+    private IWaitStrategy original;
+    private Agent agent;
+    private boolean forRoom;
+    private final ThreadLocal<ExecutorTally> executor =
+        ThreadLocal.withInitial(() -> agent.executorOf(Thread.currentThread()));
+
+    /** Puts this class in the place of all wait strategies that a worker's configuration names. */
+    static void install(Map<String, Object> conf) {
+        for (String key : KEYS) {
+            Object name = conf.get(key);
+            if (name instanceof String && !name.equals(WatchedWait.class.getName())) {
+                conf.put(ORIGINAL + key, name);
+                conf.put(key, WatchedWait.class.getName());
+            }
+        }
+    }
+
+    /** The strategy that the topology itself asked for under a key. */
+    static Object original(Map<String, Object> conf, String key) {
+        Object name = conf.get(ORIGINAL + key);
+        return name != null ? name : conf.get(key);
+    }
+
+    @Override
+    public void prepare(Map<String, Object> conf, WaitSituation situation) {
+        String key = switch (situation) {
+            case BOLT_WAIT -> Config.TOPOLOGY_BOLT_WAIT_STRATEGY;
+            case SPOUT_WAIT -> Config.TOPOLOGY_SPOUT_WAIT_STRATEGY;
+            case BACK_PRESSURE_WAIT -> Config.TOPOLOGY_BACKPRESSURE_WAIT_STRATEGY;
+        };
+        original = ReflectionUtils.newInstance((String) conf.get(ORIGINAL + key));
+        original.prepare(conf, situation);
+        agent = Agent.of(conf);
+        forRoom = situation == WaitSituation.BACK_PRESSURE_WAIT;
+    }
+
+    @Override
+    public int idle(int idleCounter) throws InterruptedException {
+        ExecutorTally mine = agent == null ? null : executor.get();
+        if (mine == null) {
+            return original.idle(idleCounter);
+        }
+        long before = System.nanoTime();
+        try {
+            return original.idle(idleCounter);
+        } finally {
+            long after = System.nanoTime();
+            if (forRoom) {
+                mine.wasHeld(before, after);
+            } else {
+                mine.waited(before, after);
+            }
+        }
+    }
+}

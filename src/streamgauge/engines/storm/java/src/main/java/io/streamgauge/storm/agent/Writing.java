@@ -1,0 +1,130 @@
+package io.streamgauge.storm.agent;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** The loop of the agent's thread: reads levels every second, writes a bucket when it ends. */
+final class Writing implements AutoCloseable {
+    private static final long READ_MILLIS = 1_000;
+    private static final int LEAST_READINGS = 5;
+
+    private final Agent agent;
+    private final Seat seat;
+    private final String cluster;
+    private final LineFiles files;
+    private final TaskSamples tasks;
+    private final EngineMetrics engine;
+    private final ThreadTimes threads;
+    private final HostSamples hosts;
+    private final Probes probes;
+    private final Plans plans;
+    private final long bucketMillis;
+    private long begunAtMillis;
+
+    Writing(Agent agent, Seat seat) {
+        this.agent = agent;
+        this.seat = seat;
+        Settings settings = agent.settings();
+        this.cluster = settings.cluster();
+        this.bucketMillis = Math.round(settings.bucketSeconds() * 1000.0);
+        this.files = new LineFiles(
+            settings.folder(), seat.family(), seat.startMillis(), settings.maxBytes(),
+            System::currentTimeMillis);
+        WorkerTallies worker = agent.worker();
+        this.tasks = new TaskSamples(worker, agent.isAcked());
+        this.engine = new EngineMetrics(agent.registry(), worker, agent.sampling());
+        this.threads = new ThreadTimes(worker, JobDocument.onlyTimedWindow(worker));
+        String scope = cluster + "-" + agent.conf().get("nimbus.seeds") + "-"
+            + agent.conf().get("nimbus.thrift.port");
+        this.hosts = new HostSamples(seat, Integer.toHexString(scope.hashCode()));
+        this.probes = new Probes(settings.ping(), seat.node());
+        this.plans = new Plans(agent, seat);
+    }
+
+    void run() {
+        boolean again = files.hasPredecessor();
+        begunAtMillis = System.currentTimeMillis();
+        files.write(List.of(event(again ? "restart" : "start", seat.startMillis())));
+        engine.find();
+        long readEvery = Math.min(READ_MILLIS, bucketMillis / LEAST_READINGS);
+        while (!agent.isStopping()) {
+            long end = endOf(begunAtMillis);
+            agent.sleep(Math.min(readEvery, Math.max(end - System.currentTimeMillis(), 1)));
+            try {
+                readings();
+                if (System.currentTimeMillis() >= end) {
+                    write();
+                }
+            } catch (RuntimeException broken) {
+                Agent.tell("A bucket of metrics was not written", broken);
+                begunAtMillis = System.currentTimeMillis();
+            }
+        }
+    }
+
+    /** The round time at which a bucket ends that has begun then. */
+    private long endOf(long millis) {
+        return (millis / bucketMillis + 1) * bucketMillis;
+    }
+
+    private void readings() {
+        engine.read();
+        threads.read();
+    }
+
+    /** Writes what happened since the bucket began, up to the last round time, or now at the end. */
+    private void write() {
+        long now = System.currentTimeMillis();
+        long end = agent.isStopping() ? now : now / bucketMillis * bucketMillis;
+        long length = end - begunAtMillis;
+        if (length <= 0) {
+            // The clock was set back: what was counted goes into the next bucket.
+            begunAtMillis = length < 0 ? now : begunAtMillis;
+            return;
+        }
+        boolean whole = length == bucketMillis && end % bucketMillis == 0;
+        plans.look();
+        Bucket bucket = new Bucket(
+            cluster, seat.topology(), plans.id(), begunAtMillis * 1000, length / 1000.0, whole);
+        bucket.counted(seat.subject(), "worker_heartbeats", Keys.NONE, 1);
+        bucket.gauge(seat.subject(), "worker_uptime", (end - seat.startMillis()) / 1000.0, 1);
+        tasks.write(bucket);
+        engine.write(bucket);
+        threads.write(bucket);
+        hosts.write(bucket);
+        begunAtMillis = end;
+        List<String> lines = new ArrayList<>(plans.takeLines());
+        lines.addAll(bucket.lines());
+        for (Trace trace : agent.takeTraces()) {
+            lines.add(trace.line(cluster, seat.topology(), plans.id()));
+        }
+        if (!agent.isStopping() && hosts.speaksForNode()) {
+            probes.write(cluster, plans.nodes(), lines);
+        }
+        files.write(lines);
+        engine.find();
+    }
+
+    private String event(String kind, long atMillis) {
+        return new JsonLine().begin("event")
+            .put("cluster", cluster)
+            .put("topology", seat.topology())
+            .put("happened_at_us", atMillis * 1000)
+            .put("kind", kind)
+            .put("worker", seat.worker())
+            .put("node", seat.node())
+            .end();
+    }
+
+    @Override
+    public void close() {
+        try {
+            write();
+            files.write(List.of(event("stop", System.currentTimeMillis())));
+        } catch (RuntimeException broken) {
+            Agent.tell("The last bucket of metrics was not written", broken);
+        }
+        files.close();
+        hosts.close();
+    }
+}
