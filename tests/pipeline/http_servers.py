@@ -30,6 +30,7 @@ class Fault:
     body: bytes | None = None  # in place of the answer
     cut: bool = False  # only half of the bytes that were announced
     hang: bool = False  # no answer at all, until the test is over
+    endless: bytes = b""  # again and again, until the client hangs up
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,14 @@ class _Handler(BaseHTTPRequestHandler):
         if "json" in self.headers["Content-Type"]:
             form = {key: str(value) for key, value in json.loads(body).items()}
         else:
-            form = {key: value[0] for key, value in parse_qs(body.decode()).items()}
-        form |= {key: value[0] for key, value in parse_qs(parts.query).items()}
+            form = _first(body.decode())
+        self._answer(parts.path, form | _first(parts.query))
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        self._answer(parts.path, _first(parts.query))
+
+    def _answer(self, path: str, form: dict[str, str]) -> None:
         self.server.asked.append(form)
         self.server.headers.append({key.lower(): value for key, value in self.headers.items()})
         fault = self.server.faults.popleft() if self.server.faults else Fault()
@@ -100,7 +107,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.over.wait()
             self.close_connection = True
             return
-        reply = self.server.reply(parts.path, form)
+        if fault.endless:
+            self._drip(fault.endless)
+            return
+        reply = self.server.reply(path, form)
         if fault.body is not None or fault.status != 200:
             reply = Reply(fault.status, fault.body or b"")
         self._send(reply, fault)
@@ -120,8 +130,19 @@ class _Handler(BaseHTTPRequestHandler):
         if fault.cut:
             self.close_connection = True
 
+    def _drip(self, piece: bytes) -> None:
+        self.close_connection = True
+        self.send_response(200)
+        self.end_headers()
+        while not self.server.over.wait(0.01):
+            self.wfile.write(piece)
+
     def log_message(self, *args: Any) -> None:
         """Nothing on the terminal."""
+
+
+def _first(query: str) -> dict[str, str]:
+    return {key: values[0] for key, values in parse_qs(query).items()}
 
 
 Labels = dict[str, str]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamgauge.cli.interrupts import interrupted
 from streamgauge.cli.output import counted, print_document, print_table, say, warn
 from streamgauge.cli.spark import BYTES_PER_ROW, Conf, Config, Master, spark_session
 from streamgauge.errors import Findings, InvalidInput
@@ -224,35 +221,12 @@ def _follow(
         query = follow(spark, lake, sources[0], told=told)
         say(f"following {sources[0]}; stop with Ctrl-C")
         try:
-            with _interrupted() as interrupted:
+            # Spark's own handler would call the virtual machine while a call is under way.
+            with interrupted("stopping after this batch; once more stops at once") as stop:
                 # A batch that has begun is finished first; a second Ctrl-C does not wait for it.
                 while not query.awaitTermination(LOOK_SECONDS):
-                    if interrupted.is_set() and not query.status["isTriggerActive"]:
+                    if stop.is_set() and not query.status["isTriggerActive"]:
                         say("stopped")
                         break
         finally:
             query.stop()
-
-
-@contextmanager
-def _interrupted() -> Iterator[Event]:
-    """An event that the first interrupt sets; the next ones do what they did before.
-
-    Spark's own handler would call the virtual machine while a call is under way.
-    """
-    event = Event()
-
-    def stop(number: int, frame: object) -> None:
-        del frame
-        event.set()
-        say("stopping after this batch; once more stops at once")
-        signal.signal(number, before[signal.Signals(number)])
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
-        signal.signal(number, stop)
-    try:
-        yield event
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -11,13 +11,13 @@ import errno
 import fcntl
 import gzip
 import re
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from streamgauge.errors import InvalidInput, Problem, UnreadableFile
+from streamgauge.engines.writing import reported
+from streamgauge.errors import InvalidInput
 from streamgauge.lake.raw import encode
 from streamgauge.lake.records import Event, Link, Plan, Record, Sample, Trace
 from streamgauge.topology.validation import shown
@@ -63,7 +63,7 @@ class Outbox:
         self._made_marker = False
 
     def __enter__(self) -> Outbox:
-        with _reported(self.folder):
+        with reported(self.folder):
             self._made_folder = _make(self.folder)
             try:
                 self._claim()
@@ -95,7 +95,7 @@ class Outbox:
         """
         kind = record.type
         line = encode(record).encode("ascii") + b"\n"
-        with _reported(self.folder):
+        with reported(self.folder):
             file = self._open.get(kind) or self._begin(kind)
             file.write(line)
             if kind == Sample.type and file.size >= self._most_bytes:
@@ -107,12 +107,12 @@ class Outbox:
         if self._buckets >= self._most_buckets:
             self._buckets = 0
             if Sample.type in self._open:
-                with _reported(self.folder):
+                with reported(self.folder):
                     self._end(Sample.type)
 
     def commit(self) -> None:
         """Give all files their final names, in place of those of an earlier emulation."""
-        with _reported(self.folder):
+        with reported(self.folder):
             for kind in list(self._open):
                 self._end(kind)
             for path in self._present():
@@ -213,23 +213,3 @@ def _make(folder: Path) -> bool:
         raise NotADirectoryError(errno.ENOTDIR, "a file")
     folder.mkdir(parents=True)
     return True
-
-
-@contextmanager
-def _reported(folder: Path) -> Iterator[None]:
-    """Say what the system has against writing there."""
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        if isinstance(error, InvalidInput):
-            raise
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-        problem = Problem(
-            place=(),
-            file=str(folder),
-            seen=reason.lower(),
-            expected="a folder that can be written",
-            remedy="make room there, or name another folder" if full else "name another folder",
-        )
-        raise UnreadableFile([problem]) from None

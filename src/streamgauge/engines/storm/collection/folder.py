@@ -1,0 +1,125 @@
+"""The folder that a collector writes to: a file for each poll, whole or not at all.
+
+Every file holds the plans of its samples, so that each can be read without the others, and the
+oldest can go when there are too many. What the collector remembers lies beside them under a name
+that receivers ignore: the next run goes on where this one ended.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from streamgauge.engines.storm.collection.memory import Memory, memory_from_text, memory_to_text
+from streamgauge.engines.writing import reported
+from streamgauge.errors import InvalidInput
+from streamgauge.lake.raw import encode
+from streamgauge.lake.records import Record
+from streamgauge.topology.files.document import write_whole
+
+MEMORY = ".collected.json"
+_LOCK = ".collecting"
+_ENDING = ".jsonl.gz"
+_OWN = re.compile(r"storm-.*-\d{8}T\d{12}Z\.jsonl\.gz")
+
+
+class CollectionFolder:
+    """Takes the records of polls; used as a context, and by one collector at a time.
+
+    Args:
+        path: Made where it does not exist; other files in it are left alone.
+        source: What files are named after.
+        most_bytes: Beyond so much of our own files the oldest go.
+    """
+
+    def __init__(self, path: Path, *, source: str, most_bytes: int) -> None:
+        self._path = path
+        self._most_bytes = most_bytes
+        self._stem = f"storm-{re.sub('[^0-9A-Za-z.]+', '-', source).strip('-.')}"
+        self._lock: IO[bytes] | None = None
+
+    def __enter__(self) -> CollectionFolder:
+        with reported(self._path):
+            self._path.mkdir(parents=True, exist_ok=True)
+            self._lock = (self._path / _LOCK).open("ab")
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._lock.close()
+                raise InvalidInput.single(
+                    (),
+                    file=str(self._path),
+                    seen="another collector that is writing there",
+                    expected="a folder for each",
+                    remedy="name another folder, or stop the other",
+                ) from None
+            for path in self._path.glob(f".storm-*{_ENDING}"):
+                # Of a collector that was killed.
+                path.unlink(missing_ok=True)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._lock is not None:
+            self._lock.close()
+
+    def remembered(self) -> Memory | None:
+        """What an earlier run left; None where it cannot be read."""
+        path = self._path / MEMORY
+        with reported(self._path):
+            if not path.exists():
+                return {}
+            return memory_from_text(path.read_text(encoding="utf-8", errors="replace"))
+
+    def write(self, records: Sequence[Record], memory: Memory, now_us: int) -> int:
+        """Add a file with these records, if there are any, and remember.
+
+        Returns:
+            How many old files had to go.
+
+        Raises:
+            InvalidInput: A receiver would reject a record.
+            UnreadableFile: The disk is full, or the folder cannot be written any more.
+        """
+        with reported(self._path):
+            if records:
+                self._add(records, now_us)
+            # After the file: who is killed in between says the same again, which does no harm.
+            write_whole(self._path / MEMORY, memory_to_text(memory))
+            return self._trim()
+
+    def _add(self, records: Sequence[Record], now_us: int) -> None:
+        lines = "".join(f"{encode(record)}\n" for record in records)
+        moment = datetime.fromtimestamp(now_us / 1_000_000, UTC)
+        path = self._path / f"{self._stem}-{moment:%Y%m%dT%H%M%S%f}Z{_ENDING}"
+        hidden = path.with_name(f".{path.name}")
+        try:
+            hidden.write_bytes(gzip.compress(lines.encode("ascii"), mtime=0))
+            hidden.replace(path)
+        finally:
+            hidden.unlink(missing_ok=True)
+
+    def _trim(self) -> int:
+        """Remove the oldest files beyond the bound; the last one stays."""
+        own = [path for path in self._path.iterdir() if _OWN.fullmatch(path.name)]
+        own.sort(key=lambda path: path.name[-len("20260101T000000000000Z.jsonl.gz") :])
+        sizes = [path.stat().st_size for path in own]
+        excess = sum(sizes) - self._most_bytes
+        gone = 0
+        for path, size in zip(own[:-1], sizes, strict=False):
+            if excess <= 0:
+                break
+            path.unlink(missing_ok=True)
+            excess -= size
+            gone += 1
+        return gone

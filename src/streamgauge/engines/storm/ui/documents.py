@@ -1,0 +1,293 @@
+"""What the documents of Storm's UI say; nothing here asks anybody.
+
+Numbers may be texts, null or "N/A", and in versions before ours keys may be missing. What is not a
+number is not known; what a document cannot do without is missed with an error.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from streamgauge.engines.storm.collection.sighting import (
+    HEARTBEAT_SECONDS,
+    SAMPLING,
+    Component,
+    Host,
+    Key,
+    Listed,
+    Mean,
+    Parts,
+    SeenExecutor,
+)
+from streamgauge.engines.storm.groupings import grouping_named
+from streamgauge.errors import SourceUnreachable
+from streamgauge.lake.metrics import Metric
+from streamgauge.topology.cluster import Slot
+from streamgauge.topology.configuration import Setting
+from streamgauge.topology.logical_plan import Executor
+from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, Stream
+from streamgauge.topology.validation import shown
+from streamgauge.transport import storm1, storm2
+
+# Latencies are written with three decimals.
+RESOLUTION_MS = 0.0005
+_EXECUTOR = re.compile(r"\[(\d{1,9})-(\d{1,9})\]")
+_MEBIBYTE = 2**20
+_CORE_PERCENT = 100.0
+
+_BOLT_COUNTS = {
+    "emitted": Metric.EMITTED_TOTAL,
+    "transferred": Metric.SENT_TOTAL,
+    "executed": Metric.EXECUTED_TOTAL,
+    "acked": Metric.ACKED_TOTAL,
+    "failed": Metric.FAILED_TOTAL,
+}
+_SPOUT_COUNTS = {
+    "emitted": Metric.EMITTED_TOTAL,
+    "transferred": Metric.SENT_TOTAL,
+    "acked": Metric.ROOTS_ACKED_TOTAL,
+    "failed": Metric.ROOTS_FAILED_TOTAL,
+}
+_BOLT_MEANS = {
+    "executeLatency": Metric.EXECUTE_LATENCY_MEAN,
+    "processLatency": Metric.PROCESS_LATENCY_MEAN,
+}
+_SPOUT_MEANS = {"completeLatency": Metric.COMPLETE_LATENCY_MEAN}
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopologyPage:
+    """What the page of a topology says.
+
+    Attributes:
+        engine: By its version.
+        components: Ackers included; no others of the engine's own.
+        workers: Asked for.
+        settings: Those that our models know.
+        sampling: Tuples for each that is looked at.
+        heartbeat_seconds: Between two reports of a worker.
+    """
+
+    engine: str
+    components: tuple[Component, ...]
+    workers: int
+    settings: Mapping[str, Setting]
+    sampling: int
+    heartbeat_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentPage:
+    """What the page of a component says: its executors, and its counters by stream."""
+
+    executors: tuple[SeenExecutor, ...]
+    parts: Parts
+
+
+def listed_topologies(document: Document) -> tuple[Listed, ...]:
+    """What `topology/summary` lists."""
+    return tuple(
+        Listed(
+            id=_text(one, "id"),
+            name=_text(one, "name"),
+            uptime_seconds=number(one.get("uptimeSeconds")) or 0.0,
+        )
+        for one in _rows(document, "topologies")
+    )
+
+
+def hosts(document: Document) -> tuple[Host, ...]:
+    """What `supervisor/summary` lists."""
+    found = []
+    for one in _rows(document, "supervisors"):
+        percent, mebibytes = number(one.get("totalCpu")), number(one.get("totalMem"))
+        found.append(
+            Host(
+                name=_text(one, "host"),
+                slots=int(number(one.get("slotsTotal")) or 0),
+                cores=percent / _CORE_PERCENT if percent else None,
+                memory_bytes=int(mebibytes * _MEBIBYTE) if mebibytes else None,
+            )
+        )
+    return tuple(found)
+
+
+def topology_page(document: Document) -> TopologyPage:
+    """What `topology/ID?sys=true` says."""
+    components = []
+    for kind, name in (("spouts", "spoutId"), ("bolts", "boltId")):
+        for one in _rows(document, kind):
+            component = Component(
+                name=_text(one, name),
+                is_spout=kind == "spouts",
+                tasks=int(number(one.get("tasks")) or 1),
+                executors=int(number(one.get("executors")) or 1),
+            )
+            if component.name == ACKER or not component.name.startswith(SYSTEM_PREFIX):
+                components.append(component)
+    settings = document.get("configuration")
+    configuration = settings if isinstance(settings, dict) else {}
+    engine = engine_of(str(document.get("stormVersion") or ""))
+    return TopologyPage(
+        engine=engine,
+        components=tuple(components),
+        workers=max(int(number(document.get("workersTotal")) or 1), 1),
+        settings=known_settings(engine, configuration),
+        sampling=sampling_of(configuration),
+        heartbeat_seconds=heartbeat_of(configuration),
+    )
+
+
+def engine_of(version: str) -> str:
+    """Whose transport a version of Storm has."""
+    return "storm-1" if version.startswith(("0.", "1.")) else "storm-2"
+
+
+def known_settings(engine: str, configuration: Document) -> dict[str, Setting]:
+    """The settings that our models know, where they are set."""
+    known = storm1.SETTINGS if engine == "storm-1" else storm2.SETTINGS
+    return {
+        name: configuration[name]
+        for name in known
+        if isinstance(configuration.get(name), bool | int | float)
+    }
+
+
+def sampling_of(configuration: Document) -> int:
+    """How many tuples the engine counts for each that it looks at."""
+    rate = number(configuration.get("topology.stats.sample.rate"))
+    return max(int(1.0 / rate), 1) if rate else SAMPLING
+
+
+def heartbeat_of(configuration: Document) -> float:
+    """Seconds between two reports of a worker's counters."""
+    # Versions before 2 sent them with every heartbeat of their tasks.
+    for name in ("executor.metrics.frequency.secs", "task.heartbeat.frequency.secs"):
+        seconds = number(configuration.get(name))
+        if seconds:
+            return seconds
+    return float(HEARTBEAT_SECONDS)
+
+
+def streams(document: Document, tasks: Mapping[str, int]) -> tuple[Stream, ...]:
+    """What `topology/ID/visualization` shows, but for the engine's own streams.
+
+    Args:
+        document: By component.
+        tasks: Of every component of the topology's own.
+    """
+    found: dict[tuple[str, str, str], Stream] = {}
+    for target, shown_as in document.items():
+        if target not in tasks or not isinstance(shown_as, dict):
+            continue
+        for one in _rows(shown_as, ":inputs"):
+            source, name = _text(one, ":component"), _text(one, ":stream")
+            if source not in tasks or name.startswith(SYSTEM_PREFIX):
+                continue
+            grouping = grouping_named(str(one.get(":grouping")), tasks=tasks[target])
+            stream = Stream(source=source, name=name, target=target, grouping=grouping)
+            found.setdefault(stream.subscription, stream)
+    return tuple(found.values())
+
+
+def component_page(document: Document, lately: Document | None = None) -> ComponentPage:
+    """What `topology/ID/component/NAME` says.
+
+    Args:
+        document: With the window of all time.
+        lately: With the window of ten minutes, where it was asked for.
+    """
+    spout = document.get("componentType") == "spout"
+    name = _text(document, "id")
+    recent: dict[str, Document] = {}
+    if lately is not None:
+        recent = {str(one.get("id")): one for one in _rows(lately, "executorStats")}
+    executors = tuple(
+        _executor(one, name, spout=spout, lately=recent.get(str(one.get("id")), {}))
+        for one in _rows(document, "executorStats")
+    )
+    return ComponentPage(executors=executors, parts=_parts(lately or document, spout=spout))
+
+
+def number(value: object) -> float | None:
+    """A finite number that is not negative, also where it is written as text."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) and found >= 0 else None
+
+
+def _executor(row: Document, component: str, *, spout: bool, lately: Document) -> SeenExecutor:
+    match = _EXECUTOR.fullmatch(str(row.get("id")))
+    if match is None:
+        raise _unfit("executorStats", row.get("id"), "an executor such as [3-4]")
+    counts = _SPOUT_COUNTS if spout else _BOLT_COUNTS
+    means = _SPOUT_MEANS if spout else _BOLT_MEANS
+    return SeenExecutor(
+        executor=Executor(int(match[1]), int(match[2]), component),
+        slot=Slot(_text(row, "host"), int(number(row.get("port")) or 0)),
+        uptime_seconds=int(number(row.get("uptimeSeconds")) or 0),
+        counts={
+            metric: {None: int(count)}
+            for key, metric in counts.items()
+            if (count := number(row.get(key))) is not None
+        },
+        means={
+            metric: {None: Mean(ms=mean, lately_ms=number(lately.get(key)))}
+            for key, metric in means.items()
+            if (mean := number(row.get(key))) is not None
+        },
+        capacity=number(row.get("capacity")),
+    )
+
+
+def _parts(document: Document, *, spout: bool) -> Parts:
+    """Counts and means by stream: what comes in of a bolt, what goes out of both."""
+    counts: dict[Metric, dict[Key, int]] = {}
+    means: dict[Metric, dict[Key, float]] = {}
+    inputs = [] if spout else _rows(document, "inputStats")
+    outputs = _rows(document, "outputStats")
+    for rows, is_input in ((inputs, True), (outputs, False)):
+        for row in rows:
+            key = Key(_text(row, "stream"), _text(row, "component") if is_input else "")
+            for name, metric in (_SPOUT_COUNTS if spout else _BOLT_COUNTS).items():
+                count = number(row.get(name))
+                if count is not None and ("source_component" in metric.keys) == is_input:
+                    counts.setdefault(metric, {})[key] = int(count)
+            for name, metric in (_SPOUT_MEANS if spout else _BOLT_MEANS).items():
+                mean = number(row.get(name))
+                if mean is not None and ("source_component" in metric.keys) == is_input:
+                    means.setdefault(metric, {})[key] = mean
+    return Parts(counts=counts, means_ms=means)
+
+
+def _rows(document: Document, key: str) -> Iterable[Document]:
+    rows = document.get(key)
+    if rows is None:
+        return []
+    if not isinstance(rows, list) or not all(isinstance(one, dict) for one in rows):
+        raise _unfit(key, rows, "a list of objects")
+    return rows
+
+
+def _text(document: Document, key: str) -> str:
+    value = document.get(key)
+    if not isinstance(value, str) or not value:
+        raise _unfit(key, value, "a name")
+    return value
+
+
+def _unfit(key: str, seen: object, expected: str) -> SourceUnreachable:
+    return SourceUnreachable(
+        f"the UI's answer: {key}: {shown(seen)}; expected {expected}; check that this is the"
+        " address of a Storm UI"
+    )
