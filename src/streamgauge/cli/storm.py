@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from streamgauge.cli.output import counted, print_document, print_table, say
+from streamgauge.cli.output import counted, in_file, print_document, print_table, say
+from streamgauge.errors import Findings, InvalidInput
 
 app = typer.Typer(
     help="Run a Storm cluster on this machine, and apply plans to it.", no_args_is_help=True
@@ -98,6 +100,71 @@ def status(data: Data = None, as_json: AsJson = False) -> None:
         for line in found.trouble.splitlines():
             say(f"error: {line}")
         raise typer.Exit(UNREACHABLE)
+
+
+@app.command()
+def apply(
+    plan: Annotated[Path, typer.Argument(help="A job file with a plan (docs/job-files.md).")],
+    topology: Annotated[
+        str | None, typer.Option(help="The running topology; that of the file unless given.")
+    ] = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a running topology into a plan, and read back whether it is; exit code 3 if not."""
+    from streamgauge.engines.storm.applying import apply_plan
+    from streamgauge.engines.storm.cluster import StormCluster
+    from streamgauge.engines.storm.plan_files import plan_document
+    from streamgauge.profile.files.jobs import load_job
+    from streamgauge.topology.physical_plan import check_slots
+
+    job = load_job(plan)
+    wanted = job.explicit_plan()
+    if wanted is None:
+        raise InvalidInput.single(
+            (),
+            file=str(plan),
+            seen="no section 'plan'",
+            expected="a placement of every executor",
+            remedy="`streamgauge topology plan` writes one",
+        )
+    cluster = StormCluster.attach(_place(data))
+    findings = Findings()
+    check_slots(findings, cluster.cluster, wanted.workers)
+    with in_file(str(plan)):
+        findings.raise_if_any()
+    name = topology or job.topology.name
+    with cluster.bridge() as bridge:
+        placed = apply_plan(bridge, cluster.layout.plans, name, wanted)
+    if as_json:
+        print_document({"plan": plan_document(placed, name)})
+        return
+    print_table(
+        f"{name} runs as planned",
+        ("worker", "executors"),
+        [
+            (str(worker), ", ".join(map(str, executors)))
+            for worker, executors in placed.executors_by_worker.items()
+        ],
+    )
+
+
+@app.command()
+def agent(as_json: AsJson = False) -> None:
+    """Say where the jar of the metrics agent is, and what a topology's configuration needs."""
+    from streamgauge.engines.storm.agent_settings import agent_settings
+    from streamgauge.engines.storm.jars import own_jar
+
+    jar = own_jar()
+    settings = agent_settings()
+    if as_json:
+        print_document({"agent": {"jar": str(jar), "settings": settings}})
+        return
+    say("put this jar into extlib/ of every node, or into the topology's own jar:")
+    print(jar)
+    say("and these two lines into the topology's configuration (or storm.yaml):")
+    for name, value in settings.items():
+        print(f"{name}: {json.dumps(value)}")
 
 
 def _place(data: Path | None) -> Path:
