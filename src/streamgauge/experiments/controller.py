@@ -1,0 +1,187 @@
+"""The controller: every repetition of every step on an engine, one after the other."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from streamgauge.engines.contract import Engine, EngineSession, StepOrder
+from streamgauge.errors import InvalidInput
+from streamgauge.experiments.experiment import Experiment, Turn
+from streamgauge.experiments.journal import Journal, Repetition, opened, placed
+from streamgauge.lake.raw import encode
+from streamgauge.lake.records import Event, EventKind, PlacedExecutor
+from streamgauge.topology.files.document import write_whole
+from streamgauge.topology.physical_plan import PhysicalPlan
+
+# Beside what the engine wrote, so that it goes into the lake with it.
+EVENTS = "experiment-events.jsonl"
+ENGINE = "engine"
+INTERRUPTED = "interrupted"
+_LOCK = ".lock"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """How far an experiment has come.
+
+    Attributes:
+        turn: The repetition under way, or the last one.
+        done: Repetitions that are done.
+        total: Repetitions in all.
+        part: Of the one under way, from 0 to 1.
+        doing: What is being done, in a few words.
+        is_end: Whether the repetition has just ended, and is one of those that are done.
+    """
+
+    turn: Turn
+    done: int
+    total: int
+    part: float
+    doing: str
+    is_end: bool = False
+
+
+Watch = Callable[[Reached], None]
+
+
+def run_experiment(experiment: Experiment, engine: Engine, folder: Path, watch: Watch) -> Journal:
+    """Run what is not done yet; the journal is true at every moment.
+
+    Args:
+        experiment: What to run.
+        engine: On what.
+        folder: New, empty, or of this experiment, which then goes on.
+        watch: Told how far it has come.
+
+    Raises:
+        InvalidInput: The folder holds something else; or another process works on it.
+        SourceUnreachable: The engine went away; what was done before stays done.
+        Infeasible: The engine could not place a step as it should be.
+    """
+    opened(experiment, engine.name, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder):
+        # Read again: another process may have been at it until now.
+        journal = opened(experiment, engine.name, folder)
+        journal.write(folder)
+        if journal.left:
+            with engine.session(experiment.cluster, folder / ENGINE) as session:
+                for turn in journal.left:
+                    journal = journal.with_done(_run(journal, turn, session, folder, watch))
+                    journal.write(folder)
+                    watch(_ended(journal, turn))
+    return journal
+
+
+def _ended(journal: Journal, turn: Turn) -> Reached:
+    done, left = len(journal.done), len(journal.left)
+    return Reached(turn=turn, done=done, total=done + left, part=0.0, doing="done", is_end=True)
+
+
+def _run(
+    journal: Journal, turn: Turn, session: EngineSession, folder: Path, watch: Watch
+) -> Repetition:
+    experiment = journal.experiment
+    total = len(journal.done) + len(journal.left)
+    step = experiment.step(turn.step)
+    schedule = step.schedule(experiment.cluster, session.cluster)
+    name = journal.folder_of(turn)
+    _put_aside(folder, name)
+    order = StepOrder(
+        name=step.name,
+        repetition=turn.repetition,
+        job=replace(step.job, cluster=session.cluster, plan=None),
+        plan=schedule.plan,
+        warm_up=experiment.warm_up,
+        windows=experiment.windows,
+        window_seconds=experiment.window_seconds,
+        bucket_seconds=experiment.bucket_seconds,
+        folder=folder / name,
+        seed=experiment.seed_of(turn),
+    )
+
+    def told(part: float, doing: str) -> None:
+        watch(Reached(turn=turn, done=len(journal.done), total=total, part=part, doing=doing))
+
+    told(0.0, "beginning")
+    record = session.run_step(order, told)
+    notes = [*schedule.warnings, *differences(schedule.plan, placed(record.plan))]
+    repetition = Repetition.of(turn, name, record, notes)
+    _write_events(folder / name, order, repetition)
+    return repetition
+
+
+def differences(wanted: PhysicalPlan, found: tuple[PlacedExecutor, ...]) -> list[str]:
+    """Where the plan that was read back is not the one that was ordered; a line, or none."""
+    there = {(one.component, one.first_task, one.last_task): one.worker for one in found}
+    moved = [
+        f"{one.component}[{one.first_task}-{one.last_task}] on"
+        f" {there.get((one.component, one.first_task, one.last_task), 'no worker')},"
+        f" not on {one.worker}"
+        for one in placed(wanted)
+        if there.get((one.component, one.first_task, one.last_task)) != one.worker
+    ]
+    if not moved:
+        return []
+    more = f"; and {len(moved) - 1} more" if len(moved) > 1 else ""
+    return [f"the plan read back is not the one ordered: {moved[0]}{more}"]
+
+
+def _write_events(folder: Path, order: StepOrder, repetition: Repetition) -> None:
+    """Begin and end of measuring, for the lake."""
+    moments = {
+        EventKind.STEP_BEGIN: repetition.measured_from,
+        EventKind.STEP_END: repetition.measured_to,
+    }
+    lines = [
+        encode(
+            Event(
+                topology=order.job.topology.name,
+                happened_at_us=(moment - _EPOCH) // timedelta(microseconds=1),
+                kind=kind.value,
+                name=order.name,
+                detail=f"repetition {order.repetition}",
+            )
+        )
+        for kind, moment in moments.items()
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / EVENTS, "\n".join(lines) + "\n")
+
+
+def _put_aside(folder: Path, name: str) -> None:
+    """What an interrupted repetition left is kept, out of the way of the one that is run anew."""
+    left = folder / name
+    if not left.exists():
+        return
+    if not any(left.iterdir()):
+        left.rmdir()
+        return
+    (folder / INTERRUPTED).mkdir(exist_ok=True)
+    number = 1
+    while (folder / INTERRUPTED / f"{left.name}-{number}").exists():
+        number += 1
+    left.rename(folder / INTERRUPTED / f"{left.name}-{number}")
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other controllers out of the folder."""
+    with (folder / _LOCK).open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InvalidInput.single(
+                (),
+                file=str(folder),
+                seen="another process that runs this experiment",
+                expected="one at a time",
+                remedy="wait for it, or name another folder with --output",
+            ) from None
+        yield

@@ -1,0 +1,175 @@
+"""Figures of a window, or of several together: from what was read to numbers with units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from streamgauge.experiments.distributions import NANOSECONDS, Times
+from streamgauge.experiments.placements import Placement
+from streamgauge.experiments.readings import Span, Spent, WindowReadings
+from streamgauge.lake.metrics import Metric
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+TAIL = "p99"
+# A tail from fewer says more of chance than of the job.
+LEAST_FOR_TAIL = 10_000
+ALL = "all"
+ONE_CLOCK = "all with one clock"
+TWO_CLOCKS = " (two clocks)"
+
+
+class Key(NamedTuple):
+    """What a figure is of.
+
+    Attributes:
+        kind: What is measured: latency, path, complete, throughput, cpu, back-pressure.
+        subject: Of whom.
+        quantity: Which figure of it.
+    """
+
+    kind: str
+    subject: str
+    quantity: str
+
+    @property
+    def unit(self) -> str:
+        """What it is measured in."""
+        if self.kind in ("latency", "path", "complete") or self.quantity == "event_seconds":
+            return "s"
+        return {"throughput": "tuples/s", "cpu": "cores"}.get(self.kind, "1")
+
+
+class Value(NamedTuple):
+    """A figure, and how many observations it rests on where they can be counted."""
+
+    value: float
+    observed: int | None = None
+
+
+Figures = dict[Key, Value]
+
+
+def figures_of(window: WindowReadings, placement: Placement, span: Span) -> Figures:
+    """Everything that is said of one window."""
+    seconds = covered_seconds(window, placement, span)
+    found = dict(latency_figures(window))
+    found.update(_throughput(window, placement, seconds))
+    found.update(_cpu(window, seconds))
+    found.update(_back_pressure(window, seconds))
+    return found
+
+
+def latency_figures(window: WindowReadings) -> Iterator[tuple[Key, Value]]:
+    """Latencies to sinks, on paths and of trees; those of sinks by traces where need be."""
+    for (way, one_clock), times in sorted(window.on_paths.items()):
+        yield from _times("path", " → ".join(way) + _apart(one_clock), times)
+    to_sinks = sinks_of(window)
+    for (source, sink, one_clock), times in sorted(to_sinks.items()):
+        yield from _times("latency", f"{source} → {sink}{_apart(one_clock)}", times)
+    yield from _times("latency", ALL, merged(to_sinks.values()))
+    alike = [times for (_, _, one_clock), times in to_sinks.items() if one_clock]
+    yield from _times("latency", ONE_CLOCK, merged(alike))
+    for source, times in sorted(window.trees.items()):
+        yield from _times("complete", source, times)
+    yield from _times("complete", ALL, merged(window.trees.values()))
+
+
+def sinks_of(window: WindowReadings) -> dict[tuple[str, str, bool], Times]:
+    """Latencies by source and sink: what sinks tell, and traces of sinks that tell nothing."""
+    told = {sink for _, sink, _ in window.to_sinks}
+    found = dict(window.to_sinks)
+    for (way, one_clock), times in window.on_paths.items():
+        if way[-1] not in told:
+            found.setdefault((way[0], way[-1], one_clock), Times()).merge(times)
+    return found
+
+
+def merged(parts: Iterable[Times]) -> Times:
+    """All of them together.
+
+    Where some were counted in classes and others seen one by one, the quantiles rest on the first.
+    """
+    together = Times()
+    for part in parts:
+        together.merge(part)
+    return together
+
+
+def covered_seconds(window: WindowReadings, placement: Placement, span: Span) -> float:
+    """The time that the window's reports span; its length where nobody says."""
+    reported = [reported_seconds(window, worker) for worker in placement.workers]
+    longest = max(reported, default=0.0)
+    return longest if longest > 0.0 else span.window_seconds
+
+
+def reported_seconds(window: WindowReadings, worker: str) -> float:
+    """The time that a worker reported of."""
+    key = (Metric.WORKER_HEARTBEATS, worker)
+    return window.sums[key].seconds if key in window.sums else 0.0
+
+
+def _apart(one_clock: bool) -> str:
+    return "" if one_clock else TWO_CLOCKS
+
+
+def _times(kind: str, subject: str, times: Times) -> Iterator[tuple[Key, Value]]:
+    mean = times.mean_seconds
+    if math.isfinite(mean):
+        yield Key(kind, subject, "mean"), Value(mean, round(times.count))
+    observed = times.observed
+    for name, probability in QUANTILES.items():
+        if observed and (name != TAIL or observed >= LEAST_FOR_TAIL):
+            yield Key(kind, subject, name), Value(times.quantile_seconds(probability), observed)
+
+
+def _throughput(
+    window: WindowReadings, placement: Placement, seconds: float
+) -> Iterator[tuple[Key, Value]]:
+    in_all = 0.0
+    for metric, name in (
+        (Metric.EMITTED, "emitted_per_second"),
+        (Metric.EXECUTED, "executed_per_second"),
+    ):
+        for operator, spent in window.of(metric):
+            yield Key("throughput", operator, name), Value(spent.value / seconds, int(spent.value))
+            if metric is Metric.EMITTED and operator in placement.sources:
+                in_all += spent.value
+    yield Key("throughput", ALL, "emitted_per_second"), Value(in_all / seconds, int(in_all))
+
+
+def _cpu(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:
+    total, known = 0.0, False
+    for metric, what in ((Metric.EXECUTOR_CPU, "executor"), (Metric.WORKER_CPU, "worker")):
+        for subject, spent in window.of(metric):
+            yield Key("cpu", f"{what} {subject}", "cores"), Value(spent.value / _ns(seconds))
+            if metric is Metric.WORKER_CPU:
+                total, known = total + spent.value, True
+    # Several processes may report on one machine: the mean of what they say, not the sum.
+    for metric, what in ((Metric.NODE_CPU, "node"), (Metric.MACHINE_CPU, "machine")):
+        for subject, spent in window.of(metric):
+            if spent.seconds > 0.0:
+                yield Key("cpu", f"{what} {subject}", "cores"), Value(_rate(spent))
+    if known:
+        yield Key("cpu", ALL, "cores"), Value(total / _ns(seconds))
+
+
+def _back_pressure(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:
+    for metric, name in (
+        (Metric.BACKPRESSURE_CAUSED, "caused"),
+        (Metric.BACKPRESSURE_HELD, "held"),
+    ):
+        total = 0.0
+        for operator, spent in window.of(metric):
+            total += spent.value
+            yield Key("back-pressure", operator, name), Value(spent.value / _ns(seconds))
+        yield Key("back-pressure", ALL, name), Value(total / _ns(seconds))
+
+
+def _rate(spent: Spent) -> float:
+    return spent.value / _ns(spent.seconds)
+
+
+def _ns(seconds: float) -> float:
+    return seconds * NANOSECONDS

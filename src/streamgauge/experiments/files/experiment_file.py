@@ -1,0 +1,334 @@
+"""The experiment file: a job, its steps, and how they are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from streamgauge.engines.contract import WarmUp
+from streamgauge.errors import Findings, InvalidInput, Problem, did_you_mean
+from streamgauge.experiments.experiment import Experiment, ExperimentStep, Marking
+from streamgauge.experiments.studies import (
+    EventRule,
+    Fidelity,
+    LoadSweep,
+    Study,
+    halving_steps,
+    rate_steps,
+    service_steps,
+)
+from streamgauge.experiments.variants import at_rate, with_service
+from streamgauge.profile.files.jobs import PlanFile, StepFile, load_job, parse_job
+from streamgauge.profile.job import Assignment, Job
+from streamgauge.topology.cluster import Cluster
+from streamgauge.topology.files.document import Document, dump_json, read_document
+from streamgauge.topology.files.schema import FileModel, build_part, keys_of, validate
+from streamgauge.topology.files.sections import ClusterFile
+
+VERSION = 1
+
+
+class VariantFile(StepFile):
+    """A step: what it changes of the job."""
+
+    job: dict[str, Any] | None = None
+    rate: float | dict[str, float] | None = None
+    service: dict[str, float] = {}
+    placement: str | PlanFile | None = None
+
+
+class WarmUpFile(FileModel):
+    """What happens before the first window counts."""
+
+    seconds: float = WarmUp().seconds
+    calls: int = WarmUp().calls
+    rate_factor: float = WarmUp().rate_factor
+    agreement: float = WarmUp().agreement
+    most_seconds: float | None = None
+
+    def build(self) -> WarmUp:
+        """The warm-up; it may last ten times what it must."""
+        given = self.model_dump(exclude={"most_seconds"})
+        most = self.most_seconds
+        return WarmUp(**given, most_seconds=10.0 * self.seconds if most is None else most)
+
+
+class MarkingFile(FileModel):
+    """Which windows are marked and left out."""
+
+    stolen_share: float = Marking().stolen_share
+    collection_seconds: float = Marking().collection_seconds
+    coverage: float = Marking().coverage
+
+    def build(self) -> Marking:
+        """The rule."""
+        return Marking(**self.model_dump())
+
+
+class EventRuleFile(FileModel):
+    """When a latency tells of back-pressure."""
+
+    enter: float = EventRule().enter
+    leave: float = EventRule().leave
+    gap_seconds: float = EventRule().gap_seconds
+    least_seconds: float = EventRule().least_seconds
+    persistent_share: float = EventRule().persistent_share
+
+    def build(self) -> EventRule:
+        """The rule."""
+        return EventRule(**self.model_dump())
+
+
+class SweepFile(FileModel):
+    """Rates of all sources together, or factors on the service time of an operator."""
+
+    rates: list[float] = []
+    operator: str | None = None
+    factors: list[float] = []
+    events: EventRuleFile = EventRuleFile()
+
+
+class HalvingFile(FileModel):
+    """Operators whose service time is halved, each in its turn; all but sources by default."""
+
+    operators: list[str] = []
+
+
+class FidelityFile(FileModel):
+    """The step that the others imitate."""
+
+    reference: str
+
+
+class StudyFile(FileModel):
+    """Exactly one of the studies."""
+
+    sweep: SweepFile | None = None
+    halving: HalvingFile | None = None
+    fidelity: FidelityFile | None = None
+
+
+class ExperimentFile(FileModel):
+    """An experiment."""
+
+    streamgauge: Literal[1]
+    experiment: str
+    about: str = ""
+    job: dict[str, Any]
+    cluster: ClusterFile | None = None
+    steps: dict[str, VariantFile | None] = {}
+    study: StudyFile | None = None
+    warm_up: WarmUpFile = WarmUpFile()
+    windows: int = 5
+    window_seconds: float = 30.0
+    bucket_seconds: float = 1.0
+    repetitions: int = 5
+    order: Literal["random", "declared"] = "random"
+    seed: int = 1
+    marks: MarkingFile = MarkingFile()
+
+
+def load_experiment(path: str | Path) -> Experiment:
+    """The experiment that a file describes.
+
+    Raises:
+        UnreadableFile: The file, or one that it names, is no document.
+        InvalidInput: What it says cannot be; every problem with file, line and key.
+    """
+    document = read_document(path)
+    try:
+        return _Reader(document).experiment()
+    except InvalidInput as error:
+        raise _blamed(document, error) from None
+
+
+def _blamed(document: Document, error: InvalidInput) -> InvalidInput:
+    """Problems of this file get their lines; those of files that it names have theirs."""
+    problems: list[Problem] = []
+    for problem in error.problems:
+        if problem.file:
+            problems.append(problem)
+        else:
+            problems += document.blame(InvalidInput([problem])).problems
+    return type(error)(problems)
+
+
+@cache
+def _known_keys() -> tuple[str, ...]:
+    return tuple(keys_of(ExperimentFile.model_json_schema(by_alias=True)))
+
+
+class _Reader:
+    """Builds an experiment from one document."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        version = document.data.get("streamgauge")
+        if version != VERSION or "experiment" not in document.data:
+            raise InvalidInput.single(
+                (),
+                seen="a file without `streamgauge: 1` and the experiment's name",
+                expected="streamgauge: 1 and experiment: NAME at the top",
+            )
+        self.file: ExperimentFile = validate(ExperimentFile, document.data, _known_keys())
+
+    def experiment(self) -> Experiment:
+        """The experiment."""
+        file = self.file
+        job = self._job(file.job, "job")
+        findings = Findings()
+        cluster, study = job.cluster, None
+        steps: tuple[ExperimentStep, ...] = ()
+        parts: dict[str, Any] = {}
+        with findings.at():
+            if file.cluster is not None:
+                cluster = build_part(file.cluster, "cluster")
+        for name in ("warm_up", "marks"):
+            with findings.at(name):
+                parts[name] = getattr(file, name).build()
+        with findings.at():
+            steps, study = self._steps(job)
+        findings.raise_if_any()
+        if cluster is None:
+            most = max(step.job.configuration.workers for step in steps)
+            cluster = Cluster.uniform(nodes=most)
+        return Experiment(
+            name=file.experiment,
+            about=file.about,
+            steps=steps,
+            cluster=cluster,
+            warm_up=parts["warm_up"],
+            marking=parts["marks"],
+            windows=file.windows,
+            window_seconds=file.window_seconds,
+            bucket_seconds=file.bucket_seconds,
+            repetitions=file.repetitions,
+            shuffled=file.order == "random",
+            seed=file.seed,
+            study=study,
+        )
+
+    def _job(self, data: Mapping[str, Any], *place: str) -> Job:
+        """A job that stands here, or in the file that is named."""
+        if set(data) != {"file"}:
+            try:
+                return parse_job(dump_json(data))
+            except InvalidInput as error:
+                inside = [replace(problem, file="", line=None) for problem in error.problems]
+                raise InvalidInput(inside).below(*place) from None
+        name = data["file"]
+        if not isinstance(name, str):
+            raise InvalidInput.single(
+                (*place, "file"), seen=repr(name), expected="the name of a job file"
+            )
+        try:
+            return load_job((self.document.folder or Path()) / name)
+        except InvalidInput as error:
+            line = self.document.locate((*place, "file"))
+            error.add_note(f"named by {self.document.name}:{line}")
+            raise
+
+    def _steps(self, job: Job) -> tuple[tuple[ExperimentStep, ...], Study | None]:
+        study = self.file.study
+        if study is None:
+            return self._declared(job), None
+        given = sorted(study.model_fields_set)
+        if len(given) != 1:
+            raise InvalidInput.single(
+                ("study",),
+                seen=", ".join(given) or "nothing",
+                expected="exactly one of sweep, halving, fidelity",
+            )
+        if study.fidelity is not None:
+            return self._imitations(job, study.fidelity.reference)
+        if self.file.steps:
+            raise InvalidInput.single(
+                ("steps",), seen="steps beside a study that makes them", expected="one of the two"
+            )
+        try:
+            jobs, found = _generated(job, study)
+        except InvalidInput as error:
+            raise error.below("study", given[0]) from None
+        return tuple(ExperimentStep(name=name, job=one) for name, one in jobs.items()), found
+
+    def _imitations(
+        self, job: Job, reference: str
+    ) -> tuple[tuple[ExperimentStep, ...], Study | None]:
+        steps = self._declared(job)
+        names = [step.name for step in steps]
+        if reference not in names or len(names) < 2:
+            raise InvalidInput.single(
+                ("study", "fidelity", "reference"),
+                seen=f"{reference!r} among {', '.join(names) or 'no steps'}",
+                expected="one of at least two steps",
+                remedy=did_you_mean(reference, names),
+            )
+        return steps, Fidelity(reference=reference)
+
+    def _declared(self, job: Job) -> tuple[ExperimentStep, ...]:
+        """The steps of the file, or else those of the job, or else the job as it is."""
+        if not self.file.steps:
+            names = list(job.steps)
+            made = [ExperimentStep(name=name, job=job.at_step(name)) for name in names]
+            return tuple(made) or (ExperimentStep(name=job.topology.name, job=job),)
+        findings = Findings()
+        steps = []
+        for name, variant in self.file.steps.items():
+            with findings.at("steps", name):
+                steps.append(self._step(name, variant or VariantFile(), job))
+        findings.raise_if_any()
+        return tuple(steps)
+
+    def _step(self, name: str, variant: VariantFile, job: Job) -> ExperimentStep:
+        findings = Findings()
+        if variant.job is not None:
+            job = self._job(variant.job, "job")
+        changed = job
+        with findings.at():
+            step = variant.build(job.topology)
+            configuration = step.apply(job.configuration)
+            configuration.check_against(job.topology)
+            # A plan by hand is one of the configuration it was made for.
+            kept = job.plan if configuration == job.configuration else None
+            changed = replace(job, configuration=configuration, plan=kept)
+        with findings.at("rate"):
+            changed = changed if variant.rate is None else at_rate(changed, variant.rate)
+        with findings.at("service"):
+            changed = with_service(changed, variant.service)
+        placement: str | Assignment | None = None
+        with findings.at("placement"):
+            given = variant.placement
+            placement = given.build() if isinstance(given, PlanFile) else given
+        findings.raise_if_any()
+        return ExperimentStep(name=name, job=replace(changed, steps={}), placement=placement)
+
+
+def _generated(job: Job, study: StudyFile) -> tuple[dict[str, Job], Study]:
+    if study.halving is not None:
+        try:
+            return halving_steps(job, study.halving.operators)
+        except InvalidInput as error:
+            raise error.below("operators") from None
+    assert study.sweep is not None
+    sweep = study.sweep
+    findings = Findings()
+    rule = EventRule()
+    with findings.at("events"):
+        rule = sweep.events.build()
+    if bool(sweep.rates) == bool(sweep.factors) or bool(sweep.factors) != bool(sweep.operator):
+        findings.add(
+            seen=f"keys {', '.join(sorted(sweep.model_fields_set)) or 'none'}",
+            expected="either rates, or an operator and factors on its service time",
+        )
+    findings.raise_if_any()
+    if sweep.rates:
+        with findings.at("rates"):
+            jobs = rate_steps(job, sweep.rates)
+    else:
+        with findings.at("factors"):
+            jobs = service_steps(job, str(sweep.operator), sweep.factors)
+    findings.raise_if_any()
+    return jobs, LoadSweep(baseline=next(iter(jobs)), rule=rule)

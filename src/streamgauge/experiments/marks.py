@@ -1,0 +1,54 @@
+"""Windows that do not count, by a rule that was fixed before measuring."""
+
+from __future__ import annotations
+
+from streamgauge.experiments.distributions import NANOSECONDS
+from streamgauge.experiments.experiment import Marking
+from streamgauge.experiments.figures import reported_seconds
+from streamgauge.experiments.placements import Placement
+from streamgauge.experiments.readings import Span, WindowReadings
+from streamgauge.lake.metrics import Metric
+
+
+def marks_of(
+    window: WindowReadings, placement: Placement, span: Span, rule: Marking
+) -> tuple[str, ...]:
+    """Why a window is left out; nothing where it counts."""
+    return (
+        *_unreported(window, placement, span, rule),
+        *_stolen(window, rule),
+        *_collections(window, rule),
+    )
+
+
+def _unreported(
+    window: WindowReadings, placement: Placement, span: Span, rule: Marking
+) -> list[str]:
+    short = {
+        worker: reported
+        for worker in placement.workers
+        if (reported := reported_seconds(window, worker))
+        < rule.coverage * span.window_seconds * (1.0 - 1e-9)
+    }
+    return [
+        f"worker {worker} reported of {reported:g} s of {span.window_seconds:g} s"
+        for worker, reported in short.items()
+    ]
+
+
+def _stolen(window: WindowReadings, rule: Marking) -> list[str]:
+    found = []
+    cores = {machine: spent.most for machine, spent in window.of(Metric.MACHINE_CORES)}
+    for machine, spent in window.of(Metric.MACHINE_STOLEN):
+        share = spent.value / (spent.seconds * NANOSECONDS * cores.get(machine, 1.0))
+        if share > rule.stolen_share:
+            found.append(f"the host took {100 * share:.1f} % of machine {machine}")
+    return found
+
+
+def _collections(window: WindowReadings, rule: Marking) -> list[str]:
+    return [
+        f"worker {worker} collected garbage for {spent.most / NANOSECONDS:.2g} s in one bucket"
+        for worker, spent in window.of(Metric.GC_TIME)
+        if spent.most > rule.collection_seconds * NANOSECONDS
+    ]

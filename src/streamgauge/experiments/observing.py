@@ -1,0 +1,159 @@
+"""From the folder of an experiment to its truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+
+from streamgauge.experiments.distributions import NANOSECONDS
+from streamgauge.experiments.experiment import Experiment
+from streamgauge.experiments.figures import ALL, Figures, Key, Value, figures_of, latency_figures
+from streamgauge.experiments.journal import Journal, Repetition
+from streamgauge.experiments.marks import marks_of
+from streamgauge.experiments.placements import Placement
+from streamgauge.experiments.readings import Readings, Series, Span, WindowReadings
+from streamgauge.experiments.regimes import find_events
+from streamgauge.experiments.studies import EventRule
+from streamgauge.experiments.truth import (
+    Course,
+    RepetitionTruth,
+    Truth,
+    WindowTruth,
+    step_truth,
+)
+from streamgauge.topology.files.document import dump_json, write_whole
+
+NAME = "truth.json"
+VERSION = 1
+# Executors held back on the mean over a bucket: below this, none were.
+HELD = 1e-9
+
+
+def observe(
+    journal: Journal, folder: Path, told: Callable[[int, int], None] | None = None
+) -> Truth:
+    """What the raw lines of all repetitions that are done come to.
+
+    Args:
+        journal: Of the experiment.
+        folder: Where it lies.
+        told: Told how many repetitions were read, and how many there are.
+    """
+    steps = []
+    read = 0
+    for step in journal.experiment.steps:
+        repetitions = []
+        for one in journal.of_step(step.name):
+            repetitions.append(observe_repetition(journal.experiment, one, folder))
+            read += 1
+            if told is not None:
+                told(read, len(journal.done))
+        if repetitions:
+            steps.append(step_truth(step.name, repetitions))
+    return Truth(
+        experiment=journal.experiment.name,
+        engine=journal.engine,
+        steps=tuple(steps),
+        left=len(journal.left),
+    )
+
+
+def write_truth(truth: Truth, folder: Path) -> Path:
+    """Keep it beside the raw lines, whole or not at all."""
+    path = folder / NAME
+    write_whole(path, dump_json({"streamgauge_truth": VERSION, **truth.to_dict()}))
+    return path
+
+
+def observe_repetition(
+    experiment: Experiment, repetition: Repetition, folder: Path
+) -> RepetitionTruth:
+    """What the raw lines of one repetition come to."""
+    placement = Placement.of(
+        experiment.step(repetition.turn.step).job.topology, repetition.executors
+    )
+    span = Span.of(
+        repetition.measured_from,
+        windows=experiment.windows,
+        window_seconds=experiment.window_seconds,
+        bucket_seconds=experiment.bucket_seconds,
+    )
+    readings = Readings(placement, span)
+    readings.read(folder / repetition.folder)
+    windows = []
+    for place, window in enumerate(readings.windows):
+        start = repetition.measured_from + timedelta(seconds=place * span.window_seconds)
+        windows.append(
+            WindowTruth(
+                start=start.isoformat(),
+                seconds=span.window_seconds,
+                marks=marks_of(window, placement, span, experiment.marking),
+                figures=figures_of(window, placement, span),
+            )
+        )
+    good = [
+        window for window, found in zip(readings.windows, windows, strict=True) if not found.marks
+    ]
+    course = _course(readings)
+    return RepetitionTruth(
+        turn=repetition.turn,
+        began_at=repetition.began_at.isoformat(),
+        windows=tuple(windows),
+        pooled={**_pooled(good), **_held_back(course)},
+        course=course,
+        notes=(*repetition.notes, *_faults(readings)),
+    )
+
+
+def _pooled(windows: list[WindowReadings]) -> Figures:
+    """Latencies of several windows together."""
+    together = WindowReadings()
+    for window in windows:
+        for ends, times in window.to_sinks.items():
+            together.to_sinks[ends].merge(times)
+        for way, times in window.on_paths.items():
+            together.on_paths[way].merge(times)
+        for source, times in window.trees.items():
+            together.trees[source].merge(times)
+    return dict(latency_figures(together))
+
+
+def _held_back(course: Course) -> Figures:
+    """How often executors were held back, and how long; marked windows included."""
+    events = find_events(
+        course.held, course.bucket_seconds, enter=0.0, leave=HELD, rule=EventRule()
+    )
+    seconds = math.fsum(event.seconds for event in events)
+    return {
+        Key("back-pressure", ALL, "events"): Value(float(len(events)), len(events)),
+        Key("back-pressure", ALL, "event_seconds"): Value(seconds, len(events)),
+    }
+
+
+def _course(readings: Readings) -> Course:
+    series, span = readings.series, readings.span
+    latency = series if series.arrived.any() else readings.traced_series
+    return Course(
+        bucket_seconds=span.bucket_seconds,
+        latency_seconds=_mean_latency(latency),
+        emitted_per_second=tuple((series.emitted / span.bucket_seconds).tolist()),
+        held=tuple((series.held_ns / (span.bucket_seconds * NANOSECONDS)).tolist()),
+    )
+
+
+def _mean_latency(series: Series) -> tuple[float, ...]:
+    mean = np.full(len(series.arrived), np.nan)
+    some = series.arrived > 0.0
+    mean[some] = series.latency_ns[some] / series.arrived[some] / NANOSECONDS
+    return tuple(mean.tolist())
+
+
+def _faults(readings: Readings) -> list[str]:
+    found = [f"read only in part: {fault}" for fault in readings.faults]
+    if readings.rejected:
+        found.append(f"{readings.rejected:,} of {readings.lines:,} lines are no records")
+    return found
