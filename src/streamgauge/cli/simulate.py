@@ -15,10 +15,12 @@ import typer
 from streamgauge.cli.output import in_file, print_document, warn, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from streamgauge.profile.job import Job
     from streamgauge.simulation.cores import Sharing
     from streamgauge.simulation.results import SimulationResult
+    from streamgauge.topology.tuple_flow import TupleFlow
 
 OVERLOADED = 3
 BAR = 30
@@ -65,6 +67,45 @@ def simulate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Simulate a job tuple by tuple: throughput, latency with percentiles, back-pressure, CPU."""
+    from streamgauge.cli.topology import load_plan
+
+    job, flow = load_plan(file, step)
+    simulate_job(
+        file,
+        job,
+        flow,
+        seconds=seconds,
+        warmup=warmup,
+        rate=rate or (),
+        seed=seed,
+        replications=replications,
+        quantum=quantum,
+        switch=switch,
+        html=html,
+        samples=samples,
+        bucket=bucket,
+        as_json=as_json,
+    )
+
+
+def simulate_job(
+    file: str,
+    job: Job,
+    flow: TupleFlow,
+    *,
+    seconds: float | None,
+    warmup: float | None,
+    rate: Sequence[str],
+    seed: int,
+    replications: int = 1,
+    quantum: float | None = None,
+    switch: float = 0.0,
+    html: Path | None = None,
+    samples: Path | None = None,
+    bucket: float = 10.0,
+    as_json: bool = False,
+) -> None:
+    """Simulate a planned job and present what came of it; options as those of the command."""
     from streamgauge.cli.rates import with_rates
     from streamgauge.cli.simulation_report import (
         estimates_document,
@@ -73,11 +114,9 @@ def simulate(
         result_document,
     )
     from streamgauge.cli.simulation_verdict import FINE, verdict
-    from streamgauge.cli.topology import load_plan
     from streamgauge.errors import InvalidInput
     from streamgauge.models.run_length import sensible_seconds
 
-    job, flow = load_plan(file, step)
     if job.workload is None:
         raise InvalidInput.single(
             ("workload",), file=file, seen="no workload", expected="what the sources emit"
@@ -86,7 +125,7 @@ def simulate(
         raise InvalidInput.single(
             ("--samples",), seen=f"{replications} runs", expected="one run, which is written down"
         )
-    workload = with_rates(job.workload, rate or ())
+    workload = with_rates(job.workload, rate)
     job = replace(job, workload=workload)
     run = partial(
         simulator(),

@@ -143,7 +143,7 @@ def print_job(job: Job, flow: TupleFlow, *, physical: bool = True, ackers: bool 
         about = printable(" ".join(job.about.split()))
         print(textwrap.fill(about, min(terminal_width(), 100)))
     print()
-    print(draw_text(drawn, executors, width=terminal_width(), ascii_only=_ascii_only()))
+    print(draw_text(drawn, executors, width=terminal_width(), ascii_only=is_ascii_only()))
     print()
     _print_operators(job, executors)
     _print_streams(flow, ackers=ackers)
@@ -152,7 +152,8 @@ def print_job(job: Job, flow: TupleFlow, *, physical: bool = True, ackers: bool 
     print(_summary(flow))
 
 
-def _ascii_only() -> bool:
+def is_ascii_only() -> bool:
+    """Whether standard output cannot take the signs that pictures are drawn with."""
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
     try:
         "┌─▶×".encode(encoding)
@@ -194,19 +195,31 @@ def load_plan(file: str, step: str | None = None) -> tuple[Job, TupleFlow]:
     return job, flow
 
 
+def plan_job(job: Job) -> TupleFlow:
+    """A job's tuple flow, with the scheduler's warnings said."""
+    schedule, flow = _placed(job, None)
+    warn(schedule.warnings)
+    return flow
+
+
 def _load(file: str, step: str | None, scheduler: str | None) -> tuple[Job, Schedule, TupleFlow]:
-    from streamgauge.planning.scheduling.deploy import place_job
     from streamgauge.profile.files.jobs import load_job
-    from streamgauge.topology.tuple_flow import TupleFlow
-    from streamgauge.transport.contract import load_transport
 
     job = load_job(file)
     with in_file(file):
         if step is not None:
             job = job.at_step(step)
-        hops = load_transport(job.configuration.engine).hops
-        schedule = place_job(job, scheduler)
-        return job, schedule, TupleFlow.of(schedule.plan, hops)
+        return job, *_placed(job, scheduler)
+
+
+def _placed(job: Job, scheduler: str | None) -> tuple[Schedule, TupleFlow]:
+    from streamgauge.planning.scheduling.deploy import place_job
+    from streamgauge.topology.tuple_flow import TupleFlow
+    from streamgauge.transport.contract import load_transport
+
+    hops = load_transport(job.configuration.engine).hops
+    schedule = place_job(job, scheduler)
+    return schedule, TupleFlow.of(schedule.plan, hops)
 
 
 def _check_placement(job: Job) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
+import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -257,4 +258,6 @@ def _problem(detail: Any, known_keys: Sequence[str]) -> Problem:
         key = str(place[-1])
         seen, expected = f"unknown key {key!r}", "a key that is known here"
         remedy = guess(key, list(known_keys))
+    elif detail["type"] == "literal_error":
+        remedy = guess(str(detail["input"]), re.findall("'(.*?)'", detail["ctx"]["expected"]))
     return Problem(place=place, seen=seen, expected=expected, remedy=remedy)

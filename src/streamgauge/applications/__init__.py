@@ -1,0 +1,28 @@
+"""Synthetic applications: described in a few lines, expanded to jobs.
+
+The description languages, the expansion rules and their defaults are those of NAMB: A. Pagliari,
+Evaluating the impact of streaming systems design on application performance, PhD thesis, Université
+Côte d'Azur, 2021, chapter 4. Sections and figures in these modules are that document's.
+"""
+
+from streamgauge.applications.application import Application, Routing, Task
+from streamgauge.applications.data import Data, DataDistribution
+from streamgauge.applications.expansion import job_of, remarks_on
+from streamgauge.applications.flow import Flow, FlowKind
+from streamgauge.applications.platform import Platform
+from streamgauge.applications.workflow import Workflow, expand_workflow
+
+__all__ = [
+    "Application",
+    "Data",
+    "DataDistribution",
+    "Flow",
+    "FlowKind",
+    "Platform",
+    "Routing",
+    "Task",
+    "Workflow",
+    "expand_workflow",
+    "job_of",
+    "remarks_on",
+]

@@ -1,0 +1,129 @@
+"""What flows through an application: how many tuples a second, of which values and sizes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from streamgauge.applications.application import Application, Routing, Task
+from streamgauge.applications.data import Data
+from streamgauge.profile.distribution import Constant, Distribution, Empirical
+from streamgauge.profile.keys import GivenKeys, KeyDistribution, keys_of_letters
+from streamgauge.topology.window import Window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Tuples of one kind: a source's data, cut to a size.
+
+    Attributes:
+        data: What the source made.
+        size: Bytes that are left of it.
+        per_second: How many; relative to each other where a source has no limit.
+    """
+
+    data: Data
+    size: int
+    per_second: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What a task emits.
+
+    Attributes:
+        received: The kinds of tuples that it gets.
+        emitted: And those that it emits to each subscriber.
+    """
+
+    received: tuple[Part, ...]
+    emitted: tuple[Part, ...]
+
+    @property
+    def sizes(self) -> Distribution:
+        """Bytes of what is emitted."""
+        weights: dict[int, float] = defaultdict(float)
+        for part in self.emitted:
+            weights[part.size] += part.per_second
+        if len(weights) == 1:
+            return Constant(value=float(next(iter(weights))))
+        sizes = tuple(float(size) for size in weights)
+        return Empirical(values=sizes, weights=tuple(weights.values()))
+
+    @property
+    def keys(self) -> KeyDistribution:
+        """Values of what is emitted; cutting keeps the letters that tell them apart."""
+        if len(self.emitted) == 1:
+            (only,) = self.emitted
+            if only.data.values <= keys_of_letters(only.size):
+                return Data(
+                    size=only.size, values=only.data.values, distribution=only.data.distribution
+                ).keys
+        total = sum(part.per_second for part in self.emitted)
+        weights: dict[str, float] = defaultdict(float)
+        for part in self.emitted:
+            keys = part.data.keys
+            for name, share in zip(keys.names(), keys.shares().tolist(), strict=True):
+                weights[name[-part.size :]] += share * part.per_second / total
+        return GivenKeys(weights=weights)
+
+    def was_larger(self, size: int) -> bool:
+        """Whether any tuple that came has more bytes."""
+        return any(part.size > size for part in self.received)
+
+
+def contents_of(application: Application) -> dict[str, Content]:
+    """By task: what it gets and emits, on the mean.
+
+    Where a source emits as fast as it can nobody knows how its tuples compare with those of other
+    sources: each source then counts alike.
+    """
+    counted = all(
+        task.flow is not None and task.flow.mean_per_second is not None
+        for task in application.sources
+    )
+    contents: dict[str, Content] = {}
+    for task in application.in_order():
+        if task.is_source:
+            contents[task.name] = _made(task, counted=counted)
+            continue
+        copies = task.parallelism if task.routing is Routing.BROADCAST else 1
+        came: dict[tuple[Data, int], float] = defaultdict(float)
+        for parent in task.parents:
+            for part in contents[parent].emitted:
+                came[part.data, part.size] += part.per_second * copies
+        received = tuple(
+            Part(data=data, size=size, per_second=rate) for (data, size), rate in came.items()
+        )
+        contents[task.name] = Content(received=received, emitted=_emitted(task, received, counted))
+    return contents
+
+
+def _made(task: Task, *, counted: bool) -> Content:
+    assert task.data is not None
+    assert task.flow is not None
+    mean = task.flow.mean_per_second
+    rate = mean * task.parallelism if counted and mean is not None else 1.0
+    return Content(
+        received=(), emitted=(Part(data=task.data, size=task.data.size, per_second=rate),)
+    )
+
+
+def _emitted(task: Task, received: tuple[Part, ...], counted: bool) -> tuple[Part, ...]:
+    forwarded = task.filtering
+    total = sum(part.per_second for part in received)
+    if task.window is not None and counted:
+        forwarded *= _triggers_per_second(task, task.window, total) / total
+    cut: dict[tuple[Data, int], float] = defaultdict(float)
+    for part in received:
+        size = part.size if task.resized_bytes is None else min(part.size, task.resized_bytes)
+        cut[part.data, size] += part.per_second * forwarded
+    return tuple(Part(data=data, size=size, per_second=rate) for (data, size), rate in cut.items())
+
+
+def _triggers_per_second(task: Task, window: Window, per_second: float) -> float:
+    """Windows that are not empty, over all instances: one tuple comes out of each."""
+    length, slide = window.length_seconds, window.slide_seconds
+    assert length is not None
+    assert slide is not None
+    return min(task.parallelism / slide, per_second * max(length / slide, 1.0))

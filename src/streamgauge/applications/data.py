@@ -1,0 +1,58 @@
+"""Data: the values that synthetic sources emit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from streamgauge.errors import Findings
+from streamgauge.profile.keys import MAX_KEYS, LetterKeys, keys_of_letters
+from streamgauge.topology.validation import check_whole
+
+MAX_SIZE = 100_000_000
+# NAMB's own generator draws values by number from a normal distribution a fifth of them wide.
+NONUNIFORM_DEVIATION = 1.0 / 5.0
+
+
+class DataDistribution(StrEnum):
+    """How often values come."""
+
+    UNIFORM = "uniform"
+    NONUNIFORM = "nonuniform"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Data:
+    """Texts of one size from a set of different ones, numbered by counting in letters.
+
+    Attributes:
+        size: Bytes, which are letters, of a value.
+        values: How many different values there are.
+        distribution: Whether all are equally frequent, or those in the middle more than others.
+    """
+
+    size: int = 8
+    values: int = 100
+    distribution: DataDistribution = DataDistribution.UNIFORM
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "distribution", DataDistribution(self.distribution))
+        findings = Findings()
+        fine = check_whole(findings, self.size, "size", most=MAX_SIZE)
+        fine = check_whole(findings, self.values, "values", most=MAX_KEYS) and fine
+        if fine and self.values > keys_of_letters(self.size):
+            most = keys_of_letters(self.size)
+            findings.add(
+                "values",
+                seen=f"{self.values} values of size {self.size}",
+                expected=f"at most 26^{self.size} = {most}, as values are made of letters",
+                remedy="a larger size, or fewer values",
+            )
+        findings.raise_if_any()
+
+    @property
+    def keys(self) -> LetterKeys:
+        """The values as keys, with how often each comes."""
+        even = self.distribution is DataDistribution.UNIFORM
+        deviation = None if even else self.values * NONUNIFORM_DEVIATION
+        return LetterKeys(count=self.values, length=self.size, deviation=deviation)

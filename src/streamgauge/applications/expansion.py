@@ -1,0 +1,149 @@
+"""From an application to a job: topology, behaviours, configuration and workload.
+
+The job is all that an engine's generator needs: the simulator takes it as it is, and so does
+whatever deploys it.
+"""
+
+from __future__ import annotations
+
+from streamgauge.applications.application import Application, Routing, Task
+from streamgauge.applications.content import Content, contents_of
+from streamgauge.applications.platform import PENDING_SETTING, TRACE_SETTING, Platform
+from streamgauge.profile.behaviour import Behaviour, Service, WindowFunction
+from streamgauge.profile.counts import Fixed
+from streamgauge.profile.distribution import Constant
+from streamgauge.profile.job import Job
+from streamgauge.topology.configuration import Configuration, Setting
+from streamgauge.topology.grouping import All, Fields, Grouping, Shuffle
+from streamgauge.topology.topology import (
+    DEFAULT_STREAM,
+    Operator,
+    OperatorKind,
+    Stream,
+    Topology,
+)
+from streamgauge.topology.workload import Emission, Workload
+
+# The field of a tuple that holds its value.
+KEY = "value"
+GROUPINGS: dict[Routing, Grouping] = {
+    # Storm has no direct connection of instances; shuffle is what it does by default.
+    Routing.NONE: Shuffle(),
+    Routing.BALANCED: Shuffle(),
+    Routing.HASH: Fields(keys=(KEY,)),
+    Routing.BROADCAST: All(),
+}
+
+
+def job_of(application: Application, platform: Platform | None = None) -> Job:
+    """The job that runs an application on a platform; without one, on NAMB's defaults."""
+    platform = platform or Platform()
+    contents = contents_of(application)
+    return Job(
+        topology=_topology(application),
+        behaviours={
+            task.name: _behaviour(application, task, contents[task.name], platform)
+            for task in application.tasks
+        },
+        configuration=_configuration(application, platform),
+        cluster=platform.cluster,
+        workload=_workload(application),
+        about=application.about,
+    )
+
+
+def remarks_on(application: Application) -> tuple[str, ...]:
+    """What of a description is taken otherwise than NAMB takes it, or has no effect."""
+    remarks = []
+    for task in application.tasks:
+        if task.flow is not None and task.flow.assumes_burst_rate:
+            remarks.append(
+                f"{task.name}: a burst without limit is taken as {task.flow.rate_in_bursts:g} "
+                "tuples/s, ten times the rate between bursts; give burst_rate to say otherwise"
+            )
+        if task.filtering < 1.0 and not application.children[task.name]:
+            remarks.append(f"{task.name}: nothing comes after it, so its filter changes nothing")
+    contents = contents_of(application)
+    for task in application.tasks:
+        content = contents[task.name]
+        if task.resized_bytes is not None and not content.was_larger(task.resized_bytes):
+            remarks.append(
+                f"{task.name}: what it gets has no more than {task.resized_bytes} bytes, so its "
+                "resizeddata changes nothing"
+            )
+    return tuple(remarks)
+
+
+def _topology(application: Application) -> Topology:
+    operators = tuple(
+        Operator(
+            name=task.name,
+            kind=OperatorKind.SOURCE if task.is_source else OperatorKind.PROCESSOR,
+            tasks=task.parallelism,
+            window=task.window,
+        )
+        for task in application.tasks
+    )
+    streams = tuple(
+        Stream(source=parent.name, target=child.name, grouping=GROUPINGS[child.routing])
+        for parent, child in application.edges
+    )
+    return Topology(
+        name=application.name, operators=operators, streams=streams, acked=application.reliable
+    )
+
+
+def _behaviour(
+    application: Application, task: Task, content: Content, platform: Platform
+) -> Behaviour:
+    children = application.children[task.name]
+    keyed = any(child.routing is Routing.HASH for child in children)
+    load = platform.cpu_ms(task.cycles)
+    outputs = {DEFAULT_STREAM: Fixed(mean=task.filtering)} if children else {}
+    origin = f"{task.cycles} cycles of {platform.cycle_ns:.4g} ns"
+    service, window = Service(cpu_ms=Constant(value=load)), None
+    if task.is_source:
+        service, outputs = Service(cpu_ms=Constant(value=platform.source_ms)), {}
+        origin = "the platform's time to make a tuple"
+    elif task.window is not None:
+        # A trigger works through the tuples of its window, which were only kept when they came.
+        window = WindowFunction(per_tuple_ms=load, outputs=outputs)
+        service, outputs = Service(), {}
+    return Behaviour(
+        service=service,
+        outputs=outputs,
+        window=window,
+        bytes={DEFAULT_STREAM: content.sizes} if children else {},
+        keys={DEFAULT_STREAM: content.keys} if keyed else {},
+        origin=origin,
+    )
+
+
+def _configuration(application: Application, platform: Platform) -> Configuration:
+    settings: dict[str, Setting] = {}
+    if application.reliable:
+        settings[PENDING_SETTING] = platform.max_spout_pending
+    if platform.trace_every is not None:
+        settings[TRACE_SETTING] = platform.trace_every
+    return Configuration(
+        engine=platform.engine,
+        executors={task.name: task.parallelism for task in application.tasks},
+        workers=platform.workers,
+        ackers=platform.ackers,
+        settings={**settings, **platform.settings},
+    )
+
+
+def _workload(application: Application) -> Workload:
+    emissions = []
+    for task in application.sources:
+        assert task.flow is not None
+        mean = task.flow.mean_per_second
+        emissions.append(
+            Emission(
+                source=task.name,
+                per_second=None if mean is None else mean * task.parallelism,
+                shape=task.flow.shape,
+            )
+        )
+    return Workload(emissions=tuple(emissions))

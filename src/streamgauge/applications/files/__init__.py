@@ -1,0 +1,1 @@
+"""Applications and platforms in YAML and JSON files."""

@@ -1,0 +1,122 @@
+"""What both description languages share: data, flows, windows, and words with several spellings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from streamgauge.applications.data import Data, DataDistribution
+from streamgauge.applications.flow import Flow, FlowKind
+from streamgauge.errors import Findings
+from streamgauge.topology.files.schema import FileModel
+from streamgauge.topology.validation import check_number
+from streamgauge.topology.window import Window
+
+# The thesis, the author's Java tool and his generator in C do not agree on these.
+_FLOWS = {
+    "cbr": "uniform",
+    "sin": "sinusoidal",
+    "revsawtooth": "reverse-sawtooth",
+    "reverse sawtooth": "reverse-sawtooth",
+    "reverse_sawtooth": "reverse-sawtooth",
+}
+_DATA = {"non-uniform": "nonuniform", "nonUniform": "nonuniform"}
+_WINDOWS = {"thumbling": "tumbling"}
+
+
+def _spelled(synonyms: Mapping[str, str]) -> BeforeValidator:
+    return BeforeValidator(lambda word: synonyms.get(word, word) if isinstance(word, str) else word)
+
+
+RoutingWord = Literal["none", "balanced", "hash", "broadcast"]
+BalancingWord = Literal["balanced", "increasing", "decreasing", "pyramid"]
+FlowWord = Literal["uniform", "burst", "sinusoidal", "sawtooth", "reverse-sawtooth"]
+
+
+class DataFile(FileModel):
+    """What a source emits."""
+
+    size: int = Field(default=8, description="bytes of a tuple")
+    values: int = Field(default=100, description="how many different values")
+    distribution: Annotated[Literal["uniform", "nonuniform"], _spelled(_DATA)] = "uniform"
+
+    def build(self) -> Data:
+        """The data."""
+        return Data(
+            size=self.size,
+            values=self.values,
+            distribution=DataDistribution(self.distribution),
+        )
+
+
+class FlowFile(FileModel):
+    """How fast each instance of a source emits."""
+
+    distribution: Annotated[FlowWord, _spelled(_FLOWS)] = "uniform"
+    rate: float = Field(default=1000.0, description="tuples/s, the peak of a curve; 0 is no limit")
+    phase: float = Field(default=300.0, description="seconds of a cycle of a curve")
+    interval: int = Field(default=300, description="seconds between bursts")
+    duration: int = Field(default=120, description="seconds of a burst")
+    burst_rate: float | None = Field(default=None, description="tuples/s within a burst")
+
+    def build(self) -> Flow:
+        """The flow."""
+        return Flow(
+            kind=FlowKind(self.distribution),
+            rate=float(self.rate),
+            phase_seconds=self.phase,
+            interval_seconds=self.interval,
+            duration_seconds=self.duration,
+            burst_rate=self.burst_rate,
+        )
+
+
+class WindowingFile(FileModel):
+    """A window by time; on where the block is there, unless it says otherwise."""
+
+    enabled: bool = True
+    type: Annotated[Literal["tumbling", "sliding"], _spelled(_WINDOWS)] = "tumbling"
+    duration: float = Field(default=30.0, description="seconds of a window")
+    interval: float = Field(default=10.0, description="seconds between starts, of sliding ones")
+
+    def build(self) -> Window | None:
+        """The window, if it is on."""
+        if not self.enabled:
+            return None
+        findings = Findings()
+        check_number(findings, self.duration, "duration", above=0.0)
+        if self.type == "sliding":
+            check_number(findings, self.interval, "interval", above=0.0)
+        findings.raise_if_any()
+        slide = self.interval if self.type == "sliding" else None
+        return Window(length_seconds=self.duration, slide_seconds=slide)
+
+
+class KafkaFile(FileModel):
+    """Where tuples would come from outside; understood, and not supported yet."""
+
+    server: str | None = None
+    group: str = "namb_default"
+    topic: str = "namb_topic"
+
+
+class ZooKeeperFile(FileModel):
+    """What Storm's Kafka source once needed."""
+
+    server: str = "localhost:2181"
+
+
+def forwarded(filtering: float) -> float:
+    """The part that is forwarded: a filtering of zero means that there is no filter."""
+    return 1.0 if filtering == 0.0 else filtering
+
+
+def external_refused(kind: str) -> dict[str, Any]:
+    """The words for a source that is not here yet."""
+    return {
+        "seen": f"a source outside, {kind}",
+        "expected": "synthetic data and flow",
+        "remedy": "sources that read from Kafka are not supported yet",
+    }

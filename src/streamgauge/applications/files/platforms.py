@@ -1,0 +1,90 @@
+"""The file of a platform, with NAMB's keys and ours."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from streamgauge.applications.files.former_keys import FormerKeys, as_written, renamed
+from streamgauge.applications.platform import DEFAULT_CYCLE_NS, DEFAULT_SOURCE_MS, Platform
+from streamgauge.errors import Findings, InvalidInput
+from streamgauge.topology.configuration import DEFAULT_ENGINE, Setting
+from streamgauge.topology.files.document import Document, parse_document, read_document
+from streamgauge.topology.files.schema import FileModel, keys_of, validate
+from streamgauge.topology.files.sections import ClusterFile
+
+# The thesis's name of the frequency.
+FORMER_KEYS: FormerKeys = {(): {"debug": "debugFrequency"}}
+# The first versions had a flag there.
+_NO_FLAG = BeforeValidator(lambda value: 0.0 if value is False else value)
+
+
+class PlatformFile(FileModel):
+    """What an application runs on."""
+
+    workers: int = 1
+    max_spout_pending: int = Field(default=5000, alias="maxSpoutPending")
+    debug_frequency: Annotated[float, _NO_FLAG] = Field(
+        default=0.0, alias="debugFrequency", description="part of the tuples that are followed"
+    )
+    deployment: Literal["local", "cluster"] = Field(
+        default="local", description="of NAMB's tool; here the command says where a job runs"
+    )
+    engine: str = Field(default=DEFAULT_ENGINE, examples=["storm-1", "storm-2"])
+    ackers: int | None = Field(default=None, description="one a worker if not given")
+    cycle_ns: float = Field(default=DEFAULT_CYCLE_NS, description="nanoseconds of an empty cycle")
+    source_ms: float = Field(default=DEFAULT_SOURCE_MS, description="CPU ms to make a tuple")
+    settings: dict[str, Setting] = Field(default={}, description="the engine's own settings")
+    cluster: ClusterFile | None = None
+
+    def build(self) -> Platform:
+        """The platform."""
+        findings = Findings()
+        cluster = None
+        if self.cluster is not None:
+            with findings.at("cluster"):
+                cluster = self.cluster.build()
+        findings.raise_if_any()
+        return Platform(
+            engine=self.engine,
+            workers=self.workers,
+            ackers=self.ackers,
+            max_spout_pending=self.max_spout_pending,
+            debug_frequency=self.debug_frequency,
+            cycle_ns=self.cycle_ns,
+            source_ms=self.source_ms,
+            settings=self.settings,
+            cluster=cluster,
+        )
+
+
+def load_platform(path: str | Path) -> Platform:
+    """The platform that a file describes.
+
+    Raises:
+        UnreadableFile: The file is no document.
+        InvalidInput: What it says cannot be; every problem with file, line and key.
+    """
+    return _platform(read_document(path))
+
+
+def parse_platform(text: str | bytes, name: str = "") -> Platform:
+    """The platform that a text describes."""
+    return _platform(parse_document(text, name))
+
+
+def _platform(document: Document) -> Platform:
+    data, written = renamed(document.data, FORMER_KEYS)
+    try:
+        platform: Platform = validate(PlatformFile, data, _known_keys()).build()
+    except InvalidInput as error:
+        raise document.blame(as_written(error, written)) from None
+    return platform
+
+
+@cache
+def _known_keys() -> tuple[str, ...]:
+    return tuple(keys_of(PlatformFile.model_json_schema(by_alias=True)))
