@@ -13,6 +13,7 @@ import typer
 from streamgauge.cli.interrupts import interrupted
 from streamgauge.cli.output import counted, print_document, say
 from streamgauge.errors import InvalidInput, NotEnoughData
+from streamgauge.topology.cluster import MAX_PORT
 
 if TYPE_CHECKING:
     from streamgauge.engines.storm.collection.polling import Outcome
@@ -107,11 +108,27 @@ def _source(nimbus: str | None, ui: str | None) -> Iterator[StormSource]:
             expected="one of them",
             remedy="--nimbus HOST:6627, or --ui http://HOST:8080 where nimbus cannot be reached",
         )
+    if nimbus is not None:
+        from streamgauge.engines.storm.bridge import Bridge
+        from streamgauge.engines.storm.nimbus import NimbusSource
+
+        with Bridge(*_host_and_port(nimbus)) as bridge:
+            yield NimbusSource(bridge)
+        return
     assert ui is not None
     from streamgauge.engines.storm.ui.client import UiClient, usual_headers
     from streamgauge.engines.storm.ui.source import UiSource
 
     yield UiSource(UiClient(ui, headers=usual_headers()))
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and 0 < int(port) <= MAX_PORT:
+        return host.strip("[]"), int(port)
+    raise InvalidInput.single(
+        ("nimbus",), seen=repr(address), expected="HOST:PORT of nimbus, such as 10.0.0.5:6627"
+    )
 
 
 def _present(outcome: Outcome, output: Path, *, as_json: bool) -> None:

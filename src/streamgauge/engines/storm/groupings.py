@@ -12,20 +12,25 @@ from streamgauge.topology.grouping import (
     Global,
     Grouping,
     LocalOrShuffle,
+    PartialKey,
     Shuffle,
 )
 
 # Stands for field names where a source does not give them.
 UNKNOWN_FIELD = "unknown"
+_PARTIAL_KEY = "org.apache.storm.grouping.PartialKeyGrouping"
 
 
-def grouping_named(name: str, *, tasks: int, fields: Sequence[str] | None = None) -> Grouping:
+def grouping_named(
+    name: str, *, tasks: int, fields: Sequence[str] | None = None, class_name: str = ""
+) -> Grouping:
     """The grouping of a name such as ``local_or_shuffle``.
 
     Args:
         name: As Storm has it, with hyphens or underscores.
         tasks: Of the operator that receives; a custom grouping is taken to be even over them.
         fields: That it is by, where they are known. None of them is Storm's way to say global.
+        class_name: Of a custom grouping, where it is known.
     """
     kind = name.lower().replace("-", "_")
     if kind == "fields":
@@ -40,4 +45,6 @@ def grouping_named(name: str, *, tasks: int, fields: Sequence[str] | None = None
         "global": Global(),
         "direct": Direct(),
     }
+    if class_name == _PARTIAL_KEY:
+        return PartialKey(keys=(UNKNOWN_FIELD,))
     return plain.get(kind) or Custom(matrix=((1.0 / tasks,) * tasks,))

@@ -189,7 +189,9 @@ class _Look:
             reading = report.reading()
             readings[label] = reading
             yield from report.samples(reading, self._sample(current, report.bucket))
-        workers = {**self._old, **self._workers} if plan is None else self._workers
+        used = {one.worker for one in current.executors}
+        kept = {worker: one for worker, one in self._old.items() if worker in used}
+        workers = {**kept, **self._workers}
         self.standing = Standing(plan=current, workers=workers, readings=readings)
 
     def _plans(self, plan: SeenPlan | None) -> tuple[Plan | None, Plan]:
@@ -227,8 +229,9 @@ class _Look:
         """The processes that reported, by worker: those of the same have the same age."""
         ages: dict[str, int] = {}
         for one in self._sighting.executors:
-            worker = str(one.slot)
-            ages[worker] = max(ages.get(worker, 0), one.uptime_seconds)
+            if one.uptime_seconds is not None:
+                worker = str(one.slot)
+                ages[worker] = max(ages.get(worker, 0), one.uptime_seconds)
         return {
             worker: process_at(
                 age,
@@ -260,6 +263,8 @@ class _Look:
 
     def _report(self, seen: SeenExecutor, before: Reading | None) -> Report | None:
         """The executor's report, where it has made a new one."""
+        if seen.uptime_seconds is None:
+            return None
         worker = str(seen.slot)
         process = replace(self._workers[worker], uptime_seconds=seen.uptime_seconds)
         old = self._old.get(worker)

@@ -97,7 +97,7 @@ class SeenExecutor:
     Attributes:
         executor: Its component and tasks.
         slot: Where it runs.
-        uptime_seconds: Age of its worker when it counted so.
+        uptime_seconds: Age of its worker when it counted so; None before it has reported.
         counts: By counter and key. The key None stands for all keys together, where the source
             does not tell them apart.
         means: Likewise.
@@ -106,7 +106,7 @@ class SeenExecutor:
 
     executor: Executor
     slot: Slot
-    uptime_seconds: int
+    uptime_seconds: int | None
     counts: Mapping[Metric, Mapping[Key | None, int]] = field(default_factory=dict)
     means: Mapping[Metric, Mapping[Key | None, Mean]] = field(default_factory=dict)
     capacity: float | None = None
@@ -139,7 +139,7 @@ class Sighting:
         sampling: Tuples for each that is looked at.
         heartbeat_seconds: Between two reports of a worker.
         resolution_ms: What means are off by at most, by the way they are written.
-        executors: Those that have reported.
+        executors: Those whose places are known.
         parts: By component.
         notes: What a reader of the plan should know.
     """
@@ -159,7 +159,7 @@ class Sighting:
 
     @property
     def silent(self) -> int:
-        """Executors that have not reported yet, so that nobody says where they are."""
+        """Executors of which nobody says yet where they are."""
         return sum(one.executors for one in self.components) - len(self.executors)
 
 

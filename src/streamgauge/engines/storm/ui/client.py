@@ -125,14 +125,14 @@ class UiClient:
             connection = http.client.HTTPConnection(self._host, self._port, timeout=seconds)
         try:
             connection.request("GET", target, headers=self._headers)
-            response = connection.getresponse()
-            return response, self._body(response, deadline)
+            with connection.getresponse() as response:
+                return response, self._body(response, deadline)
         except ssl.SSLCertVerificationError as error:
             what = f"its certificate is not trusted: {error.verify_message}"
             raise self._unreachable(what, "make its authority known to this machine") from None
         except TimeoutError:
             raise _Again(f"no whole answer within {seconds:g} s") from None
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, EOFError) as error:
             words = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise _Again(words) from None
         finally:

@@ -6,15 +6,12 @@ number is not known; what a document cannot do without is missed with an error.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.engines.storm.collection.sighting import (
-    HEARTBEAT_SECONDS,
-    SAMPLING,
     Component,
     Host,
     Key,
@@ -22,6 +19,13 @@ from streamgauge.engines.storm.collection.sighting import (
     Mean,
     Parts,
     SeenExecutor,
+)
+from streamgauge.engines.storm.configuration import (
+    engine_of,
+    heartbeat_of,
+    known_settings,
+    number,
+    sampling_of,
 )
 from streamgauge.engines.storm.groupings import grouping_named
 from streamgauge.errors import SourceUnreachable
@@ -31,7 +35,6 @@ from streamgauge.topology.configuration import Setting
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, Stream
 from streamgauge.topology.validation import shown
-from streamgauge.transport import storm1, storm2
 
 # Latencies are written with three decimals.
 RESOLUTION_MS = 0.0005
@@ -144,37 +147,6 @@ def topology_page(document: Document) -> TopologyPage:
     )
 
 
-def engine_of(version: str) -> str:
-    """Whose transport a version of Storm has."""
-    return "storm-1" if version.startswith(("0.", "1.")) else "storm-2"
-
-
-def known_settings(engine: str, configuration: Document) -> dict[str, Setting]:
-    """The settings that our models know, where they are set."""
-    known = storm1.SETTINGS if engine == "storm-1" else storm2.SETTINGS
-    return {
-        name: configuration[name]
-        for name in known
-        if isinstance(configuration.get(name), bool | int | float)
-    }
-
-
-def sampling_of(configuration: Document) -> int:
-    """How many tuples the engine counts for each that it looks at."""
-    rate = number(configuration.get("topology.stats.sample.rate"))
-    return max(int(1.0 / rate), 1) if rate else SAMPLING
-
-
-def heartbeat_of(configuration: Document) -> float:
-    """Seconds between two reports of a worker's counters."""
-    # Versions before 2 sent them with every heartbeat of their tasks.
-    for name in ("executor.metrics.frequency.secs", "task.heartbeat.frequency.secs"):
-        seconds = number(configuration.get(name))
-        if seconds:
-            return seconds
-    return float(HEARTBEAT_SECONDS)
-
-
 def streams(document: Document, tasks: Mapping[str, int]) -> tuple[Stream, ...]:
     """What `topology/ID/visualization` shows, but for the engine's own streams.
 
@@ -213,17 +185,6 @@ def component_page(document: Document, lately: Document | None = None) -> Compon
         for one in _rows(document, "executorStats")
     )
     return ComponentPage(executors=executors, parts=_parts(lately or document, spout=spout))
-
-
-def number(value: object) -> float | None:
-    """A finite number that is not negative, also where it is written as text."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        found = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return found if math.isfinite(found) and found >= 0 else None
 
 
 def _executor(row: Document, component: str, *, spout: bool, lately: Document) -> SeenExecutor:

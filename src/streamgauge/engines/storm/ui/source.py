@@ -97,7 +97,7 @@ class UiSource:
         own = {"sys": "true"} if component.name == ACKER else {}
         document = self._client.get(target, window=_ALL_TIME, **own)
         page = component_page(document)
-        if all(one.uptime_seconds <= _YOUNG_SECONDS for one in page.executors):
+        if all((one.uptime_seconds or 0) <= _YOUNG_SECONDS for one in page.executors):
             return page
         return component_page(document, self._client.get(target, window=_TEN_MINUTES, **own))
 
