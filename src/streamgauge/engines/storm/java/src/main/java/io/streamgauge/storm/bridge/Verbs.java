@@ -1,6 +1,8 @@
 package io.streamgauge.storm.bridge;
 
 import com.google.gson.Gson;
+import io.streamgauge.storm.topology.ProgramException;
+import io.streamgauge.storm.topology.ProgramTopology;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,6 +54,8 @@ final class Verbs {
             throw new Failure(Failure.Kind.REFUSED, error.get_msg());
         } catch (AuthorizationException error) {
             throw new Failure(Failure.Kind.REFUSED, error.get_msg());
+        } catch (ProgramException error) {
+            throw new Failure(Failure.Kind.REFUSED, error.getMessage());
         } catch (TException error) {
             throw new Failure(Failure.Kind.UNREACHABLE, rootOf(error));
         } catch (RuntimeException error) {
@@ -108,6 +112,8 @@ final class Verbs {
             supervisor.put("used_slots", one.get_num_used_workers());
             supervisor.put("uptime_seconds", one.get_uptime_secs());
             supervisor.put("version", one.get_version());
+            supervisor.put(
+                    "resources", one.is_set_total_resources() ? one.get_total_resources() : Map.of());
             supervisors.add(supervisor);
         }
         List<Object> topologies = new ArrayList<>();
@@ -165,10 +171,10 @@ final class Verbs {
         String program = arguments.containsKey("program")
                 ? text(arguments, "program")
                 : Files.readString(Path.of(text(arguments, "program_file")));
-        Map<String, Object> configuration = new HashMap<>(Programs.configuration(program));
+        Map<String, Object> configuration = new HashMap<>(ProgramTopology.configuration(program));
         configuration.putAll(mapping(arguments, "configuration"));
         configuration.putAll(StormSubmitter.prepareZookeeperAuthentication(configuration));
-        StormTopology topology = Programs.topology(program);
+        StormTopology topology = ProgramTopology.build(program);
         String uploaded = StormSubmitter.submitJarAs(
                 settings, text(arguments, "jar"), null, connection);
         connection.getClient().submitTopology(
