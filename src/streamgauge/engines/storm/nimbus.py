@@ -143,14 +143,12 @@ def sighting_of(listed: Listed, structure: Answer, statistics: Answer, engine: s
 def _host(supervisor: Answer) -> Host:
     resources = supervisor.get("resources") or {}
     percent = float(resources.get("cpu.pcore.percent") or 0.0)
-    memory = sum(
-        float(resources.get(name) or 0.0) for name in ("onheap.memory.mb", "offheap.memory.mb")
-    )
+    mebibytes = float(resources.get("memory.mb") or 0.0)
     return Host(
         name=supervisor["host"],
         slots=int(supervisor["slots"]),
         cores=percent / _CORE_PERCENT or None,
-        memory_bytes=int(memory * _MEBIBYTE) or None,
+        memory_bytes=int(mebibytes * _MEBIBYTE) or None,
     )
 
 
