@@ -1,0 +1,111 @@
+"""Files that the agents of a topology write: followed while they grow, gathered at the end.
+
+A file has a dot before its name while it is written, and loses it when it is finished; whoever left
+a file with a dot behind may be dead. Only whole lines are taken, of either.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from streamgauge.errors import UnreadableFile
+
+_NAME = re.compile(r"streamgauge-(?P<worker>.+)-(?P<started_ms>\d+)-\d+\.jsonl")
+
+
+class AgentFiles:
+    """What lies in the folder that agents write to, from the present moment on.
+
+    Args:
+        folder: Need not exist yet.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._gathered: dict[str, int] = {}
+        self._followed: dict[str, int] = {}
+
+    def new_records(self, *metrics: str) -> Iterator[dict[str, Any]]:
+        """Samples of some metrics in lines that came since the last call."""
+        wanted = tuple(f'"metric":"{metric}"'.encode() for metric in metrics)
+        for name, path in self._present():
+            lines = _whole_lines(path, self._followed.get(name, 0))
+            self._followed[name] = self._followed.get(name, 0) + len(lines)
+            for line in lines.splitlines():
+                if any(words in line for words in wanted):
+                    yield json.loads(line)
+
+    def starts(self) -> dict[str, set[int]]:
+        """For each worker, by what its files are called, when its processes began, in ms."""
+        starts: dict[str, set[int]] = {}
+        for name in (*self._gathered, *(name for name, _ in self._present())):
+            if (found := _NAME.fullmatch(name)) is not None:
+                starts.setdefault(found["worker"], set()).add(int(found["started_ms"]))
+        return starts
+
+    def skip(self) -> None:
+        """Forget what was written so far."""
+        for name, path in self._present():
+            size = len(_whole_lines(path, 0))
+            self._gathered[name] = self._followed[name] = size
+
+    def gather(self, target: Path) -> None:
+        """Copy what came since the last gathering into a folder; finished files are removed here.
+
+        Raises:
+            UnreadableFile: The target cannot be written; what was copied stays.
+        """
+        for name, path in self._present():
+            done = self._gathered.get(name, 0)
+            lines = _whole_lines(path, done)
+            try:
+                if lines:
+                    target.mkdir(parents=True, exist_ok=True)
+                    with (target / name).open("ab") as copy:
+                        copy.write(lines)
+            except OSError as error:
+                raise _unwritable(target, error) from None
+            self._gathered[name] = done + len(lines)
+            if not path.name.startswith("."):
+                path.unlink(missing_ok=True)
+
+    def _present(self) -> list[tuple[str, Path]]:
+        """Files by the names that they have in the end."""
+        if not self.folder.is_dir():
+            return []
+        found = {}
+        for path in sorted(self.folder.iterdir()):
+            name = path.name.removeprefix(".")
+            if _NAME.fullmatch(name):
+                found[name] = path
+        return sorted(found.items())
+
+
+def _whole_lines(path: Path, start: int) -> bytes:
+    """What a file has from a place on, up to the end of its last line."""
+    try:
+        with path.open("rb") as stream:
+            stream.seek(start)
+            data = stream.read()
+    except FileNotFoundError:
+        # It has just got its other name, and is found under that the next time.
+        return b""
+    return data[: data.rfind(b"\n") + 1]
+
+
+def _unwritable(folder: Path, error: OSError) -> UnreadableFile:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    problem = UnreadableFile.single(
+        (),
+        file=str(folder),
+        seen=str(error.strerror).lower(),
+        expected="a folder that metrics can be written to",
+        remedy="make room there; what was gathered so far is kept" if full else "",
+    )
+    assert isinstance(problem, UnreadableFile)
+    return problem

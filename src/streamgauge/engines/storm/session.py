@@ -1,0 +1,285 @@
+"""Storm as an engine of experiments: a cluster for as long as they last, steps by rebalance."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, ClassVar
+
+from streamgauge.engines.contract import Progress, StepOrder, StepRecord
+from streamgauge.engines.emulator.deployment import Deployment
+from streamgauge.engines.storm.agent_files import AgentFiles
+from streamgauge.engines.storm.agent_settings import agent_settings
+from streamgauge.engines.storm.applying import apply_plan, await_plan, read_assignment
+from streamgauge.engines.storm.bridge import Bridge
+from streamgauge.engines.storm.cluster import StormCluster
+from streamgauge.engines.storm.jars import own_jar
+from streamgauge.engines.storm.plan_files import as_storm_numbers, remove_plan, write_plan
+from streamgauge.engines.storm.program import program_text, topology_program
+from streamgauge.engines.storm.programs import rate_ratio
+from streamgauge.engines.storm.warming import LATE_SECONDS, RateControl, WarmingUp
+from streamgauge.errors import SourceUnreachable
+from streamgauge.lake.raw import encode
+from streamgauge.lake.records import Event, EventKind
+from streamgauge.topology.cluster import Cluster
+from streamgauge.topology.files.document import write_whole
+from streamgauge.topology.physical_plan import PhysicalPlan
+
+CONTROL_SETTING = "streamgauge.control.file"
+# Paths that a step traces: enough for quantiles, few enough to cost nothing.
+TRACED_PATHS = 15_000
+MOST_TRACE_EVERY = 1000
+_KILL_SECONDS = 90.0
+_LOOK_SECONDS = 0.2
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class StormEngine:
+    """Runs jobs on a real Storm cluster on this machine."""
+
+    name: ClassVar[str] = "storm"
+
+    @contextmanager
+    def session(self, cluster: Cluster, folder: Path) -> Iterator[StormSession]:
+        """A cluster with as many nodes as asked for, each with the slots of the largest."""
+        slots = max(len(node.ports) for node in cluster.nodes)
+        storm = StormCluster.up(
+            folder / "storm", nodes=len(cluster.nodes), slots=slots, outlives=False
+        )
+        try:
+            with storm.bridge() as bridge:
+                yield StormSession(storm=storm, bridge=bridge, folder=folder)
+        finally:
+            storm.down()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Running:
+    """A topology that was submitted.
+
+    Attributes:
+        name: As nimbus knows it.
+        program: What it was submitted with.
+        bucket_seconds: Of its agents.
+        files: What they write.
+        control: Its rates.
+    """
+
+    name: str
+    program: dict[str, Any]
+    bucket_seconds: float
+    files: AgentFiles
+    control: RateControl
+
+
+class StormSession:
+    """Runs step after step on one cluster.
+
+    Args:
+        storm: The cluster.
+        bridge: To its nimbus.
+        folder: For what agents write until a step is over.
+    """
+
+    def __init__(self, *, storm: StormCluster, bridge: Bridge, folder: Path) -> None:
+        self._storm = storm
+        self._bridge = bridge
+        self._folder = folder
+        self._submitted = 0
+        self._running: _Running | None = None
+
+    @property
+    def cluster(self) -> Cluster:
+        """The nodes on this machine, which share its cores."""
+        return self._storm.cluster
+
+    def run_step(self, order: StepOrder, progress: Progress) -> StepRecord:
+        """Bring the job into the order's state, warm it up, measure it.
+
+        A step that differs from the one before in executors, workers, placement or rate alone is
+        reached by a rebalance, any other by a new submission. Whatever ends a step early, what was
+        measured lies in the order's folder.
+        """
+        wanted = as_storm_numbers(order.plan)
+        progress(0.0, "bringing the plan into place")
+        running, factor, kind = self._bring(order, wanted)
+        began_at = datetime.now(UTC)
+        tell = _Estimate(order, progress)
+        snapshot: PhysicalPlan | None = None
+        try:
+            warming = WarmingUp(
+                rule=order.warm_up,
+                files=running.files,
+                control=running.control,
+                factor=factor,
+                window_seconds=order.window_seconds,
+                bucket_seconds=order.bucket_seconds,
+                tell=tell.warming,
+            )
+            notes = warming.run()
+            measured_from = _next_bucket(order.bucket_seconds)
+            measured_to = measured_from + timedelta(seconds=order.windows * order.window_seconds)
+            middle = measured_from + (measured_to - measured_from) / 2
+            tell.wait_until(middle, "measuring")
+            snapshot = self._read_back(running.name, order)
+            tell.wait_until(measured_to, "measuring")
+            tell.wait_until(measured_to + timedelta(seconds=LATE_SECONDS), "gathering")
+            notes += _restarts(running.files, measured_from, measured_to)
+        finally:
+            running.files.gather(order.folder)
+            placed = wanted if snapshot is None else snapshot
+            self._write_records(order, placed, began_at, kind)
+        return StepRecord(
+            began_at=began_at,
+            measured_from=measured_from,
+            measured_to=measured_to,
+            plan=snapshot,
+            notes=tuple(notes),
+        )
+
+    def _bring(self, order: StepOrder, wanted: PhysicalPlan) -> tuple[_Running, float, EventKind]:
+        """The topology in its plan, the factor of its rates, and how it got there."""
+        program = topology_program(order.job, seed=order.seed, trace_every=trace_every(order))
+        running = self._running
+        ratio = None
+        if running is not None and running.bucket_seconds == order.bucket_seconds:
+            ratio = rate_ratio(running.program, program)
+        if running is not None and ratio is not None:
+            apply_plan(self._bridge, self._storm.layout.plans, running.name, wanted)
+            running.files.skip()
+            return running, ratio, EventKind.REBALANCE
+        if running is not None:
+            self._kill(running.name)
+        self._running = self._submit(order, wanted, program)
+        return self._running, 1.0, EventKind.START
+
+    def _submit(self, order: StepOrder, wanted: PhysicalPlan, program: dict[str, Any]) -> _Running:
+        name = order.job.topology.name
+        self._submitted += 1
+        metrics = (self._folder / "metrics" / str(self._submitted)).resolve()
+        metrics.mkdir(parents=True, exist_ok=True)
+        control = RateControl(file=metrics / "control.json")
+        control.set(1.0)
+        plans = self._storm.layout.plans
+        write_plan(plans, wanted, name)
+        self._bridge.ask(
+            "submit",
+            topology=name,
+            program=program_text(program),
+            jar=str(own_jar()),
+            configuration={
+                **agent_settings(folder=metrics, bucket_seconds=order.bucket_seconds),
+                # Plans are recorded here, with the job's whole description.
+                "streamgauge.agent.plans": False,
+                CONTROL_SETTING: str(control.file),
+            },
+        )
+        await_plan(self._bridge, plans, name, wanted)
+        return _Running(
+            name=name,
+            program=program,
+            bucket_seconds=order.bucket_seconds,
+            files=AgentFiles(metrics),
+            control=control,
+        )
+
+    def _kill(self, name: str) -> None:
+        """Kill a topology and wait until its workers are gone.
+
+        Raises:
+            SourceUnreachable: They do not go.
+        """
+        self._running = None
+        remove_plan(self._storm.layout.plans, name)
+        self._bridge.ask("kill", topology=name, wait_seconds=0)
+        deadline = time.monotonic() + _KILL_SECONDS
+        daemons = len(self._storm.state.daemons)
+        while self._bridge.ask("cluster")["topologies"] or self._storm.processes() > daemons:
+            if time.monotonic() > deadline:
+                raise SourceUnreachable(
+                    f"workers of {name!r} still run {_KILL_SECONDS:g} s after it was killed; "
+                    f"see {self._storm.layout.logs}"
+                )
+            time.sleep(_LOOK_SECONDS)
+
+    def _read_back(self, name: str, order: StepOrder) -> PhysicalPlan:
+        found = read_assignment(self._bridge, name)
+        job = order.job
+        return found.plan(job.topology, job.configuration, self.cluster)
+
+    def _write_records(
+        self, order: StepOrder, plan: PhysicalPlan, began_at: datetime, kind: EventKind
+    ) -> None:
+        """The plan with its time, and how it came about, beside what agents wrote."""
+        deployment = Deployment.of(order.job, plan, None)
+        began_us, ended_us = _microseconds(began_at), _microseconds(datetime.now(UTC))
+        event = Event(
+            topology=order.job.topology.name,
+            plan_id=deployment.plan_id,
+            happened_at_us=began_us,
+            kind=kind.value,
+            detail=f"step {order.name}, repetition {order.repetition}",
+        )
+        order.folder.mkdir(parents=True, exist_ok=True)
+        plan_line = encode(deployment.record(began_us, ended_us))
+        write_whole(order.folder / "plans.jsonl", plan_line + "\n")
+        write_whole(order.folder / "events.jsonl", encode(event) + "\n")
+
+
+class _Estimate:
+    """Tells how far a step has come, by the time that it will take at least."""
+
+    def __init__(self, order: StepOrder, progress: Progress) -> None:
+        self._progress = progress
+        self._began = time.monotonic()
+        warm = order.warm_up.seconds + 2.0 * order.window_seconds
+        self._seconds = warm + order.windows * order.window_seconds
+
+    def warming(self, doing: str) -> None:
+        self._progress(self._part(), doing)
+
+    def wait_until(self, moment: datetime, doing: str) -> None:
+        while (left := (moment - datetime.now(UTC)).total_seconds()) > 0:
+            time.sleep(min(left, _LOOK_SECONDS))
+            self._progress(self._part(), doing)
+
+    def _part(self) -> float:
+        return min((time.monotonic() - self._began) / self._seconds, 1.0)
+
+
+def trace_every(order: StepOrder) -> int:
+    """Every how many-th root of a step is traced."""
+    workload = order.job.workload
+    rates = [one.per_second for one in workload.emissions] if workload else []
+    if not rates or None in rates:
+        return MOST_TRACE_EVERY
+    roots = math.fsum(rate or 0.0 for rate in rates) * order.windows * order.window_seconds
+    return min(max(round(roots / TRACED_PATHS), 1), MOST_TRACE_EVERY)
+
+
+def _restarts(files: AgentFiles, start: datetime, end: datetime) -> list[str]:
+    """Workers whose process began while they were measured."""
+    begun = {
+        worker: sum(start <= _EPOCH + timedelta(milliseconds=one) < end for one in starts)
+        for worker, starts in files.starts().items()
+    }
+    return [
+        f"worker {worker} was started anew while it was measured, {count} times"
+        for worker, count in sorted(begun.items())
+        if count
+    ]
+
+
+def _next_bucket(seconds: float) -> datetime:
+    number = math.ceil(time.time() / seconds)
+    return _EPOCH + timedelta(seconds=number * seconds)
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND
