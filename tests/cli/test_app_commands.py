@@ -114,3 +114,19 @@ def test_a_task_that_cannot_keep_up_is_named(app, file):
     )
     outcome = app("simulate", file, "--seconds", "5", "--warmup", "0")
     assert "Saturated: task-1 gets 1,000 tuples" in outcome.err
+
+
+def test_an_application_runs_on_an_engine_and_leaves_what_was_measured(app, file, tmp_path):
+    file.write_text("workflow: {depth: 2, scalability: {parallelism: 2}}")
+    folder = tmp_path / "out"
+    arguments = ("--engine", "emulator", "--seconds", "4", "--warmup", "1", "--output", folder)
+    outcome = app("run", file, *arguments, "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["truth"]["steps"][0]["name"] == "run"
+    assert list(folder.glob("raw/*/samples-*.jsonl.gz"))
+
+
+def test_an_unknown_engine_is_refused_with_those_that_are_known(app, file):
+    outcome = app("run", file, "--engine", "emulatr")
+    assert outcome.code == 2
+    assert "did you mean 'emulator'?" in outcome.err

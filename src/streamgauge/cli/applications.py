@@ -19,6 +19,7 @@ from streamgauge.cli.output import (
 
 if TYPE_CHECKING:
     from streamgauge.applications import Application, Platform
+    from streamgauge.experiments.experiment import Experiment
     from streamgauge.profile.job import Job
 
 app = typer.Typer(
@@ -37,6 +38,10 @@ CycleNs = Annotated[
     typer.Option("--cycle-ns", help="Nanoseconds of a cycle of load, as measured on your machine."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+# How many windows a run is divided into: the first of these that makes them whole seconds.
+WINDOWS = (5, 4, 3, 2, 1)
+# Of two windows before measuring: so far apart are none.
+ANY_AGREEMENT = 1e9
 
 
 @app.command()
@@ -135,6 +140,53 @@ def simulate(
         seed=seed,
         html=html,
         as_json=as_json,
+    )
+
+
+@app.command()
+def run(
+    file: File,
+    engine: Annotated[str, typer.Option(help="What it runs on: emulator, storm, …")],
+    platform: PlatformFile = None,
+    cycle_ns: CycleNs = None,
+    seconds: Annotated[int, typer.Option(help="Seconds to measure.", min=1)] = 60,
+    warmup: Annotated[int, typer.Option(help="Seconds before.", min=0)] = 30,
+    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 1,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Folder for all that is measured; NAME-ENGINE when not given."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run an application on an engine once, and say what was measured."""
+    from streamgauge.cli.experiment import observed, run_on, tell
+
+    application, _, job = load(file, platform, cycle_ns)
+    said_of(application)
+    with in_file(file):
+        experiment = _single_run(job, seconds=seconds, warmup=warmup, seed=seed)
+    journal, folder = run_on(experiment, engine, output)
+    tell(journal, observed(journal, folder), folder, as_json=as_json)
+
+
+def _single_run(job: Job, *, seconds: int, warmup: int, seed: int) -> Experiment:
+    """One step, once; its warm-up ends when its time is over, whatever was seen by then."""
+    from streamgauge.engines.contract import WarmUp
+    from streamgauge.experiments.experiment import Experiment, ExperimentStep
+    from streamgauge.topology.cluster import Cluster
+
+    windows = next(number for number in WINDOWS if seconds % number == 0)
+    return Experiment(
+        name=job.topology.name,
+        steps=(ExperimentStep(name="run", job=job),),
+        cluster=job.cluster or Cluster.uniform(nodes=job.configuration.workers),
+        warm_up=WarmUp(
+            seconds=warmup, calls=0, agreement=ANY_AGREEMENT, most_seconds=max(warmup, 1)
+        ),
+        windows=windows,
+        window_seconds=seconds / windows,
+        repetitions=1,
+        seed=seed,
     )
 
 

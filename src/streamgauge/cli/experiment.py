@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from streamgauge.experiments.controller import Reached
+    from streamgauge.experiments.experiment import Experiment
     from streamgauge.experiments.journal import Journal
     from streamgauge.experiments.truth import Truth
 
@@ -50,26 +51,13 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Run an experiment; the same command goes on where an earlier one was interrupted."""
-    from streamgauge.cli.experiment_report import print_truth, truth_document
-    from streamgauge.experiments.controller import run_experiment
-    from streamgauge.experiments.engines import load_engine
     from streamgauge.experiments.files.experiment_file import load_experiment
 
-    experiment = load_experiment(file)
-    chosen = load_engine(engine)
-    folder = output or Path(f"{experiment.name}-{engine}".replace("/", "-"))
-    _compile_first(engine)
-    say(f"{experiment.name} on {engine}, into {folder}")
-    with _kept(folder), _interruptible():
-        journal = run_experiment(experiment, chosen, folder, _watcher())
-    truth = _observed(journal, folder)
+    journal, folder = run_on(load_experiment(file), engine, output)
+    truth = observed(journal, folder)
     if lake is not None:
         _ingest(journal, folder, lake, master, conf, config)
-    if as_json:
-        print_document(truth_document(journal, truth))
-    else:
-        print_truth(journal, truth, brief=True)
-        say(f"all figures: streamgauge experiment report {folder}")
+    tell(journal, truth, folder, as_json=as_json)
 
 
 @app.command()
@@ -90,7 +78,7 @@ def report(
             f"{folder}: no repetition is done of {len(journal.left)}; expected at least one"
             " (run the experiment again: it goes on where it was)"
         )
-    truth = _observed(journal, folder)
+    truth = observed(journal, folder)
     if as_json:
         print_document(truth_document(journal, truth))
     else:
@@ -101,6 +89,30 @@ def report(
         write_text(html, experiment_page(journal, truth))
 
 
+def run_on(experiment: Experiment, engine: str, output: Path | None) -> tuple[Journal, Path]:
+    """Run an experiment on the engine of that name; its journal, and the folder it lies in."""
+    from streamgauge.experiments.controller import run_experiment
+    from streamgauge.experiments.engines import load_engine
+
+    chosen = load_engine(engine)
+    folder = output or Path(f"{experiment.name}-{engine}".replace("/", "-"))
+    _compile_first(engine)
+    say(f"{experiment.name} on {engine}, into {folder}")
+    with _kept(folder), _interruptible():
+        return run_experiment(experiment, chosen, folder, _watcher()), folder
+
+
+def tell(journal: Journal, truth: Truth, folder: Path, *, as_json: bool) -> None:
+    """What was measured, in short or as a document."""
+    from streamgauge.cli.experiment_report import print_truth, truth_document
+
+    if as_json:
+        print_document(truth_document(journal, truth))
+    else:
+        print_truth(journal, truth, brief=True)
+        say(f"all figures: streamgauge experiment report {folder}")
+
+
 def _compile_first(engine: str) -> None:
     """The emulator is compiled when first used, which takes a minute that people should know of."""
     if engine == "emulator":
@@ -109,7 +121,8 @@ def _compile_first(engine: str) -> None:
         warm_up()
 
 
-def _observed(journal: Journal, folder: Path) -> Truth:
+def observed(journal: Journal, folder: Path) -> Truth:
+    """What its raw lines come to, which is kept beside them."""
     from streamgauge.experiments.observing import observe, write_truth
 
     truth = observe(journal, folder)

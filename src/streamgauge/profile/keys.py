@@ -173,7 +173,8 @@ class GivenKeys(KeyDistribution):
 
 def keys_of_letters(length: int) -> int:
     """How many different keys so many letters make; beyond `MAX_KEYS`, some number above it."""
-    return 26 ** min(length, _letters_for(MAX_KEYS) + 1)
+    most: int = 26 ** min(length, _letters_for(MAX_KEYS) + 1)
+    return most
 
 
 def _letters_for(count: int) -> int:
