@@ -100,6 +100,23 @@ def test_a_window_works_through_its_tuples_at_the_trigger_and_emits_one():
     assert not behaviour.outputs
 
 
+def test_trees_may_take_longer_than_a_window_keeps_their_tuples():
+    """Storm does not start a window whose length and slide are longer than the timeout."""
+    window = Window(length_seconds=30.0)
+    settings = job_of(line(task("out", window=window))).configuration.settings
+    assert settings["topology.message.timeout.secs"] == 90
+    short = job_of(line(task("out", window=Window(length_seconds=5.0))))
+    assert "topology.message.timeout.secs" not in short.configuration.settings
+
+
+def test_windows_that_keep_more_tuples_than_may_be_open_are_remarked():
+    """1000 tuples/s for up to 60 s, of which 5000 may be open."""
+    gathers = task("out", window=Window(length_seconds=30.0))
+    assert "may not reach its 1000 tuples/s" in remarks_on(line(gathers))[0]
+    assert remarks_on(line(gathers), Platform(max_spout_pending=60_000)) == ()
+    assert remarks_on(line(gathers, reliable=False)) == ()
+
+
 def test_resizing_shrinks_what_is_emitted_and_keeps_values_apart():
     source = replace(SOURCE, data=Data(size=180, values=1000))
     middle = task("mid", resized_bytes=52)
@@ -166,6 +183,13 @@ def test_the_platform_configures_the_job():
 )
 def test_a_frequency_of_tracing_is_one_tuple_in_so_many(frequency, every):
     assert Platform(debug_frequency=frequency).trace_every == every
+
+
+def test_engines_follow_as_many_tuples_as_the_platform_says():
+    from streamgauge.engines.emulator.session import trace_every
+
+    job = job_of(line(task("out")), Platform(debug_frequency=0.01))
+    assert trace_every(job, 60.0) == 100
 
 
 def test_rates_go_through_copies_filters_and_windows():

@@ -6,6 +6,9 @@ whatever deploys it.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 from streamgauge.applications.application import Application, Routing, Task
 from streamgauge.applications.content import Content, contents_of
 from streamgauge.applications.platform import PENDING_SETTING, TRACE_SETTING, Platform
@@ -24,6 +27,9 @@ from streamgauge.topology.topology import (
 )
 from streamgauge.topology.workload import Emission, Workload
 
+# Storm does not start a window that keeps its tuples for longer than their trees may take.
+TIMEOUT_SETTING = "topology.message.timeout.secs"
+DEFAULT_TIMEOUT_SECONDS = 30
 # The field of a tuple that holds its value.
 KEY = "value"
 GROUPINGS: dict[Routing, Grouping] = {
@@ -52,26 +58,40 @@ def job_of(application: Application, platform: Platform | None = None) -> Job:
     )
 
 
-def remarks_on(application: Application) -> tuple[str, ...]:
+def remarks_on(application: Application, platform: Platform | None = None) -> tuple[str, ...]:
     """What of a description is taken otherwise than NAMB takes it, or has no effect."""
-    remarks = []
-    for task in application.tasks:
-        if task.flow is not None and task.flow.assumes_burst_rate:
-            remarks.append(
-                f"{task.name}: a burst without limit is taken as {task.flow.rate_in_bursts:g} "
-                "tuples/s, ten times the rate between bursts; give burst_rate to say otherwise"
-            )
-        if task.filtering < 1.0 and not application.children[task.name]:
-            remarks.append(f"{task.name}: nothing comes after it, so its filter changes nothing")
     contents = contents_of(application)
-    for task in application.tasks:
-        content = contents[task.name]
-        if task.resized_bytes is not None and not content.was_larger(task.resized_bytes):
-            remarks.append(
-                f"{task.name}: what it gets has no more than {task.resized_bytes} bytes, so its "
-                "resizeddata changes nothing"
+    found = [
+        remark
+        for task in application.tasks
+        for remark in _remarks(application, task, contents[task.name])
+    ]
+    held = _held_seconds(application) if application.reliable else 0.0
+    pending = (platform or Platform()).max_spout_pending
+    for task in application.sources:
+        mean = task.flow.mean_per_second if task.flow is not None else None
+        if mean is not None and mean * held > pending:
+            found.append(
+                f"{task.name}: windows keep tuples for up to {held:g} s, and {pending} may be open "
+                f"at once: an instance may not reach its {mean:g} tuples/s; raise maxSpoutPending, "
+                "or set reliability to false"
             )
-    return tuple(remarks)
+    return tuple(found)
+
+
+def _remarks(application: Application, task: Task, content: Content) -> Iterator[str]:
+    if task.flow is not None and task.flow.assumes_burst_rate:
+        yield (
+            f"{task.name}: a burst without limit is taken as {task.flow.rate_in_bursts:g} "
+            "tuples/s, ten times the rate between bursts; give burst_rate to say otherwise"
+        )
+    if task.filtering < 1.0 and not application.children[task.name]:
+        yield f"{task.name}: nothing comes after it, so its filter changes nothing"
+    if task.resized_bytes is not None and not content.was_larger(task.resized_bytes):
+        yield (
+            f"{task.name}: what it gets has no more than {task.resized_bytes} bytes, so its "
+            "resizeddata changes nothing"
+        )
 
 
 def _topology(application: Application) -> Topology:
@@ -123,6 +143,9 @@ def _configuration(application: Application, platform: Platform) -> Configuratio
     settings: dict[str, Setting] = {}
     if application.reliable:
         settings[PENDING_SETTING] = platform.max_spout_pending
+        held = _held_seconds(application)
+        if held > DEFAULT_TIMEOUT_SECONDS:
+            settings[TIMEOUT_SETTING] = math.ceil(held) + DEFAULT_TIMEOUT_SECONDS
     if platform.trace_every is not None:
         settings[TRACE_SETTING] = platform.trace_every
     return Configuration(
@@ -131,6 +154,14 @@ def _configuration(application: Application, platform: Platform) -> Configuratio
         workers=platform.workers,
         ackers=platform.ackers,
         settings={**settings, **platform.settings},
+    )
+
+
+def _held_seconds(application: Application) -> float:
+    """The longest that a window may keep a tuple, which is acked when it leaves the window."""
+    windows = [task.window for task in application.tasks if task.window is not None]
+    return max(
+        ((one.length_seconds or 0.0) + (one.slide_seconds or 0.0) for one in windows), default=0.0
     )
 
 

@@ -52,8 +52,8 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check a description: every problem with line and key."""
-    application, _, job = load(file, platform, cycle_ns)
-    remarks = said_of(application)
+    application, described, job = load(file, platform, cycle_ns)
+    remarks = said_of(application, described)
     if as_json:
         print_document({"file": file, "valid": True, "warnings": list(remarks)})
         return
@@ -82,7 +82,7 @@ def show(
     from streamgauge.cli.application_tables import application_document, print_application
 
     application, described, job = load(file, platform, cycle_ns)
-    remarks = said_of(application)
+    remarks = said_of(application, described)
     if job_file is not None:
         from streamgauge.profile.files.jobs import job_to_data, save
 
@@ -126,8 +126,8 @@ def simulate(
     from streamgauge.cli.simulate import simulate_job
     from streamgauge.cli.topology import plan_job
 
-    application, _, job = load(file, platform, cycle_ns)
-    said_of(application)
+    application, described, job = load(file, platform, cycle_ns)
+    said_of(application, described)
     with in_file(file):
         flow = plan_job(job)
     simulate_job(
@@ -161,8 +161,8 @@ def run(
     """Run an application on an engine once, and say what was measured."""
     from streamgauge.cli.experiment import observed, run_on, tell
 
-    application, _, job = load(file, platform, cycle_ns)
-    said_of(application)
+    application, described, job = load(file, platform, cycle_ns)
+    said_of(application, described)
     with in_file(file):
         experiment = _single_run(job, seconds=seconds, warmup=warmup, seed=seed)
     journal, folder = run_on(experiment, engine, output)
@@ -209,10 +209,10 @@ def load(
         return application, described, job_of(application, described)
 
 
-def said_of(application: Application) -> tuple[str, ...]:
+def said_of(application: Application, platform: Platform) -> tuple[str, ...]:
     """What is to be known of a description, said as warnings."""
     from streamgauge.applications import remarks_on
 
-    remarks = remarks_on(application)
+    remarks = remarks_on(application, platform)
     warn(remarks)
     return remarks

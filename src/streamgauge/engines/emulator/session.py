@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from streamgauge.applications.platform import TRACE_SETTING
 from streamgauge.engines.contract import Progress, StepOrder, StepRecord
 from streamgauge.engines.emulator.emulation import STARTED_AT, TRACE_EVERY, emulate
 from streamgauge.errors import InvalidInput
@@ -122,9 +123,12 @@ class EmulatorSession:
 def trace_every(job: Job, seconds: float) -> int:
     """Every how many-th root a step of that length traces.
 
-    With windows and joins as few as usual: a tuple with several traced parents would count for the
-    first of them alone.
+    Settings may say it. With windows and joins as few as usual: a tuple with several traced parents
+    would count for the first of them alone.
     """
+    asked = job.configuration.settings.get(TRACE_SETTING)
+    if isinstance(asked, int):
+        return asked
     rates = [one.per_second for one in job.workload.emissions] if job.workload else []
     windowed = any(operator.window for operator in job.topology.operators)
     joined = any(isinstance(one.join, JoinOnKey) for one in job.behaviours.values())

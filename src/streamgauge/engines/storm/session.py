@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
+from streamgauge.applications.platform import TRACE_SETTING
 from streamgauge.engines.contract import Progress, StepOrder, StepRecord
 from streamgauge.engines.emulator.deployment import Deployment
 from streamgauge.engines.storm.agent_files import AgentFiles
@@ -28,13 +29,14 @@ from streamgauge.lake.raw import encode
 from streamgauge.lake.records import Event, EventKind
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.files.document import write_whole
-from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.physical_plan import PhysicalPlan, Worker
 
 CONTROL_SETTING = "streamgauge.control.file"
 # Paths that a step traces: enough for quantiles, few enough to cost nothing.
 TRACED_PATHS = 15_000
 MOST_TRACE_EVERY = 1000
-_KILL_SECONDS = 90.0
+_KILL_SECONDS = 120.0
+_WORKERS_SECONDS = 300.0
 _LOOK_SECONDS = 0.2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -150,14 +152,18 @@ class StormSession:
         ratio = None
         if running is not None and running.bucket_seconds == order.bucket_seconds:
             ratio = rate_ratio(running.program, program)
+        asked_at = time.time()
         if running is not None and ratio is not None:
+            changed = read_assignment(self._bridge, running.name).changed_workers(wanted)
             apply_plan(self._bridge, self._storm.layout.plans, running.name, wanted)
+            self._await_workers(running, changed, asked_at)
             running.files.skip()
             return running, ratio, EventKind.REBALANCE
         if running is not None:
             self._kill(running.name)
-        self._running = self._submit(order, wanted, program)
-        return self._running, 1.0, EventKind.START
+        running = self._running = self._submit(order, wanted, program)
+        self._await_workers(running, wanted.workers, asked_at)
+        return running, 1.0, EventKind.START
 
     def _submit(self, order: StepOrder, wanted: PhysicalPlan, program: dict[str, Any]) -> _Running:
         name = order.job.topology.name
@@ -188,6 +194,22 @@ class StormSession:
             files=AgentFiles(metrics),
             control=control,
         )
+
+    def _await_workers(self, running: _Running, workers: Sequence[Worker], since: float) -> None:
+        """Wait until workers run as processes that began after a moment, and tell of it.
+
+        Raises:
+            SourceUnreachable: One does not come up.
+        """
+        deadline = time.monotonic() + _WORKERS_SECONDS
+        while missing := [worker for worker in workers if running.files.last_start(worker) < since]:
+            if time.monotonic() > deadline:
+                raise SourceUnreachable(
+                    f"worker {missing[0]} of {running.name!r} tells nothing "
+                    f"{_WORKERS_SECONDS:g} s after it was assigned; see its log below "
+                    f"{self._storm.layout.worker_logs(missing[0].node)}"
+                )
+            time.sleep(_LOOK_SECONDS)
 
     def _kill(self, name: str) -> None:
         """Kill a topology and wait until its workers are gone.
@@ -254,7 +276,10 @@ class _Estimate:
 
 
 def trace_every(order: StepOrder) -> int:
-    """Every how many-th root of a step is traced."""
+    """Every how many-th root of a step is traced, as its settings say or as few as suffice."""
+    asked = order.job.configuration.settings.get(TRACE_SETTING)
+    if isinstance(asked, int):
+        return asked
     workload = order.job.workload
     rates = [one.per_second for one in workload.emissions] if workload else []
     if not rates or None in rates:
@@ -266,7 +291,7 @@ def trace_every(order: StepOrder) -> int:
 def _restarts(files: AgentFiles, start: datetime, end: datetime) -> list[str]:
     """Workers whose process began while they were measured."""
     begun = {
-        worker: sum(start <= _EPOCH + timedelta(milliseconds=one) < end for one in starts)
+        worker: sum(start.timestamp() <= one < end.timestamp() for one in starts)
         for worker, starts in files.starts().items()
     }
     return [
