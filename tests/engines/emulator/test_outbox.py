@@ -1,7 +1,5 @@
 """The folder: refused, replaced or left as it was; files whole or not there at all."""
 
-import resource
-from contextlib import contextmanager
 from datetime import datetime
 
 import pytest
@@ -12,6 +10,7 @@ from streamgauge.errors import InvalidInput, UnreadableFile
 from streamgauge.lake.records import Event, Sample
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
+from tests.engines.disks import small_disk
 from tests.engines.emulator.emulations import JOINED, emulated, lines, run
 
 EVENT = Event(topology="t", happened_at_us=1, kind="start")
@@ -116,18 +115,6 @@ def test_a_folder_that_cannot_be_is_reported(tmp_path):
     for folder in (tmp_path / "file", tmp_path / "file" / "folder", tmp_path / "nul\0"):
         with pytest.raises(UnreadableFile, match="expected a folder that can be written"):
             Outbox(folder).__enter__()
-
-
-@contextmanager
-def small_disk():
-    # A limit on the size of files stands for a full disk: writing fails in the middle. It must be
-    # lifted before the test ends, or it meets the file that the test's own report goes to.
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_disk_that_fills_up_is_reported_and_cleared(tmp_path):

@@ -71,6 +71,16 @@ def test_a_bucket_spans_the_time_between_two_reports_of_the_worker(ui, clock):
     assert second.bucket_start_us + 60_000_000 <= clock()
 
 
+def test_after_a_long_gap_it_begins_anew(ui, clock):
+    polling = collector(ui, clock)
+    polling.poll()
+    ui.grow(100_000)
+    clock.move(100_000)
+    records = polling.poll().records
+    assert {one.bucket_seconds for one in samples(records, "executed_total")} == {60}
+    assert not samples(records, "execute_latency_mean")
+
+
 def test_the_mean_of_a_bucket_is_what_was_spent_in_it(ui, clock):
     polling = collector(ui, clock)
     polling.poll()

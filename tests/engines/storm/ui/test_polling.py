@@ -4,11 +4,12 @@ import gzip
 
 import pytest
 
-from streamgauge.engines.storm.collection.folder import MEMORY, CollectionFolder
+from streamgauge.engines.storm.collection.folder import CollectionFolder
 from streamgauge.engines.storm.collection.polling import Rhythm, poll_on
 from streamgauge.errors import InvalidInput, SourceUnreachable, UnreadableFile
 from streamgauge.lake.raw import Rejected
 from streamgauge.lake.records import Plan
+from tests.engines.disks import small_disk
 from tests.engines.storm.ui.uis import collector, lines, samples
 from tests.pipeline.http_servers import Fault
 
@@ -83,9 +84,15 @@ def test_a_second_run_goes_on_where_the_first_ended(ui, clock, tmp_path):
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 9}', '{"version":1,"topologies":3}'])
 def test_a_memory_that_cannot_be_read_is_told(tmp_path, text):
-    (tmp_path / MEMORY).write_text(text)
     with CollectionFolder(tmp_path, source="ui", most_bytes=MUCH) as folder:
+        folder.memory_path.write_text(text)
         assert folder.remembered() is None
+
+
+def test_what_one_source_ran_is_not_missed_at_another(ui, clock, tmp_path):
+    polled(tmp_path, collector(ui, clock), Waits())
+    with CollectionFolder(tmp_path, source="http://elsewhere", most_bytes=MUCH) as folder:
+        assert folder.remembered() == {}
 
 
 def test_two_collectors_do_not_share_a_folder(tmp_path):
@@ -113,6 +120,16 @@ def test_a_folder_that_cannot_be_is_reported(tmp_path):
     folder = CollectionFolder(tmp_path / "file" / "x", source="ui", most_bytes=MUCH)
     with pytest.raises(UnreadableFile), folder:
         pass
+
+
+def test_a_disk_that_fills_up_is_reported_and_what_was_there_stays(ui, clock, tmp_path):
+    polled(tmp_path, collector(ui, clock), Waits())
+    before = lines(tmp_path)
+    report(ui, clock)()
+    with small_disk(), pytest.raises(UnreadableFile, match="another folder"):
+        polled(tmp_path, collector(ui, clock), Waits())
+    assert lines(tmp_path) == before
+    assert not list(tmp_path.glob(".storm-*.gz"))
 
 
 def test_waits_grow_while_nobody_answers_and_shrink_again(ui, clock, tmp_path):

@@ -12,6 +12,7 @@ from streamgauge.engines.storm.collection.processes import (
     Bucket,
     Process,
     bucket_of,
+    continues,
     process_at,
 )
 from streamgauge.engines.storm.collection.readings import Reading, Report
@@ -163,7 +164,7 @@ class _Look:
         self._sighting = sighting
         self._before = before
         self._now_us = now_us
-        self._every_seconds = every_seconds
+        self._usual_seconds = max(every_seconds, sighting.heartbeat_seconds)
         self._cluster = cluster
         self._old = {} if before is None else before.workers
         self._workers = self._processes()
@@ -197,7 +198,8 @@ class _Look:
     def _plans(self, plan: SeenPlan | None) -> tuple[Plan | None, Plan]:
         """The plan that ended, if one did, and the one in place."""
         before = None if self._before is None else self._before.plan
-        if before is not None and (plan is None or plan.plan_id == before.plan_id):
+        known = None if before is None else (before.plan_id, before.cluster)
+        if before is not None and (plan is None or (plan.plan_id, self._cluster) == known):
             return None, before
         assert plan is not None
         # A plan is in place since its last worker began.
@@ -242,16 +244,10 @@ class _Look:
             for worker, age in ages.items()
         }
 
-    def _bucket(self, process: Process, before: Process | None) -> Bucket | None:
-        return bucket_of(
-            process,
-            before,
-            usual_seconds=self._every_seconds,
-            heartbeat_seconds=self._sighting.heartbeat_seconds,
-        )
-
     def _worker_samples(self, worker: str, process: Process, plan: Plan) -> Iterator[Sample]:
-        bucket = self._bucket(process, self._old.get(worker))
+        old = self._old.get(worker)
+        goes_on = continues(process, old, usual_seconds=self._usual_seconds)
+        bucket = bucket_of(process, old if goes_on else None, usual_seconds=self._usual_seconds)
         if bucket is None:
             return
         own = replace(self._sample(plan, bucket), worker=worker, node=worker.rpartition(":")[0])
@@ -266,15 +262,18 @@ class _Look:
         if seen.uptime_seconds is None:
             return None
         worker = str(seen.slot)
-        process = replace(self._workers[worker], uptime_seconds=seen.uptime_seconds)
-        old = self._old.get(worker)
-        restarted = old is not None and not old.is_followed_by(self._workers[worker].uptime_seconds)
+        current, old = self._workers[worker], self._old.get(worker)
+        process = replace(current, uptime_seconds=seen.uptime_seconds)
+        restarted = old is not None and not old.is_followed_by(current.uptime_seconds)
         if before is not None and (restarted or before.worker != worker):
             before = None
         if before is not None and not before.process.is_followed_by(seen.uptime_seconds):
             # Its worker restarts while it is looked at: some pages are of the old one.
             return None
-        bucket = self._bucket(process, None if before is None else before.process)
+        last = None if before is None else before.process
+        if not continues(process, last, usual_seconds=self._usual_seconds):
+            before = last = None
+        bucket = bucket_of(process, last, usual_seconds=self._usual_seconds)
         if bucket is None:
             return None
         return Report(

@@ -23,7 +23,6 @@ from streamgauge.lake.raw import encode
 from streamgauge.lake.records import Record
 from streamgauge.topology.files.document import write_whole
 
-MEMORY = ".collected.json"
 _LOCK = ".collecting"
 _ENDING = ".jsonl.gz"
 _OWN = re.compile(r"storm-.*-\d{8}T\d{12}Z\.jsonl\.gz")
@@ -36,12 +35,17 @@ class CollectionFolder:
         path: Made where it does not exist; other files in it are left alone.
         source: What files are named after.
         most_bytes: Beyond so much of our own files the oldest go.
+
+    Attributes:
+        memory_path: Where it is remembered what was seen.
     """
 
     def __init__(self, path: Path, *, source: str, most_bytes: int) -> None:
         self._path = path
         self._most_bytes = most_bytes
         self._stem = f"storm-{re.sub('[^0-9A-Za-z.]+', '-', source).strip('-.')}"
+        # Of this source only: what another one does not know runs on all the same.
+        self.memory_path = path / f".{self._stem}.json"
         self._lock: IO[bytes] | None = None
 
     def __enter__(self) -> CollectionFolder:
@@ -75,11 +79,11 @@ class CollectionFolder:
 
     def remembered(self) -> Memory | None:
         """What an earlier run left; None where it cannot be read."""
-        path = self._path / MEMORY
         with reported(self._path):
-            if not path.exists():
+            if not self.memory_path.exists():
                 return {}
-            return memory_from_text(path.read_text(encoding="utf-8", errors="replace"))
+            text = self.memory_path.read_text(encoding="utf-8", errors="replace")
+            return memory_from_text(text)
 
     def write(self, records: Sequence[Record], memory: Memory, now_us: int) -> int:
         """Add a file with these records, if there are any, and remember.
@@ -95,7 +99,7 @@ class CollectionFolder:
             if records:
                 self._add(records, now_us)
             # After the file: who is killed in between says the same again, which does no harm.
-            write_whole(self._path / MEMORY, memory_to_text(memory))
+            write_whole(self.memory_path, memory_to_text(memory))
             return self._trim()
 
     def _add(self, records: Sequence[Record], now_us: int) -> None:

@@ -163,17 +163,17 @@ def _cluster(hosts: Sequence[Host], slots: Iterable[Slot]) -> Cluster | None:
         # Several supervisors of one name are one node with all their slots.
         other = known.get(host.name)
         known[host.name] = host if other is None else replace(host, slots=host.slots + other.slots)
-    if not used.keys() <= known.keys() or any(one.cores is None for one in known.values()):
+    cores = {name: one.cores for name, one in sorted(known.items()) if one.cores is not None}
+    if not used.keys() <= known.keys() or len(cores) < len(known):
         return None
-    ordered = [known[name] for name in sorted(known)]
     return Cluster(
         machines=tuple(
-            Machine(name=one.name, cores=one.cores or 1.0, memory_bytes=one.memory_bytes)
-            for one in ordered
+            Machine(name=name, cores=count, memory_bytes=known[name].memory_bytes)
+            for name, count in cores.items()
         ),
         nodes=tuple(
-            Node(name=one.name, machine=one.name, ports=_ports(one.slots, used.get(one.name, ())))
-            for one in ordered
+            Node(name=name, machine=name, ports=_ports(known[name].slots, used.get(name, ())))
+            for name in cores
         ),
     )
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MICROSECONDS = 1_000_000
+# After so many missed reports a bucket would be too long to be summed up with the others.
+_MOST_MISSED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,27 +65,34 @@ def process_at(
     return Process(began_us=max(began_us, 0), uptime_seconds=uptime_seconds)
 
 
-def bucket_of(
-    process: Process, before: Process | None, *, usual_seconds: float, heartbeat_seconds: float
-) -> Bucket | None:
+def continues(process: Process, before: Process | None, *, usual_seconds: float) -> bool:
+    """Whether a report follows on the one before: of the same process, and soon enough.
+
+    Args:
+        process: With its last report.
+        before: At the report before, if there was one.
+        usual_seconds: Between two reports that somebody reads.
+    """
+    if before is None or not before.is_followed_by(process.uptime_seconds):
+        return False
+    gap_us = process.reported_us - before.reported_us
+    return gap_us <= _MOST_MISSED * usual_seconds * MICROSECONDS
+
+
+def bucket_of(process: Process, before: Process | None, *, usual_seconds: float) -> Bucket | None:
     """What the last report of a process spans; nothing where it is the same as before.
 
     Args:
         process: With its last report.
-        before: At the report before.
-        usual_seconds: The length of the first report's bucket.
-        heartbeat_seconds: Between two reports.
+        before: At the report that it follows on; None for the first one.
+        usual_seconds: Between two reports that somebody reads.
     """
-    if before is None or not before.is_followed_by(process.uptime_seconds):
-        seconds = min(max(usual_seconds, heartbeat_seconds), process.uptime_seconds)
-        return _ending(process.reported_us, float(seconds))
-    if process.uptime_seconds == before.uptime_seconds:
-        return None
-    length_us = process.reported_us - before.reported_us
-    seconds = length_us / MICROSECONDS
-    if heartbeat_seconds < seconds <= heartbeat_seconds + 1:
+    if before is None:
+        return _ending(process.reported_us, min(usual_seconds, float(process.uptime_seconds)))
+    seconds = (process.reported_us - before.reported_us) / MICROSECONDS
+    if usual_seconds < seconds <= usual_seconds + 1:
         # Ages are whole seconds. Buckets that differ by what was cut off would be summed up apart.
-        return _ending(process.reported_us, heartbeat_seconds)
+        seconds = usual_seconds
     return _ending(process.reported_us, seconds)
 
 
