@@ -14,6 +14,7 @@ from benchmarks import (
     pipeline,
     plans,
     prediction,
+    prediction_load,
     prediction_speed,
     semantics,
     stretch,
@@ -29,6 +30,7 @@ MODULES = (
     stretch,
     prediction_speed,
     prediction,
+    prediction_load,
     pipeline,
 )
 

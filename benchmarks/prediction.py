@@ -9,26 +9,19 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.profiles import measured_profiles
 from benchmarks.report import Entry
 from streamgauge.cli.examples import example_path
-from streamgauge.engines.emulator import emulate
-from streamgauge.lake.tables import Lake
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.prediction import Prediction
-from streamgauge.pipeline.calibrate.job import calibrate
-from streamgauge.pipeline.ingest.job import ingest_files
-from streamgauge.pipeline.ingest.listing import find_files
-from streamgauge.pipeline.session import make_session
 from streamgauge.planning.scheduling.deploy import place_job
-from streamgauge.profile.files.jobs import load_job, parse_profile
+from streamgauge.profile.files.jobs import load_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.simulation.results import SimulationResult
@@ -38,7 +31,6 @@ TOPOLOGIES = ("fields-to-fields", "multiplier", "windowed", "all-in-one", "join-
 FEW = ("multiplier", "all-in-one")
 ENGINES = ("storm-1", "storm-2")
 SOURCE, TARGETS = "step-1", ("step-2", "step-4")
-MEASURED_SECONDS, BUCKET_SECONDS = 1200.0, 10.0
 TRUTH_SECONDS = 2000.0
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 REPETITIONS = 5
@@ -49,9 +41,13 @@ def run(*, large: bool) -> list[Entry]:
     names = TOPOLOGIES if large else FEW
     cases: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for (name, engine), (job, profile) in _profiles(Path(folder), names):
+        jobs = {(name, engine): _job(name, engine) for name in names for engine in ENGINES}
+        sources = {case: job.at_step(SOURCE) for case, job in jobs.items()}
+        for (name, engine), profile in measured_profiles(Path(folder), sources):
             for step in TARGETS:
-                cases[f"{name} on {engine}, {SOURCE} → {step}"] = _compared(job, profile, step)
+                cases[f"{name} on {engine}, {SOURCE} → {step}"] = _compared(
+                    jobs[name, engine], profile, step
+                )
     errors = [abs(case["mean_error"]) for case in cases.values()]
     tails = [abs(case["p99_error"]) for case in cases.values()]
     rates = [case["operator_rate_error"] for case in cases.values()]
@@ -72,34 +68,9 @@ def run(*, large: bool) -> list[Entry]:
     ]
 
 
-def _profiles(
-    folder: Path, names: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, str], tuple[Job, Profile]]]:
-    spark = make_session("benchmark", master="local[2]", brief=True)
-    try:
-        for name in names:
-            for engine in ENGINES:
-                job = load_job(example_path(f"{name}.yaml"))
-                job = replace(job, configuration=replace(job.configuration, engine=engine))
-                place = folder / f"{name}-{engine}"
-                _measure(job.at_step(SOURCE), place / "samples")
-                lake = Lake(place / "lake")
-                ingest_files(spark, lake, find_files([str(place / "samples")]))
-                (made,) = calibrate(spark, lake, job.topology.name)
-                if made.profile is None:
-                    raise RuntimeError(made.fault)
-                yield (name, engine), (job, parse_profile(made.profile))
-    finally:
-        spark.stop()
-
-
-def _measure(job: Job, folder: Path) -> None:
-    plan = place_job(job).plan
-    assert job.workload is not None
-    run = partial(
-        simulate, plan, job.behaviours, job.workload, seconds=MEASURED_SECONDS, warmup=0.0
-    )
-    emulate(job, plan, run, folder=folder, seed=1, bucket_seconds=BUCKET_SECONDS, trace_every=0)
+def _job(name: str, engine: str) -> Job:
+    job = load_job(example_path(f"{name}.yaml"))
+    return replace(job, configuration=replace(job.configuration, engine=engine))
 
 
 def _compared(job: Job, profile: Profile, step: str) -> dict[str, Any]:

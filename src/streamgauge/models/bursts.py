@@ -45,7 +45,7 @@ class Bursts:
         return self.mean + self.variance / self.mean
 
 
-class _Events(NamedTuple):
+class Events(NamedTuple):
     """Moments at which executors emit on a stream.
 
     Attributes:
@@ -62,7 +62,7 @@ class _Events(NamedTuple):
     gathered: bool
 
 
-class _Counts(NamedTuple):
+class Counts(NamedTuple):
     """Sums over batches: of one, of their tuples, and of the squares of these, per second."""
 
     batches: Vector
@@ -92,18 +92,18 @@ def bursts_into(
         of_worker[workers[as_slice(block.sources)], np.arange(len(block.sources))] = 1.0
         is_local = block.types == 0
         parts = [
-            _dealt(events, block.shares, in_turn=deals_in_turn(block.stream, mechanics))
-            for events in _events(flow, block, rates, conversions, mechanics.source_sleep)
+            dealt(events, block.shares, in_turn=deals_in_turn(block.stream, mechanics))
+            for events in events_of(flow, block, rates, conversions, mechanics.source_sleep)
         ]
         if not parts:
             continue
-        sent = _Counts(*(sum(same[1:], start=same[0]) for same in zip(*parts, strict=True)))
+        sent = Counts(*(sum(same[1:], start=same[0]) for same in zip(*parts, strict=True)))
         for place, counts in enumerate(_bundled(sent, flushed)):
             near[place, as_slice(block.targets)] += np.where(is_local, counts, 0.0).sum(axis=0)
         for place, counts in enumerate(sent):
             rest = np.where(is_local, 0.0, counts)
             far[place][:, as_slice(block.targets)] += of_worker @ rest
-    bundles = _bundled(_Counts(*far), flushed or mechanics.transfer_sleep)
+    bundles = _bundled(Counts(*far), flushed or mechanics.transfer_sleep)
     batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
     some = batches > 0.0
     safe = np.where(some, batches, 1.0)
@@ -139,26 +139,27 @@ def siblings_into(
         to_tasks = np.concatenate(
             [block.shares[:, [column]] * parts[column] for column in range(len(parts))], axis=1
         )
-        for events in _events(flow, block, rates, conversions, mechanics.source_sleep):
-            counts = _dealt(events, to_tasks, in_turn=in_turn)
+        for events in events_of(flow, block, rates, conversions, mechanics.source_sleep):
+            counts = dealt(events, to_tasks, in_turn=in_turn)
             batches += float(counts.batches.sum())
             tuples += float(counts.tuples.sum())
     return max(tuples / batches, 1.0) if batches > 0.0 else 1.0
 
 
-def _events(
+def events_of(
     flow: TupleFlow,
     block: ConnectionBlock,
     rates: Rates,
     conversions: Mapping[str, Conversion],
     source_sleep: float,
-) -> Iterator[_Events]:
+) -> Iterator[Events]:
+    """When the executors of a block's source emit on its stream, by what made them emit."""
     stream = block.stream
     operator = flow.plan.logical.topology.operator(stream.source)
     emitted = rates.emitted[stream.key]
     if stream.is_system:
         one = np.ones_like(emitted)
-        yield _Events(emitted, one, np.zeros_like(emitted), gathered=False)
+        yield Events(emitted, one, np.zeros_like(emitted), gathered=False)
     elif operator.kind is OperatorKind.SOURCE:
         yield _clumps(emitted, source_sleep)
     elif operator.window is not None:
@@ -172,11 +173,11 @@ def _events(
                     yield _whole(rates.arrived[other.stream.subscription], found)
 
 
-def _clumps(per_second: Vector, sleep: float) -> _Events:
+def _clumps(per_second: Vector, sleep: float) -> Events:
     """All that a source finds due when it wakes: Poisson with mean λ·sleep, if there is any."""
     if sleep <= 0.0:
         return _whole(per_second, np.ones_like(per_second))
-    return _Events(
+    return Events(
         per_second=np.full_like(per_second, 1.0 / sleep),
         mean=per_second * sleep,
         second=(per_second * sleep) ** 2,
@@ -184,15 +185,15 @@ def _clumps(per_second: Vector, sleep: float) -> _Events:
     )
 
 
-def _whole(per_second: Vector, mean: Vector) -> _Events:
+def _whole(per_second: Vector, mean: Vector) -> Events:
     """A fixed number, whose fraction is the chance of one tuple more."""
     mean = np.broadcast_to(mean, per_second.shape)
     low = np.floor(mean)
     part = mean - low
-    return _Events(per_second, mean, low * (low - 1.0) + 2.0 * low * part, gathered=False)
+    return Events(per_second, mean, low * (low - 1.0) + 2.0 * low * part, gathered=False)
 
 
-def _dealt(events: _Events, shares: NDArray[np.float64], *, in_turn: bool) -> _Counts:
+def dealt(events: Events, shares: NDArray[np.float64], *, in_turn: bool) -> Counts:
     """What of each event goes to each receiving executor.
 
     Every tuple is dealt by itself, or one after the other in turn: then an executor gets as many of
@@ -215,14 +216,14 @@ def _dealt(events: _Events, shares: NDArray[np.float64], *, in_turn: bool) -> _C
         # (1 − R)^N for N = n or n + 1.
         batches = rate * (1.0 - (1.0 - chance) ** low * (1.0 - (mean - low) * chance))
         pairs = rate * second * chance**2
-    return _Counts(batches=batches, tuples=tuples * copies, squares=(pairs + tuples) * copies**2)
+    return Counts(batches=batches, tuples=tuples * copies, squares=(pairs + tuples) * copies**2)
 
 
-def _bundled(bursts: _Counts, sleep: float) -> _Counts:
+def _bundled(bursts: Counts, sleep: float) -> Counts:
     """What is handed over after each sleep, or flush: the bursts that came meanwhile."""
     if sleep <= 0.0:
         return bursts
-    return _Counts(
+    return Counts(
         batches=-np.expm1(-bursts.batches * sleep) / sleep,
         tuples=bursts.tuples,
         # A compound Poisson number has the variance rate·E[X²].

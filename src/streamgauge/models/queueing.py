@@ -274,6 +274,8 @@ class BulkQueue:
         service_third_moment: E[S³], where known; else that of a gamma distribution. Only the
             variance looks at it.
         setup: What a batch that finds the server idle waits for.
+        wait_factor: Wait for the batches before, in multiples of that with arrivals at random:
+            regular ones make it shorter (`streamgauge.models.regularity`).
     """
 
     batches_per_second: ArrayLike
@@ -283,10 +285,12 @@ class BulkQueue:
     service_scv: ArrayLike = 1.0
     service_third_moment: ArrayLike | None = None
     setup: Setup | None = None
+    wait_factor: ArrayLike = 1.0
 
     def __post_init__(self) -> None:
         _check(
             batches_per_second=self.batches_per_second,
+            wait_factor=self.wait_factor,
             batch_variance=self.batch_variance,
             service_seconds=self.service_seconds,
             service_scv=self.service_scv,
@@ -326,15 +330,25 @@ def sojourn_transform(queue: BulkQueue) -> Transform:
     mean, scv = as_vector(queue.service_seconds), as_vector(queue.service_scv)
     spare = np.maximum(1.0 - queue.utilisation, 0.0)
     stable = spare > 0.0
-    size, setup = queue.size, queue.setup
+    size, setup, factor = queue.size, queue.setup, as_vector(queue.wait_factor)
+    at_random = bool(np.all(factor == 1.0))
+
+    def before(s: Complex, batch: Complex) -> Complex:
+        # Pollaczek–Khinchine, (1 − ρ)s/(s − λ + λβ(s)); nothing of it vanishes for Re s > 0 and
+        # ρ < 1, and at ρ ≥ 1 the factor 1 − ρ is put to zero before anything is divided.
+        below = np.where(stable, s - rate * (1.0 - batch), 1.0)
+        return np.asarray(spare * s / below)
 
     def transform(s: Complex) -> Complex:
         service = transforms.gamma(s, mean, scv)
         batch = size.generating(service)
-        # Pollaczek–Khinchine, (1 − ρ)s/(s − λ + λβ(s)); nothing of it vanishes for Re s > 0 and
-        # ρ < 1, and at ρ ≥ 1 the factor 1 − ρ is put to zero before anything is divided.
-        below = np.where(stable, s - rate * (1.0 - batch), 1.0)
-        value = spare * s / below * service
+        if at_random:
+            value = before(s, batch) * service
+        else:
+            # A wait that is so many times as long has its transform at as many times s.
+            sooner = np.where(factor > 0.0, s * factor, 1.0)
+            waited = before(sooner, size.generating(transforms.gamma(sooner, mean, scv)))
+            value = np.where(factor > 0.0, waited, np.where(stable, 1.0, 0.0)) * service
         if np.any(size.mean != 1.0):
             value = value * size.ahead(service, batch)
         if setup is not None:
@@ -356,8 +370,9 @@ def _queue_wait(queue: BulkQueue) -> Moments:
     rate = as_vector(queue.batches_per_second)
     _, second, third = _work_moments(queue)
     spare = 1.0 - queue.utilisation
-    mean = over(rate * second, 2.0 * spare)
-    return Moments(mean=mean, variance=over(rate * third, 3.0 * spare) + mean**2)
+    mean, factor = over(rate * second, 2.0 * spare), as_vector(queue.wait_factor)
+    variance = over(rate * third, 3.0 * spare) + mean**2
+    return Moments(mean=_times(factor, mean), variance=_times(factor**2, variance))
 
 
 def _work_moments(queue: BulkQueue | FlushedQueue) -> tuple[Vector, Vector, Vector]:
@@ -423,6 +438,7 @@ class FlushedQueue:
         service_seconds: Mean service time of a tuple.
         service_scv: Its squared coefficient of variation.
         service_third_moment: E[S³], where known; else that of a gamma distribution.
+        wait_factor: Work found by a release, in multiples of that with arrivals at random.
     """
 
     lists_per_second: ArrayLike
@@ -432,10 +448,12 @@ class FlushedQueue:
     service_seconds: ArrayLike
     service_scv: ArrayLike = 1.0
     service_third_moment: ArrayLike | None = None
+    wait_factor: ArrayLike = 1.0
 
     def __post_init__(self) -> None:
         _check(
             lists_per_second=self.lists_per_second,
+            wait_factor=self.wait_factor,
             list_variance=self.list_variance,
             flush_seconds=self.flush_seconds,
             service_seconds=self.service_seconds,
@@ -518,9 +536,10 @@ def _backlog(queue: FlushedQueue) -> Moments:
     shares = np.concatenate([np.broadcast_to(1.0 / single, (SINGLE_TERMS, *drift.shape)), tail])
     positive, squared = _positive_parts(counts * shape, scale, counts * loss)
     idle = np.where(first < flush, 0.0, np.inf)
+    factor = as_vector(queue.wait_factor)
     return Moments(
-        mean=np.where(stable, np.sum(shares * positive, axis=0), idle),
-        variance=np.where(stable, np.sum(shares * squared, axis=0), idle),
+        mean=np.where(stable, factor * np.sum(shares * positive, axis=0), idle),
+        variance=np.where(stable, factor**2 * np.sum(shares * squared, axis=0), idle),
     )
 
 
@@ -548,6 +567,13 @@ def over(numerator: Vector, denominator: Vector, otherwise: float = np.inf) -> V
     above, below = np.broadcast_arrays(as_vector(numerator), as_vector(denominator))
     rest = np.full(above.shape, otherwise)
     return np.asarray(np.divide(above, below, out=rest, where=below > 0.0))
+
+
+def _times(factor: Vector, value: Vector) -> Vector:
+    """The product; what is endless stays so, whatever part of it is meant."""
+    return np.asarray(
+        np.where(np.isinf(value), value, factor * np.where(np.isinf(value), 0.0, value))
+    )
 
 
 def _added(*parts: Moments) -> Moments:

@@ -8,6 +8,7 @@ as what comes by chance in an interval. A released batch is served tuple by tupl
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from streamgauge.models.conversion import Conversion
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.flow import Rates
 from streamgauge.models.queueing import FlushedQueue, Moments, over, released_wait
+from streamgauge.models.regularity import wait_factors
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Complex, Transform
 from streamgauge.models.windows import window_delays
@@ -55,6 +57,7 @@ def storm1_delays(
         service_seconds=mean,
         service_scv=over(windows.occupied_variance, mean**2, otherwise=0.0),
     )
+    queue = replace(queue, wait_factor=wait_factors(flow, rates, conversions, mechanics, queue))
     gathered = _flushed(lists.per_second, mechanics)
     released = released_wait(queue)
     sent, left = _emitted(flow, rates)

@@ -28,6 +28,7 @@ from streamgauge.models.queueing import (
     sojourn_transform,
     wait,
 )
+from streamgauge.models.regularity import wait_factors
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Complex, Transform
 from streamgauge.models.windows import window_delays
@@ -64,6 +65,7 @@ def storm2_delays(
         service_scv=over(windows.occupied_variance, mean**2, otherwise=0.0),
         setup=_wake_up(bursts.per_second, mechanics),
     )
+    queue = replace(queue, wait_factor=wait_factors(flow, rates, conversions, mechanics, queue))
     awake, whole = wait(replace(queue, setup=None)), wait(queue)
     sojourn = _sojourn(flow, queue, mechanics)
     sleep, workers = mechanics.transfer_sleep, len(flow.plan.workers)
@@ -110,13 +112,14 @@ def _sojourn(flow: TupleFlow, queue: BulkQueue, mechanics: Mechanics) -> Transfo
             queue.batch_variance,
             queue.service_seconds,
             queue.service_scv,
+            queue.wait_factor,
         ]
     )
     used = figures[0] > 0.0
     for source in logical.topology.sources:
         used[as_slice(logical.spans[source.name])] = False
     distinct, place = np.unique(figures[:, used], axis=1, return_inverse=True)
-    rate, size, spread, seconds, scv = distinct
+    rate, size, spread, seconds, scv, factor = distinct
     alike = sojourn_transform(
         BulkQueue(
             batches_per_second=rate,
@@ -125,6 +128,7 @@ def _sojourn(flow: TupleFlow, queue: BulkQueue, mechanics: Mechanics) -> Transfo
             service_seconds=seconds,
             service_scv=scv,
             setup=_wake_up(rate, mechanics),
+            wait_factor=factor,
         )
     )
 

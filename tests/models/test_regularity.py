@@ -1,0 +1,133 @@
+"""How regular arrivals are, against renewal theory, exact queues and the simulator."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from streamgauge.models.analytic import AnalyticModel
+from streamgauge.models.queueing import BulkQueue, FlushedQueue, released_wait, sojourn_transform
+from streamgauge.models.queueing import wait as mean_wait
+from streamgauge.models.regularity import departures, merged, thinned, wait_factor
+from streamgauge.pipeline.estimation.assembly import profile_of
+from streamgauge.pipeline.estimation.subjects import figures_of
+from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.profile.files.jobs import parse_job
+from streamgauge.simulation.topology_run import simulate
+from tests.engines.emulator.emulations import emulated
+from tests.pipeline.estimation.aggregation import partials
+
+ONE = np.ones(1)
+
+LINE = """
+streamgauge: 1
+topology:
+  name: line
+  operators: {s: {kind: source}, a: {tasks: 4}, b: {tasks: 4}}
+  streams:
+    - {from: s, to: a, grouping: shuffle}
+    - {from: a, to: b, grouping: {fields: [k]}}
+behaviours:
+  s: {service: {cpu_ms: 0.01}}
+  a:
+    service: {wait_ms: {gamma: {mean: 20, scv: 0.5}}}
+    outputs: {default: 1}
+    keys: {default: {uniform: {count: 64}}}
+  b: {service: {wait_ms: {exponential: 10}}}
+configuration: {engine: storm-1, executors: {a: 2, b: 2}, workers: 2}
+cluster: {uniform: {nodes: 2, slots: 2, cores: 4, latency_ms: 0.1}}
+workload: [{source: s, per_second: 40}]
+steps: {four: {executors: {a: 4, b: 4}}}
+"""
+
+
+def erlang_wait(phases, load):
+    """Mean wait in an Erlang/M/1 queue of service rate one, in multiples of that of M/M/1.
+
+    GI/M/1: W = r/(1 − r), r the root of r = A(1 − r), A the transform of the time between arrivals.
+    """
+    rate = phases * load
+    root = brentq(lambda r: r - (rate / (rate + 1.0 - r)) ** phases, 0.0, 1.0 - 1e-9)
+    return root / (1.0 - root) / (load / (1.0 - load))
+
+
+def test_every_nth_of_arrivals_at_random_is_erlang():
+    assert thinned(ONE, 0.25 * ONE, in_turn=True) == pytest.approx([0.25])
+
+
+def test_any_part_at_random_of_arrivals_at_random_is_at_random():
+    assert thinned(ONE, 0.25 * ONE) == pytest.approx([1.0])
+
+
+def test_a_small_part_at_random_of_anything_is_at_random():
+    assert thinned(0.0 * ONE, 1e-6 * ONE) == pytest.approx([1.0], abs=1e-5)
+
+
+def test_one_stream_stays_as_it_is():
+    assert merged(np.array([[3.0], [0.0]]), np.array([[0.3], [1.0]]), 0.1 * ONE) == pytest.approx(
+        [0.3]
+    )
+
+
+def test_many_streams_are_at_random_to_a_short_queue_and_as_they_are_to_a_long_one():
+    rates, scvs = np.ones((1000, 1)), np.full((1000, 1), 0.2)
+    assert merged(rates, scvs, 0.1 * ONE) == pytest.approx([1.0], abs=1e-3)
+    assert merged(rates, scvs, ONE) == pytest.approx([0.2])
+
+
+def test_who_gets_nothing_is_as_at_random():
+    assert merged(np.zeros((2, 1)), np.zeros((2, 1)), 0.5 * ONE) == [1.0]
+
+
+def test_departures_are_as_arrivals_when_idle_and_as_services_when_busy():
+    assert departures(0.3 * ONE, 0.0 * ONE, 2.0 * ONE) == [0.3]
+    assert departures(0.3 * ONE, ONE, 2.0 * ONE) == [2.0]
+
+
+@pytest.mark.parametrize("load", [0.1, 0.5, 0.8, 0.95])
+def test_arrivals_at_random_change_nothing(load):
+    assert wait_factor(ONE, 0.5 * ONE, load * ONE) == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize("phases", [2, 4, 16])
+@pytest.mark.parametrize("load", [0.5, 0.7, 0.9])
+def test_regular_arrivals_shorten_queues_as_exact_solutions_say(phases, load):
+    found = wait_factor(ONE / phases, ONE, load * ONE)
+    assert found == pytest.approx([erlang_wait(phases, load)], rel=0.09)
+
+
+def test_a_factor_scales_the_wait_and_nothing_else():
+    common = {"batches_per_second": 0.6, "service_seconds": 1.0, "service_scv": 0.5}
+    plain, half = BulkQueue(**common), BulkQueue(**common, wait_factor=0.5)
+    assert mean_wait(half).mean == pytest.approx(0.5 * mean_wait(plain).mean)
+    assert mean_wait(half).variance == pytest.approx(0.25 * mean_wait(plain).variance)
+    # The mean is minus the slope of the transform at zero.
+    step = 1e-5
+    slope = (1.0 - sojourn_transform(half)(np.array([[step + 0.0j]])).real) / step
+    assert slope == pytest.approx(float(mean_wait(half).mean) + 1.0, rel=1e-3)
+
+
+def test_what_is_overloaded_stays_so_however_regular():
+    full = BulkQueue(batches_per_second=2.0, service_seconds=1.0, wait_factor=0.0)
+    assert math.isinf(mean_wait(full).mean)
+    flushed = FlushedQueue(
+        lists_per_second=2.0, flush_seconds=0.1, service_seconds=1.0, wait_factor=0.0
+    )
+    assert math.isinf(released_wait(flushed).mean)
+
+
+@pytest.mark.parametrize("per_second", [60.0, 120.0, 160.0])
+def test_tuples_dealt_in_turn_wait_as_in_the_simulator(per_second, tmp_path):
+    seen = emulated(LINE, tmp_path, seconds=600.0, bucket_seconds=10.0, trace_every=0)
+    profile = profile_of(figures_of(partials(seen.samples), replicas=0), seen.plans[0])[0]
+    job = parse_job(LINE).at_step("four")
+    plan, workload = place_job(job).plan, job.workload.times(per_second / 40.0)
+    runs = [
+        simulate(plan, job.behaviours, workload, seconds=400.0, warmup=60.0, seed=seed).latency
+        for seed in range(4)
+    ]
+    found = AnalyticModel().predict(profile, plan, workload).latency
+    assert found.mean == pytest.approx(np.mean([one.mean for one in runs]), rel=0.08)
+    p99 = np.mean([one.quantile(0.99) for one in runs])
+    assert found.quantiles[0.99] == pytest.approx(p99, rel=0.15)
