@@ -1,6 +1,7 @@
 """The controller: order, resuming after every interruption, faults of engines."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -144,3 +145,13 @@ def test_a_plan_that_was_not_applied_is_noted(tmp_path):
     found = experiment.step("slow").schedule(experiment.cluster).plan
     assert differences(wanted, placed(wanted)) == []
     assert "not the one ordered" in differences(wanted, placed(found))[0]
+
+
+def test_a_plan_whose_tasks_the_engine_numbers_otherwise_is_the_same(tmp_path):
+    experiment = small_experiment(tmp_path)
+    wanted = experiment.step("packed").schedule(experiment.cluster).plan
+    numbered = [
+        replace(one, first_task=one.first_task + 40, last_task=one.last_task + 40)
+        for one in placed(wanted)
+    ]
+    assert differences(wanted, numbered) == []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.output import counted, print_document, say, write_text
+from streamgauge.cli.output import counted, print_document, say, terminal_width, write_text
 from streamgauge.cli.spark import BYTES_PER_ROW, Conf, Config, Master, spark_session
 from streamgauge.errors import NotEnoughData, StreamgaugeError
 
@@ -216,12 +216,13 @@ class _Bar:
         done = at - self._first
         left = (now - self._began) / done * (reached.total - at) if done > 0.0 else None
         told = f"{reached.turn}: {reached.doing}"
-        line = (
-            f"\r{'█' * round(BAR * part):<{BAR}} {100 * part:3.0f} %  {_time(left):<14}{told:<50}"
-        )
+        bar = f"{'█' * round(BAR * part):<{BAR}} {100 * part:3.0f} %"
+        # What is longer than a line of the terminal could not be written over.
+        width = terminal_width() - 1
+        line = f"{bar}  {_time(left):<14}{told}"[:width]
         # The bar makes room for the answer.
-        end = f"\r{' ' * len(line)}\r" if is_end else ""
-        print(line, end=end, file=sys.stderr, flush=True)
+        end = f"\r{' ' * width}\r" if is_end else ""
+        print(f"\r{line:<{width}}", end=end, file=sys.stderr, flush=True)
 
 
 def _time(seconds: float | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -117,20 +117,33 @@ def _run(
     return repetition
 
 
-def differences(wanted: PhysicalPlan, found: tuple[PlacedExecutor, ...]) -> list[str]:
-    """Where the plan that was read back is not the one that was ordered; a line, or none."""
-    there = {(one.component, one.first_task, one.last_task): one.worker for one in found}
+def differences(wanted: PhysicalPlan, found: Sequence[PlacedExecutor]) -> list[str]:
+    """Where the plan that was read back is not the one that was ordered; a line, or none.
+
+    Executors are compared by their places among those of their operator: an engine numbers tasks
+    in its own way.
+    """
+    ordered, there = _by_operator(placed(wanted)), _by_operator(found)
     moved = [
-        f"{one.component}[{one.first_task}-{one.last_task}] on"
-        f" {there.get((one.component, one.first_task, one.last_task), 'no worker')},"
-        f" not on {one.worker}"
-        for one in placed(wanted)
-        if there.get((one.component, one.first_task, one.last_task)) != one.worker
+        f"{operator} on {_listed(there.get(operator, []))}, not on {_listed(places)}"
+        for operator, places in ordered.items()
+        if there.get(operator) != places
     ]
-    if not moved:
-        return []
     more = f"; and {len(moved) - 1} more" if len(moved) > 1 else ""
-    return [f"the plan read back is not the one ordered: {moved[0]}{more}"]
+    return [f"the plan read back is not the one ordered: {moved[0]}{more}"] if moved else []
+
+
+def _by_operator(executors: Sequence[PlacedExecutor]) -> dict[str, list[tuple[int, str]]]:
+    """Tasks and worker of every executor of an operator, in their order."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for one in sorted(executors, key=lambda one: one.first_task):
+        tasks = one.last_task - one.first_task + 1
+        found.setdefault(one.component, []).append((tasks, one.worker))
+    return found
+
+
+def _listed(places: Sequence[tuple[int, str]]) -> str:
+    return ", ".join(worker for _, worker in places) or "no worker"
 
 
 def _write_events(folder: Path, order: StepOrder, repetition: Repetition) -> None:

@@ -45,10 +45,14 @@ class Placement:
 
     def operator_shares_clock(self, operator: str, task: int) -> bool:
         """Whether all tasks of an operator read the time from the clock of a task."""
-        clocks = {
-            self._clocks[one.first_task] for one in self.executors if one.component == operator
-        }
-        return clocks == {self._clocks.get(task)}
+        return self._clocks_of_operators.get(operator) == {self._clocks.get(task)}
+
+    @cached_property
+    def _clocks_of_operators(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for one in self.executors:
+            found.setdefault(one.component, set()).add(self._clocks[one.first_task])
+        return found
 
     @cached_property
     def _clocks(self) -> dict[int, str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from streamgauge.applications.expansion import job_of
+from streamgauge.applications.files.applications import load_application
+from streamgauge.applications.files.platforms import load_platform
 from streamgauge.engines.contract import WarmUp
 from streamgauge.errors import Findings, InvalidInput, Problem, did_you_mean
 from streamgauge.experiments.experiment import Experiment, ExperimentStep, Marking
@@ -27,6 +31,7 @@ from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.files.document import Document, dump_json, read_document
 from streamgauge.topology.files.schema import FileModel, build_part, keys_of, validate
 from streamgauge.topology.files.sections import ClusterFile
+from streamgauge.topology.validation import shown
 
 VERSION = 1
 
@@ -38,6 +43,13 @@ class VariantFile(StepFile):
     rate: float | dict[str, float] | None = None
     service: dict[str, float] = {}
     placement: str | PlanFile | None = None
+
+
+class ApplicationReference(FileModel):
+    """A synthetic application in another file, and the platform that it is made for."""
+
+    application: str
+    platform: str | None = None
 
 
 class WarmUpFile(FileModel):
@@ -118,6 +130,7 @@ class ExperimentFile(FileModel):
     experiment: str
     about: str = ""
     job: dict[str, Any]
+    base: VariantFile = VariantFile()
     cluster: ClusterFile | None = None
     steps: dict[str, VariantFile | None] = {}
     study: StudyFile | None = None
@@ -153,7 +166,10 @@ def _blamed(document: Document, error: InvalidInput) -> InvalidInput:
             problems.append(problem)
         else:
             problems += document.blame(InvalidInput([problem])).problems
-    return type(error)(problems)
+    blamed = type(error)(problems)
+    for note in getattr(error, "__notes__", ()):
+        blamed.add_note(note)
+    return blamed
 
 
 @cache
@@ -180,6 +196,8 @@ class _Reader:
         file = self.file
         job = self._job(file.job, "job")
         findings = Findings()
+        with findings.at("base"):
+            job = self._base(job)
         cluster, study = job.cluster, None
         steps: tuple[ExperimentStep, ...] = ()
         parts: dict[str, Any] = {}
@@ -212,23 +230,43 @@ class _Reader:
         )
 
     def _job(self, data: Mapping[str, Any], *place: str) -> Job:
-        """A job that stands here, or in the file that is named."""
-        if set(data) != {"file"}:
-            try:
-                return parse_job(dump_json(data))
-            except InvalidInput as error:
-                inside = [replace(problem, file="", line=None) for problem in error.problems]
-                raise InvalidInput(inside).below(*place) from None
-        name = data["file"]
-        if not isinstance(name, str):
-            raise InvalidInput.single(
-                (*place, "file"), seen=repr(name), expected="the name of a job file"
-            )
+        """A job that stands here, in the file that is named, or as an application."""
+        if "application" in data:
+            return self._application(data, *place)
+        if set(data) == {"file"}:
+            with self._named(*place, "file"):
+                return load_job(self._path(data, *place, "file"))
         try:
-            return load_job((self.document.folder or Path()) / name)
+            return parse_job(dump_json(data))
         except InvalidInput as error:
-            line = self.document.locate((*place, "file"))
-            error.add_note(f"named by {self.document.name}:{line}")
+            inside = [replace(problem, file="", line=None) for problem in error.problems]
+            raise InvalidInput(inside).below(*place) from None
+
+    def _application(self, data: Mapping[str, Any], *place: str) -> Job:
+        try:
+            validate(ApplicationReference, data, _known_keys())
+        except InvalidInput as error:
+            raise error.below(*place) from None
+        platform = None
+        if data.get("platform") is not None:
+            with self._named(*place, "platform"):
+                platform = load_platform(self._path(data, *place, "platform"))
+        with self._named(*place, "application"):
+            return job_of(load_application(self._path(data, *place, "application")), platform)
+
+    def _path(self, data: Mapping[str, Any], *place: str) -> Path:
+        name = data[place[-1]]
+        if not isinstance(name, str):
+            raise InvalidInput.single(place, seen=shown(name), expected="the name of a file")
+        return (self.document.folder or Path()) / name
+
+    @contextmanager
+    def _named(self, *place: str) -> Iterator[None]:
+        """Say which line named the file that something is wrong in."""
+        try:
+            yield
+        except InvalidInput as error:
+            error.add_note(f"named by {self.document.name}:{self.document.locate(place)}")
             raise
 
     def _steps(self, job: Job) -> tuple[tuple[ExperimentStep, ...], Study | None]:
@@ -252,7 +290,7 @@ class _Reader:
             jobs, found = _generated(job, study)
         except InvalidInput as error:
             raise error.below("study", given[0]) from None
-        return tuple(ExperimentStep(name=name, job=one) for name, one in jobs.items()), found
+        return tuple(self._as_based(name, one) for name, one in jobs.items()), found
 
     def _imitations(
         self, job: Job, reference: str
@@ -272,8 +310,8 @@ class _Reader:
         """The steps of the file, or else those of the job, or else the job as it is."""
         if not self.file.steps:
             names = list(job.steps)
-            made = [ExperimentStep(name=name, job=job.at_step(name)) for name in names]
-            return tuple(made) or (ExperimentStep(name=job.topology.name, job=job),)
+            made = [self._as_based(name, job.at_step(name)) for name in names]
+            return tuple(made) or (self._as_based(job.topology.name, job),)
         findings = Findings()
         steps = []
         for name, variant in self.file.steps.items():
@@ -281,6 +319,20 @@ class _Reader:
                 steps.append(self._step(name, variant or VariantFile(), job))
         findings.raise_if_any()
         return tuple(steps)
+
+    def _base(self, job: Job) -> Job:
+        """The job with what is changed for all steps; their placement is theirs."""
+        if self.file.base.job is not None:
+            raise InvalidInput.single(
+                ("job",), seen="a job in `base`", expected="the job where `base` stands, as `job`"
+            )
+        changed = self._step("base", self.file.base, job).job
+        return replace(changed, steps=job.steps)
+
+    def _as_based(self, name: str, job: Job) -> ExperimentStep:
+        """A step that changes nothing more."""
+        placement = _placement(self.file.base)
+        return ExperimentStep(name=name, job=replace(job, steps={}), placement=placement)
 
     def _step(self, name: str, variant: VariantFile, job: Job) -> ExperimentStep:
         findings = Findings()
@@ -300,10 +352,15 @@ class _Reader:
             changed = with_service(changed, variant.service)
         placement: str | Assignment | None = None
         with findings.at("placement"):
-            given = variant.placement
-            placement = given.build() if isinstance(given, PlanFile) else given
+            chosen = variant if variant.placement is not None else self.file.base
+            placement = _placement(chosen)
         findings.raise_if_any()
         return ExperimentStep(name=name, job=replace(changed, steps={}), placement=placement)
+
+
+def _placement(variant: VariantFile) -> str | Assignment | None:
+    given = variant.placement
+    return given.build() if isinstance(given, PlanFile) else given
 
 
 def _generated(job: Job, study: StudyFile) -> tuple[dict[str, Job], Study]:

@@ -1,0 +1,90 @@
+"""The event finder and the regimes that it tells apart, on series by hand."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from streamgauge.experiments.regimes import (
+    Regime,
+    baseline_latency,
+    classify,
+    find_events,
+    regime_of,
+)
+from streamgauge.experiments.studies import EventRule
+from streamgauge.experiments.truth import Course, step_truth
+from tests.experiments.test_truth import repetition
+
+RULE = EventRule(enter=5.0, leave=2.0)
+
+
+def events(values, rule=RULE):
+    """Events of values in multiples of the baseline, a second each."""
+    found = find_events(values, 1.0, enter=rule.enter, leave=rule.leave, rule=rule)
+    return [(one.start, one.end) for one in found]
+
+
+def course(values):
+    return Course(
+        bucket_seconds=1.0,
+        latency_seconds=tuple(values),
+        emitted_per_second=(10.0,) * len(values),
+        held=(0.0,) * len(values),
+    )
+
+
+def test_an_event_lasts_from_the_upper_threshold_to_the_lower_one():
+    assert events([1, 6, 3, 3, 1, 1]) == [(1, 4)]
+
+
+def test_between_the_thresholds_nothing_begins():
+    assert events([1, 4, 3, 4, 1]) == []
+
+
+def test_a_wave_between_the_thresholds_is_one_event():
+    assert events([1, 6, 3, 6, 3, 6, 1]) == [(1, 6)]
+
+
+def test_an_event_that_does_not_end_lasts_to_the_end():
+    assert events([1, 1, 9, 9]) == [(2, 4)]
+
+
+def test_where_nothing_arrives_an_event_goes_on():
+    assert events([1, 9, math.nan, math.nan, 9, 1]) == [(1, 5)]
+    assert events([1, math.nan, 1]) == []
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(0, [(0, 1), (2, 3)]), (1, [(0, 3)])])
+def test_events_with_a_small_gap_between_them_are_one(gap, expected):
+    assert events([9, 1, 9, 1], EventRule(gap_seconds=gap)) == expected
+
+
+def test_what_is_too_short_is_no_event():
+    assert events([9, 1, 9, 9, 1], EventRule(least_seconds=2)) == [(2, 4)]
+
+
+@pytest.mark.parametrize(
+    ("values", "regime"),
+    [
+        ([1] * 10, Regime.NORMAL),
+        ([9, 1] * 5, Regime.ALTERNATING),
+        ([1] + [9] * 9, Regime.PERSISTENT),
+        ([1] * 8 + [9, 1], Regime.ALTERNATING),
+    ],
+)
+def test_the_regime_follows_from_how_many_events_there_are_and_how_long(values, regime):
+    found = find_events(values, 1.0, enter=RULE.enter, leave=RULE.leave, rule=RULE)
+    assert classify(found, len(values), RULE) is regime
+
+
+def test_a_regime_tells_occurrences_durations_and_deviations():
+    found = regime_of(course([1.0, 9.0, 9.0, 1.0, 9.0, 1.0]), 1.0, RULE)
+    assert [(one.start, one.end) for one in found.events] == [(1, 3), (4, 5)]
+    assert (found.total_seconds, found.mean_seconds, found.share) == (3.0, 1.5, 0.5)
+    assert (found.throughput_deviation, found.latency_deviation) == (0.0, 4.0)
+
+
+def test_the_baseline_is_a_median_so_that_a_spike_does_not_move_it():
+    one = replace(repetition(1), course=course([1.0, 1.0, 50.0, math.nan]))
+    assert baseline_latency(step_truth("step", [one])) == 1.0
