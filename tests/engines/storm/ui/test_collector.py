@@ -52,12 +52,12 @@ def test_an_idle_executor_is_known_to_have_done_nothing(ui, clock):
     assert (one.value, one.count) == (0, 0)
 
 
-def test_a_report_that_is_not_new_gives_no_samples(ui, clock):
+def test_reports_that_are_not_new_give_nothing(ui, clock):
     polling = collector(ui, clock)
     polling.poll()
     clock.move(30)
-    again = polling.poll().records
-    assert [type(one) for one in again] == [Plan]
+    again = polling.poll()
+    assert (again.records, again.topologies) == ([], ["demo"])
 
 
 def test_a_bucket_spans_the_time_between_two_reports_of_the_worker(ui, clock):
@@ -159,3 +159,65 @@ def test_a_topology_that_is_gone_ends_its_plan(ui, clock):
     assert plans(poll)[0].valid_to_us == clock()
     assert events(poll) == ["stop"]
     assert not polling.poll().records
+
+
+def test_an_executor_s_counters_are_divided_among_streams_as_its_component_s(ui, clock):
+    found = samples(
+        collector(ui, clock).poll().records, "executed_total", component="__acker", task=1
+    )
+    # 1,070 were looked at, of which the component had 13,400, 14,420 and 13,700 of 41,520.
+    assert {one.source_component: one.count for one in found} == {
+        "sink": 345,
+        "work": 372,
+        "spout": 353,
+    }
+
+
+def test_divided_counters_never_fall_however_proportions_move(ui, clock):
+    polling = collector(ui, clock)
+    first = samples(polling.poll().records, "executed_total", component="__acker", task=1)
+    ui.grow(60)
+    ui.component("__acker")["inputStats"][0]["executed"] = 20
+    clock.move(60)
+    second = samples(polling.poll().records, "executed_total", component="__acker", task=1)
+    assert len(first) == 3
+    assert all(later.value >= earlier.value for earlier, later in zip(first, second, strict=True))
+    assert sum(one.value for one in second) == 2 * 21_400
+
+
+def test_means_are_divided_so_that_the_executor_s_is_kept(ui, clock):
+    polling = collector(ui, clock)
+    polling.poll()
+    ui.grow(60)
+    clock.move(60)
+    found = samples(polling.poll().records, "execute_latency_mean", component="__acker", task=1)
+    by_source = {one.source_component: one.value for one in found}
+    spent = sum(one.value * one.count for one in found)
+    assert by_source["sink"] > by_source["spout"] > by_source["work"]
+    assert abs(spent / sum(one.count for one in found) - 0.073) < 0.0005
+
+
+def test_workers_that_are_silent_for_a_while_leave_the_plan_in_place(ui, clock):
+    polling = collector(ui, clock)
+    polling.poll()
+    del ui.component("work")["executorStats"][0]
+    ui.grow(60)
+    clock.move(60)
+    poll = polling.poll()
+    assert len(plans(poll)) == 1
+    assert samples(poll.records, "executed_total", component="work", task=9)
+
+
+def test_a_bolt_that_no_spout_reaches_is_left_out_of_the_file(ui, clock):
+    ui.documents[f"topology/{ID}/visualization"]["sink"][":inputs"] = []
+    poll = collector(ui, clock).poll()
+    assert "sink" not in parse_job(plans(poll)[0].document).topology.operator_names
+    assert any("no spout reaches sink" in note for note in poll.notes)
+
+
+def test_figures_that_are_no_numbers_are_not_known(ui, clock):
+    for row in ui.component("work")["executorStats"]:
+        row |= {"capacity": "N/A", "executeLatency": None, "executed": "6860"}
+    records = collector(ui, clock).poll().records
+    assert not samples(records, "executor_capacity", component="work")
+    assert samples(records, "executed_total", component="work", task=8)[0].value == 6860

@@ -126,7 +126,9 @@ class Collector:
         except InvalidInput as error:
             poll.notes.append(f"{listed.name}: cannot be described: {error}")
             return True
-        poll.records += records
+        if standing is None or len(records) > 1:
+            # A plan by itself has been said before.
+            poll.records += records
         poll.topologies.append(listed.name)
         if plan is not None:
             poll.notes += [f"{listed.name}: {note}" for note in plan.notes]

@@ -80,15 +80,16 @@ def poll_on(
     outcome = Outcome(topologies=set())
     began = answered = monotonic()
     said: set[str] = set()
-    failures = 0
+    heard, failures = False, 0
     while True:
         asked = monotonic()
         poll = collector.poll()
         _keep(poll, collector, folder, outcome, said, say)
         now = monotonic()
+        heard = heard or poll.failure is None or bool(poll.topologies)
         if poll.failure is None:
             failures, answered = 0, now
-        elif not outcome.records or now - answered > rhythm.give_up_seconds:
+        elif not heard or now - answered > rhythm.give_up_seconds:
             raise poll.failure
         else:
             failures += 1
