@@ -27,7 +27,8 @@ final class Place {
         try {
             return new Place("", JsonParser.parseString(text));
         } catch (JsonParseException error) {
-            throw new ProgramException("", "no JSON (" + error.getMessage() + ")", "a program");
+            String reason = error.getMessage().lines().findFirst().orElse("");
+            throw new ProgramException("", "no JSON (" + reason + ")", "a JSON document");
         }
     }
 

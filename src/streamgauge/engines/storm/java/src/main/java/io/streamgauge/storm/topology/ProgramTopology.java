@@ -45,7 +45,7 @@ public final class ProgramTopology {
         return new TreeMap<>(Program.parse(json).configuration());
     }
 
-    private static IRichBolt make(Program.Shared shared, Program.Bolt bolt) {
+    static IRichBolt make(Program.Shared shared, Program.Bolt bolt) {
         if (bolt.window() != null) {
             return new WindowBolt(shared, bolt);
         }
