@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import UnreadableFile
+from streamgauge.topology.physical_plan import Worker
 
 _NAME = re.compile(r"streamgauge-(?P<worker>.+)-(?P<started_ms>\d+)-\d+\.jsonl")
 
@@ -40,13 +41,21 @@ class AgentFiles:
                 if any(words in line for words in wanted):
                     yield json.loads(line)
 
-    def starts(self) -> dict[str, set[int]]:
-        """For each worker, by what its files are called, when its processes began, in ms."""
-        starts: dict[str, set[int]] = {}
+    def starts(self) -> dict[str, set[float]]:
+        """For each worker, as its files call it, when its processes began, in seconds."""
+        starts: dict[str, set[float]] = {}
         for name in (*self._gathered, *(name for name, _ in self._present())):
             if (found := _NAME.fullmatch(name)) is not None:
-                starts.setdefault(found["worker"], set()).add(int(found["started_ms"]))
+                starts.setdefault(found["worker"], set()).add(int(found["started_ms"]) / 1000)
         return starts
+
+    def last_start(self, worker: Worker) -> float:
+        """When the last process of a worker that wrote something began; 0 where none did."""
+        ending = f"-{worker.node}-{worker.port}"
+        return max(
+            (max(starts) for name, starts in self.starts().items() if name.endswith(ending)),
+            default=0.0,
+        )
 
     def skip(self) -> None:
         """Forget what was written so far."""

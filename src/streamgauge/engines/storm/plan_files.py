@@ -17,7 +17,7 @@ from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.files.document import write_whole
 from streamgauge.topology.logical_plan import Executor, LogicalPlan, TaskOrder
-from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.physical_plan import PhysicalPlan, Worker
 from streamgauge.topology.topology import ACKER, Topology
 
 ACTIVE = "ACTIVE"
@@ -57,6 +57,14 @@ class FoundAssignment:
                 lines.append(f"{executor}: wanted on {place}, runs on {found}")
         others = set(self.slots) - set(wanted.logical.executors)
         return lines + [f"{one}: not wanted, runs on {self.slots[one]}" for one in sorted(others)]
+
+    def changed_workers(self, wanted: PhysicalPlan) -> list[Worker]:
+        """Workers of a plan that do not run just its executors yet, and so will start anew."""
+        return [
+            worker
+            for worker, executors in wanted.executors_by_worker.items()
+            if [one for one, slot in self.slots.items() if slot == worker] != list(executors)
+        ]
 
     def plan(
         self, topology: Topology, configuration: Configuration, cluster: Cluster
