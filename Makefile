@@ -21,7 +21,7 @@ COMPILE = .venv/bin/python -m streamgauge.cli.warm_up
 CHECKED := src scripts $(wildcard benchmarks)
 CACHES  := .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
-.PHONY: help demo test test-slow lint bench bench-large constraints clean
+.PHONY: help demo test test-slow test-storm lint bench bench-large constraints clean
 
 # Commands share .venv, and one may install into it.
 .NOTPARALLEL:
@@ -45,6 +45,11 @@ test-slow: ## run the slow tests
 	@$(COMPILE)
 	@.venv/bin/python -m pytest -q -m slow $(ARGS); code=$$?; \
 	if [ $$code -eq 5 ]; then echo "no slow tests"; else exit $$code; fi
+
+test-storm: ## run the tests of what runs inside Storm, and those on a real cluster
+	@$(SETUP) $(TEST_NEEDS)
+	@$(COMPILE)
+	.venv/bin/python -m pytest -q -m storm $(ARGS)
 
 lint: ## check style, types and which room imports which
 	@$(SETUP) $(LINT_NEEDS)

@@ -10,14 +10,18 @@ from typer.core import TyperGroup
 
 from streamgauge.cli import (
     INTERRUPTED,
+    applications,
     calibrate,
+    collect,
     compare,
     demo,
+    experiment,
     ingest,
     lake,
     predict,
     profile,
     simulate,
+    storm,
     topology,
 )
 
@@ -42,6 +46,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(topology.app, name="topology")
+app.add_typer(applications.app, name="app")
+app.add_typer(storm.app, name="storm")
+app.add_typer(collect.app, name="collect")
+app.add_typer(experiment.app, name="experiment")
 app.add_typer(profile.app, name="profile")
 app.add_typer(lake.app, name="lake")
 app.command(name="ingest")(ingest.ingest)
