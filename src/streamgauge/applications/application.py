@@ -10,7 +10,7 @@ from functools import cached_property
 from streamgauge.applications.data import Data
 from streamgauge.applications.flow import Flow
 from streamgauge.errors import Findings, did_you_mean
-from streamgauge.topology.topology import MAX_TASKS
+from streamgauge.topology.topology import MAX_TASKS, SYSTEM_PREFIX
 from streamgauge.topology.validation import check_name, check_number, check_whole
 from streamgauge.topology.window import Window
 
@@ -60,7 +60,12 @@ class Task:
         object.__setattr__(self, "parents", tuple(self.parents))
         object.__setattr__(self, "routing", Routing(self.routing))
         findings = Findings()
-        check_name(findings, self.name, "name")
+        if check_name(findings, self.name, "name") and self.name.startswith(SYSTEM_PREFIX):
+            findings.add(
+                "name",
+                seen=f"{self.name!r}",
+                expected=f"a name that does not begin with {SYSTEM_PREFIX}, as engines' own do",
+            )
         check_whole(findings, self.parallelism, "parallelism", most=MAX_TASKS)
         check_number(findings, self.processing, "processing", most=MAX_PROCESSING)
         check_number(findings, self.filtering, "filtering", above=0.0, most=1.0)

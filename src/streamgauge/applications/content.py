@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamgauge.applications.application import Application, Routing, Task
@@ -10,6 +11,9 @@ from streamgauge.applications.data import Data
 from streamgauge.profile.distribution import Constant, Distribution, Empirical
 from streamgauge.profile.keys import GivenKeys, KeyDistribution, keys_of_letters
 from streamgauge.topology.window import Window
+
+# Long rows of filters or of copies lead to numbers beyond all reckoning: shares are what matters.
+LEAST_RATE, MOST_RATE = 1e-100, 1e100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +96,16 @@ def contents_of(application: Application) -> dict[str, Content]:
         for parent in task.parents:
             for part in contents[parent].emitted:
                 came[part.data, part.size] += part.per_second * copies
-        received = tuple(
-            Part(data=data, size=size, per_second=rate) for (data, size), rate in came.items()
-        )
+        received = _parts(came)
         contents[task.name] = Content(received=received, emitted=_emitted(task, received, counted))
     return contents
+
+
+def _parts(rates: Mapping[tuple[Data, int], float]) -> tuple[Part, ...]:
+    return tuple(
+        Part(data=data, size=size, per_second=min(max(rate, LEAST_RATE), MOST_RATE))
+        for (data, size), rate in rates.items()
+    )
 
 
 def _made(task: Task, *, counted: bool) -> Content:
@@ -118,7 +127,7 @@ def _emitted(task: Task, received: tuple[Part, ...], counted: bool) -> tuple[Par
     for part in received:
         size = part.size if task.resized_bytes is None else min(part.size, task.resized_bytes)
         cut[part.data, size] += part.per_second * forwarded
-    return tuple(Part(data=data, size=size, per_second=rate) for (data, size), rate in cut.items())
+    return _parts(cut)
 
 
 def _triggers_per_second(task: Task, window: Window, per_second: float) -> float:

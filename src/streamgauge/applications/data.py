@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from streamgauge.errors import Findings
-from streamgauge.profile.keys import MAX_KEYS, LetterKeys, keys_of_letters
+from streamgauge.profile.keys import MAX_KEYS, MAX_LETTERS, LetterKeys, keys_of_letters
 from streamgauge.topology.validation import check_whole
 
-MAX_SIZE = 100_000_000
 # NAMB's own generator draws values by number from a normal distribution a fifth of them wide.
 NONUNIFORM_DEVIATION = 1.0 / 5.0
 
@@ -38,7 +37,7 @@ class Data:
     def __post_init__(self) -> None:
         object.__setattr__(self, "distribution", DataDistribution(self.distribution))
         findings = Findings()
-        fine = check_whole(findings, self.size, "size", most=MAX_SIZE)
+        fine = check_whole(findings, self.size, "size", most=MAX_LETTERS)
         fine = check_whole(findings, self.values, "values", most=MAX_KEYS) and fine
         if fine and self.values > keys_of_letters(self.size):
             most = keys_of_letters(self.size)
@@ -47,6 +46,12 @@ class Data:
                 seen=f"{self.values} values of size {self.size}",
                 expected=f"at most 26^{self.size} = {most}, as values are made of letters",
                 remedy="a larger size, or fewer values",
+            )
+        elif fine and self.values * self.size > MAX_LETTERS:
+            findings.add(
+                "values",
+                seen=f"{self.values} values of size {self.size}",
+                expected=f"at most {MAX_LETTERS} bytes in all",
             )
         findings.raise_if_any()
 

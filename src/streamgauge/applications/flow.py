@@ -12,6 +12,9 @@ from streamgauge.topology.workload import Recorded, Regular, Sawtooth, Seasonal,
 
 # What "as fast as possible" within a burst is taken for where nothing is said of it.
 BURST_FACTOR = 10.0
+# Beyond what a source can do; a slip of the keyboard.
+MAX_RATE = 1e9
+MAX_PHASE_SECONDS = 1e9
 # A day; bursts are held as a table of equal buckets.
 LONGEST_BURST_SECONDS = 86_400
 
@@ -50,13 +53,13 @@ class Flow:
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", FlowKind(self.kind))
         findings = Findings()
-        check_number(findings, self.rate, "rate")
-        check_number(findings, self.phase_seconds, "phase", above=0.0)
+        check_number(findings, self.rate, "rate", most=MAX_RATE)
+        check_number(findings, self.phase_seconds, "phase", above=0.0, most=MAX_PHASE_SECONDS)
         longest = LONGEST_BURST_SECONDS
         check_whole(findings, self.interval_seconds, "interval", most=longest)
         check_whole(findings, self.duration_seconds, "duration", most=longest)
         if self.burst_rate is not None:
-            check_number(findings, self.burst_rate, "burst_rate", above=0.0)
+            check_number(findings, self.burst_rate, "burst_rate", above=0.0, most=MAX_RATE)
         findings.raise_if_any()
 
     @property

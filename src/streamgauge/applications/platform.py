@@ -17,6 +17,8 @@ from streamgauge.topology.validation import check_name, check_number, check_whol
 DEFAULT_CYCLE_NS = 1e6 / 1350e3
 # Ours: a source has no load in NAMB, yet making a tuple takes some time everywhere.
 DEFAULT_SOURCE_MS = 0.002
+# A millisecond a cycle, and a quarter of an hour a tuple: no machine is that slow.
+MAX_CYCLE_NS, MAX_SOURCE_MS = 1e6, 1e6
 TRACE_SETTING = "streamgauge.trace.every"
 PENDING_SETTING = "topology.max.spout.pending"
 
@@ -57,8 +59,8 @@ class Platform:
             check_whole(findings, self.ackers, "ackers", least=0, most=MAX_TASKS)
         check_whole(findings, self.max_spout_pending, "maxSpoutPending")
         check_number(findings, self.debug_frequency, "debugFrequency", most=1.0)
-        check_number(findings, self.cycle_ns, "cycle_ns", above=0.0)
-        check_number(findings, self.source_ms, "source_ms", above=0.0)
+        check_number(findings, self.cycle_ns, "cycle_ns", above=0.0, most=MAX_CYCLE_NS)
+        check_number(findings, self.source_ms, "source_ms", above=0.0, most=MAX_SOURCE_MS)
         findings.raise_if_any()
 
     @property

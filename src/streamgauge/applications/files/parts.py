@@ -14,6 +14,8 @@ from streamgauge.topology.files.schema import FileModel
 from streamgauge.topology.validation import check_number
 from streamgauge.topology.window import Window
 
+# Engines count windows in milliseconds.
+SHORTEST_WINDOW_SECONDS, LONGEST_WINDOW_SECONDS = 0.001, 1e7
 # The thesis, the author's Java tool and his generator in C do not agree on these.
 _FLOWS = {
     "cbr": "uniform",
@@ -86,9 +88,10 @@ class WindowingFile(FileModel):
         if not self.enabled:
             return None
         findings = Findings()
-        check_number(findings, self.duration, "duration", above=0.0)
+        bounds = {"least": SHORTEST_WINDOW_SECONDS, "most": LONGEST_WINDOW_SECONDS}
+        check_number(findings, self.duration, "duration", **bounds)
         if self.type == "sliding":
-            check_number(findings, self.interval, "interval", above=0.0)
+            check_number(findings, self.interval, "interval", **bounds)
         findings.raise_if_any()
         slide = self.interval if self.type == "sliding" else None
         return Window(length_seconds=self.duration, slide_seconds=slide)
