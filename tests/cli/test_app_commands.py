@@ -84,6 +84,14 @@ def test_a_platform_and_a_measured_cycle_change_the_job(app, file, tmp_path):
     assert document["application"]["tasks"][1]["cpu_ms"] == pytest.approx(0.006)
 
 
+def test_an_engine_that_nobody_knows_is_refused(app, file, tmp_path):
+    platform = tmp_path / "platform.yaml"
+    platform.write_text("engine: storm-3\n")
+    outcome = app("check", file, "--platform", platform)
+    assert outcome.code == 2
+    assert "platform.yaml: engine: engine 'storm-3'; expected one of storm-1" in outcome.err
+
+
 def test_a_cycle_that_takes_no_time_is_refused(app, file):
     outcome = app("check", file, "--cycle-ns", "0")
     assert outcome.code == 2
@@ -106,6 +114,18 @@ def test_an_application_is_simulated(app, file):
     assert operators["task-1"]["executed_per_second"] == pytest.approx(4000.0, rel=0.01)
     # Both branches let half of their tuples pass.
     assert operators["task-3"]["executed_per_second"] == pytest.approx(4000.0, rel=0.05)
+
+
+def test_one_tuple_comes_out_of_a_window(app, file):
+    """Three instances that gather for a second each."""
+    file.write_text(
+        "workflow: {depth: 4, scalability: {parallelism: 12}, reliability: false,\n"
+        "  windowing: {duration: 1}}"
+    )
+    outcome = app("simulate", file, "--seconds", "10", "--warmup", "2", "--json")
+    operators = json.loads(outcome.out)["operators"]
+    assert operators["task-2"]["executed_per_second"] == pytest.approx(3000.0, rel=0.01)
+    assert operators["task-3"]["executed_per_second"] == pytest.approx(3.0, abs=0.3)
 
 
 def test_a_task_that_cannot_keep_up_is_named(app, file):
