@@ -124,6 +124,8 @@ final class Agent {
             thread = new Thread(this::run, "streamgauge-agent");
             thread.setDaemon(true);
             thread.start();
+            // A worker that is told to end has a second or so: too short for its own way to us.
+            Runtime.getRuntime().addShutdownHook(new Thread(this::stop, "streamgauge-stop"));
         }
     }
 

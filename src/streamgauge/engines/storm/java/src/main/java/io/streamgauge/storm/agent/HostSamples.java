@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
@@ -16,6 +17,9 @@ import java.util.Map;
  * buckets are written, so that two writers never claim the same time.
  */
 final class HostSamples implements AutoCloseable {
+    // Each worker has a temporary folder of its own; the lock must be where all of them look.
+    private static final Path SHARED = Path.of("/tmp");
+
     private final Seat seat;
     private final String scope;
     private final boolean sharedMachine;
@@ -59,10 +63,12 @@ final class HostSamples implements AutoCloseable {
             return true;
         }
         String name = "streamgauge-" + Names.inFile(scope + "-" + what) + ".lock";
-        Path file = Path.of(System.getProperty("java.io.tmpdir"), name);
+        Path folder = Files.isDirectory(SHARED)
+            ? SHARED : Path.of(System.getProperty("java.io.tmpdir"));
         FileChannel channel = null;
         try {
-            channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+            channel = FileChannel.open(
+                folder.resolve(name), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
             FileLock lock = channel.tryLock();
             if (lock != null) {
                 locks.put(what, lock);

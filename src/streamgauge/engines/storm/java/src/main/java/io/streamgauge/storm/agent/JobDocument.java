@@ -3,6 +3,8 @@ package io.streamgauge.storm.agent;
 import com.google.gson.Gson;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import java.io.Serializable;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -108,8 +110,8 @@ final class JobDocument {
     private static Object custom(
         TopologyContext context, String target, GlobalStreamId input, Grouping grouping) {
         if (grouping.is_set_custom_serialized()) {
-            Object found = Utils.javaDeserialize(
-                grouping.get_custom_serialized(), java.io.Serializable.class);
+            Object found =
+                Utils.javaDeserialize(grouping.get_custom_serialized(), Serializable.class);
             if (found instanceof PartialKeyGrouping) {
                 Fields keys = keysOf(found);
                 Fields all = context.getComponentOutputFields(input);
@@ -123,7 +125,7 @@ final class JobDocument {
 
     private static Fields keysOf(Object partialKeys) {
         try {
-            java.lang.reflect.Field field = PartialKeyGrouping.class.getDeclaredField("fields");
+            Field field = PartialKeyGrouping.class.getDeclaredField("fields");
             field.setAccessible(true);
             return (Fields) field.get(partialKeys);
         } catch (ReflectiveOperationException | RuntimeException otherVersion) {
@@ -218,7 +220,7 @@ final class JobDocument {
         return found;
     }
 
-    /** What the topology or its cluster has set otherwise than Storm's own defaults. */
+    /** Storm's own settings that the topology or its cluster has changed; nothing of users' own. */
     private static Map<String, Object> settings(Map<String, Object> conf) {
         Map<String, Object> defaults = Utils.readDefaultConfig();
         Map<String, Object> settings = new TreeMap<>();
@@ -229,8 +231,8 @@ final class JobDocument {
             boolean elsewhere = key.equals(Config.TOPOLOGY_NAME)
                 || key.equals(Config.TOPOLOGY_WORKERS)
                 || key.equals(Config.TOPOLOGY_ACKER_EXECUTORS);
-            if (key.startsWith("topology.") && scalar && !elsewhere
-                && !value.equals(defaults.get(key))) {
+            boolean known = key.startsWith("topology.") && defaults.containsKey(key);
+            if (known && scalar && !elsewhere && !value.equals(defaults.get(key))) {
                 settings.put(key, value);
             }
         }

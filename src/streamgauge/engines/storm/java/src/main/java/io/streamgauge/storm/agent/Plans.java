@@ -4,7 +4,6 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.LinkedHashSet;
@@ -47,13 +46,6 @@ final class Plans {
     /** The id of the plan that holds now, or null where nobody knows. */
     String id() {
         return id;
-    }
-
-    /** The nodes of the plan. */
-    Collection<String> nodes() {
-        Set<String> nodes = new LinkedHashSet<>();
-        plan.forEach(one -> nodes.add(one.node()));
-        return nodes;
     }
 
     /** Plan lines that are to be written. */

@@ -24,7 +24,7 @@ final class Probes {
     private final List<String> given;
     private final String node;
 
-    /** From `node`, to the targets given as HOST or HOST:PORT, else to the nodes of the plan. */
+    /** From `node`, to the targets given as HOST or HOST:PORT, else to the nodes of the topology. */
     Probes(List<String> given, String node) {
         this.given = given;
         this.node = node;

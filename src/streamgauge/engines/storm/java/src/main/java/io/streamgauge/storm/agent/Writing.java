@@ -99,7 +99,7 @@ final class Writing implements AutoCloseable {
             lines.add(trace.line(cluster, seat.topology(), plans.id()));
         }
         if (!agent.isStopping() && hosts.speaksForNode()) {
-            probes.write(cluster, plans.nodes(), lines);
+            probes.write(cluster, agent.assignment().nodes(), lines);
         }
         files.write(lines);
         engine.find();
