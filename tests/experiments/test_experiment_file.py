@@ -82,6 +82,9 @@ def test_a_wrong_job_inside_is_told_by_the_line_of_the_experiment(tmp_path):
         ("steps:\n  a:\n    service: {work: 0}\n", 6, "steps.a.service.work"),
         ("steps:\n  a:\n    placement: evn\n", 6, "steps.a.placement"),
         ("study: {}\n", 4, "study"),
+        ("study: {halving: }\n", 4, "study"),
+        ("steps:\n  a:\n    job: {file: 3}\n", 6, "steps.a.job.file"),
+        ("base: {job: {file: job.yaml}}\n", 4, "base.job"),
         ("study:\n  sweep: {rates: [1, 1]}\n", 5, "study.sweep.rates[1]"),
         ("study:\n  sweep: {operator: work}\n", 5, "study.sweep"),
         ("study:\n  sweep: {rates: [1], events: {enter: 2, leave: 3}}\n", 5,
@@ -102,6 +105,24 @@ def test_a_job_that_cannot_be_read_is_told_by_its_own_file(tmp_path):
     with pytest.raises(InvalidInput) as raised:
         load_experiment(path)
     assert raised.value.problems[0].file.endswith("job.yaml")
+
+
+def test_a_step_may_have_another_job_and_an_application_is_one(tmp_path, project):
+    application = project / "examples" / "applications" / "one-task.yaml"
+    step = f"steps: {{a: {{}}, b: {{job: {{application: {application}}}, rate: 7}}}}\n"
+    first, second = small_experiment(tmp_path, HEAD + step).steps
+    assert first.job.topology.name == "tiny"
+    assert second.job.topology.name == "one-task"
+    assert rate_of(second) == 7
+
+
+def test_what_is_changed_for_all_steps_is_changed_in_all_of_them(tmp_path):
+    text = HEAD + "base: {rate: 30, placement: even}\nstudy: {halving: {operators: [work]}}\n"
+    steps = small_experiment(tmp_path, text).steps
+    assert [(step.name, rate_of(step), step.placement) for step in steps] == [
+        ("as-is", 30, "even"),
+        ("half-work", 30, "even"),
+    ]
 
 
 def test_the_order_follows_from_the_seed_and_has_every_step_once_a_round(tmp_path):

@@ -273,7 +273,7 @@ class _Reader:
         study = self.file.study
         if study is None:
             return self._declared(job), None
-        given = sorted(study.model_fields_set)
+        given = [name for name in sorted(study.model_fields_set) if getattr(study, name)]
         if len(given) != 1:
             raise InvalidInput.single(
                 ("study",),
@@ -314,9 +314,14 @@ class _Reader:
             return tuple(made) or (self._as_based(job.topology.name, job),)
         findings = Findings()
         steps = []
-        for name, variant in self.file.steps.items():
-            with findings.at("steps", name):
-                steps.append(self._step(name, variant or VariantFile(), job))
+        for name, given in self.file.steps.items():
+            variant = given or VariantFile()
+            own: Job | None = None
+            with findings.at():
+                own = job if variant.job is None else self._job(variant.job, "steps", name, "job")
+            if own is not None:
+                with findings.at("steps", name):
+                    steps.append(self._step(name, variant, own))
         findings.raise_if_any()
         return tuple(steps)
 
@@ -336,8 +341,6 @@ class _Reader:
 
     def _step(self, name: str, variant: VariantFile, job: Job) -> ExperimentStep:
         findings = Findings()
-        if variant.job is not None:
-            job = self._job(variant.job, "job")
         changed = job
         with findings.at():
             step = variant.build(job.topology)
