@@ -8,9 +8,9 @@ import java.time.Instant;
 /**
  * The machine's clock in nanoseconds since 1970, which all its processes share.
  *
- * <p>{@link System#nanoTime} counts from another moment in each process, so that times of two workers
- * could not be compared. {@link Instant#now()} has nanoseconds too on Linux and costs as little (33 and
- * 31 ns, measured). Two machines have two clocks: tuples carry which one theirs is.
+ * <p>{@link System#nanoTime} counts from another moment in each process, so that times of two
+ * workers could not be compared. {@link Instant#now()} has nanoseconds too on Linux and costs as
+ * little (33 and 31 ns, measured). Two machines have two clocks: tuples say which one theirs is.
  */
 final class Clock {
     private static final Path BOOT = Path.of("/proc/sys/kernel/random/boot_id");

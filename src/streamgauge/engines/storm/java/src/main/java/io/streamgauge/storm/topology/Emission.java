@@ -32,7 +32,9 @@ record Emission(
                 random = place.maybe("random").map(Place::flag).orElse(false);
             }
             case "seasonal" -> curve = new Curve.Sine(
-                    period(place), place.at("amplitude").amount(), place.at("phase_seconds").number());
+                    period(place),
+                    place.at("amplitude").amount(),
+                    place.at("phase_seconds").number());
             case "sawtooth" -> curve = new Curve.Ramp(period(place), place.at("reverse").flag());
             default -> throw place.at("shape").wrong("poisson, regular, unlimited, burst, "
                     + "modulated, recorded, seasonal or sawtooth");

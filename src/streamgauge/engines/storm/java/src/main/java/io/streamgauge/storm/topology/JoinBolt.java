@@ -11,8 +11,8 @@ import org.apache.storm.tuple.Tuple;
 import org.apache.storm.tuple.Values;
 
 /**
- * A bolt that emits once every input has brought a tuple of the same key, and drops, acked, what has
- * waited too long for its partners. The outputs are those of the input that came last.
+ * A bolt that emits once every input has brought a tuple of the same key, and drops, acked, what
+ * has waited too long for its partners. The outputs are those of the input that came last.
  */
 final class JoinBolt extends BaseRichBolt {
     private static final long serialVersionUID = 1L;

@@ -110,7 +110,8 @@ record Program(
     /** How many tuples come out on a stream. */
     record Output(String stream, Distribution.Table count) implements Serializable {
         static Output read(Place place) {
-            return new Output(place.at("stream").text(), Distribution.Table.read(place.at("count")));
+            return new Output(
+                    place.at("stream").text(), Distribution.Table.read(place.at("count")));
         }
     }
 
@@ -133,7 +134,7 @@ record Program(
     /**
      * How an input's tuples are dealt to tasks.
      *
-     * @param cumulative of a custom grouping: shares up to each task, for each sending task or for all
+     * @param cumulative of a custom one: shares up to each task, for each sending task or for all
      */
     record Grouping(String kind, double[][] cumulative) implements Serializable {
         private static final List<String> KINDS = List.of("shuffle", "local-or-shuffle", "fields",

@@ -49,7 +49,7 @@ final class RateControl {
             }
         } catch (IOException | ProgramException error) {
             // It may be in the middle of being written: the next look will tell.
-            LOG.warn("Rates stay at {} times: {} cannot be read: {}", factor, file, error.toString());
+            LOG.warn("Rates stay {}-fold: {} is unreadable: {}", factor, file, error.toString());
         }
         return factor != before;
     }

@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Where a tuple comes from: for each of its roots the source, when it was due and when it was emitted.
+ * Where a tuple comes from: for each of its roots the source, when it was due, and when emitted.
  *
- * <p>Tuples carry them as bytes, since Storm's serialisation knows these without being told. A tuple
- * that follows from one other hands them on as they are; the result of a window or a join has those of
- * all its tuples, each as often as it came.
+ * <p>Tuples carry them as bytes, since Storm's serialisation knows these without being told. A
+ * tuple that follows from one other hands them on as they are; the result of a window or a join
+ * has those of all its tuples, each as often as it came.
  */
 final class Roots {
     /** Beyond this, so many picked at random stand for all: a tuple should not grow without end. */

@@ -5,8 +5,8 @@ import java.util.random.RandomGenerator;
 /**
  * When the tuples of one task and stream are due, in seconds since the topology was submitted.
  *
- * <p>The shape's time goes on whatever the rate is multiplied by: a factor raises the rate, and leaves
- * the length of a burst or a season alone.
+ * <p>The shape's time goes on whatever the rate is multiplied by: a factor raises the rate, and
+ * leaves the length of a burst or a season alone.
  */
 interface Schedule {
     /** When the next tuple is due after that time, at so many times the rate. */

@@ -4,8 +4,8 @@ import java.io.Serializable;
 import java.util.random.RandomGenerator;
 
 /**
- * Poisson with a rate that is constant for a while and then another, over and over: bursts, recorded
- * series, and processes that change at random times.
+ * Poisson with a rate that is constant for a while and then another, over and over: bursts,
+ * recorded series, and processes that change at random times.
  */
 final class Segments implements Schedule {
     static final Table STEADY = new Table(new double[] {1.0}, new double[] {1.0});

@@ -53,7 +53,8 @@ final class Station {
 
     /** Spend the service time of a tuple. The visit's time goes on until {@link #leave}. */
     Visit serve(Tuple tuple) {
-        Entrance entrance = entrances.get(tuple.getSourceComponent()).get(tuple.getSourceStreamId());
+        Entrance entrance =
+                entrances.get(tuple.getSourceComponent()).get(tuple.getSourceStreamId());
         entrance.watch.start();
         byte[] trail = tuple.getBinaryByField(Outlets.TRAIL);
         long started = trail == null ? 0 : Clock.now();
@@ -109,7 +110,8 @@ final class Station {
 
     /** Numbers of this task for a purpose of its own. */
     RandomGenerator draws(String purpose) {
-        return Draws.of(shared.seed(), bolt.component().name(), context.getThisTaskIndex(), purpose);
+        return Draws.of(
+                shared.seed(), bolt.component().name(), context.getThisTaskIndex(), purpose);
     }
 
     /** A server with this task's speed, for a thread of its own. */

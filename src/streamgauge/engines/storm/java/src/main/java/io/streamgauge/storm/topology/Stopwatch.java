@@ -3,9 +3,9 @@ package io.streamgauge.storm.topology;
 /**
  * Times executions by the clock, and on a core where that is cheap beside them.
  *
- * <p>Reading the thread's CPU clock twice takes about a microsecond. Whether it is read must not depend
- * on the time at hand, or short ones would be missing from the mean: it is read always where the mean
- * is long, else for one execution in {@link #SAMPLING}.
+ * <p>Reading the thread's CPU clock twice takes about a microsecond. Whether it is read must not
+ * depend on the time at hand, or short ones would be missing from the mean: it is read always where
+ * the mean is long, else for one execution in {@link #SAMPLING}.
  */
 final class Stopwatch {
     static final int SAMPLING = 16;

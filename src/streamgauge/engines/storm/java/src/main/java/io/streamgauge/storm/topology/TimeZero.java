@@ -19,7 +19,7 @@ record TimeZero(long epochSecond) {
         return (nanos - epochSecond * 1_000_000_000L) / NANOS;
     }
 
-    /** The moment in nanoseconds since 1970; never and always are the last and the first there is. */
+    /** The moment in nanoseconds since 1970; infinities are the first and the last there is. */
     long nanos(double seconds) {
         if (Double.isInfinite(seconds)) {
             return seconds > 0.0 ? Long.MAX_VALUE : Long.MIN_VALUE;

@@ -5,9 +5,9 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * Lets time pass without using a core.
  *
- * <p>A parked thread comes back late, by some 60 µs on Linux. So it is woken earlier by what it was
- * late lately, and the rest of the error is made good with the next wait: waits are right on average,
- * also those too short to park at all.
+ * <p>A parked thread comes back late, by some 60 µs on Linux. So it is woken earlier by what it
+ * was late lately, and the rest of the error is made good with the next wait: waits are right on
+ * average, also those too short to park at all.
  */
 final class Waiter {
     private static final double LEARNING = 0.05;

@@ -8,7 +8,7 @@ import org.apache.storm.topology.base.BaseRichBolt;
 import org.apache.storm.tuple.Tuple;
 import org.apache.storm.tuple.Values;
 
-/** A bolt that deals with every tuple by itself: serves it, emits what follows, acks or fails it. */
+/** A bolt that deals with every tuple by itself: serves it, emits what follows, acks or fails. */
 final class WorkBolt extends BaseRichBolt {
     private static final long serialVersionUID = 1L;
 

@@ -3,7 +3,8 @@ package io.streamgauge.storm.topology;
 /**
  * How near burning and waiting come to what they were asked for; run by hand on an idle machine.
  *
- * <p>Burning is judged by the thread's CPU clock and by the clock on the wall, waiting by the latter.
+ * <p>Burning is judged by the thread's CPU clock and by the clock on the wall, waiting by the
+ * latter.
  */
 final class BurnBenchmark {
     private static final long[] BURNS = {2_000, 10_000, 50_000, 500_000, 5_000_000};

@@ -48,7 +48,8 @@ class KeysTest {
     @Test
     void listedKeysComeByTheirTable() {
         Map<String, Integer> counts = drawn(keys("{\"count\": 2, \"naming\": \"listed\", "
-                + "\"names\": [\"A\", \"B\"], \"sharing\": \"table\", \"cumulative\": [0.3, 1.0]}"));
+                + "\"names\": [\"A\", \"B\"], "
+                + "\"sharing\": \"table\", \"cumulative\": [0.3, 1.0]}"));
         assertEquals(0.3, share(counts, "A"), 0.01);
         assertEquals(0.7, share(counts, "B"), 0.01);
     }

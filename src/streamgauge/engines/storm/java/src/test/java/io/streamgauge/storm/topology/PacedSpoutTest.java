@@ -21,6 +21,8 @@ class PacedSpoutTest {
     // Far more than it can emit: it is always late.
     private static final String FAST = "\"shape\": \"regular\", \"per_second\": [1e6, 1e6]";
 
+    private static final String UNLIMITED = "\"shape\": \"unlimited\"";
+
     private Task task;
 
     private PacedSpout opened(boolean acked, String source, Map<String, Object> configuration) {
@@ -74,7 +76,7 @@ class PacedSpoutTest {
 
     @Test
     void anUnlimitedSourceEmitsWheneverItIsAsked() {
-        PacedSpout spout = opened(true, source("in", "false", "\"shape\": \"unlimited\""), Map.of());
+        PacedSpout spout = opened(true, source("in", "false", UNLIMITED), Map.of());
         ask(spout, 20);
         assertEquals(20, task.sent.size());
     }
@@ -88,13 +90,12 @@ class PacedSpoutTest {
 
     @Test
     void failedRootsAreEmittedAgainWithTheSameDueTimeIfTheSourceReplays() {
-        String unlimited = "\"shape\": \"unlimited\"";
-        PacedSpout spout = opened(true, source("in", "true", unlimited), Map.of());
+        PacedSpout spout = opened(true, source("in", "true", UNLIMITED), Map.of());
         ask(spout, 1);
         spout.fail(task.sent.get(0).id());
         ask(spout, 1);
         assertEquals(due().get(0), due().get(1));
-        spout = opened(true, source("in", "false", unlimited), Map.of());
+        spout = opened(true, source("in", "false", UNLIMITED), Map.of());
         ask(spout, 1);
         spout.fail(task.sent.get(0).id());
         ask(spout, 1);
@@ -105,7 +106,7 @@ class PacedSpoutTest {
     void theControlFilePausesAndResumes(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("control.json");
         Files.writeString(file, "{\"rate_factor\": 0}");
-        PacedSpout spout = opened(true, source("in", "false", "\"shape\": \"unlimited\""),
+        PacedSpout spout = opened(true, source("in", "false", UNLIMITED),
                 Map.of(RateControl.FILE, file.toString()));
         ask(spout, 20);
         assertEquals(0, task.sent.size());
@@ -122,7 +123,7 @@ class PacedSpoutTest {
     void aBrokenControlFileChangesNothing(@TempDir Path folder) throws IOException {
         Path file = folder.resolve("control.json");
         Files.writeString(file, "{\"rate_fact");
-        PacedSpout spout = opened(true, source("in", "false", "\"shape\": \"unlimited\""),
+        PacedSpout spout = opened(true, source("in", "false", UNLIMITED),
                 Map.of(RateControl.FILE, file.toString()));
         ask(spout, 3);
         assertEquals(3, task.sent.size());
@@ -130,7 +131,7 @@ class PacedSpoutTest {
 
     @Test
     void aTrailBeginsWithWhenTheTupleWasDue() {
-        PacedSpout spout = opened(true, source("in", "false", "\"shape\": \"unlimited\""), Map.of());
+        PacedSpout spout = opened(true, source("in", "false", UNLIMITED), Map.of());
         ask(spout, 1);
         Trail.Hop hop = task.sent.get(0).trail().hops().get(0);
         assertEquals("in", hop.component());

@@ -26,7 +26,11 @@ final class Task {
 
     /** A tuple that was emitted; the id is a source's, the anchors a bolt's. */
     record Sent(
-            String stream, Integer task, Collection<Tuple> anchors, Object id, List<Object> values) {
+            String stream,
+            Integer task,
+            Collection<Tuple> anchors,
+            Object id,
+            List<Object> values) {
         byte[] roots() {
             return (byte[]) values.get(1);
         }
