@@ -1,0 +1,93 @@
+import json
+
+import pytest
+
+from streamgauge.engines.storm.agent_files import AgentFiles
+from streamgauge.engines.storm.warming import Observed
+from streamgauge.errors import UnreadableFile
+from streamgauge.topology.cluster import Slot
+
+NAME = "streamgauge-tiny-127.0.0.2-6700-1500-0001.jsonl"
+
+
+def sample(metric, component="work", bucket=0, value=1, count=1):
+    fields = {"metric": metric, "component": component, "bucket_start_us": bucket}
+    line = json.dumps({**fields, "value": value, "count": count}, separators=(",", ":"))
+    return f"{line}\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "metrics"
+    made.mkdir()
+    return made
+
+
+def test_a_torn_last_line_is_cut_and_taken_when_it_is_whole(folder, tmp_path):
+    files, target = AgentFiles(folder), tmp_path / "step"
+    (folder / f".{NAME}").write_text("one\ntw")
+    files.gather(target)
+    assert (target / NAME).read_text() == "one\n"
+    (folder / f".{NAME}").write_text("one\ntwo\n")
+    files.gather(target)
+    assert (target / NAME).read_text() == "one\ntwo\n"
+
+
+def test_a_file_that_got_its_name_is_taken_once_and_removed(folder, tmp_path):
+    files = AgentFiles(folder)
+    (folder / f".{NAME}").write_text("one\n")
+    files.gather(tmp_path / "first")
+    (folder / f".{NAME}").rename(folder / NAME)
+    (folder / NAME).write_text("one\ntwo\n")
+    files.gather(tmp_path / "second")
+    assert (tmp_path / "second" / NAME).read_text() == "two\n"
+    assert list(folder.iterdir()) == []
+
+
+def test_what_was_written_before_a_step_is_not_its_own(folder, tmp_path):
+    files = AgentFiles(folder)
+    (folder / f".{NAME}").write_text("before\n")
+    files.skip()
+    files.gather(tmp_path / "step")
+    assert not (tmp_path / "step").exists()
+
+
+def test_other_files_in_the_folder_are_left_alone(folder, tmp_path):
+    (folder / "control.json").write_text("{}\n")
+    AgentFiles(folder).gather(tmp_path / "step")
+    assert [path.name for path in folder.iterdir()] == ["control.json"]
+
+
+def test_the_last_start_of_a_worker_is_told_by_its_files(folder):
+    files = AgentFiles(folder)
+    assert files.last_start(Slot("127.0.0.2", 6700)) == 0.0
+    for started in (1500, 2500):
+        (folder / NAME.replace("1500", str(started))).touch()
+    assert files.last_start(Slot("127.0.0.2", 6700)) == 2.5
+    assert files.last_start(Slot("127.0.0.2", 6701)) == 0.0
+
+
+def test_where_nothing_can_be_written_the_folder_is_named(folder, tmp_path):
+    (folder / NAME).write_text("one\n")
+    (tmp_path / "step").write_text("a file")
+    with pytest.raises(UnreadableFile, match="step: file exists"):
+        AgentFiles(folder).gather(tmp_path / "step")
+
+
+def test_calls_and_latencies_are_observed_as_they_come(folder):
+    files, observed = AgentFiles(folder), Observed()
+    lines = [
+        sample("executed", value=10, bucket=0),
+        sample("executed", value=5, bucket=10, component="end"),
+        sample("end_to_end_latency_sum", value=30, count=3, bucket=0),
+        sample("end_to_end_latency_sum", value=70, count=1, bucket=10),
+        sample("emitted", value=99),
+    ]
+    (folder / f".{NAME}").write_text("".join(lines[:1]))
+    observed.take(files)
+    (folder / f".{NAME}").write_text("".join(lines))
+    observed.take(files)
+    assert observed.executed == {"work": 10, "end": 5}
+    assert observed.mean_latency(0, 10) == 10.0
+    assert observed.mean_latency(0, 20) == 25.0
+    assert observed.mean_latency(20, 30) is None
