@@ -102,9 +102,12 @@ def test_a_window_works_through_its_tuples_at_the_trigger_and_emits_one():
 
 def test_trees_may_take_longer_than_a_window_keeps_their_tuples():
     """Storm does not start a window whose length and slide are longer than the timeout."""
+    from streamgauge.engines.storm.program import topology_program
+
     window = Window(length_seconds=30.0)
     settings = job_of(line(task("out", window=window))).configuration.settings
     assert settings["topology.message.timeout.secs"] == 90
+    assert topology_program(job_of(line(task("out", window=window))), seed=1)
     short = job_of(line(task("out", window=Window(length_seconds=5.0))))
     assert "topology.message.timeout.secs" not in short.configuration.settings
 

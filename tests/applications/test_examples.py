@@ -51,6 +51,16 @@ def test_every_example_runs_in_the_simulator(name):
     assert result.latency.count > 0
 
 
+@every_example
+def test_every_example_becomes_a_program_for_storm(name):
+    from streamgauge.engines.storm.program import topology_program
+
+    application = load(name)
+    program = topology_program(job_of(application, PLATFORM), seed=1)
+    names = [one["name"] for one in (*program["sources"], *program["bolts"])]
+    assert sorted(names) == sorted(task.name for task in application.tasks)
+
+
 def test_figure_4_3_is_a_stream_of_8_bytes_and_100_values_without_a_limit():
     (source,) = load("as-fast-as-possible").sources
     assert (source.data.size, source.data.values) == (8, 100)
