@@ -11,11 +11,21 @@ final class Draws {
 
     /** Numbers of one purpose of one task; other tasks and purposes have others. */
     static RandomGenerator of(long seed, String component, int taskIndex, String purpose) {
-        long mixed = seed;
-        mixed = mixed * 0x9E3779B97F4A7C15L + component.hashCode();
-        mixed = mixed * 0x9E3779B97F4A7C15L + taskIndex;
-        mixed = mixed * 0x9E3779B97F4A7C15L + purpose.hashCode();
+        long mixed = scatter(seed);
+        mixed = scatter(mixed ^ component.hashCode());
+        mixed = scatter(mixed ^ taskIndex);
+        mixed = scatter(mixed ^ purpose.hashCode());
         return new SplittableRandom(mixed);
+    }
+
+    /**
+     * Takes numbers that are near each other far apart (the last step of MurmurHash3). A generator
+     * walks along a line of seeds: of two that are a step apart, one repeats the other's numbers.
+     */
+    private static long scatter(long near) {
+        long mixed = (near ^ (near >>> 33)) * 0xFF51AFD7ED558CCDL;
+        mixed = (mixed ^ (mixed >>> 33)) * 0xC4CEB9FE1A85EC53L;
+        return mixed ^ (mixed >>> 33);
     }
 
     /** The first place whose cumulative share is above a random number. */

@@ -25,7 +25,7 @@ final class JoinBolt extends BaseRichBolt {
     private transient Partners<Kept> partners;
 
     /** A tuple that waits. */
-    private record Kept(Tuple tuple, byte[] roots) {
+    private record Kept(Tuple tuple, Station.Visit visit) {
     }
 
     JoinBolt(Program.Shared shared, Program.Bolt bolt) {
@@ -52,7 +52,7 @@ final class JoinBolt extends BaseRichBolt {
         }
         int input = bolt.inputs().indexOf(visit.input());
         String key = tuple.getStringByField(Outlets.KEY);
-        List<Kept> found = partners.add(key, input, new Kept(tuple, visit.roots()), now);
+        List<Kept> found = partners.add(key, input, new Kept(tuple, visit), now);
         if (!found.isEmpty()) {
             complete(visit, found);
         }
@@ -67,15 +67,18 @@ final class JoinBolt extends BaseRichBolt {
     private void complete(Station.Visit visit, List<Kept> found) {
         List<Tuple> anchors = new ArrayList<>(found.size());
         List<byte[]> several = new ArrayList<>(found.size());
+        Trail trail = null;
         for (Kept one : found) {
             anchors.add(one.tuple);
-            several.add(one.roots);
+            several.add(one.visit.roots());
+            // A result goes on the way of the first of its tuples that is traced.
+            trail = trail == null ? one.visit.trail() : trail;
+            station.arrive(one.visit.trail(), false);
         }
         byte[] roots = Roots.join(several, station.random());
-        outlets.emit(visit.input().outputs(), bolt.exclusive(), roots, visit.trail(),
+        outlets.emit(visit.input().outputs(), bolt.exclusive(), roots, trail,
                 (task, stream, values) -> send(anchors, task, stream, values));
         station.arrive(roots);
-        station.arrive(visit.trail(), false);
         for (Tuple one : anchors) {
             if (station.fails()) {
                 collector.fail(one);

@@ -25,6 +25,7 @@ final class Segments implements Schedule {
     private final RandomGenerator random;
     private final double period;
     private int place;
+    private double from = Double.NEGATIVE_INFINITY;
     private double until = Double.NEGATIVE_INFINITY;
 
     Segments(double perSecond, Table table, boolean lastingAtRandom, RandomGenerator random) {
@@ -49,44 +50,51 @@ final class Segments implements Schedule {
         }
         enter(after);
         double now = after;
-        // So many tuples are expected until the next one: used up segment by segment.
-        double expected = random.nextExponential() / (perSecond * factor);
+        // How long the next gap would be at the mean rate: used up segment by segment.
+        double gap = random.nextExponential() / (perSecond * factor);
         while (true) {
-            double due = now + expected / table.factors[place];
+            double due = now + gap / table.factors[place];
             if (due < until) {
                 return due;
             }
-            expected -= (until - now) * table.factors[place];
+            gap -= (until - now) * table.factors[place];
             now = until;
-            enterNext(now);
+            enterNext();
         }
     }
 
-    /** Go to the segment of that time. */
+    /** Go to the segment of that time, unless it is the one at hand. */
     private void enter(double time) {
+        if (from <= time && time < until) {
+            return;
+        }
         if (lastingAtRandom) {
             if (until == Double.NEGATIVE_INFINITY) {
                 // Which one it is in at a random moment.
                 place = Draws.place(shares(), random);
-                until = time + random.nextExponential() * table.seconds[place];
+                begin(time);
             }
             while (until <= time) {
-                enterNext(until);
+                enterNext();
             }
             return;
         }
-        double began = Math.floor(time / period) * period;
         place = 0;
-        until = began + table.seconds[0];
+        from = Math.floor(time / period) * period;
+        until = from + table.seconds[0];
         while (until <= time && place < table.seconds.length - 1) {
-            place++;
-            until += table.seconds[place];
+            enterNext();
         }
     }
 
-    private void enterNext(double now) {
+    private void enterNext() {
         place = (place + 1) % table.factors.length;
+        begin(until);
+    }
+
+    private void begin(double now) {
         double lasting = table.seconds[place];
+        from = now;
         until = now + (lastingAtRandom ? random.nextExponential() * lasting : lasting);
     }
 

@@ -4,7 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -49,11 +53,23 @@ class DistributionTest {
     }
 
     @Test
-    void tasksAndPurposesDrawDifferentNumbersFromOneSeed() {
-        long first = Draws.of(1, "bolt", 0, "service").nextLong();
-        assertEquals(first, Draws.of(1, "bolt", 0, "service").nextLong());
-        assertTrue(first != Draws.of(1, "bolt", 1, "service").nextLong());
-        assertTrue(first != Draws.of(1, "bolt", 0, "outputs").nextLong());
-        assertTrue(first != Draws.of(2, "bolt", 0, "service").nextLong());
+    void aTaskDrawsTheSameNumbersAgain() {
+        assertEquals(
+                Draws.of(1, "bolt", 0, "service").nextLong(),
+                Draws.of(1, "bolt", 0, "service").nextLong());
+    }
+
+    @Test
+    void noTaskOrPurposeRepeatsTheNumbersOfAnother() {
+        Set<Long> seen = new HashSet<>();
+        for (long seed = 1; seed <= 3; seed++) {
+            for (int task = 0; task < 20; task++) {
+                for (String purpose : List.of("service", "outputs", "a", "b")) {
+                    RandomGenerator numbers = Draws.of(seed, "bolt", task, purpose);
+                    numbers.longs(50).forEach(seen::add);
+                }
+            }
+        }
+        assertEquals(3 * 20 * 4 * 50, seen.size());
     }
 }
