@@ -11,6 +11,8 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.storm.daemon.StormCommon;
 import org.apache.storm.task.TopologyContext;
@@ -29,6 +31,8 @@ final class Agent {
     private static final String TOKEN = "streamgauge.agent.token";
     private static final int MOST_TRACES = 10_000;
     private static final long JOIN_MILLIS = 2_000;
+    private static final long PATIENCE_MILLIS = 60_000;
+    private static final long POLL_MILLIS = 100;
 
     private final String token;
     private final Map<String, Object> conf;
@@ -39,8 +43,9 @@ final class Agent {
     private final ConcurrentLinkedQueue<Trace> traces = new ConcurrentLinkedQueue<>();
     private final AtomicInteger waitingTraces = new AtomicInteger();
     private final boolean acked;
+    // Not an interrupt: that would close the file in writing.
+    private final CountDownLatch end = new CountDownLatch(1);
     private Thread thread;
-    private volatile boolean stopping;
 
     private Agent(
         String token, MetricRegistry registry, Map<String, Object> conf, Settings settings) {
@@ -49,7 +54,8 @@ final class Agent {
         this.conf = conf;
         this.settings = settings;
         this.acked = StormCommon.hasAckers(conf);
-        long startMillis = ManagementFactory.getRuntimeMXBean().getStartTime();
+        long startMillis = ConfigUtils.isLocalMode(conf)
+            ? System.currentTimeMillis() : ManagementFactory.getRuntimeMXBean().getStartTime();
         this.worker = new WorkerTallies(conf, Names.node(), Names.machine(), startMillis);
     }
 
@@ -131,10 +137,9 @@ final class Agent {
 
     /** Writes what is left and ends. */
     synchronized void stop() {
-        stopping = true;
+        end.countDown();
         AGENTS.remove(token);
         if (thread != null) {
-            thread.interrupt();
             try {
                 thread.join(JOIN_MILLIS);
             } catch (InterruptedException interrupted) {
@@ -157,17 +162,17 @@ final class Agent {
         }
     }
 
-    /** Which worker this is comes with its first task, or from the worker's own properties. */
+    /** Which worker this is comes with its tasks, or from the worker's own properties. */
     private Seat awaitSeat() {
         String port = System.getProperty("worker.port");
-        long patience = System.nanoTime() + 60_000 * NANOS_PER_MILLI;
-        while (!stopping && worker.seat() == null) {
-            if (port != null && System.nanoTime() > patience) {
-                LOG.warn("No task has joined: is topology.auto.task.hooks set? Only the engine's"
-                    + " own metrics are written.");
-                worker.sit(Integer.parseInt(port));
-            }
-            sleep(100);
+        long patience = System.nanoTime() + PATIENCE_MILLIS * NANOS_PER_MILLI;
+        while (!isStopping() && !worker.isWhole() && System.nanoTime() < patience) {
+            sleep(POLL_MILLIS);
+        }
+        if (worker.seat() == null && port != null && !isStopping()) {
+            LOG.warn("No task has joined: is topology.auto.task.hooks set? Only the engine's own"
+                + " metrics are written.");
+            worker.sit(Integer.parseInt(port));
         }
         return worker.seat();
     }
@@ -182,18 +187,17 @@ final class Agent {
         }
     }
 
+    /** Waits so long, or until the agent shall end. */
     void sleep(long millis) {
         try {
-            if (!stopping && millis > 0) {
-                Thread.sleep(millis);
-            }
+            end.await(millis, TimeUnit.MILLISECONDS);
         } catch (InterruptedException interrupted) {
             LOG.debug("Woken up");
         }
     }
 
     boolean isStopping() {
-        return stopping;
+        return end.getCount() == 0;
     }
 
     Settings settings() {

@@ -14,9 +14,9 @@ import org.apache.storm.tuple.Tuple;
 /**
  * Counts what one task does; does nothing where no reporter runs.
  *
- * <p>Storm 2.8 calls it for every emit, execute, ack and fail, on the thread that does it. Latencies
- * come with one in twenty, in milliseconds; with the others comes null from sources and a number
- * below zero from bolts. Should counting ever fail, the hook goes silent.
+ * <p>Storm 2.8 calls it for every emit, execute, ack and fail, on the thread that does it.
+ * Latencies come with one in twenty, in milliseconds; with the others comes null from sources and
+ * a number below zero from bolts. Should counting ever fail, the hook goes silent.
  */
 public final class AgentHook extends BaseTaskHook {
     private Agent agent;

@@ -105,7 +105,8 @@ final class EngineMetrics {
             for (TaskTally task : executor.tasks()) {
                 Level level = overflowSeen.get(task.task);
                 if (level != null) {
-                    level.write(bucket, who.task(task.component, task.task), "backpressure_overflow");
+                    Subject one = who.task(task.component, task.task);
+                    level.write(bucket, one, "backpressure_overflow");
                 }
             }
             Gauge<?> share = capacity.get(first);

@@ -164,7 +164,8 @@ final class JobDocument {
             return null;
         }
         JsonObject conf = JsonParser.parseString(common.get_json_conf()).getAsJsonObject();
-        return conf.has(key) && conf.get(key).isJsonPrimitive() ? conf.get(key).getAsDouble() : null;
+        boolean given = conf.has(key) && conf.get(key).isJsonPrimitive();
+        return given ? conf.get(key).getAsDouble() : null;
     }
 
     /** The worker's only task whose windows fire by a thread of their own, or one below zero. */

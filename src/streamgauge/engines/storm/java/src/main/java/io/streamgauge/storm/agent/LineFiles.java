@@ -19,9 +19,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Files of lines that one process writes, one after the other, never more than a bound in all.
  *
- * <p>A file is written under a name that starts with a dot and renamed when it is finished. What a
- * dead process left is finished by {@link Recovery}. Where nothing can be written, lines are dropped
- * and counted, the log says so once, and the next lines try again.
+ * <p>A file is written under a name that starts with a dot and renamed when it is finished. What
+ * a dead process left is finished by {@link Recovery}. Where nothing can be written, lines are
+ * dropped and counted, the log says so once, and the next lines try again.
  */
 final class LineFiles implements AutoCloseable {
     static final String PREFIX = "streamgauge-";

@@ -17,7 +17,8 @@ final class Names {
     static final String ACKER = "__acker";
     static final String SYSTEM = "__system";
 
-    private static final Pattern EXECUTOR_THREAD = Pattern.compile("Thread-\\d+-(.+-executor\\[.+])");
+    private static final Pattern EXECUTOR_THREAD =
+        Pattern.compile("Thread-\\d+-(.+-executor\\[.+])");
 
     private Names() {
     }
@@ -41,7 +42,13 @@ final class Names {
 
     /** Streams that are part of a described job: its own, and two of the ackers'. */
     static boolean isCounted(String stream) {
-        return !stream.startsWith(SYSTEM_PREFIX) || stream.equals(ACK_INIT) || stream.equals(ACK_ACK);
+        return !stream.startsWith(SYSTEM_PREFIX)
+            || stream.equals(ACK_INIT) || stream.equals(ACK_ACK);
+    }
+
+    /** Metrics consumers, event loggers and the system's own: no part of a described job. */
+    static boolean isForeign(String component) {
+        return component.startsWith(SYSTEM_PREFIX) && !component.equals(ACKER);
     }
 
     /** The node as the cluster knows it. */

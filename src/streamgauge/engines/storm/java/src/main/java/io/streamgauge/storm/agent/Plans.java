@@ -5,11 +5,13 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.storm.Config;
 import org.apache.storm.generated.ExecutorSummary;
 import org.apache.storm.generated.GetInfoOptions;
 import org.apache.storm.generated.NumErrorsChoice;
@@ -20,8 +22,8 @@ import org.apache.storm.utils.NimbusClient;
  * The plan that the topology runs on, by asking nimbus when the worker starts and whenever its own
  * connections show that tasks have moved.
  *
- * <p>No worker knows the executors of the others. All workers find the same id; the one that has the
- * first task writes the plan.
+ * <p>No worker knows the executors of the others. All workers find the same id; the one that has
+ * the first task writes the plan.
  */
 final class Plans {
     private static final int TIMEOUT_MILLIS = 5_000;
@@ -57,7 +59,7 @@ final class Plans {
 
     /** Asks nimbus where there is reason to. */
     void look() {
-        if (!agent.settings().plans() || agent.isStopping()) {
+        if (!agent.settings().plans()) {
             return;
         }
         Map<Integer, String> seen = agent.assignment().now();
@@ -88,7 +90,7 @@ final class Plans {
             if (!foundId.equals(id)) {
                 plan = found;
                 id = foundId;
-                if (agent.worker().task(found.get(0).first()) != null) {
+                if (found.get(0).worker().equals(seat.worker())) {
                     lines.add(line(first ? seat.startMillis() : now));
                 }
             }
@@ -106,15 +108,19 @@ final class Plans {
         throws Exception {
         GetInfoOptions options = new GetInfoOptions();
         options.set_num_err_choice(NumErrorsChoice.NONE);
+        // Storm's own patience with a dead nimbus is minutes; the next bucket cannot wait for that.
+        Map<String, Object> impatient = new HashMap<>(conf);
+        impatient.put(Config.STORM_NIMBUS_RETRY_TIMES, 1);
+        impatient.put(Config.STORM_NIMBUS_RETRY_INTERVAL, 200);
         TopologyInfo info;
         try (NimbusClient nimbus =
-            NimbusClient.Builder.withConf(conf).withTimeout(TIMEOUT_MILLIS).build()) {
+            NimbusClient.Builder.withConf(impatient).withTimeout(TIMEOUT_MILLIS).build()) {
             info = nimbus.getClient().getTopologyInfoWithOpts(topologyId, options);
         }
         List<Placed> found = new ArrayList<>();
         for (ExecutorSummary one : info.get_executors()) {
             int first = one.get_executor_info().get_task_start();
-            if (first >= 0) {
+            if (first >= 0 && !Names.isForeign(one.get_component_id())) {
                 found.add(new Placed(
                     one.get_component_id(), first, one.get_executor_info().get_task_end(),
                     one.get_host(), one.get_port()));
@@ -133,7 +139,7 @@ final class Plans {
                 here.add(one.label());
             }
         }
-        return !mine.isEmpty() && here.containsAll(mine);
+        return !mine.isEmpty() && here.equals(mine);
     }
 
     /** The first digits of a hash over `EXECUTOR NODE:PORT` lines, by first task. */

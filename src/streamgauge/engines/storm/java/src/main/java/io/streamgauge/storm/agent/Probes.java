@@ -12,8 +12,8 @@ import java.util.Map;
 /**
  * Round trips to other nodes, by the time until a TCP connection is accepted or refused.
  *
- * <p>Either answer comes from the other node's kernel at once. The port asked by default is that of
- * the echo service, where nearly nobody listens: so no service of anybody is disturbed.
+ * <p>Either answer comes from the other node's kernel at once. The port asked by default is that
+ * of the echo service, where nearly nobody listens: so no service of anybody is disturbed.
  */
 final class Probes {
     private static final int ECHO_PORT = 7;
@@ -24,7 +24,7 @@ final class Probes {
     private final List<String> given;
     private final String node;
 
-    /** From `node`, to the targets given as HOST or HOST:PORT, else to the nodes of the topology. */
+    /** From `node`, to the targets given as HOST or HOST:PORT, else to the topology's nodes. */
     Probes(List<String> given, String node) {
         this.given = given;
         this.node = node;

@@ -22,7 +22,8 @@ record Settings(
     private static final long DEFAULT_BYTES = 256L << 20;
 
     /** Settings of a worker; what cannot be read has its default, and is told in `notes`. */
-    static Settings of(Map<String, Object> topology, Map<String, Object> entry, List<String> notes) {
+    static Settings of(
+        Map<String, Object> topology, Map<String, Object> entry, List<String> notes) {
         Found found = new Found(topology, entry, notes);
         String cluster = found.text("cluster");
         return new Settings(

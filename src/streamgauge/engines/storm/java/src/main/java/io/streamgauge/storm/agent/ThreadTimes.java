@@ -35,11 +35,6 @@ final class ThreadTimes {
     ThreadTimes(WorkerTallies worker, int windowTask) {
         this.worker = worker;
         this.windowTask = windowTask;
-        grown();
-        processBefore = process.getProcessCpuTime();
-        collectorBefore = ProcFiles.collectorNanos();
-        pausesBefore = pauses();
-        runsBefore = runs();
     }
 
     /** Reads levels, of which a bucket has the mean. */

@@ -8,8 +8,8 @@ import org.apache.storm.utils.ReflectionUtils;
 /**
  * The wait strategy that the topology asked for, with a clock around it.
  *
- * <p>The reporter puts it in the place of the others when a worker starts. What it knows, how long an
- * executor's thread had nothing to do, is told by no metric of the engine.
+ * <p>The reporter puts it in the place of the others when a worker starts. What it knows, how long
+ * an executor's thread had nothing to do, is told by no metric of the engine.
  */
 public final class WatchedWait implements IWaitStrategy {
     private static final String ORIGINAL = "streamgauge.agent.original.";

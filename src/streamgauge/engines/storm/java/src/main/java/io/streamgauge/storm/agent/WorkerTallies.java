@@ -41,7 +41,7 @@ final class WorkerTallies {
         }
         int task = joining.getThisTaskId();
         String component = joining.getThisComponentId();
-        if (task < 0 || component == null || isForeign(component)) {
+        if (task < 0 || component == null || Names.isForeign(component)) {
             return null;
         }
         ExecutorTally executor = (ExecutorTally) joining.getExecutorData(EXECUTOR);
@@ -66,9 +66,14 @@ final class WorkerTallies {
         }
     }
 
-    /** Metrics consumers, event loggers and the system's own: no part of a described job. */
-    private static boolean isForeign(String component) {
-        return component.startsWith(Names.SYSTEM_PREFIX) && !component.equals(Names.ACKER);
+    /** Whether all tasks of this worker have joined; they do one by one. */
+    boolean isWhole() {
+        if (seat == null || context == null) {
+            return false;
+        }
+        return context.getThisWorkerTasks().stream()
+            .filter(task -> !Names.isForeign(components.getOrDefault(task, Names.SYSTEM)))
+            .allMatch(tasks::containsKey);
     }
 
     Seat seat() {

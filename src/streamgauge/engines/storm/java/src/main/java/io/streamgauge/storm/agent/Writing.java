@@ -43,9 +43,11 @@ final class Writing implements AutoCloseable {
 
     void run() {
         boolean again = files.hasPredecessor();
-        begunAtMillis = System.currentTimeMillis();
         files.write(List.of(event(again ? "restart" : "start", seat.startMillis())));
+        // What was counted before now belongs to a bucket that began with the process.
+        begunAtMillis = seat.startMillis();
         engine.find();
+        plans.look();
         long readEvery = Math.min(READ_MILLIS, bucketMillis / LEAST_READINGS);
         while (!agent.isStopping()) {
             long end = endOf(begunAtMillis);
@@ -54,6 +56,7 @@ final class Writing implements AutoCloseable {
                 readings();
                 if (System.currentTimeMillis() >= end) {
                     write();
+                    ask();
                 }
             } catch (RuntimeException broken) {
                 Agent.tell("A bucket of metrics was not written", broken);
@@ -72,7 +75,7 @@ final class Writing implements AutoCloseable {
         threads.read();
     }
 
-    /** Writes what happened since the bucket began, up to the last round time, or now at the end. */
+    /** Writes what happened since the bucket began, up to the last round time, or to now. */
     private void write() {
         long now = System.currentTimeMillis();
         long end = agent.isStopping() ? now : now / bucketMillis * bucketMillis;
@@ -83,7 +86,6 @@ final class Writing implements AutoCloseable {
             return;
         }
         boolean whole = length == bucketMillis && end % bucketMillis == 0;
-        plans.look();
         Bucket bucket = new Bucket(
             cluster, seat.topology(), plans.id(), begunAtMillis * 1000, length / 1000.0, whole);
         bucket.counted(seat.subject(), "worker_heartbeats", Keys.NONE, 1);
@@ -98,11 +100,18 @@ final class Writing implements AutoCloseable {
         for (Trace trace : agent.takeTraces()) {
             lines.add(trace.line(cluster, seat.topology(), plans.id()));
         }
-        if (!agent.isStopping() && hosts.speaksForNode()) {
+        files.write(lines);
+        engine.find();
+    }
+
+    /** What has to be asked for over the network, which may take its time. */
+    private void ask() {
+        List<String> lines = new ArrayList<>();
+        if (hosts.speaksForNode()) {
             probes.write(cluster, agent.assignment().nodes(), lines);
         }
         files.write(lines);
-        engine.find();
+        plans.look();
     }
 
     private String event(String kind, long atMillis) {

@@ -91,7 +91,8 @@ class AgentHookTest {
         assertEquals("\"value\":40,\"count\":40", figures(lines, metric("executed")));
         assertEquals("\"value\":40,\"count\":40", figures(lines, metric("acked")));
         assertEquals("\"value\":3,\"count\":2", figures(lines, metric("execute_latency_mean")));
-        assertEquals("\"value\":8000000,\"count\":2", figures(lines, metric("process_latency_sum")));
+        assertEquals(
+            "\"value\":8000000,\"count\":2", figures(lines, metric("process_latency_sum")));
     }
 
     @Test

@@ -119,7 +119,8 @@ class WorkerTest {
     @Test
     void aTopologyBecomesAJobFile() {
         List<Plans.Placed> plan = List.of(
-            new Plans.Placed("lines", 1, 1, "n1", 6700), new Plans.Placed("split", 2, 3, "n1", 6700),
+            new Plans.Placed("lines", 1, 1, "n1", 6700),
+            new Plans.Placed("split", 2, 3, "n1", 6700),
             new Plans.Placed("counter", 4, 4, "n2", 6700));
         String text = JobDocument.of(Contexts.of(2, conf, new HashMap<>()), conf, plan);
         JsonObject topology = JsonParser.parseString(text).getAsJsonObject()
