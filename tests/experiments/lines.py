@@ -84,8 +84,8 @@ def trace(sink: str, milliseconds: float, at: float = 0.0, root: str = "1") -> T
             component=sink,
             task=TASKS[sink][0],
             stream="default",
-            arrived_ns=0,
-            started_ns=0,
+            arrived_ns=min(latency, 0),
+            started_ns=min(latency, 0),
             finished_ns=latency,
         )
     )

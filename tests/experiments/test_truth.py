@@ -37,7 +37,7 @@ def means(number, *values):
     return repetition(number, *(window({MEAN: value}) for value in values))
 
 
-def test_truth_is_the_median_over_all_windows_and_half_the_quartiles_distance(tmp_path):
+def test_truth_is_the_median_over_all_windows_and_half_the_quartiles_distance():
     step = step_truth("step", [means(1, 1.0, 2.0, 3.0), means(2, 4.0, 5.0)])
     figure = step.figure(*MEAN)
     # 1, 2, 3, 4, 5: the quartiles are 2 and 4.
