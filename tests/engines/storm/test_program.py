@@ -270,8 +270,9 @@ def test_keys_are_rules_where_there_is_one():
 
 
 def test_a_table_of_keys_beyond_all_bounds_is_refused():
-    with pytest.raises(InvalidInput, match="at most 100000"):
-        key_rule(LetterKeys(count=200_000, length=6, deviation=1000.0))
+    keys = "{letters: {count: 200000, length: 6, deviation: 1000}}"
+    problem = problem_of(behaviours=f"in: {{keys: {{default: {keys}}}}}, out: {{}}")
+    assert problem.startswith("behaviours.in.keys.default: a table of 200000 entries")
 
 
 WINDOW = "out: {window: {service: {cpu_ms: 1}}}"

@@ -156,7 +156,10 @@ def _streams(job: Job, operator: str) -> Iterator[Data]:
     for name in dict.fromkeys(one.name for one in subscriptions):
         stream: Data = {"name": name}
         if name in behaviour.keys:
-            stream["keys"] = key_rule(behaviour.keys[name])
+            findings = Findings()
+            with findings.at("behaviours", operator, "keys", name):
+                stream["keys"] = key_rule(behaviour.keys[name])
+            findings.raise_if_any()
         if name in behaviour.bytes:
             stream["bytes"] = drawn(behaviour.bytes[name])
         for one in subscriptions:
