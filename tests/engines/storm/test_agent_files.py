@@ -67,6 +67,12 @@ def test_the_last_start_of_a_worker_is_told_by_its_files(folder):
     assert files.last_start(Slot("127.0.0.2", 6701)) == 0.0
 
 
+def test_a_worker_that_wrote_nothing_has_not_written(folder):
+    (folder / f".{NAME}").touch()
+    assert AgentFiles(folder).last_written(Slot("127.0.0.2", 6700)) > 0.0
+    assert AgentFiles(folder).last_written(Slot("127.0.0.3", 6700)) == 0.0
+
+
 def test_where_nothing_can_be_written_the_folder_is_named(folder, tmp_path):
     (folder / NAME).write_text("one\n")
     (tmp_path / "step").write_text("a file")

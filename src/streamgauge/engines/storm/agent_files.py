@@ -41,21 +41,15 @@ class AgentFiles:
                 if any(words in line for words in wanted):
                     yield json.loads(line)
 
-    def starts(self) -> dict[str, set[float]]:
-        """For each worker, as its files call it, when its processes began, in seconds."""
-        starts: dict[str, set[float]] = {}
-        for name in (*self._gathered, *(name for name, _ in self._present())):
-            if (found := _NAME.fullmatch(name)) is not None:
-                starts.setdefault(found["worker"], set()).add(int(found["started_ms"]) / 1000)
-        return starts
-
     def last_start(self, worker: Worker) -> float:
         """When the last process of a worker that wrote something began; 0 where none did."""
-        ending = f"-{worker.node}-{worker.port}"
-        return max(
-            (max(starts) for name, starts in self.starts().items() if name.endswith(ending)),
-            default=0.0,
-        )
+        names = (*self._gathered, *(name for name, _ in self._present()))
+        return max((_started(name) for name in names if _is_of(name, worker)), default=0.0)
+
+    def last_written(self, worker: Worker) -> float:
+        """When a worker wrote last to what lies here, in seconds; 0 where it did not."""
+        told = [path for name, path in self._present() if _is_of(name, worker)]
+        return max((path.stat().st_mtime for path in told if path.exists()), default=0.0)
 
     def skip(self) -> None:
         """Forget what was written so far."""
@@ -93,6 +87,16 @@ class AgentFiles:
             if _NAME.fullmatch(name):
                 found[name] = path
         return sorted(found.items())
+
+
+def _is_of(name: str, worker: Worker) -> bool:
+    found = _NAME.fullmatch(name)
+    return found is not None and found["worker"].endswith(f"-{worker.node}-{worker.port}")
+
+
+def _started(name: str) -> float:
+    found = _NAME.fullmatch(name)
+    return int(found["started_ms"]) / 1000 if found is not None else 0.0
 
 
 def _whole_lines(path: Path, start: int) -> bytes:

@@ -66,7 +66,7 @@ class Bridge:
         self._last_id = 0
 
     def __enter__(self) -> Bridge:
-        with self._log.open("a") if self._log else open_nowhere() as log:
+        with self._log.open("a") if self._log else _nowhere() as log:
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
@@ -131,6 +131,8 @@ class Bridge:
                     f"{timeout_seconds:g} s; see whether it is overloaded or stopped"
                 ) from None
             if line is None:
+                # The end stays the end for whoever asks next.
+                self._lines.put(None)
                 raise self._gone()
             answer = _parsed(line)
             # An answer that came too late for whoever waited for it is not for us.
@@ -174,7 +176,7 @@ class Bridge:
         self._lines.put(None)
 
 
-def open_nowhere() -> IO[str]:
+def _nowhere() -> IO[str]:
     """A file that keeps nothing."""
     return Path("/dev/null").open("a")
 

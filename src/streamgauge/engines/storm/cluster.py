@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
 import random
+import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +37,7 @@ from streamgauge.topology.validation import check_whole
 
 MAX_NODES = 16
 MAX_SLOTS = 32
-_READY_SECONDS = 180.0
+_READY_SECONDS = 300.0
 _POLL_SECONDS = 0.2
 _ATTEMPTS = 3
 _ID_LENGTH = 12
@@ -93,26 +95,18 @@ class StormCluster:
             cluster = cluster_id(layout.data)
             _refuse_running(layout, cluster)
             _end_leftovers(cluster, say)
-            layout.prepare(jars, own)
             owner = None if outlives else ProcessKey.of(os.getpid())
             mark = Mark(cluster=cluster, owner=owner)
-            for attempt in range(1, _ATTEMPTS + 1):
-                try:
-                    state = _start(layout, mark, nodes, slots, settings or {}, say)
-                except _PortTaken as taken:
-                    end_all(cluster)
-                    if attempt == _ATTEMPTS:
-                        raise SourceUnreachable(
-                            f"{taken} found its port in use, {_ATTEMPTS} times on other ports; "
-                            "see what else is started on this machine"
-                        ) from None
-                except BaseException:
-                    end_all(cluster)
-                    layout.state.unlink(missing_ok=True)
-                    raise
-                else:
-                    return cls(layout=layout, state=state)
-        raise AssertionError("every attempt returns or raises")
+            try:
+                layout.prepare(jars, own)
+                state = _start_somewhere(layout, mark, nodes, slots, settings or {}, say)
+            except BaseException as error:
+                end_all(cluster)
+                layout.state.unlink(missing_ok=True)
+                if isinstance(error, OSError):
+                    raise _unwritable(layout, error) from None
+                raise
+        return cls(layout=layout, state=state)
 
     @classmethod
     def attach(cls, data: Path) -> StormCluster:
@@ -151,6 +145,12 @@ class StormCluster:
             for node in self.state.ports.nodes
         )
         return Cluster(machines=(machine,), nodes=tuple(nodes))
+
+    def has_workers(self) -> bool:
+        """Whether workers or their log writers still run."""
+        # Every supervisor has a shell that starts it again.
+        daemons = len(self.state.daemons) + len(self.state.ports.nodes)
+        return self.processes() > daemons
 
     def processes(self) -> int:
         """Processes that it has now, workers and their log writers included."""
@@ -191,13 +191,33 @@ def _refuse_running(layout: Layout, cluster: str) -> None:
     except UnreadableFile:
         return
     alive = state is not None and all(one.process.is_alive() for one in state.daemons)
-    if alive and processes_of(cluster):
+    if alive and any(not one.mark.is_orphaned() for one in processes_of(cluster)):
         raise InvalidInput.single(
             (),
             seen=f"a cluster that runs at {layout.data}",
             expected="a folder without one",
             remedy="take it down (storm down), or name another folder (--data)",
         )
+
+
+def _start_somewhere(
+    layout: Layout, mark: Mark, nodes: int, slots: int, settings: Mapping[str, Any], say: Say
+) -> ClusterState:
+    """Start on ports that are free, on others where somebody was quicker.
+
+    Raises:
+        SourceUnreachable: Somebody always was, or a daemon does not come up.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            return _start(layout, mark, nodes, slots, settings, say)
+        except _PortTaken as taken:
+            say(f"{taken} found its port in use")
+            end_all(mark.cluster)
+    raise SourceUnreachable(
+        f"ports that were free were in use a moment later, {_ATTEMPTS} times; "
+        "see what else is started on this machine"
+    )
 
 
 def _start(
@@ -301,8 +321,6 @@ def _is_whole(bridge: Bridge, nodes: int) -> bool:
 
 def _clear_past(layout: Layout) -> None:
     """A new cluster begins without the topologies of the last one there; logs are kept."""
-    import shutil
-
     for name in ("zookeeper", "local"):
         shutil.rmtree(layout.data / name, ignore_errors=True)
     for file in layout.plans.iterdir():
@@ -316,13 +334,7 @@ def _only_one(layout: Layout) -> Iterator[None]:
         layout.data.mkdir(parents=True, exist_ok=True)
         lock = (layout.data / ".lock").open("a")
     except OSError as error:
-        raise UnreadableFile.single(
-            (),
-            file=str(layout.data),
-            seen=str(error.strerror).lower(),
-            expected="a folder that can be written",
-            remedy="name another folder with --data",
-        ) from None
+        raise _unwritable(layout, error) from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -334,6 +346,17 @@ def _only_one(layout: Layout) -> Iterator[None]:
                 remedy="wait for it to finish",
             ) from None
         yield
+
+
+def _unwritable(layout: Layout, error: OSError) -> InvalidInput:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return UnreadableFile.single(
+        (),
+        file=str(layout.data),
+        seen=(error.strerror or str(error)).lower(),
+        expected="a folder that can be written",
+        remedy="make room there" if full else "name another folder with --data",
+    )
 
 
 def _check_shape(nodes: int, slots: int) -> None:

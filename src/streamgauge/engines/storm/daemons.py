@@ -17,11 +17,16 @@ from streamgauge.errors import InternalError
 # Nothing that would change the classes or options of our processes comes from outside.
 _UNWANTED = ("CLASSPATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "EXT_CLASSPATH")
 _LEAN = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+# A supervisor ends itself when a topology moves away while it fetches it, and counts on somebody to
+# start it again. One that never comes up is given up.
+_REVIVE = 'lives=20; while [ $lives -gt 0 ]; do "$@"; lives=$((lives - 1)); sleep 1; done'
 _TAIL_BYTES = 200_000
 _TELLING = re.compile(
     r"\[(?:ERROR|FATAL)\]|^(?:Caused by|Exception in|Error)|Exception|No space left"
 )
 _MANY_LINES = 6
+# The last is ZooKeeper's, also where it was told which port to take.
+_PORT_IN_USE = ("Address already in use", "BindException", "No port is available")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +37,13 @@ class Daemon:
         name: Among the daemons of its cluster.
         main: Its main class.
         heap_mb: Most that its heap may take.
+        is_revived: Whether it is started again when it ends by itself.
     """
 
     name: str
     main: str
     heap_mb: int
+    is_revived: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +66,7 @@ def supervisors(ports: Ports) -> Iterator[Daemon]:
             name=supervisor_of(node.name),
             main="org.apache.storm.daemon.supervisor.Supervisor",
             heap_mb=128,
+            is_revived=True,
         )
 
 
@@ -102,6 +110,7 @@ def _command(daemon: Daemon, layout: Layout) -> list[str]:
     }
     jars = f"{layout.home}/lib/*:{layout.home}/extlib-daemon/*"
     return [
+        *(("/bin/sh", "-c", _REVIVE, "sh") if daemon.is_revived else ()),
         java_command(),
         f"-Xmx{daemon.heap_mb}m",
         *_LEAN,
@@ -125,7 +134,7 @@ def trouble_in(layout: Layout, daemon: str) -> str:
 def could_not_listen(layout: Layout, daemon: str) -> bool:
     """Whether a daemon says that another process has its port."""
     lines = [*_last_lines(layout.printed_by(daemon)), *_last_lines(layout.log_of(daemon))]
-    return any("Address already in use" in line or "BindException" in line for line in lines)
+    return any(words in line for words in _PORT_IN_USE for line in lines)
 
 
 def _last_lines(file: Path) -> list[str]:

@@ -150,9 +150,8 @@ def _common(ports: Ports) -> dict[str, Any]:
         "supervisor.worker.shutdown.sleep.secs": 1,
         "executor.metrics.frequency.secs": 10,
         "storm.scheduler": SCHEDULER,
-        # Nobody reads these stores, and one of them unpacks a native library at every start.
+        # Nobody reads this store, which unpacks a native library at every start.
         "storm.metricstore.class": "org.apache.storm.metricstore.NoOpMetricStore",
-        "storm.daemon.metrics.reporter.plugins": [],
         "worker.childopts": f"-Xmx{WORKER_HEAP_MB}m -XX:+UseSerialGC",
         "topology.worker.logwriter.childopts": f"-Xmx{_LOG_WRITER_HEAP_MB}m -XX:+UseSerialGC "
         "-XX:TieredStopAtLevel=1",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar
+from types import FrameType
+from typing import Any, ClassVar, NoReturn
 
 from streamgauge.applications.platform import TRACE_SETTING
 from streamgauge.engines.contract import Progress, StepOrder, StepRecord
@@ -37,6 +40,7 @@ TRACED_PATHS = 15_000
 MOST_TRACE_EVERY = 1000
 _KILL_SECONDS = 120.0
 _WORKERS_SECONDS = 300.0
+_LAST_LINES_SECONDS = 30.0
 _LOOK_SECONDS = 0.2
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -51,14 +55,33 @@ class StormEngine:
     def session(self, cluster: Cluster, folder: Path) -> Iterator[StormSession]:
         """A cluster with as many nodes as asked for, each with the slots of the largest."""
         slots = max(len(node.ports) for node in cluster.nodes)
-        storm = StormCluster.up(
-            folder / "storm", nodes=len(cluster.nodes), slots=slots, outlives=False
-        )
-        try:
-            with storm.bridge() as bridge:
-                yield StormSession(storm=storm, bridge=bridge, folder=folder)
-        finally:
-            storm.down()
+        with _leaving_on_terminate():
+            storm = StormCluster.up(
+                folder / "storm", nodes=len(cluster.nodes), slots=slots, outlives=False
+            )
+            try:
+                with storm.bridge() as bridge:
+                    yield StormSession(storm=storm, bridge=bridge, folder=folder)
+            finally:
+                storm.down()
+
+
+@contextmanager
+def _leaving_on_terminate() -> Iterator[None]:
+    """Let a request to end unwind the stack, so that the cluster goes down with us."""
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread is told of signals.
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +155,7 @@ class StormSession:
             snapshot = self._read_back(running.name, order)
             tell.wait_until(measured_to, "measuring")
             tell.wait_until(measured_to + timedelta(seconds=LATE_SECONDS), "gathering")
-            notes += _restarts(running.files, measured_from, measured_to)
+            notes += _fates(running.files, wanted.workers, measured_from, measured_to)
         finally:
             running.files.gather(order.folder)
             placed = wanted if snapshot is None else snapshot
@@ -161,7 +184,7 @@ class StormSession:
             return running, ratio, EventKind.REBALANCE
         if running is not None:
             self._kill(running.name)
-        running = self._running = self._submit(order, wanted, program)
+        running = self._submit(order, wanted, program)
         self._await_workers(running, wanted.workers, asked_at)
         return running, 1.0, EventKind.START
 
@@ -186,14 +209,17 @@ class StormSession:
                 CONTROL_SETTING: str(control.file),
             },
         )
-        await_plan(self._bridge, plans, name, wanted)
-        return _Running(
+        running = _Running(
             name=name,
             program=program,
             bucket_seconds=order.bucket_seconds,
             files=AgentFiles(metrics),
             control=control,
         )
+        # From here on it must be killed before another is submitted, whatever comes.
+        self._running = running
+        await_plan(self._bridge, plans, name, wanted)
+        return running
 
     def _await_workers(self, running: _Running, workers: Sequence[Worker], since: float) -> None:
         """Wait until workers run as processes that began after a moment, and tell of it.
@@ -221,8 +247,7 @@ class StormSession:
         remove_plan(self._storm.layout.plans, name)
         self._bridge.ask("kill", topology=name, wait_seconds=0)
         deadline = time.monotonic() + _KILL_SECONDS
-        daemons = len(self._storm.state.daemons)
-        while self._bridge.ask("cluster")["topologies"] or self._storm.processes() > daemons:
+        while self._bridge.ask("cluster")["topologies"] or self._storm.has_workers():
             if time.monotonic() > deadline:
                 raise SourceUnreachable(
                     f"workers of {name!r} still run {_KILL_SECONDS:g} s after it was killed; "
@@ -288,16 +313,19 @@ def trace_every(order: StepOrder) -> int:
     return min(max(round(roots / TRACED_PATHS), 1), MOST_TRACE_EVERY)
 
 
-def _restarts(files: AgentFiles, start: datetime, end: datetime) -> list[str]:
-    """Workers whose process began while they were measured."""
-    begun = {
-        worker: sum(start.timestamp() <= one < end.timestamp() for one in starts)
-        for worker, starts in files.starts().items()
-    }
+def _fates(
+    files: AgentFiles, workers: Sequence[Worker], start: datetime, end: datetime
+) -> list[str]:
+    """Wait for the last lines of all workers; which of them died while they were measured."""
+    deadline = time.monotonic() + _LAST_LINES_SECONDS
+    while silent := [one for one in workers if files.last_written(one) < end.timestamp()]:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(_LOOK_SECONDS)
+    anew = [one for one in workers if files.last_start(one) >= start.timestamp()]
     return [
-        f"worker {worker} was started anew while it was measured, {count} times"
-        for worker, count in sorted(begun.items())
-        if count
+        *(f"worker {one} was started anew after measuring had begun" for one in anew),
+        *(f"worker {one} told nothing any more at the end" for one in silent if one not in anew),
     ]
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from streamgauge.engines.storm.cluster import StormCluster
 from streamgauge.engines.storm.daemons import trouble_in
 from streamgauge.engines.storm.layout import NIMBUS_HOST, Layout
 from streamgauge.engines.storm.processes import processes_of
@@ -79,8 +80,6 @@ def status_of(data: Path) -> ClusterStatus:
     Raises:
         SourceUnreachable: There is none.
     """
-    from streamgauge.engines.storm.cluster import StormCluster
-
     layout = Layout(data.resolve())
     state = ClusterState.load(layout.state)
     if state is None:

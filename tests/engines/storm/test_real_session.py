@@ -1,0 +1,92 @@
+import os
+import signal
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from streamgauge.engines.contract import StepOrder, WarmUp
+from streamgauge.engines.storm.plan_files import plan_document
+from streamgauge.engines.storm.processes import processes_of
+from streamgauge.engines.storm.session import StormSession
+from streamgauge.lake.raw import Plan, Sample, Trace, decode
+from streamgauge.planning.scheduling.even import EvenScheduler
+from tests.engines.storm.deployments import job, parent_of
+
+pytestmark = pytest.mark.storm
+
+JOB = job(
+    "stepwise",
+    executors={"source": 1, "work": 2, "end": 1},
+    tasks={"source": 1, "work": 4, "end": 2},
+    ackers=1,
+)
+
+
+def order(session, name, described, folder):
+    schedule = EvenScheduler.for_engine("storm-2").schedule(
+        described.topology, described.configuration, session.cluster
+    )
+    return StepOrder(
+        name=name,
+        repetition=1,
+        job=described,
+        plan=schedule.plan,
+        warm_up=WarmUp(seconds=2, calls=200, rate_factor=2.0, agreement=0.9, most_seconds=90),
+        windows=2,
+        window_seconds=4.0,
+        bucket_seconds=1.0,
+        folder=folder / name,
+        seed=1,
+    )
+
+
+def records(folder):
+    lines = [line for path in sorted(folder.iterdir()) for line in path.read_bytes().splitlines()]
+    return [decode(line) for line in lines]
+
+
+def worker_pids(storm):
+    """Workers: the children of their log writers, which are children of a supervisor."""
+    marked = {one.pid for one in processes_of(storm.state.cluster)}
+    shells = {one.process.pid for one in storm.state.daemons}
+    supervisors = {pid for pid in marked if parent_of(pid) in shells}
+    writers = {pid for pid in marked if parent_of(pid) in supervisors}
+    return sorted(pid for pid in marked if parent_of(pid) in writers)
+
+
+@pytest.fixture(scope="module")
+def session(storm, bridge, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("session")
+    opened = StormSession(storm=storm, bridge=bridge, folder=folder)
+    yield opened
+    opened._kill("stepwise")
+
+
+def test_a_step_is_measured_and_the_next_is_reached_by_a_rebalance(session, storm, tmp_path):
+    first = order(session, "first", JOB, tmp_path)
+    record = session.run_step(first, lambda part, doing: None)
+    found = records(first.folder)
+    kinds = Counter(type(one) for one in found)
+    assert set(kinds) >= {Sample, Trace, Plan}
+    assert plan_document(record.plan, "x") == plan_document(first.plan, "x")
+    executed = {
+        one.component for one in found if isinstance(one, Sample) and one.metric == "executed"
+    }
+    assert executed >= {"work", "end"}
+
+    more = replace(JOB.configuration, executors={"source": 1, "work": 4, "end": 1}, workers=3)
+    second = order(session, "second", replace(JOB, configuration=more), tmp_path)
+    killed = []
+
+    def kill_one(part, doing):
+        if doing == "measuring" and not killed:
+            killed.append(worker_pids(storm)[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    record = session.run_step(second, kill_one)
+    assert session._submitted == 1
+    assert plan_document(record.plan, "x") == plan_document(second.plan, "x")
+    assert any("anew" in note or "told nothing" in note for note in record.notes)
+    # What the dead worker wrote is there, and every line of it is whole.
+    assert all(not hasattr(one, "reason") for one in records(second.folder))
