@@ -174,8 +174,10 @@ def _told(one: Difference, value: float) -> str:
 
 
 def _signed(part: float) -> str:
-    sign = "+" if part > 0.0 else "−" if part < 0.0 else ""
-    return f"{sign}{share(abs(part))}"
+    told = share(abs(part))
+    if not told[0].isdigit() or not part:
+        return told
+    return f"{'+' if part > 0.0 else '−'}{told}"
 
 
 def _mean(values: Sequence[float]) -> float:
