@@ -191,8 +191,7 @@ class StormSession:
     def _submit(self, order: StepOrder, wanted: PhysicalPlan, program: dict[str, Any]) -> _Running:
         name = order.job.topology.name
         self._submitted += 1
-        metrics = (self._folder / "metrics" / str(self._submitted)).resolve()
-        metrics.mkdir(parents=True, exist_ok=True)
+        metrics = _new_folder(self._folder / "metrics")
         control = RateControl(file=metrics / "control.json")
         control.set(1.0)
         plans = self._storm.layout.plans
@@ -311,6 +310,15 @@ def trace_every(order: StepOrder) -> int:
         return MOST_TRACE_EVERY
     roots = math.fsum(rate or 0.0 for rate in rates) * order.windows * order.window_seconds
     return min(max(round(roots / TRACED_PATHS), 1), MOST_TRACE_EVERY)
+
+
+def _new_folder(parent: Path) -> Path:
+    """A folder that no topology has written to, not even one of an earlier session."""
+    parent.mkdir(parents=True, exist_ok=True)
+    taken = [int(path.name) for path in parent.iterdir() if path.name.isdecimal()]
+    folder = parent.resolve() / str(max(taken, default=0) + 1)
+    folder.mkdir()
+    return folder
 
 
 def _fates(
