@@ -21,7 +21,7 @@ COMPILE = .venv/bin/python -m streamgauge.cli.warm_up
 CHECKED := src scripts $(wildcard benchmarks)
 CACHES  := .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
-.PHONY: help demo test test-slow test-storm lint bench bench-large constraints clean
+.PHONY: help demo test test-slow test-storm lint bench bench-large constraints wheel clean
 
 # Commands share .venv, and one may install into it.
 .NOTPARALLEL:
@@ -80,6 +80,14 @@ constraints: ## renew constraints.txt from the newest releases (needs python3.11
 		--exclude streamgauge --exclude pip --exclude setuptools; } > build/constraints.txt
 	mv build/constraints.txt constraints.txt
 
+# While the jar lies in the tree it is taken instead of the sources, so it does not stay.
+JAR := src/streamgauge/engines/storm/streamgauge-storm.jar
+wheel: ## build the wheel with the jar for Storm in it, into dist (needs Maven and Java 17)
+	@$(SETUP) --extra test --java 17
+	cp "$$(.venv/bin/streamgauge storm agent 2>/dev/null | head -1)" $(JAR)
+	.venv/bin/python -m pip wheel -q --disable-pip-version-check --no-deps -w dist . ; \
+	code=$$?; rm -f $(JAR); exit $$code
+
 clean: ## remove .venv, build and caches
-	rm -rf .venv .venv.lock build $(CACHES)
+	rm -rf .venv .venv.lock build dist $(CACHES)
 	@find src tests scripts benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -97,7 +97,8 @@ def test_a_table_a_step_has_value_spread_and_number(journal, truth, capsys):
     assert "fast: 1 repetition, 2 windows, 1 left out" in out
 
 
-def test_details_follow_where_they_are_wanted(journal, truth, capsys):
+def test_details_follow_where_they_are_wanted(journal, truth, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     print_truth(journal, truth, brief=False)
     assert "all with one clock, mean" in capsys.readouterr().out
 

@@ -13,7 +13,6 @@ import typer
 from streamgauge.cli.interrupts import interrupted
 from streamgauge.cli.output import counted, print_document, say
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.topology.cluster import MAX_PORT
 
 if TYPE_CHECKING:
     from streamgauge.engines.storm.collection.polling import Outcome
@@ -123,6 +122,8 @@ def _source(nimbus: str | None, ui: str | None) -> Iterator[StormSource]:
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
+    from streamgauge.topology.cluster import MAX_PORT
+
     host, _, port = address.rpartition(":")
     if host and port.isdecimal() and 0 < int(port) <= MAX_PORT:
         return host.strip("[]"), int(port)
