@@ -47,15 +47,12 @@ public final class AgentHook extends BaseTaskHook {
         try {
             OutputTally output = task.output(info.stream);
             output.emitted.add(1);
-            int copies = 0;
             for (Integer target : info.outTasks) {
                 // A direct emit that nobody subscribed to has no task.
                 if (target != null) {
                     output.sentTo(target);
-                    copies++;
                 }
             }
-            output.sent.add(copies);
             sizes.sample(output, info);
             if (acked && info.stream.equals(Names.ACK_INIT)) {
                 task.rootsBegun.add(1);

@@ -1,59 +1,71 @@
 package io.streamgauge.storm.agent;
 
 import java.util.concurrent.atomic.AtomicLongArray;
-import java.util.concurrent.atomic.DoubleAdder;
 
 /** Sum, sum of squares and histogram of whole numbers, to which any thread adds. */
 final class Distribution {
-    private final Count sum = new Count();
+    private static final int SUM = 0;
     // Squares of nanoseconds outgrow a long within seconds; whole numbers stay whole in doubles.
-    private final DoubleAdder squares = new DoubleAdder();
-    private volatile AtomicLongArray bins;
-    private double squaresTaken;
-    private long[] binsTaken;
+    private static final int SQUARES = 1;
+    private static final int FIRST_BIN = 2;
+
+    private volatile AtomicLongArray cells;
+    private long[] taken;
 
     void add(long value) {
-        sum.add(value);
-        squares.add((double) value * value);
-        AtomicLongArray counts = bins;
-        if (counts == null) {
-            counts = begun();
+        AtomicLongArray now = cells;
+        if (now == null) {
+            now = begun();
         }
-        counts.getAndIncrement(Bins.of(value));
+        now.getAndAdd(SUM, value);
+        double square = (double) value * value;
+        long before;
+        do {
+            before = now.getPlain(SQUARES);
+        } while (!now.compareAndSet(SQUARES, before, added(before, square)));
+        now.getAndIncrement(FIRST_BIN + Bins.of(value));
+    }
+
+    private static long added(long bits, double square) {
+        return Double.doubleToRawLongBits(Double.longBitsToDouble(bits) + square);
     }
 
     private synchronized AtomicLongArray begun() {
-        if (bins == null) {
-            bins = new AtomicLongArray(Bins.COUNT);
+        if (cells == null) {
+            cells = new AtomicLongArray(FIRST_BIN + Bins.COUNT);
         }
-        return bins;
+        return cells;
     }
 
     /** What was added since the last call, or null if nothing was; by the agent's thread only. */
     Growth take() {
-        AtomicLongArray counts = bins;
-        if (counts == null) {
+        AtomicLongArray now = cells;
+        if (now == null) {
             return null;
         }
-        if (binsTaken == null) {
-            binsTaken = new long[Bins.COUNT];
+        if (taken == null) {
+            taken = new long[now.length()];
         }
         long[] grown = new long[Bins.COUNT];
         long count = 0;
         for (int bin = 0; bin < Bins.COUNT; bin++) {
-            long now = counts.get(bin);
-            grown[bin] = now - binsTaken[bin];
-            binsTaken[bin] = now;
+            grown[bin] = grownAt(now, FIRST_BIN + bin);
             count += grown[bin];
         }
         if (count == 0) {
             // A sum whose observation is not in its bin yet waits for the next bucket.
             return null;
         }
-        double squaresNow = squares.sum();
-        Growth growth = new Growth(count, sum.take(), squaresNow - squaresTaken, grown);
-        squaresTaken = squaresNow;
-        return growth;
+        double squaresBefore = Double.longBitsToDouble(taken[SQUARES]);
+        taken[SQUARES] = now.get(SQUARES);
+        double squares = Double.longBitsToDouble(taken[SQUARES]) - squaresBefore;
+        return new Growth(count, grownAt(now, SUM), squares, grown);
+    }
+
+    private long grownAt(AtomicLongArray now, int place) {
+        long before = taken[place];
+        taken[place] = now.get(place);
+        return taken[place] - before;
     }
 
     /** What a bucket added: observations, their sum, their squares, and them by bin. */

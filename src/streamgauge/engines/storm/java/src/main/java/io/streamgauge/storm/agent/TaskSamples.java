@@ -1,6 +1,7 @@
 package io.streamgauge.storm.agent;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -71,13 +72,13 @@ final class TaskSamples {
         Bucket bucket, Subject who, Subject whole, TaskTally task, OutputTally output) {
         Keys keys = Keys.output(output.stream);
         bucket.counted(who, "emitted", keys, output.emitted.take());
-        bucket.counted(who, "sent", keys, output.sent.take());
-        for (int target = 0; target < output.targets(); target++) {
-            long copies = output.takeSentTo(target);
-            if (copies > 0) {
-                bucket.counted(
-                    whole.task(worker.componentOf(target), target), "transferred",
-                    Keys.transfer(task.component, task.task, output.stream), copies);
+        long[] sent = output.takeSent();
+        bucket.counted(who, "sent", keys, Arrays.stream(sent).sum());
+        Keys transfer = Keys.transfer(task.component, task.task, output.stream);
+        for (int target = 0; target < sent.length; target++) {
+            if (sent[target] > 0) {
+                Subject receiver = whole.task(worker.componentOf(target), target);
+                bucket.counted(receiver, "transferred", transfer, sent[target]);
             }
         }
         Distribution.Growth bytes = output.bytes.take();

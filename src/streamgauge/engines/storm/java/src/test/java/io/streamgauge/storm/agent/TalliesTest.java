@@ -1,5 +1,6 @@
 package io.streamgauge.storm.agent;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
@@ -24,9 +25,12 @@ class TalliesTest {
                 task.input("lines", "default").executeWall.add(3);
             }
         });
-        assertEquals(50_000, task.output("words").takeSentTo(0));
-        assertEquals(50_000, task.output("default").takeSentTo(3));
-        assertEquals(600_000, task.input("lines", "default").executeWall.take().sum());
+        assertArrayEquals(
+            new long[] {50_000, 0, 50_000, 0}, task.output("words").takeSent());
+        Distribution.Growth times = task.input("lines", "default").executeWall.take();
+        assertEquals(600_000, times.sum());
+        assertEquals(1_800_000.0, times.squares());
+        assertEquals(200_000, times.bins()[Bins.of(3)]);
     }
 
     @Test
