@@ -59,11 +59,6 @@ final class ExecutorTally {
         freeSince = nanos;
     }
 
-    /** Whether the waits of this executor are known, hence when executions begin. */
-    boolean isWatched() {
-        return watched;
-    }
-
     /** Nanoseconds the execution took that ends now; below zero where nobody knows. */
     long executionEnded(long nanos) {
         long took = watched ? nanos - freeSince : -1;

@@ -109,25 +109,34 @@ final class JobDocument {
     /** Partial keys are known; of other groupings of a user's own, equal shares are supposed. */
     private static Object custom(
         TopologyContext context, String target, GlobalStreamId input, Grouping grouping) {
-        if (grouping.is_set_custom_serialized()) {
-            Object found =
-                Utils.javaDeserialize(grouping.get_custom_serialized(), Serializable.class);
-            if (found instanceof PartialKeyGrouping) {
-                Fields keys = keysOf(found);
-                Fields all = context.getComponentOutputFields(input);
-                List<String> names = keys != null ? keys.toList() : all.toList().subList(0, 1);
-                return Map.of("partial-key", names);
-            }
+        if (isPartialKey(grouping)) {
+            Fields keys = keysOf(grouping);
+            Fields all = context.getComponentOutputFields(input);
+            List<String> names = keys != null ? keys.toList() : all.toList().subList(0, 1);
+            return Map.of("partial-key", names);
         }
         int tasks = context.getComponentTasks(target).size();
         return Map.of("custom", List.of(Collections.nCopies(tasks, 1.0 / tasks)));
     }
 
-    private static Fields keysOf(Object partialKeys) {
+    private static boolean isPartialKey(Grouping grouping) {
+        try {
+            return grouping.is_set_custom_serialized() && deserialized(grouping)
+                instanceof PartialKeyGrouping;
+        } catch (RuntimeException unreadable) {
+            return false;
+        }
+    }
+
+    private static Serializable deserialized(Grouping grouping) {
+        return Utils.javaDeserialize(grouping.get_custom_serialized(), Serializable.class);
+    }
+
+    private static Fields keysOf(Grouping partialKeys) {
         try {
             Field field = PartialKeyGrouping.class.getDeclaredField("fields");
             field.setAccessible(true);
-            return (Fields) field.get(partialKeys);
+            return (Fields) field.get(deserialized(partialKeys));
         } catch (ReflectiveOperationException | RuntimeException otherVersion) {
             return null;
         }

@@ -34,7 +34,6 @@ final class Plans {
     private final Agent agent;
     private final Seat seat;
     private final List<String> lines = new ArrayList<>();
-    private List<Placed> plan = List.of();
     private String id;
     private Map<Integer, String> askedAbout = Map.of();
     private long waitMillis = LEAST_WAIT_MILLIS;
@@ -64,11 +63,6 @@ final class Plans {
         }
         Map<Integer, String> seen = agent.assignment().now();
         boolean moved = !seen.isEmpty() && !seen.equals(askedAbout);
-        if (id != null && moved && askedAbout.isEmpty()) {
-            // The first look at the connections, of the plan that was asked about before.
-            askedAbout = seen;
-            return;
-        }
         long now = System.currentTimeMillis();
         if ((id == null || moved) && now >= notBefore) {
             ask(seen, now);
@@ -87,17 +81,13 @@ final class Plans {
             askedAbout = seen;
             waitMillis = LEAST_WAIT_MILLIS;
             String foundId = idOf(found);
-            if (!foundId.equals(id)) {
-                plan = found;
-                id = foundId;
-                if (found.get(0).worker().equals(seat.worker())) {
-                    lines.add(line(first ? seat.startMillis() : now));
-                }
+            if (!foundId.equals(id) && found.get(0).worker().equals(seat.worker())) {
+                lines.add(line(foundId, found, first ? seat.startMillis() : now));
             }
-        } catch (Exception unreachable) {
+            id = foundId;
+        } catch (Exception unknown) {
             if (waitMillis == LEAST_WAIT_MILLIS) {
-                Agent.tell("Nimbus did not tell the plan; samples go without it for now",
-                    unreachable);
+                Agent.tell("The plan is not known yet; samples go without it", unknown);
             }
             notBefore = now + waitMillis;
             waitMillis = Math.min(2 * waitMillis, MOST_WAIT_MILLIS);
@@ -157,11 +147,11 @@ final class Plans {
         }
     }
 
-    private String line(long fromMillis) {
+    private String line(String planId, List<Placed> plan, long fromMillis) {
         return new JsonLine().begin("plan")
             .put("cluster", agent.settings().cluster())
             .put("topology", seat.topology())
-            .put("plan_id", id)
+            .put("plan_id", planId)
             .put("engine", JobDocument.ENGINE)
             .put("valid_from_us", fromMillis * 1000)
             .put("document", JobDocument.of(agent.worker().context(), agent.conf(), plan))

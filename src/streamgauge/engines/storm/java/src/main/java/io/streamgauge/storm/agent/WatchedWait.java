@@ -3,6 +3,7 @@ package io.streamgauge.storm.agent;
 import java.util.Map;
 import org.apache.storm.Config;
 import org.apache.storm.policy.IWaitStrategy;
+import org.apache.storm.policy.WaitStrategyProgressive;
 import org.apache.storm.utils.ReflectionUtils;
 
 /**
@@ -13,6 +14,7 @@ import org.apache.storm.utils.ReflectionUtils;
  */
 public final class WatchedWait implements IWaitStrategy {
     private static final String ORIGINAL = "streamgauge.agent.original.";
+    private static final String DEFAULT = WaitStrategyProgressive.class.getName();
     private static final String[] KEYS = {
         Config.TOPOLOGY_BOLT_WAIT_STRATEGY,
         Config.TOPOLOGY_SPOUT_WAIT_STRATEGY,
@@ -49,7 +51,8 @@ public final class WatchedWait implements IWaitStrategy {
             case SPOUT_WAIT -> Config.TOPOLOGY_SPOUT_WAIT_STRATEGY;
             case BACK_PRESSURE_WAIT -> Config.TOPOLOGY_BACKPRESSURE_WAIT_STRATEGY;
         };
-        original = ReflectionUtils.newInstance((String) conf.get(ORIGINAL + key));
+        String name = (String) conf.getOrDefault(ORIGINAL + key, DEFAULT);
+        original = ReflectionUtils.newInstance(name);
         original.prepare(conf, situation);
         agent = Agent.of(conf);
         forRoom = situation == WaitSituation.BACK_PRESSURE_WAIT;
