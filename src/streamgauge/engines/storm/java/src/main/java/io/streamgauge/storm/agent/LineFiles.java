@@ -29,6 +29,8 @@ final class LineFiles implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(LineFiles.class);
     private static final long MOST_MILLIS = 60_000;
+    // A disk that is nearly full fails again and again; the log need not.
+    private static final long QUIET_MILLIS = 600_000;
     private static final long MOST_FILE_BYTES = 64L << 20;
     // A bound holds several files, so that the oldest can go.
     private static final int FILES_IN_BOUND = 8;
@@ -44,7 +46,8 @@ final class LineFiles implements AutoCloseable {
     private long openedAt;
     private long goodBytes;
     private long dropped;
-    private boolean failing;
+    private boolean told;
+    private long quietUntil = Long.MIN_VALUE;
     private boolean thrownAway;
 
     /**
@@ -187,16 +190,17 @@ final class LineFiles implements AutoCloseable {
 
     private void failed(int lines, Exception broken) {
         dropped += lines;
-        if (!failing) {
-            failing = true;
+        if (!told && clock.getAsLong() >= quietUntil) {
+            told = true;
+            quietUntil = clock.getAsLong() + QUIET_MILLIS;
             LOG.warn("Cannot write metrics to {}: {}. Lines are dropped until it can be written;"
                 + " the topology is not affected.", folder, broken.toString());
         }
     }
 
     private void succeeded() {
-        if (failing) {
-            failing = false;
+        if (told) {
+            told = false;
             LOG.info("Metrics are written to {} again; {} lines were dropped so far.", folder,
                 dropped);
         }

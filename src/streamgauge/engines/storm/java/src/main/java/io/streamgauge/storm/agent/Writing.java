@@ -19,6 +19,7 @@ final class Writing implements AutoCloseable {
     private final Probes probes;
     private final Plans plans;
     private final long bucketMillis;
+    private final List<String> links = new ArrayList<>();
     private long begunAtMillis;
 
     Writing(Agent agent, Seat seat) {
@@ -100,17 +101,17 @@ final class Writing implements AutoCloseable {
         for (Trace trace : agent.takeTraces()) {
             lines.add(trace.line(cluster, seat.topology(), plans.id()));
         }
+        lines.addAll(links);
+        links.clear();
         files.write(lines);
         engine.find();
     }
 
     /** What has to be asked for over the network, which may take its time. */
     private void ask() {
-        List<String> lines = new ArrayList<>();
         if (hosts.speaksForNode()) {
-            probes.write(cluster, agent.assignment().nodes(), lines);
+            probes.write(cluster, agent.assignment().nodes(), links);
         }
-        files.write(lines);
         plans.look();
     }
 
