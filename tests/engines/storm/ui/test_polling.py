@@ -14,6 +14,7 @@ from tests.engines.storm.ui.uis import collector, lines, samples
 from tests.pipeline.http_servers import Fault
 
 MUCH = 10**9
+USUAL = Rhythm()
 
 
 class Waits:
@@ -39,7 +40,7 @@ def still():
     return 0.0
 
 
-def polled(folder, polling, stop, rhythm=Rhythm(), most_bytes=MUCH, monotonic=still):  # noqa: B008
+def polled(folder, polling, stop, rhythm=USUAL, most_bytes=MUCH, monotonic=still):
     said = []
     with CollectionFolder(folder, source="http://ui:8080", most_bytes=most_bytes) as target:
         polling.memory = target.remembered() or {}
