@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Protocol
 
 from streamgauge.errors import InvalidInput, guess
 from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import StreamKey, Topology
 
@@ -17,11 +18,36 @@ ENTRY_POINTS = "streamgauge.schedulers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What a job is expected to do, for schedulers that look at it.
+
+    Attributes:
+        rates: Tuples per second that an operator emits on a stream, all executors together.
+        cores: Cores that all executors of an operator keep busy together; may lack operators.
+    """
+
+    rates: Mapping[StreamKey, float] = field(default_factory=FrozenDict)
+    cores: Mapping[str, float] = field(default_factory=FrozenDict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rates", FrozenDict(self.rates))
+        object.__setattr__(self, "cores", FrozenDict(self.cores))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """A plan, and what its reader should know of how it came about."""
+    """A plan, and what its reader should know of how it came about.
+
+    Attributes:
+        plan: Every executor in one worker.
+        warnings: What was not as asked for, or is a risk.
+        least_remote: Tuples per second between nodes that no plan within the same limits goes
+            below, where that was proven.
+    """
 
     plan: PhysicalPlan
     warnings: tuple[str, ...] = ()
+    least_remote: float | None = None
 
 
 class Scheduler(Protocol):
@@ -39,7 +65,7 @@ class Scheduler(Protocol):
         configuration: Configuration,
         cluster: Cluster,
         *,
-        rates: Mapping[StreamKey, float] | None = None,
+        expected: Expected | None = None,
         taken: Collection[Slot] = (),
     ) -> Schedule:
         """A plan in which every executor is in exactly one worker.
@@ -48,7 +74,7 @@ class Scheduler(Protocol):
             topology: As declared; ackers are added from the configuration.
             configuration: How many executors, workers and ackers.
             cluster: Where there are slots.
-            rates: Expected tuples per second on each stream, for schedulers that look at them.
+            expected: Rates and load, for schedulers that look at them.
             taken: Slots that other jobs use.
         """
         ...

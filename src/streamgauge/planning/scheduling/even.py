@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, zip_longest
 
 from streamgauge.errors import Infeasible
-from streamgauge.planning.scheduling.contract import Schedule
+from streamgauge.planning.scheduling.contract import Expected, Schedule
 from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import StreamKey, Topology
+from streamgauge.topology.topology import Topology
 from streamgauge.transport.contract import load_transport
 
 
@@ -92,11 +92,11 @@ class EvenScheduler:
         configuration: Configuration,
         cluster: Cluster,
         *,
-        rates: Mapping[StreamKey, float] | None = None,
+        expected: Expected | None = None,
         taken: Collection[Slot] = (),
     ) -> Schedule:
-        """Every executor in the next worker of the round; rates are not looked at."""
-        del rates
+        """Every executor in the next worker of the round; what is expected is not looked at."""
+        del expected
         logical = LogicalPlan.of(topology, configuration, task_order=self.task_order)
         slots = self.slot_order.arrange(cluster, taken)
         if not slots:

@@ -1,0 +1,1 @@
+"""Scaling: which operators get how many more units."""

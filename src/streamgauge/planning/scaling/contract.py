@@ -1,0 +1,89 @@
+"""What a scaler is, and which ones are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from streamgauge.errors import InvalidInput, guess
+from streamgauge.planning.scaling.graph import Allocation, ScalingGraph
+from streamgauge.topology.frozen import FrozenDict
+
+ENTRY_POINTS = "streamgauge.scalers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaling:
+    """Who gets how many more units.
+
+    Attributes:
+        scaler: Whose choice it is.
+        allocation: Additional units; only components that get some.
+        throughput: Tuples per second that all leaves emit, before anything is added.
+        expected: The same with the allocation.
+        reasons: One line for each decision, in the order they were made.
+        bound: No allocation of as many units has a higher throughput than this, where it is known.
+    """
+
+    scaler: str
+    allocation: Allocation = field(default_factory=FrozenDict)
+    throughput: float
+    expected: float
+    reasons: tuple[str, ...] = ()
+    bound: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: units for name, units in self.allocation.items() if units}
+        object.__setattr__(self, "allocation", FrozenDict(given))
+        object.__setattr__(self, "reasons", tuple(self.reasons))
+
+    @property
+    def increase(self) -> float:
+        """What is gained."""
+        return self.expected - self.throughput
+
+    @property
+    def units(self) -> int:
+        """Units handed out; a scaler may leave some unused."""
+        return sum(self.allocation.values())
+
+
+class Scaler(Protocol):
+    """Hands out units to the components of a graph."""
+
+    name: str
+
+    def describe(self) -> str:
+        """One sentence on the rule it follows."""
+        ...
+
+    def scale(self, graph: ScalingGraph, units: int) -> Scaling:
+        """At most so many units, handed out; the graph stays as it is."""
+        ...
+
+
+def merged(first: Allocation, second: Allocation) -> Mapping[str, int]:
+    """Component by component the sum: {A: 1, B: 2} and {B: 2} make {A: 1, B: 4}."""
+    names = dict.fromkeys((*first, *second))
+    return FrozenDict({name: first.get(name, 0) + second.get(name, 0) for name in names})
+
+
+def scaler_names() -> tuple[str, ...]:
+    """The names of all installed scalers."""
+    return tuple(sorted(point.name for point in entry_points(group=ENTRY_POINTS)))
+
+
+def load_scaler(name: str) -> Scaler:
+    """The scaler of that name, or InvalidInput with the known names."""
+    for point in entry_points(group=ENTRY_POINTS, name=name):
+        scaler: Scaler = point.load()()
+        return scaler
+    names = scaler_names()
+    raise InvalidInput.single(
+        ("--planner",),
+        seen=f"planner {name!r}",
+        expected=f"one of {', '.join(names)}",
+        remedy=guess(name, names),
+    )
