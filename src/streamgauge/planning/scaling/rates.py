@@ -1,0 +1,240 @@
+"""What flows through a graph: input, capacity, processed, dropped and output of every component.
+
+Puttaswamy 2018, section 5.2.3, with what closes that model: no back-pressure, so a component
+processes the lesser of its input and its capacity and drops the rest; a component comes after
+all of its parents, so that joins see every input.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from streamgauge.errors import Findings, InvalidInput, did_you_mean
+from streamgauge.planning.scaling.graph import Allocation, ScalingGraph
+from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.validation import check_number
+
+NOTHING: Allocation = FrozenDict()
+EVEN_WEIGHTS: Mapping[str, float] = FrozenDict()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentRates:
+    """One component, in tuples per second.
+
+    Of a source all but `dropped` are what it emits: it keeps up with itself.
+
+    Attributes:
+        units: What it has, with what was added.
+        input: What arrives.
+        capacity: The most that its units process.
+        processed: The lesser of the two (eq. 12).
+        dropped: The rest of the input (eq. 2).
+        output: What it emits on all streams together (eq. 4).
+    """
+
+    units: int
+    input: float
+    capacity: float
+    processed: float
+    dropped: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphRates:
+    """All components, and what leaves the graph.
+
+    Attributes:
+        components: By name, in declared order.
+        throughput: What the leaves emit, added up by their weights (eq. 8).
+    """
+
+    components: Mapping[str, ComponentRates]
+    throughput: float
+
+    def __getitem__(self, name: str) -> ComponentRates:
+        return self.components[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A record for ``--json`` and the REST service."""
+        return {
+            "throughput": self.throughput,
+            "components": {name: asdict(one) for name, one in self.components.items()},
+        }
+
+
+@dataclass(slots=True)
+class Flow:
+    """The rates of one allocation, by the component's place in topological order."""
+
+    units: list[int]
+    inputs: list[float]
+    capacities: list[float]
+    outputs: list[float]
+
+    def copy(self) -> Flow:
+        """One that can be changed without this one."""
+        return Flow(self.units[:], self.inputs[:], self.capacities[:], self.outputs[:])
+
+
+class FlowModel:
+    """A graph made ready to be evaluated thousands of times.
+
+    Attributes:
+        graph: What it was made of.
+        names: In topological order; an index is a place in this.
+        index: Where a name stands.
+        below: All descendants of a component, in topological order.
+        children: The targets of a component's edges, as declared.
+        is_source: Whether tuples begin there.
+        declared: Indices in declared order, in which ties are broken.
+    """
+
+    def __init__(self, graph: ScalingGraph, weights: Mapping[str, float] = EVEN_WEIGHTS) -> None:
+        _check_weights(graph, weights)
+        self.graph = graph
+        self.names = graph.order
+        self.index = {name: index for index, name in enumerate(self.names)}
+        components = [graph.by_name[name] for name in self.names]
+        self.is_source = [one.source for one in components]
+        self.declared = [self.index[one.name] for one in graph.components]
+        self.children = [
+            [self.index[edge.target] for edge in graph.children[name]] for name in self.names
+        ]
+        self.below = [
+            sorted(self.index[one] for one in graph.descendants[name]) for name in self.names
+        ]
+        self.leaves = [self.index[name] for name in graph.leaves]
+        self._weights = [weights.get(name, 1.0) for name in graph.leaves]
+        self._units = [one.units for one in components]
+        self._rate = [one.law.rate for one in components]
+        self._factor = [one.out_per_in for one in components]
+        self._parents = [
+            [(self.index[edge.source], edge.share) for edge in graph.parents[name]]
+            for name in self.names
+        ]
+
+    def flow(self, allocation: Allocation = NOTHING) -> Flow:
+        """With so many units more."""
+        size = len(self.names)
+        units = self._units[:]
+        for name, more in allocation.items():
+            units[self.index[name]] += more
+        capacities = [rate(count) for rate, count in zip(self._rate, units, strict=True)]
+        flow = Flow(units, [0.0] * size, capacities, [0.0] * size)
+        for index in range(size):
+            self.settle(flow, index)
+        if not math.isfinite(sum(flow.inputs) + sum(flow.outputs)):
+            raise InvalidInput.single(
+                (),
+                seen="rates that no number holds",
+                expected="rates, shares and outputs per input whose products are finite",
+            )
+        return flow
+
+    def settle(self, flow: Flow, index: int) -> None:
+        """Recompute one component, in place, from what its parents emit."""
+        capacity = flow.capacities[index]
+        if self.is_source[index]:
+            flow.inputs[index] = flow.outputs[index] = capacity
+            return
+        arriving = 0.0
+        outputs = flow.outputs
+        for parent, share in self._parents[index]:
+            arriving += outputs[parent] * share
+        flow.inputs[index] = arriving
+        outputs[index] = min(arriving, capacity) * self._factor[index]
+
+    def provide(self, flow: Flow, index: int, units: int) -> None:
+        """Let a component have so many units in all, in place; what is below it stays as it was."""
+        flow.units[index] = units
+        flow.capacities[index] = self._rate[index](units)
+        self.settle(flow, index)
+
+    def with_more(self, flow: Flow, index: int, more: int = 1) -> Flow:
+        """What becomes of a flow when one component gets more units."""
+        changed = flow.copy()
+        self.provide(changed, index, flow.units[index] + more)
+        for other in self.below[index]:
+            self.settle(changed, other)
+        return changed
+
+    def capacity(self, index: int, units: int) -> float:
+        """What so many units of a component can do."""
+        return self._rate[index](units)
+
+    def throughput(self, flow: Flow) -> float:
+        """What the leaves emit."""
+        outputs = flow.outputs
+        return sum(
+            outputs[leaf] * weight for leaf, weight in zip(self.leaves, self._weights, strict=True)
+        )
+
+    def weight(self, leaf: int) -> float:
+        """What a tuple of a leaf counts."""
+        return self._weights[self.leaves.index(leaf)]
+
+    def added(self, flow: Flow) -> dict[str, int]:
+        """The units of a flow beyond those that the graph has, in declared order."""
+        return {
+            self.names[index]: flow.units[index] - self._units[index]
+            for index in self.declared
+            if flow.units[index] > self._units[index]
+        }
+
+    def rates(self, flow: Flow) -> GraphRates:
+        """A flow as others see it."""
+        components = {}
+        for index in self.declared:
+            arriving, capacity = flow.inputs[index], flow.capacities[index]
+            processed = min(arriving, capacity)
+            components[self.names[index]] = ComponentRates(
+                units=flow.units[index],
+                input=arriving,
+                capacity=capacity,
+                processed=processed,
+                dropped=arriving - processed,
+                output=flow.outputs[index],
+            )
+        return GraphRates(components=FrozenDict(components), throughput=self.throughput(flow))
+
+
+def propagate(
+    graph: ScalingGraph,
+    allocation: Allocation = NOTHING,
+    *,
+    weights: Mapping[str, float] = EVEN_WEIGHTS,
+) -> GraphRates:
+    """What would flow with so many units more; the graph stays as it is.
+
+    Args:
+        graph: The components with the units they have now.
+        allocation: Units to be added.
+        weights: What a tuple of a leaf counts in the throughput; one where it is not named.
+
+    Raises:
+        InvalidInput: An allocation or weight of what is not there.
+    """
+    graph.check_allocation(allocation)
+    model = FlowModel(graph, weights)
+    return model.rates(model.flow(allocation))
+
+
+def _check_weights(graph: ScalingGraph, weights: Mapping[str, float]) -> None:
+    findings = Findings()
+    leaves = graph.leaves
+    for name, weight in weights.items():
+        if name not in leaves:
+            findings.add(
+                "weights",
+                name,
+                seen=f"{name!r}, which is no leaf",
+                expected=f"components of {graph.name!r} that feed nobody",
+                remedy=did_you_mean(name, leaves),
+            )
+        check_number(findings, weight, "weights", name)
+    findings.raise_if_any()
