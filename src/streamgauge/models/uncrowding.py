@@ -21,7 +21,7 @@ from streamgauge.models.threads import Machines, MeasuredThreads, Polling
 from streamgauge.profile.behaviour import NOTHING, Behaviour, Service
 from streamgauge.profile.derive import derive_behaviours, from_moments
 from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile
-from streamgauge.profile.profile import Profile
+from streamgauge.profile.profile import DECLARED, Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER, OperatorKind
 from streamgauge.transport.contract import load_transport
@@ -74,6 +74,8 @@ def uncrowded(profile: Profile, behaviours: Mapping[str, Behaviour]) -> Uncrowde
         profile: What was measured, on which plan.
         behaviours: Derived from that.
     """
+    if DECLARED in profile.notes:
+        return Uncrowded(behaviours=behaviours, notes=profile.notes)
     plan = _plan(profile)
     if plan is None:
         note = "on which machines the profile was measured is not known: nothing was taken off"
