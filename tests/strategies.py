@@ -78,6 +78,7 @@ from streamgauge.topology import (
     Poisson,
     Recorded,
     Regular,
+    Resources,
     Sawtooth,
     Seasonal,
     Shuffle,
@@ -246,7 +247,7 @@ def topologies(
 
 @st.composite
 def configurations(draw: st.DrawFn, topology: Topology) -> Configuration:
-    """No more executors than tasks."""
+    """No more executors than tasks, needs of some of the operators."""
     executors = {
         operator.name: draw(st.integers(min_value=1, max_value=operator.tasks))
         for operator in topology.operators
@@ -258,7 +259,14 @@ def configurations(draw: st.DrawFn, topology: Topology) -> Configuration:
         workers=draw(SMALL),
         ackers=draw(st.none() | st.integers(min_value=0, max_value=3)),
         settings=draw(st.dictionaries(TEXTS, SETTINGS, max_size=3)),
+        resources={name: draw(resources()) for name in executors if draw(st.booleans())},
     )
+
+
+def resources() -> st.SearchStrategy[Resources]:
+    """Any needs, or none."""
+    whole = st.integers(min_value=0, max_value=2**62)
+    return st.builds(Resources, cpu_cores=st.none() | NON_NEGATIVE, memory_bytes=st.none() | whole)
 
 
 def _link(source, target, one, other):
@@ -494,6 +502,7 @@ def steps(draw: st.DrawFn, topology: Topology) -> Step:
         workers=draw(st.none() | SMALL),
         ackers=draw(st.none() | st.integers(min_value=0, max_value=3)),
         settings=configuration.settings,
+        resources=configuration.resources,
     )
 
 

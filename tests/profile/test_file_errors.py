@@ -29,6 +29,18 @@ def test_the_file_itself_is_right():
         ("streamgauge: 1\n", "", "job.yaml: streamgauge", "no format version"),
         ("workload:", "workloads:", "job.yaml:22: workloads", "unknown section 'workloads'"),
         ("tasks: 4", "task: 4", "job.yaml:6: topology.operators.split.task", "key 'task'"),
+        (
+            "  workers: 2\n",
+            "  resources: {split: {cpu_cores: -1}}\n",
+            "job.yaml:17: configuration.resources.split.cpu_cores",
+            "-1",
+        ),
+        (
+            "{executors: {split: 4}}",
+            "{resources: {split: {memory_bytes: -1}}}",
+            "job.yaml:29: steps.wide.resources.split.memory_bytes",
+            "-1",
+        ),
         ("tasks: 4", "tasks: 0", "job.yaml:6: topology.operators.split.tasks", "0"),
         ("tasks: 4", "tasks: -4", "job.yaml:6: topology.operators.split.tasks", "-4"),
         ("tasks: 4", "tasks: 4.5", "job.yaml:6: topology.operators.split.tasks", "4.5"),
@@ -84,6 +96,7 @@ def test_a_problem_names_file_line_path_and_what_was_seen(old, new, place, seen)
         ("per_second:", "persecond:", "per_second"),
         ("words: 7.6", "wrds: 7.6", "words"),
         ("{split: 2}", "{slpit: 2}", "split"),
+        ("  workers: 2\n", "  resources: {splt: {cpu_cores: 1}}\n", "split"),
         ("{source: lines", "{source: line", "lines"),
     ],
 )

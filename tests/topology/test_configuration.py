@@ -3,7 +3,7 @@
 import pytest
 
 from streamgauge.errors import InvalidInput
-from streamgauge.topology import Configuration, Operator, OperatorKind, Topology
+from streamgauge.topology import Configuration, Operator, OperatorKind, Resources, Topology
 
 TOPOLOGY = Topology(
     name="one", operators=(Operator(name="lines", kind=OperatorKind.SOURCE, tasks=2),)
@@ -22,6 +22,25 @@ def test_as_many_executors_as_tasks_are_fine():
 def test_executors_of_an_unknown_operator_come_with_a_suggestion():
     with pytest.raises(InvalidInput, match=r"unknown operator 'line'.*did you mean 'lines'"):
         Configuration(executors={"line": 1}).check_against(TOPOLOGY)
+
+
+def test_resources_of_an_unknown_operator_come_with_a_suggestion():
+    with pytest.raises(InvalidInput, match=r"resources\.line: unknown operator.*'lines'"):
+        Configuration(resources={"line": Resources()}).check_against(TOPOLOGY)
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"cpu_cores": -0.1}, r"cpu_cores: -0\.1; expected a finite number of at least 0"),
+        ({"cpu_cores": float("inf")}, "cpu_cores: inf"),
+        ({"memory_bytes": -1}, "memory_bytes: -1; expected a whole number of at least 0"),
+        ({"memory_bytes": 1.5}, r"memory_bytes: 1\.5"),
+    ],
+)
+def test_resources_that_cannot_be_are_refused(given, place):
+    with pytest.raises(InvalidInput, match=place):
+        Resources(**given)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from streamgauge.topology.configuration import Configuration, Setting
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
 from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import Topology
 from streamgauge.topology.workload import Workload
 
@@ -49,16 +50,19 @@ class Step:
         workers: Worker processes, where they change.
         ackers: Ackers, where they change.
         settings: Engine settings that are added or changed.
+        resources: Needs of the operators named; the others keep theirs.
     """
 
     executors: Mapping[str, int] = field(default_factory=FrozenDict)
     workers: int | None = None
     ackers: int | None = None
     settings: Mapping[str, Setting] = field(default_factory=FrozenDict)
+    resources: Mapping[str, Resources] = field(default_factory=FrozenDict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "executors", FrozenDict(self.executors))
         object.__setattr__(self, "settings", FrozenDict(self.settings))
+        object.__setattr__(self, "resources", FrozenDict(self.resources))
 
     def apply(self, base: Configuration) -> Configuration:
         """The configuration at this step."""
@@ -68,6 +72,7 @@ class Step:
             workers=base.workers if self.workers is None else self.workers,
             ackers=base.ackers if self.ackers is None else self.ackers,
             settings={**base.settings, **self.settings},
+            resources={**base.resources, **self.resources},
         )
 
 

@@ -17,6 +17,7 @@ from streamgauge.topology.grouping import (
 from streamgauge.topology.logical_plan import Executor, LogicalPlan, TaskOrder
 from streamgauge.topology.physical_plan import ConnectionType, PhysicalPlan, Worker
 from streamgauge.topology.plan_diff import PlanDiff, diff_plans
+from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import (
     ACK_ACK,
     ACK_INIT,
@@ -77,6 +78,7 @@ __all__ = [
     "Poisson",
     "Recorded",
     "Regular",
+    "Resources",
     "Sawtooth",
     "Seasonal",
     "Shape",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from streamgauge.errors import Findings, did_you_mean
 from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import MAX_TASKS, Topology
 from streamgauge.topology.validation import check_name, check_number, check_whole, shown
 
@@ -28,6 +29,7 @@ class Configuration:
         ackers: Acker executors when the topology is acked; None means one per worker.
         settings: The engine's own settings under the engine's own names, such as
             ``topology.max.spout.pending``; what is not named keeps the engine's default.
+        resources: What one executor of an operator is said to need, for schedulers that ask.
     """
 
     engine: str = DEFAULT_ENGINE
@@ -35,10 +37,12 @@ class Configuration:
     workers: int = 1
     ackers: int | None = None
     settings: Mapping[str, Setting] = field(default_factory=FrozenDict)
+    resources: Mapping[str, Resources] = field(default_factory=FrozenDict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "executors", FrozenDict(self.executors))
         object.__setattr__(self, "settings", FrozenDict(self.settings))
+        object.__setattr__(self, "resources", FrozenDict(self.resources))
         findings = Findings()
         check_name(findings, self.engine, "engine")
         for operator, count in self.executors.items():
@@ -71,16 +75,17 @@ class Configuration:
         """Raise InvalidInput where this cannot configure `topology`."""
         findings = Findings()
         tasks = {operator.name: operator.tasks for operator in topology.operators}
-        for operator, count in self.executors.items():
-            if operator not in tasks:
+        for part, named in (("executors", self.executors), ("resources", self.resources)):
+            for operator in [name for name in named if name not in tasks]:
                 findings.add(
-                    "executors",
+                    part,
                     operator,
                     seen=f"unknown operator {operator!r}",
                     expected=f"an operator of topology {topology.name!r}",
                     remedy=did_you_mean(operator, topology.operator_names),
                 )
-            elif count > tasks[operator]:
+        for operator, count in self.executors.items():
+            if count > tasks.get(operator, count):
                 findings.add(
                     "executors",
                     operator,

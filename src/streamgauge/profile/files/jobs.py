@@ -31,8 +31,11 @@ from streamgauge.topology.files.schema import FileModel, Name, build_part, keys_
 from streamgauge.topology.files.sections import (
     ClusterFile,
     ConfigurationFile,
+    ResourcesFile,
     TopologyFile,
     WorkloadFile,
+    build_resources,
+    write_resources,
 )
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.topology import Topology
@@ -83,6 +86,7 @@ class StepFile(FileModel):
     workers: int | None = None
     ackers: int | None = None
     settings: dict[str, Setting] = {}
+    resources: dict[str, ResourcesFile] = {}
 
     def build(self, topology: Topology) -> Step:
         """The step."""
@@ -94,6 +98,7 @@ class StepFile(FileModel):
             workers=self.workers,
             ackers=self.ackers,
             settings=self.settings,
+            resources=build_resources(self.resources),
         )
 
     @classmethod
@@ -104,6 +109,10 @@ class StepFile(FileModel):
             "workers": step.workers,
             "ackers": step.ackers,
             "settings": dict(step.settings),
+            "resources": {
+                operator: file.model_dump(exclude_defaults=True)
+                for operator, file in write_resources(step.resources).items()
+            },
         }
         return {name: part for name, part in written.items() if part not in ({}, None)}
 
@@ -204,7 +213,7 @@ def job_to_data(job: Job) -> dict[str, Any]:
 def profile_to_data(profile: Profile) -> dict[str, Any]:
     """The profile as a file holds it; the same for equal profiles, the order of keys included."""
     configuration = ConfigurationFile.of(profile.configuration)
-    for name in ("executors", "settings"):
+    for name in ("executors", "settings", "resources"):
         if name in configuration:
             configuration[name] = dict(sorted(configuration[name].items()))
     written: dict[str, Any] = {

@@ -6,6 +6,7 @@ out of what is written.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, RootModel
@@ -24,6 +25,7 @@ from streamgauge.topology.grouping import (
     PartialKey,
     Shuffle,
 )
+from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import DEFAULT_STREAM, Operator, OperatorKind, Stream, Topology
 from streamgauge.topology.window import Window
 from streamgauge.topology.workload import (
@@ -141,6 +143,32 @@ class TopologyFile(FileModel):
         }
 
 
+class ResourcesFile(FileModel):
+    """What one executor is said to need; the engine's default where a key is left out."""
+
+    cpu_cores: float | None = None
+    memory_bytes: int | None = Field(default=None, description="heap of its worker")
+
+
+def build_resources(files: Mapping[str, ResourcesFile]) -> dict[str, Resources]:
+    """The needs of the operators named."""
+    findings = Findings()
+    resources = {}
+    for operator, file in files.items():
+        with findings.at("resources", operator):
+            resources[operator] = Resources(**file.model_dump())
+    findings.raise_if_any()
+    return resources
+
+
+def write_resources(resources: Mapping[str, Resources]) -> dict[str, ResourcesFile]:
+    """The needs of the operators named, to be written."""
+    return {
+        operator: ResourcesFile(cpu_cores=one.cpu_cores, memory_bytes=one.memory_bytes)
+        for operator, one in resources.items()
+    }
+
+
 class ConfigurationFile(FileModel):
     """How the topology is deployed."""
 
@@ -151,10 +179,14 @@ class ConfigurationFile(FileModel):
     settings: dict[str, Setting] = Field(
         default={}, description="the engine's own settings under the engine's own names"
     )
+    resources: dict[str, ResourcesFile] = Field(
+        default={}, description="per operator: what one executor needs"
+    )
 
     def build(self) -> Configuration:
         """The configuration."""
-        return Configuration(**{name: getattr(self, name) for name in type(self).model_fields})
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return Configuration(**{**given, "resources": build_resources(self.resources)})
 
     @classmethod
     def of(cls, configuration: Configuration) -> dict[str, Any]:
@@ -165,6 +197,7 @@ class ConfigurationFile(FileModel):
             workers=configuration.workers,
             ackers=configuration.ackers,
             settings=dict(configuration.settings),
+            resources=write_resources(configuration.resources),
         )
         return file.model_dump(exclude_defaults=True)
 
