@@ -1,0 +1,1 @@
+"""Files of scaling: the published form of components and their rates."""

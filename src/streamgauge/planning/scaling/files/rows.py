@@ -1,0 +1,249 @@
+"""The rows of a scale-out file: one for each component, under the keys of the published form.
+
+Puttaswamy 2018, chapter 6, names what his program reads (free resources, and for each component its
+parents, children, rates and child ratios) but not its keys; these are the names of the thesis's own
+variables (section 5.2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from streamgauge.errors import Findings, InvalidInput, did_you_mean
+from streamgauge.planning.scaling.graph import MAX_UNITS, LinearLaw, ScalingLaw, TableLaw
+from streamgauge.topology.files.schema import FileModel, Name
+from streamgauge.topology.validation import check_name, check_number, check_whole
+
+# Rates by the names that people know them by.
+RATES = ("inputRate", "processingRate", "droppedRate", "outputRate", "outInRatio")
+
+
+class ComponentRow(FileModel):
+    """One component; rates are tuples per second, of all its units together."""
+
+    id: Name
+    type: Literal["spout", "bolt"]
+    parents: list[Name] | None = Field(
+        default=None, description="who feeds it; checked against the others' children"
+    )
+    children: list[Name] | None = Field(
+        default=None, description="whom it feeds; the keys of childOutputRatio if not given"
+    )
+    unit_count: int = Field(default=1, alias="unitCount", description="resource units it has")
+    input_rate: float | None = Field(default=None, alias="inputRate")
+    processing_rate: float | None = Field(default=None, alias="processingRate")
+    dropped_rate: float | None = Field(default=None, alias="droppedRate")
+    output_rate: float | None = Field(
+        default=None, alias="outputRate", description="of a spout what it emits; needed there"
+    )
+    max_processing_rate: float | None = Field(
+        default=None, alias="maxProcessingRate", description="of all units it has; of bolts"
+    )
+    max_processing_rates: list[float] | None = Field(
+        default=None,
+        alias="maxProcessingRates",
+        description="of 1, 2, 3 … units where twice the units do not do twice as much",
+    )
+    out_in_ratio: float | None = Field(
+        default=None,
+        alias="outInRatio",
+        description="tuples out per tuple processed; outputRate / processingRate if not given",
+    )
+    child_output_ratio: dict[str, float] = Field(
+        default={},
+        alias="childOutputRatio",
+        description="copies that reach each child of a tuple emitted",
+    )
+
+    @property
+    def is_spout(self) -> bool:
+        """Whether tuples begin here."""
+        return self.type == "spout"
+
+    def law(self) -> ScalingLaw:
+        """What units of it can do: by the table, else in proportion (eq. 6)."""
+        if self.max_processing_rates is not None:
+            return TableLaw(rates=tuple(self.max_processing_rates))
+        whole = self.output_rate if self.is_spout else self.max_processing_rate
+        assert whole is not None
+        return LinearLaw(per_unit=whole / self.unit_count)
+
+    def capacity(self) -> float:
+        """What the units it has can do."""
+        return self.law().rate(self.unit_count)
+
+    def check(self, findings: Findings, *place: str | int) -> None:
+        """What can be said of the row alone."""
+        check_name(findings, self.id, *place, "id")
+        check_whole(findings, self.unit_count, *place, "unitCount", most=MAX_UNITS)
+        for field, info in type(self).model_fields.items():
+            value = getattr(self, field)
+            if info.alias in RATES and value is not None:
+                check_number(findings, value, *place, info.alias)
+        for child, ratio in self.child_output_ratio.items():
+            check_number(findings, ratio, *place, "childOutputRatio", child)
+        self._check_limit(findings, *place)
+        if self.is_spout and self.parents:
+            findings.add(
+                *place,
+                "parents",
+                seen=f"a spout with parents: {', '.join(self.parents)}",
+                expected="none, as tuples begin there",
+                remedy="call it a bolt, or leave them out",
+            )
+
+    def _check_limit(self, findings: Findings, *place: str | int) -> None:
+        """Whether it says what a unit can do, once."""
+        needed = "outputRate" if self.is_spout else "maxProcessingRate"
+        value = self.output_rate if self.is_spout else self.max_processing_rate
+        table = self.max_processing_rates
+        if table is not None:
+            if self.is_spout:
+                findings.add(
+                    *place,
+                    "maxProcessingRates",
+                    seen="a table for a spout",
+                    expected="an outputRate, which grows with the units",
+                )
+            try:
+                TableLaw(rates=tuple(table))
+            except InvalidInput as error:
+                # The law calls its table rates.
+                for problem in error.problems:
+                    findings.add(
+                        *place,
+                        "maxProcessingRates",
+                        *problem.place[1:],
+                        seen=problem.seen,
+                        expected=problem.expected,
+                    )
+        if value is not None:
+            check_number(findings, value, *place, needed, above=0.0)
+        elif self.is_spout or table is None:
+            findings.add(
+                *place,
+                seen=f"no {needed!r} of {self.type} {self.id!r}",
+                expected="what its units emit"
+                if self.is_spout
+                else "the most that its units process",
+            )
+
+
+class ScaleOutFile(FileModel):
+    """Components with their rates, and units to hand out."""
+
+    name: Name | None = None
+    about: str = ""
+    free_resources: int | None = Field(
+        default=None, alias="freeResources", description="units to hand out"
+    )
+    components: list[ComponentRow]
+
+    def check(self) -> None:
+        """Raise InvalidInput with everything that cannot be, of all rows."""
+        findings = Findings()
+        if self.free_resources is not None:
+            check_whole(findings, self.free_resources, "freeResources", least=0, most=MAX_UNITS)
+        if not any(row.is_spout for row in self.components):
+            findings.add("components", seen="no spout", expected="at least one")
+        seen: set[str] = set()
+        for index, row in enumerate(self.components):
+            place = ("components", index)
+            row.check(findings, *place)
+            if row.id in seen:
+                findings.add(*place, "id", seen=f"component {row.id!r} twice", expected="each once")
+            seen.add(row.id)
+        self._check_ends(findings)
+        findings.raise_if_any()
+
+    def _check_ends(self, findings: Findings) -> None:
+        """Whether parents, children and ratios name components, and agree."""
+        known = [row.id for row in self.components]
+        fed_by = self.parents_by_child()
+        for index, row in enumerate(self.components):
+            place = ("components", index)
+            listed = {
+                "parents": row.parents or [],
+                "children": row.children or [],
+                "childOutputRatio": list(row.child_output_ratio),
+            }
+            for key, names in listed.items():
+                for position, name in enumerate(names):
+                    if name in known:
+                        continue
+                    findings.add(
+                        *place,
+                        key,
+                        name if key == "childOutputRatio" else position,
+                        seen=f"unknown component {name!r}",
+                        expected="the id of a component",
+                        remedy=did_you_mean(name, known),
+                    )
+            _check_children(findings, row, *place)
+            if row.parents is not None:
+                _check_parents(findings, row, fed_by.get(row.id, []), *place)
+
+    def parents_by_child(self) -> Mapping[str, list[str]]:
+        """Who says of itself that it feeds a component."""
+        found: dict[str, list[str]] = {}
+        for row in self.components:
+            for child in dict.fromkeys((*(row.children or ()), *row.child_output_ratio)):
+                found.setdefault(child, []).append(row.id)
+        return found
+
+
+def _check_children(findings: Findings, row: ComponentRow, *place: str | int) -> None:
+    """Every child has a ratio, and every ratio a child."""
+    if row.children is None:
+        return
+    for child in dict.fromkeys(row.children):
+        if child not in row.child_output_ratio:
+            findings.add(
+                *place,
+                "childOutputRatio",
+                seen=f"no ratio for child {child!r} of {row.id!r}",
+                expected="one for every child",
+            )
+    for child in row.child_output_ratio:
+        if child not in row.children:
+            findings.add(
+                *place,
+                "children",
+                seen=f"a ratio for {child!r}, which is no child of {row.id!r}",
+                expected="every component that has a ratio among the children",
+            )
+
+
+def _check_parents(
+    findings: Findings, row: ComponentRow, feeding: list[str], *place: str | int
+) -> None:
+    """Whoever is named as a parent has this child, and the other way round."""
+    assert row.parents is not None
+    for parent in dict.fromkeys(row.parents):
+        if parent not in feeding:
+            findings.add(
+                *place,
+                "parents",
+                seen=f"{parent!r} as a parent of {row.id!r}, and no such child there",
+                expected="the same connections in parents and in children",
+            )
+    for parent in feeding:
+        if parent not in row.parents:
+            findings.add(
+                *place,
+                "parents",
+                seen=f"{row.id!r} as a child of {parent!r}, and no such parent here",
+                expected="the same connections in parents and in children",
+            )
+
+
+def written(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as a file holds it: what is there, whole numbers without a point."""
+    return {
+        key: int(value) if isinstance(value, float) and value.is_integer() else value
+        for key, value in values.items()
+        if value is not None
+    }
