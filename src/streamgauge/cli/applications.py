@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -188,6 +189,60 @@ def _single_run(job: Job, *, seconds: int, warmup: int, seed: int) -> Experiment
         repetitions=1,
         seed=seed,
     )
+
+
+@app.command()
+def calibrate(
+    wanted_ms: Annotated[
+        list[float] | None,
+        typer.Option("--ms", help="Find the load whose tuples take so many CPU milliseconds."),
+    ] = None,
+    engine_us: Annotated[
+        float,
+        typer.Option(help="CPU microseconds of the engine itself for a tuple, if part of --ms."),
+    ] = 0.0,
+    rounds: Annotated[
+        int, typer.Option(help="How often every number of cycles is timed.", min=2, max=10_000)
+    ] = 30,
+    platform: Annotated[
+        Path | None, typer.Option("--platform", help="Platform whose other keys are kept.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write a platform file with the time of a cycle."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Time a cycle of load on this machine, in Java; which load takes a wanted CPU time."""
+    from streamgauge.applications.cycles import (
+        PROBED_CYCLES,
+        LoadTiming,
+        check_wanted,
+        cycle_time,
+        find_load,
+    )
+    from streamgauge.applications.files.platforms import load_platform, with_cycle_ns
+    from streamgauge.cli.cycle_tables import cycle_document, print_cycles, rounded
+    from streamgauge.engines.storm.busy_wait import time_busy_waits
+
+    check_wanted(wanted_ms or (), engine_us / 1e3)
+    if platform is not None:
+        load_platform(platform)
+
+    def probe(cycles: Sequence[int]) -> Sequence[LoadTiming]:
+        return time_busy_waits(cycles, rounds=rounds).timings
+
+    waits = time_busy_waits(PROBED_CYCLES, rounds=rounds)
+    time = cycle_time(waits.timings)
+    loads = [find_load(one, time, probe, engine_ms=engine_us / 1e3) for one in wanted_ms or ()]
+    remarks = (*time.remarks, *(remark for one in loads for remark in one.remarks))
+    warn(remarks)
+    if output is not None:
+        write_text(output, with_cycle_ns(platform, rounded(time.cycle_ns)))
+    if as_json:
+        print_document({**cycle_document(time, waits.java, loads), "warnings": list(remarks)})
+    else:
+        print_cycles(time, waits.java, loads)
 
 
 def load(

@@ -12,7 +12,12 @@ from streamgauge.applications.files.former_keys import FormerKeys, as_written, r
 from streamgauge.applications.platform import DEFAULT_CYCLE_NS, DEFAULT_SOURCE_MS, Platform
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.topology.configuration import DEFAULT_ENGINE, Setting
-from streamgauge.topology.files.document import Document, parse_document, read_document
+from streamgauge.topology.files.document import (
+    Document,
+    dump_yaml,
+    parse_document,
+    read_document,
+)
 from streamgauge.topology.files.schema import FileModel, keys_of, validate
 from streamgauge.topology.files.sections import ClusterFile
 
@@ -74,6 +79,12 @@ def load_platform(path: str | Path) -> Platform:
 def parse_platform(text: str | bytes, name: str = "") -> Platform:
     """The platform that a text describes."""
     return _platform(parse_document(text, name))
+
+
+def with_cycle_ns(path: str | Path | None, cycle_ns: float) -> str:
+    """The text of a platform file with this time of a cycle, and all else that a file says."""
+    data = {} if path is None else dict(read_document(path).data)
+    return dump_yaml({**data, "cycle_ns": cycle_ns})
 
 
 def _platform(document: Document) -> Platform:

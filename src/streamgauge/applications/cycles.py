@@ -1,0 +1,259 @@
+"""Cycles and CPU time: how long the loop that stands for work takes on a machine.
+
+A load is a number of cycles of an empty loop. Loads do not carry over from machine to machine, so
+the loop is timed (Pagliari 2021, Fig. 4.9): cpu(cycles) = a + b * cycles. The constant a is what a
+call costs beside its cycles; without it, loads of a few cycles would seem far too cheap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.errors import Findings, NotEnoughData
+from streamgauge.topology.validation import check_number
+
+# Loads of 0.1 to 2000, as far as NAMB's experiments go.
+PROBED_CYCLES = (100, 1_000, 10_000, 100_000, 500_000, 1_000_000, 2_000_000)
+LEAST_ROUNDS = 2
+# No core does a hundred cycles in a nanosecond: a loop so fast was not run.
+LEAST_CYCLE_NS = 0.01
+# From here on it is said; ours, chosen before anything was measured.
+MUCH_WAITING = 0.05
+UNSTEADY = 0.03
+CROOKED = 0.05
+# A load is found when it is so near, or after so many tries.
+NEAR_ENOUGH = 0.01
+TRIES = 4
+# The longest tuple that is tried out; thirty rounds of it take half a minute.
+MOST_MS = 1000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadTiming:
+    """The loop with one number of cycles, timed in several rounds.
+
+    Attributes:
+        cycles: Of a call.
+        cpu_ns: CPU nanoseconds of a call, by round.
+        wall_ns: The same by the clock on the wall.
+    """
+
+    cycles: int
+    cpu_ns: tuple[float, ...]
+    wall_ns: tuple[float, ...]
+
+    @property
+    def mean_ns(self) -> float:
+        """CPU time of a call."""
+        return float(np.mean(self.cpu_ns))
+
+    @property
+    def error_ns(self) -> float:
+        """Its standard error, of rounds that are independent."""
+        return _standard_error(np.asarray(self.cpu_ns))
+
+
+# Times the loop with each of these numbers of cycles.
+Probe = Callable[[Sequence[int]], Sequence[LoadTiming]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleTime:
+    """What cycles take on a machine: cpu(cycles) = overhead + cycles * cycle.
+
+    Attributes:
+        cycle_ns: CPU nanoseconds of a cycle.
+        cycle_ns_error: Its standard error.
+        overhead_ns: CPU nanoseconds of a call beside its cycles.
+        overhead_ns_error: Its standard error.
+        spread: Standard deviation of a cycle's time over the rounds, as a part of it.
+        waiting: Part of the time in which the loop had no core.
+        timings: What it follows from.
+    """
+
+    cycle_ns: float
+    cycle_ns_error: float
+    overhead_ns: float
+    overhead_ns_error: float
+    spread: float
+    waiting: float
+    timings: tuple[LoadTiming, ...]
+
+    def cpu_ns(self, cycles: float) -> float:
+        """CPU nanoseconds of a call of so many cycles."""
+        return self.overhead_ns + cycles * self.cycle_ns
+
+    def cycles_for(self, cpu_ns: float) -> int:
+        """Cycles of a call that takes so long; none where a call alone takes longer."""
+        return max(0, round((cpu_ns - self.overhead_ns) / self.cycle_ns))
+
+    def misfit(self, timing: LoadTiming) -> float:
+        """How far a timing is off the line, as a part."""
+        return timing.mean_ns / self.cpu_ns(timing.cycles) - 1.0
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Why the figures may not hold."""
+        remarks = []
+        if self.waiting > MUCH_WAITING:
+            remarks.append(
+                f"the loop waited {self.waiting:.0%} of the time for a core: the machine is busy; "
+                "repeat it when nothing else runs"
+            )
+        if self.spread > UNSTEADY:
+            remarks.append(
+                f"a cycle's time differs by {self.spread:.1%} from round to round: the cores "
+                "change their speed or are shared; fix their frequency or take more rounds"
+            )
+        worst = max(self.timings, key=lambda one: abs(self.misfit(one)))
+        if abs(self.misfit(worst)) > CROOKED:
+            remarks.append(
+                f"{worst.cycles} cycles are {self.misfit(worst):+.0%} off the line; "
+                "loads of that size are not what the figures say"
+            )
+        return tuple(remarks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundLoad:
+    """A load for a wanted CPU time, and what it took when it was tried.
+
+    Attributes:
+        wanted_ms: CPU milliseconds of a tuple.
+        cycles: Of a call.
+        measured_ms: CPU milliseconds that were seen, what an engine spends included.
+        error_ms: Their standard error.
+    """
+
+    wanted_ms: float
+    cycles: int
+    measured_ms: float
+    error_ms: float
+
+    @property
+    def processing(self) -> float:
+        """As descriptions give it, in 1000 cycles."""
+        return self.cycles / 1000.0
+
+    @property
+    def off(self) -> float:
+        """How far it is off, as a part."""
+        return self.measured_ms / self.wanted_ms - 1.0
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Why it may not be what is wanted."""
+        if self.cycles == 0:
+            return (
+                f"{self.wanted_ms:g} ms are less than a call without cycles and the engine take",
+            )
+        if abs(self.off) > NEAR_ENOUGH:
+            return (f"no load came nearer to {self.wanted_ms:g} ms than {self.off:+.1%}",)
+        return ()
+
+
+def cycle_time(timings: Sequence[LoadTiming]) -> CycleTime:
+    """Fit a line in every round; rounds differ by what the machine does, so they are the sample.
+
+    Raises:
+        NotEnoughData: Fewer than two numbers of cycles or two rounds, or a loop that takes no time.
+    """
+    rounds = min((len(one.cpu_ns) for one in timings), default=0)
+    if rounds < LEAST_ROUNDS or len({one.cycles for one in timings}) < 2:
+        raise NotEnoughData(
+            f"{len(timings)} numbers of cycles in {rounds} rounds; expected at least two of each"
+        )
+    cycles = [float(one.cycles) for one in timings]
+    lines = np.array(
+        [fitted_line(cycles, [one.cpu_ns[turn] for one in timings]) for turn in range(rounds)]
+    )
+    overheads, slopes = lines[:, 0], lines[:, 1]
+    cycle_ns = float(slopes.mean())
+    if not cycle_ns > LEAST_CYCLE_NS:
+        raise NotEnoughData(
+            f"a cycle that takes {cycle_ns:g} ns; expected one that takes time: "
+            "the compiler may have left the loop out"
+        )
+    running = [np.asarray(one.cpu_ns) / np.asarray(one.wall_ns) for one in timings]
+    return CycleTime(
+        cycle_ns=cycle_ns,
+        cycle_ns_error=_standard_error(slopes),
+        overhead_ns=float(overheads.mean()),
+        overhead_ns_error=_standard_error(overheads),
+        spread=float(slopes.std(ddof=1)) / cycle_ns,
+        waiting=max(0.0, 1.0 - float(np.mean(running))),
+        timings=tuple(timings),
+    )
+
+
+def fitted_line(cycles: Sequence[float], cpu: Sequence[float]) -> tuple[float, float]:
+    """Constant and slope of the line through these points, by least squares of relative errors.
+
+    What disturbs a loop disturbs a long one more, in proportion to its length.
+    """
+    times = np.maximum(np.asarray(cpu, dtype=float), np.finfo(float).tiny)
+    matrix = np.stack([np.ones(len(times)), np.asarray(cycles, dtype=float)], axis=1)
+    # Columns of one size, so that nothing is lost beside millions of cycles.
+    scale = np.abs(matrix / times[:, None]).max(axis=0)
+    found, *_ = np.linalg.lstsq(matrix / times[:, None] / scale, np.ones(len(times)), rcond=None)
+    constant, slope = found / scale
+    return float(constant), float(slope)
+
+
+def find_load(
+    wanted_ms: float, time: CycleTime, probe: Probe, *, engine_ms: float = 0.0
+) -> FoundLoad:
+    """The load whose tuples take `wanted_ms` of CPU time, tried out.
+
+    The line says which it is; where a try is not near enough, the number of cycles is corrected in
+    proportion, which for a line comes nearer than halving would.
+
+    Args:
+        wanted_ms: CPU milliseconds of a tuple.
+        time: What cycles take.
+        probe: Times the loop.
+        engine_ms: What the engine itself spends on a tuple, if that is part of `wanted_ms`.
+
+    Raises:
+        InvalidInput: As `check_wanted` has it.
+    """
+    check_wanted([wanted_ms], engine_ms)
+    left_ns = (wanted_ms - engine_ms) * 1e6
+    cycles = time.cycles_for(left_ns)
+    tries: list[FoundLoad] = []
+    for _ in range(TRIES):
+        (timing,) = probe([cycles])
+        tried = FoundLoad(
+            wanted_ms=wanted_ms,
+            cycles=cycles,
+            measured_ms=engine_ms + timing.mean_ns / 1e6,
+            error_ms=timing.error_ns / 1e6,
+        )
+        tries.append(tried)
+        taken_ns = timing.mean_ns - time.overhead_ns
+        if cycles == 0 or abs(tried.off) <= NEAR_ENOUGH or not taken_ns > 0.0:
+            break
+        cycles = max(0, round(cycles * (left_ns - time.overhead_ns) / taken_ns))
+    return min(tries, key=lambda one: abs(one.off))
+
+
+def check_wanted(wanted_ms: Iterable[float], engine_ms: float) -> None:
+    """Check times for which loads are wanted.
+
+    Raises:
+        InvalidInput: One is no number above zero and up to a second, or the engine's is below zero.
+    """
+    findings = Findings()
+    for one in wanted_ms:
+        check_number(findings, one, "ms", above=0.0, most=MOST_MS)
+    check_number(findings, engine_ms, "engine_ms", most=MOST_MS)
+    findings.raise_if_any()
+
+
+def _standard_error(values: NDArray[np.float64]) -> float:
+    return float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
