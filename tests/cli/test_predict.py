@@ -187,3 +187,37 @@ def test_a_step_needs_a_plan(run, profile):
     shown = run("predict", "--profile", profile, "--step", "wide")
     assert shown.code == 2
     assert "--step" in shown.err
+
+
+def described(tmp_path, job):
+    """The job of these tests with behaviours and a load."""
+    text = job.read_text() + (
+        "behaviours:\n"
+        "  work: {service: {cpu_ms: 2}, outputs: {default: 1}}\n"
+        "  out: {service: {cpu_ms: 1}}\n"
+        "workload: [{source: in, per_second: 100}]\n"
+    )
+    path = tmp_path / "described.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_plan_with_behaviours_needs_no_profile(run, tmp_path, job):
+    shown = run("predict", "--plan", described(tmp_path, job), "--json")
+    document = json.loads(shown.out)
+    assert document["prediction"]["verdict"] == "fits"
+    assert "figures are declared, not measured" in document["prediction"]["notes"]
+    assert document["profile"] == "as described.yaml declares"
+
+
+def test_plans_with_behaviours_are_compared_without_a_profile(run, tmp_path, job):
+    path = described(tmp_path, job)
+    shown = run("compare", path, f"{path}@slim", "--by", "rate")
+    assert shown.code == 0
+    assert "analytic prefers described.yaml." in shown.out
+
+
+def test_without_profile_and_behaviours_both_are_named(run, job):
+    shown = run("predict", "--plan", job)
+    assert shown.code == 2
+    assert "a plan with behaviours" in shown.err

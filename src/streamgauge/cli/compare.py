@@ -61,7 +61,7 @@ def compare(
     for text in plans:
         file, _, step = text.rpartition(STEP_MARK) if STEP_MARK in text else (text, "", "")
         placed.append(place_file(file, step or None))
-    source, which = find_profile(profile, lake, topology, placed[0].plan)
+    source, which = find_profile(profile, lake, topology, placed[0])
     if lake is not None:
         say(which)
     # Files are called by their names, or by their paths where names do not tell them apart.

@@ -25,7 +25,11 @@ SIMULATION = "simulation"
 
 def predict(
     profile: Annotated[
-        str | None, typer.Option(help="A profile in JSON or YAML; - reads standard input.")
+        str | None,
+        typer.Option(
+            help="A profile in JSON or YAML; - reads standard input. Without one, what the plan's"
+            " file declares."
+        ),
     ] = None,
     lake: Annotated[
         str | None,
@@ -71,13 +75,14 @@ def predict(
     from streamgauge.cli.prediction_report import print_document_of, print_prediction
     from streamgauge.cli.proposed import find_profile, own_plan, place_file, proposed
     from streamgauge.cli.seen import Seen
+    from streamgauge.profile.profile import DECLARED
 
     _check_together(plan, step, measured=measured, rated=bool(rate), model=model)
     models = chosen_models(model)
     if link_percentile is not None:
         models[0] = _with_percentile(link_percentile, model)
     placed = None if plan is None else place_file(plan, step)
-    source, which = find_profile(profile, lake, topology, None if placed is None else placed.plan)
+    source, which = find_profile(profile, lake, topology, placed)
     if lake is not None:
         say(which)
     with in_file(plan or profile or lake or ""):
@@ -98,7 +103,8 @@ def predict(
         print_prediction(after, others)
     # Last, so that a picture that cannot be written costs nothing but the picture.
     if svg is not None or html is not None:
-        _pictures(models[0], source, after, others, svg, html, before=plan is not None)
+        measured_before = plan is not None and DECLARED not in source.notes
+        _pictures(models[0], source, after, others, svg, html, before=measured_before)
     if found.overloaded:
         raise typer.Exit(OVERLOADED)
 

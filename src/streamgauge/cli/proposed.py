@@ -9,9 +9,11 @@ from pathlib import Path
 from streamgauge.cli.output import in_file, warn
 from streamgauge.cli.rates import with_rates
 from streamgauge.errors import InvalidInput, NotEnoughData
+from streamgauge.models.declared import declared_profile
 from streamgauge.models.source_plan import measured_plan, measured_workload
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import load_job, load_profile
+from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.workload import Emission, Workload
@@ -41,36 +43,45 @@ class Placed:
     """A plan from a file, and the load that the file has for it."""
 
     name: str
+    job: Job
     plan: PhysicalPlan
-    workload: Workload | None
+
+    @property
+    def workload(self) -> Workload | None:
+        """What the file says that sources emit."""
+        return self.job.workload
 
 
 def find_profile(
-    profile: str | None, lake: str | None, topology: str | None, plan: PhysicalPlan | None
+    profile: str | None, lake: str | None, topology: str | None, placed: Placed | None
 ) -> tuple[Profile, str]:
-    """The profile that is named, or the lake's most alike; and which it is."""
+    """The profile that is named, the lake's most alike, or what a plan's file declares."""
+    if profile is None and lake is None and placed is not None and placed.job.behaviours:
+        with in_file(placed.name):
+            return declared_profile(placed.job), f"as {placed.name} declares"
     if (profile is None) == (lake is None):
         raise InvalidInput.single(
             ("--profile",),
             seen="--profile and --lake" if profile else "neither --profile nor --lake",
-            expected="a profile in a file, or a lake that keeps some",
+            expected="a profile in a file, a lake that keeps some, or a plan with behaviours",
         )
     if profile is not None:
         return load_profile(profile), profile
     from streamgauge.cli.stored_profile import profile_from_lake
 
     assert lake is not None
-    return profile_from_lake(lake, plan, topology)
+    return profile_from_lake(lake, None if placed is None else placed.plan, topology)
 
 
 def place_file(file: str, step: str | None) -> Placed:
     """The plan of a job file; the even scheduler places what has no placement."""
     job = load_job(file)
     with in_file(file):
-        schedule = place_job(job if step is None else job.at_step(step))
+        job = job if step is None else job.at_step(step)
+        schedule = place_job(job)
     warn(schedule.warnings)
     name = Path(file).name if step is None else f"{Path(file).name}, {step}"
-    return Placed(name=name, plan=schedule.plan, workload=job.workload)
+    return Placed(name=name, job=job, plan=schedule.plan)
 
 
 def own_plan(profile: Profile, rates: Sequence[str] = ()) -> Proposed:
