@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Protocol
 
 from streamgauge.errors import InvalidInput, guess
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph
+from streamgauge.planning.scaling.rates import FlowModel
 from streamgauge.topology.frozen import FrozenDict
 
 ENTRY_POINTS = "streamgauge.scalers"
@@ -25,6 +26,7 @@ class Scaling:
         expected: The same with the allocation.
         reasons: One line for each decision, in the order they were made.
         bound: No allocation of as many units has a higher throughput than this, where it is known.
+        considered: What it was made or chosen from, where a scaler has others work for it.
     """
 
     scaler: str
@@ -33,11 +35,35 @@ class Scaling:
     expected: float
     reasons: tuple[str, ...] = ()
     bound: float | None = None
+    considered: tuple[Scaling, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        scaler: str,
+        model: FlowModel,
+        allocation: Allocation,
+        *,
+        reasons: Iterable[str] = (),
+        bound: float | None = None,
+        considered: Iterable[Scaling] = (),
+    ) -> Scaling:
+        """With the throughputs that the model expects."""
+        return cls(
+            scaler=scaler,
+            allocation=allocation,
+            throughput=model.throughput(model.flow()),
+            expected=model.throughput(model.flow(allocation)),
+            reasons=tuple(reasons),
+            bound=bound,
+            considered=tuple(considered),
+        )
 
     def __post_init__(self) -> None:
         given = {name: units for name, units in self.allocation.items() if units}
         object.__setattr__(self, "allocation", FrozenDict(given))
         object.__setattr__(self, "reasons", tuple(self.reasons))
+        object.__setattr__(self, "considered", tuple(self.considered))
 
     @property
     def increase(self) -> float:

@@ -91,6 +91,7 @@ class FlowModel:
         below: All descendants of a component, in topological order.
         children: The targets of a component's edges, as declared.
         is_source: Whether tuples begin there.
+        weights: What a tuple of a leaf counts, by leaf.
         declared: Indices in declared order, in which ties are broken.
     """
 
@@ -108,8 +109,7 @@ class FlowModel:
         self.below = [
             sorted(self.index[one] for one in graph.descendants[name]) for name in self.names
         ]
-        self.leaves = [self.index[name] for name in graph.leaves]
-        self._weights = [weights.get(name, 1.0) for name in graph.leaves]
+        self.weights = {self.index[name]: weights.get(name, 1.0) for name in graph.leaves}
         self._units = [one.units for one in components]
         self._rate = [one.law.rate for one in components]
         self._factor = [one.out_per_in for one in components]
@@ -130,7 +130,7 @@ class FlowModel:
             self.settle(flow, index)
         if not math.isfinite(sum(flow.inputs) + sum(flow.outputs)):
             raise InvalidInput.single(
-                (),
+                ("components",),
                 seen="rates that no number holds",
                 expected="rates, shares and outputs per input whose products are finite",
             )
@@ -170,13 +170,7 @@ class FlowModel:
     def throughput(self, flow: Flow) -> float:
         """What the leaves emit."""
         outputs = flow.outputs
-        return sum(
-            outputs[leaf] * weight for leaf, weight in zip(self.leaves, self._weights, strict=True)
-        )
-
-    def weight(self, leaf: int) -> float:
-        """What a tuple of a leaf counts."""
-        return self._weights[self.leaves.index(leaf)]
+        return sum([outputs[leaf] * weight for leaf, weight in self.weights.items()])
 
     def added(self, flow: Flow) -> dict[str, int]:
         """The units of a flow beyond those that the graph has, in declared order."""

@@ -1,0 +1,209 @@
+"""The exact scaler: no allocation of as many units has a higher throughput.
+
+Drops make it a mixed-integer linear program: a component processes no more than arrives and no
+more than its units can. Nothing that is processed ever lowers the throughput, so at the optimum
+one of the two limits holds and the program is the rates model. HiGHS solves it to proven
+optimality; it computes with floating-point numbers as rates are, needs no scaling to whole ones,
+and comes with scipy. Each flow is a part of the most that could ever pass its component, which
+keeps the solver's tolerances (1e-6 of that) relative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
+
+from streamgauge.errors import Findings
+from streamgauge.planning.scaling.combined import CombinedScaler
+from streamgauge.planning.scaling.congestion import BY_CAPACITY
+from streamgauge.planning.scaling.contract import Scaling
+from streamgauge.planning.scaling.graph import LinearLaw, ScalingGraph, check_budget
+from streamgauge.planning.scaling.predictive import PredictiveScaler
+from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel
+from streamgauge.planning.scaling.residual import ResidualScaler
+from streamgauge.planning.scaling.stela import StelaScaler
+from streamgauge.topology.validation import check_whole
+
+# Throughputs that differ by less than this, relatively, are equal: what HiGHS guarantees.
+ACCURACY = 1e-6
+# The objective at its upper bound: HiGHS stops at an absolute gap of 1e-6.
+OBJECTIVE_SCALE = 1e3
+
+
+@dataclass(slots=True)
+class _Program:
+    """Columns and rows of a mixed-integer program, as they are added."""
+
+    most: list[float] = field(default_factory=list)
+    whole: list[int] = field(default_factory=list)
+    gains: list[float] = field(default_factory=list)
+    entries: list[tuple[int, int, float]] = field(default_factory=list)
+    limits: list[float] = field(default_factory=list)
+
+    def column(self, most: float, *, whole: bool = False, gain: float = 0.0) -> int:
+        """A variable from 0 to `most`."""
+        self.most.append(most)
+        self.whole.append(int(whole))
+        self.gains.append(gain)
+        return len(self.most) - 1
+
+    def row(self, terms: Mapping[int, float], limit: float) -> None:
+        """The sum of terms is at most `limit`."""
+        self.entries += [(len(self.limits), column, value) for column, value in terms.items()]
+        self.limits.append(limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactScaler:
+    """The best there is, within a millionth, and the proof of it.
+
+    Attributes:
+        nodes: Nodes of the search tree after which it stops with the best so far and a bound; a
+            limit of time would give another answer on another machine.
+        weights: What a tuple of a leaf counts.
+    """
+
+    nodes: int = 100_000
+    weights: Mapping[str, float] = EVEN_WEIGHTS
+    name: str = "exact"
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        check_whole(findings, self.nodes, "nodes")
+        findings.raise_if_any()
+
+    def describe(self) -> str:
+        """The rule in a sentence."""
+        return "solves a mixed-integer program: nothing gains more with as many units"
+
+    def scale(self, graph: ScalingGraph, units: int) -> Scaling:
+        """The units that gain most; those that would gain nothing are left unused."""
+        check_budget(units)
+        model = FlowModel(graph, self.weights)
+        rival = CombinedScaler(
+            residual=ResidualScaler(predictive=PredictiveScaler(weights=self.weights)),
+            stela=StelaScaler(weights=self.weights),
+        ).scale(graph, units)
+        found, bound = self._solved(model, units)
+        flow = model.flow(found)
+        # Where the search was cut short, and by a hair within the solver's tolerance, another
+        # scaler may have done better.
+        if model.throughput(flow) < rival.expected:
+            flow = model.flow(rival.allocation)
+        flow = _trimmed(model, flow)
+        expected = model.throughput(flow)
+        proven = bound <= expected * (1.0 + ACCURACY)
+        return Scaling.of(
+            self.name,
+            model,
+            model.added(flow),
+            reasons=_reasons(model, flow, None if proven else bound),
+            bound=expected if proven else bound,
+        )
+
+    def _solved(self, model: FlowModel, units: int) -> tuple[dict[str, int], float]:
+        """The best that was found, and what nothing exceeds."""
+        program = _Program()
+        granted, ceiling = _formulated(program, model, units)
+        if not granted or ceiling <= 0.0:
+            return {}, model.throughput(model.flow())
+        rows, columns, values = zip(*program.entries, strict=True)
+        shape = (len(program.limits), len(program.most))
+        answer = milp(
+            -np.array(program.gains) * (OBJECTIVE_SCALE / ceiling),
+            integrality=np.array(program.whole),
+            bounds=Bounds(0.0, np.array(program.most)),
+            constraints=LinearConstraint(
+                csr_array((values, (rows, columns)), shape=shape), ub=np.array(program.limits)
+            ),
+            options={"mip_rel_gap": 0.0, "node_limit": self.nodes},
+        )
+        bound = ceiling
+        if answer.mip_dual_bound is not None:
+            bound = min(bound, -float(answer.mip_dual_bound) * ceiling / OBJECTIVE_SCALE)
+        if answer.x is None:
+            return {}, bound
+        found: dict[str, int] = {}
+        for column, name in granted.items():
+            found[name] = found.get(name, 0) + round(float(answer.x[column]))
+        return found, bound
+
+
+def _formulated(program: _Program, model: FlowModel, units: int) -> tuple[dict[int, str], float]:
+    """Fill the program; whose units a column counts, and what nothing can exceed."""
+    graph = model.graph
+    plenty = model.flow(dict.fromkeys(graph.by_name, units))
+    flows: dict[int, int] = {}
+    granted: dict[int, str] = {}
+    for index, name in enumerate(model.names):
+        component = graph.by_name[name]
+        most = min(plenty.inputs[index], plenty.capacities[index])
+        if most <= 0.0:
+            continue
+        gain = model.weights.get(index, 0.0) * plenty.outputs[index]
+        flows[index] = program.column(1.0, gain=gain)
+        if not component.source:
+            arriving = {flows[index]: 1.0}
+            for edge in graph.parents[name]:
+                parent = model.index[edge.source]
+                if parent in flows:
+                    arriving[flows[parent]] = -edge.share * plenty.outputs[parent] / most
+            program.row(arriving, 0.0)
+        for column in _capacity(program, model, index, flows[index], most, units):
+            granted[column] = name
+    program.row(dict.fromkeys(granted, 1.0), float(units))
+    return granted, model.throughput(plenty)
+
+
+def _capacity(
+    program: _Program, model: FlowModel, index: int, passing: int, most: float, units: int
+) -> list[int]:
+    """Limit what passes by the component's units; the columns that count them."""
+    component = model.graph.by_name[model.names[index]]
+    enough = BY_CAPACITY.units_for(model, index, most, component.units)
+    useful = units if enough is None else min(units, enough - component.units)
+    rates = [model.capacity(index, component.units + more) / most for more in range(useful + 1)]
+    if not useful:
+        steps = {}
+    elif isinstance(component.law, LinearLaw):
+        steps = {program.column(useful, whole=True): rates[1] - rates[0]}
+    else:
+        steps = {program.column(1.0, whole=True): b - a for a, b in pairwise(rates)}
+        # A law may rise more by a later unit than by an earlier one, which it cannot have alone.
+        for before, after in pairwise(steps):
+            program.row({after: 1.0, before: -1.0}, 0.0)
+    program.row({passing: 1.0, **{column: -step for column, step in steps.items()}}, rates[0])
+    return list(steps)
+
+
+def _trimmed(model: FlowModel, flow: Flow) -> Flow:
+    """Without units whose loss costs nothing; from the last declared on."""
+    least = model.throughput(flow) * (1.0 - 1e-12)
+    spare = model.flow()
+    for index in reversed(model.declared):
+        while flow.units[index] > spare.units[index]:
+            fewer = model.with_more(flow, index, -1)
+            if model.throughput(fewer) < least:
+                break
+            flow = fewer
+    return flow
+
+
+def _reasons(model: FlowModel, flow: Flow, bound: float | None) -> list[str]:
+    """A line for each component that gets units, and one for what is proven."""
+    total = model.throughput(flow)
+    lines = []
+    for name, units in model.added(flow).items():
+        lost = total - model.throughput(model.with_more(flow, model.index[name], -units))
+        lines.append(f"{units} to {name}: without them throughput is {lost:.6g} lower")
+    if bound is None:
+        return [*lines, f"no allocation of as many units gives more than {total:.6g} tuples/s"]
+    return [
+        *lines,
+        f"the search was cut short: {total:.6g} tuples/s, and nothing gives more than {bound:.6g}",
+    ]

@@ -1,0 +1,139 @@
+"""The predictive scaler: whole packages, so that no unit moves congestion further down.
+
+Puttaswamy 2018, sections 5.2.5 and 5.2.7, there called the optimal allocation. It may leave units
+unused; `residual.py` gives out the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from streamgauge.planning.scaling.congestion import BY_CAPACITY, CongestionRule
+from streamgauge.planning.scaling.contract import Scaling
+from streamgauge.planning.scaling.graph import Allocation, ScalingGraph, check_budget
+from streamgauge.planning.scaling.packages import Package, candidates, decongested, union
+from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel
+from streamgauge.planning.scaling.selection import (
+    Cost,
+    greedy,
+    knapsack,
+    plain_cost,
+    worthwhile,
+)
+from streamgauge.topology.frozen import FrozenDict
+
+
+class Selection(StrEnum):
+    """How packages are chosen.
+
+    GREEDY: by what a unit gains, as published.
+    KNAPSACK: the set that gains most.
+    """
+
+    GREEDY = "greedy"
+    KNAPSACK = "knapsack"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What was chosen of which packages.
+
+    Attributes:
+        chosen: Best ratio first, except where a package took the place of others.
+        packages: All candidates, those that were too large included.
+        allocation: What the chosen ones get together.
+    """
+
+    chosen: Sequence[Package] = ()
+    packages: Sequence[Package] = ()
+    allocation: Allocation = field(default_factory=FrozenDict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictiveScaler:
+    """Packages by throughput gained per unit.
+
+    Attributes:
+        selection: How packages are chosen.
+        recheck: Whether chosen packages are looked at together. Each is safe alone; several may
+            congest what all of them feed. That then gets the units it needs, or the package that
+            needs them is passed over. Not part of the publication.
+        rule: Who is congested.
+        weights: What a tuple of a leaf counts.
+    """
+
+    selection: Selection = Selection.GREEDY
+    recheck: bool = False
+    rule: CongestionRule = BY_CAPACITY
+    weights: Mapping[str, float] = EVEN_WEIGHTS
+    name: str = "predictive"
+
+    def describe(self) -> str:
+        """The rule in a sentence."""
+        return (
+            "takes packages that decongest a component together with all below it, those that gain "
+            "most per unit first; leaves units unused that complete no package"
+        )
+
+    def scale(self, graph: ScalingGraph, units: int) -> Scaling:
+        """What the chosen packages ask for."""
+        check_budget(units)
+        model = FlowModel(graph, self.weights)
+        choice = self.choose(model, model.flow(), units)
+        return Scaling.of(self.name, model, choice.allocation, reasons=self.reasons(choice, units))
+
+    def choose(
+        self,
+        model: FlowModel,
+        base: Flow,
+        units: int,
+        scope: Collection[int] | None = None,
+        *,
+        beyond: bool = True,
+    ) -> Choice:
+        """The packages to take on top of what a flow has; see `candidates` for the arguments."""
+        packages = candidates(model, base, units, self.rule, scope, beyond=beyond)
+        fitting = worthwhile(packages, units, model.throughput(base))
+        choose = greedy if self.selection is Selection.GREEDY else knapsack
+        chosen = choose(model, fitting, units, self._cost(model, base))
+        allocation = self._together(model, base, chosen)[0]
+        return Choice(chosen=chosen, packages=packages, allocation=FrozenDict(allocation))
+
+    def reasons(self, choice: Choice, units: int) -> list[str]:
+        """A line for each package taken, and one for what is left."""
+        lines = [str(package) for package in choice.chosen]
+        left = units - sum(choice.allocation.values())
+        if not left:
+            return lines
+        larger = [one for one in choice.packages if one.units > left and one not in choice.chosen]
+        if not larger:
+            return [*lines, f"{left} units are left: nothing more would gain anything"]
+        least = min(larger, key=lambda one: one.units)
+        return [
+            *lines,
+            f"{left} units are left: the smallest package not taken needs {least.units}, "
+            f"for {least.head} and what is below it",
+        ]
+
+    def _cost(self, model: FlowModel, base: Flow) -> Cost:
+        if not self.recheck:
+            return plain_cost
+        return lambda packages: self._together(model, base, packages)[1]
+
+    def _together(
+        self, model: FlowModel, base: Flow, packages: Sequence[Package]
+    ) -> tuple[dict[str, int], float]:
+        """What packages get together, and what that costs."""
+        if not self.recheck:
+            total = union(packages)
+            return total, sum(total.values())
+        heads = {model.index[one.head]: one.head_units for one in packages}
+        flow, complete = decongested(model, base, heads, self.rule)
+        given = {
+            model.names[index]: flow.units[index] - base.units[index]
+            for index in model.declared
+            if flow.units[index] > base.units[index]
+        }
+        return given, sum(given.values()) if complete else float("inf")
