@@ -7,9 +7,11 @@ cell: sixteen executors on each side would otherwise be 256 lines for one stream
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamgauge.drawing.layered import Box, Link, lay_out
+from streamgauge.drawing.side_by_side import WIDEST, WIDEST_EMBEDDED
 from streamgauge.drawing.svg import MARGIN, Svg, arrow, shorten, text_width
 from streamgauge.drawing.topology_picture import LONGEST_NAME, edge_label
 from streamgauge.topology.logical_plan import Executor
@@ -66,30 +68,101 @@ def draw_plan(flow: TupleFlow, *, ackers: bool = False) -> str:
         flow: The plan with its connections.
         ackers: Whether to draw ackers and their streams too.
     """
-    plan = flow.plan
-    topology = plan.logical.topology
-    shown = [op.name for op in topology.operators if ackers or not op.name.startswith("__")]
-    columns = _columns(plan, _layers(topology, shown))
-    right = max(columns[-1].left + columns[-1].width + 2 * GAP, _least_width(flow))
+    drawing = PlanDrawing(flow, ackers=ackers)
     svg = Svg()
-    _header(svg, plan)
-    y = MARGIN + HEADER
-    cells: dict[tuple[Worker, str], _Cell] = {}
-    for node in plan.nodes:
-        placed = _place_node(plan, node, columns, y + NODE_HEADER)
-        y = _draw_node(svg, plan, placed, top=y, right=right)
-        cells.update(((worker, cell.operator), cell) for worker, found in placed for cell in found)
-    _draw_connections(svg, flow, cells)
-    for (worker, _), cell in cells.items():
-        _draw_cell(svg, worker, cell)
-    legend = _legend_lines(flow, ackers=ackers)
-    _legend(svg, legend, y + 8.0)
-    return svg.render(
-        right + MARGIN,
-        y + 3 * LEGEND_LINE + MARGIN,
-        title=f"plan of {topology.name}",
-        markers=MARKERS,
-    )
+    width, height = drawing.draw(svg)
+    name = flow.plan.logical.topology.name
+    return svg.render(width, height, title=f"plan of {name}", markers=MARKERS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanPanel:
+    """One of several plans to be drawn together.
+
+    Attributes:
+        title: Which plan it is.
+        about: What is said of it in one line.
+        flow: The plan with its connections.
+    """
+
+    title: str
+    about: str
+    flow: TupleFlow
+
+
+def draw_plans(
+    panels: Sequence[PlanPanel], *, title: str, ackers: bool = False, embedded: bool = False
+) -> str:
+    """Plans beside each other, or below each other where that would be too wide.
+
+    Args:
+        panels: At least one.
+        title: What the picture shows, for those who cannot see it.
+        ackers: Whether to draw ackers and their streams too.
+        embedded: Whether the page that the picture stands in brings the style.
+    """
+    drawings = [
+        PlanDrawing(one.flow, ackers=ackers, title=one.title, about=one.about) for one in panels
+    ]
+    sizes = [one.draw(Svg()) for one in drawings]
+    together = sum(width for width, _ in sizes)
+    widest, highest = max(width for width, _ in sizes), max(height for _, height in sizes)
+    beside = together <= (WIDEST_EMBEDDED if embedded else WIDEST) or widest < highest
+    svg = Svg()
+    x = y = 0.0
+    for drawing, (width, height) in zip(drawings, sizes, strict=True):
+        svg.open_group(shift=(x, y))
+        drawing.draw(svg)
+        svg.close_group()
+        x, y = (x + width, y) if beside else (x, y + height)
+    size = (together, highest) if beside else (widest, y)
+    return svg.render(*size, title=title, markers=MARKERS, embedded=embedded)
+
+
+class PlanDrawing:
+    """A plan to be drawn into a picture that brings `MARKERS`.
+
+    Args:
+        flow: The plan with its connections.
+        ackers: Whether to draw ackers and their streams too.
+        title: What stands above it; the topology's name when not given.
+        about: A line below that; its numbers of executors, workers and nodes when not given.
+    """
+
+    def __init__(
+        self, flow: TupleFlow, *, ackers: bool = False, title: str = "", about: str = ""
+    ) -> None:
+        self._flow, self._ackers = flow, ackers
+        self._title = title or flow.plan.logical.topology.name
+        self._about = about or _summary(flow.plan)
+
+    def draw(self, svg: Svg) -> tuple[float, float]:
+        """Draw it from the upper left corner on; gives its width and height."""
+        flow, plan = self._flow, self._flow.plan
+        topology = plan.logical.topology
+        shown = [op.name for op in topology.operators if self._ackers or op.name != ACKER]
+        columns = _columns(plan, _layers(topology, shown))
+        right = max(columns[-1].left + columns[-1].width + 2 * GAP, self._least_width())
+        svg.text(MARGIN, MARGIN + 14, self._title, kind="title")
+        svg.text(MARGIN, MARGIN + 32, self._about, kind="subtitle")
+        y = MARGIN + HEADER
+        cells: dict[tuple[Worker, str], _Cell] = {}
+        for node in plan.nodes:
+            placed = _place_node(plan, node, columns, y + NODE_HEADER)
+            y = _draw_node(svg, plan, placed, top=y, right=right)
+            cells.update(
+                ((worker, cell.operator), cell) for worker, found in placed for cell in found
+            )
+        _draw_connections(svg, flow, cells)
+        for (worker, _), cell in cells.items():
+            _draw_cell(svg, worker, cell)
+        _legend(svg, _legend_lines(flow, ackers=self._ackers), y + 8.0)
+        return right + MARGIN, y + 3 * LEGEND_LINE + MARGIN
+
+    def _least_width(self) -> float:
+        title = text_width(self._title, 17, bold=True)
+        legend = [text_width(line, 11) + 50.0 for line in _legend_lines(self._flow, ackers=True)]
+        return MARGIN + max(title, text_width(self._about, 12), *legend)
 
 
 def _layers(topology: Topology, shown: list[str]) -> list[list[str]]:
@@ -107,12 +180,6 @@ def _layers(topology: Topology, shown: list[str]) -> list[list[str]]:
     for node in placed:
         layers[node.layer].append((node.part, node.order, node.id))
     return [[name for _, _, name in sorted(layers[layer])] for layer in sorted(layers)]
-
-
-def _least_width(flow: TupleFlow) -> float:
-    title = text_width(flow.plan.logical.topology.name, 17, bold=True)
-    legend = [text_width(line, 11) + 50.0 for line in _legend_lines(flow, ackers=True)]
-    return MARGIN + max(title, text_width(_summary(flow.plan), 12), *legend)
 
 
 def _chip_width(executors: tuple[Executor, ...]) -> float:
@@ -283,11 +350,6 @@ def _summary(plan: PhysicalPlan) -> str:
         f"{len(plan.logical.executors)} executors · {len(plan.workers)} workers · "
         f"{len(plan.nodes)} nodes · small boxes are executors with their tasks"
     )
-
-
-def _header(svg: Svg, plan: PhysicalPlan) -> None:
-    svg.text(MARGIN, MARGIN + 14, plan.logical.topology.name, kind="title")
-    svg.text(MARGIN, MARGIN + 32, _summary(plan), kind="subtitle")
 
 
 def _legend_lines(flow: TupleFlow, *, ackers: bool) -> list[str]:

@@ -57,9 +57,13 @@ class Svg:
     def __init__(self) -> None:
         self._parts: list[str] = []
 
-    def open_group(self, *, kind: str = "", title: str = "") -> None:
-        """Begin a group; its title is what a pointer over it shows."""
-        self._parts.append(f"<g class={quoteattr(kind)}>" if kind else "<g>")
+    def open_group(
+        self, *, kind: str = "", title: str = "", shift: tuple[float, float] | None = None
+    ) -> None:
+        """Begin a group; its title is what a pointer over it shows, `shift` moves all of it."""
+        look = f" class={quoteattr(kind)}" if kind else ""
+        moved = f' transform="translate({shift[0]:.1f},{shift[1]:.1f})"' if shift else ""
+        self._parts.append(f"<g{look}{moved}>")
         if title:
             self._parts.append(f"<title>{escape(title)}</title>")
 
