@@ -1,0 +1,273 @@
+"""Graphs to scale from what was measured of a job, or from what is declared of it.
+
+A unit is an executor of the operator, with a core's worth of CPU. What it can process follows from
+service times (`capacity`), ratios and shares from rates: those of the sources pushed through the
+job by the same formulas that predict a plan (`models.parameters`). So windows, joins, broadcasts
+and several streams are all in the ratios; they hold for the mix of inputs at that load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.errors import Findings, NotEnoughData
+from streamgauge.models.declared import declared_profile
+from streamgauge.models.flow import data_keys
+from streamgauge.models.loading import fires_on_thread
+from streamgauge.models.measured_job import rated
+from streamgauge.models.parameters import Parameters, parameters_of
+from streamgauge.models.source_plan import measured_workload
+from streamgauge.models.uncrowding import behaviours_of
+from streamgauge.planning.scaling.capacity import (
+    WHOLE_CORE,
+    unit_capacity,
+    with_estimated_times,
+)
+from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph
+from streamgauge.profile.behaviour import Behaviour
+from streamgauge.profile.job import Job
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.cluster import Cluster
+from streamgauge.topology.logical_plan import LogicalPlan
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import OperatorKind
+from streamgauge.topology.tuple_flow import as_slice
+from streamgauge.topology.validation import check_number
+from streamgauge.topology.workload import Workload
+from streamgauge.transport.contract import load_transport
+
+# Where the busiest executor has so much more to do than the mean of its operator, keys are uneven.
+UNEVEN = 1.05
+_MS = 1e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DerivedGraph:
+    """A graph, and what its reader should know of how it came about.
+
+    Attributes:
+        graph: A component for every operator, with its executors as units.
+        notes: What was assumed, and where a graph says less than the profile.
+    """
+
+    graph: ScalingGraph
+    notes: tuple[str, ...] = ()
+
+
+def graph_of_profile(
+    profile: Profile, workload: Workload | None = None, *, unit_cores: float = WHOLE_CORE
+) -> DerivedGraph:
+    """The graph of a measured job.
+
+    Args:
+        profile: What was measured.
+        workload: What sources emit with the executors they have; as measured if not given.
+        unit_cores: Cores that a unit may keep busy; less than one where a control group limits it.
+
+    Raises:
+        CyclicTopology: The job has a cycle.
+        NotEnoughData: What a unit can process, or a source emits, is not known; names operators.
+    """
+    findings = Findings()
+    check_number(findings, unit_cores, "unit_cores", above=0.0)
+    findings.raise_if_any()
+    profile.topology.topological_order()
+    completed, estimated = with_estimated_times(profile)
+    given = measured_workload(profile) if workload is None else workload
+    plan = _in_one_place(completed)
+    parameters = parameters_of(completed, plan, rated(plan, given, completed))
+    relieved = behaviours_of(completed)
+    reading = _Reading(parameters=parameters, behaviours=relieved.behaviours, unit_cores=unit_cores)
+    graph = ScalingGraph(
+        name=profile.topology.name,
+        components=tuple(reading.components()),
+        edges=tuple(reading.edges()),
+    )
+    # How tuples would be dealt on this plan is of no concern: nobody proposes it.
+    notes = [*relieved.notes, *parameters.works.notes, *reading.notes()]
+    if estimated:
+        notes.append(
+            f"what a unit of {', '.join(estimated)} can process is estimated from the CPU of its"
+            " executors, polling included: it may be more"
+        )
+    if profile.backpressure_minutes:
+        notes.append(
+            "senders were held back while this was measured: sources may have more to emit"
+        )
+    return DerivedGraph(graph=graph, notes=tuple(notes))
+
+
+def graph_of_job(job: Job, *, unit_cores: float = WHOLE_CORE) -> DerivedGraph:
+    """The graph of a described job: its behaviours under its workload.
+
+    Raises:
+        CyclicTopology: The job has a cycle.
+        InvalidInput: A processor has no behaviour.
+        NotEnoughData: There is no workload, or a processor takes no time.
+    """
+    job.topology.topological_order()
+    if job.workload is None:
+        names = ", ".join(one.name for one in job.topology.sources)
+        raise NotEnoughData(
+            f"what {names} emits is not known: add a workload to the job, or give a profile"
+        )
+    return graph_of_profile(declared_profile(job), job.workload, unit_cores=unit_cores)
+
+
+def _in_one_place(profile: Profile) -> PhysicalPlan:
+    """The profile's executors side by side: where they run is not what scaling looks at."""
+    configuration = replace(profile.configuration, workers=1, ackers=0)
+    order = load_transport(configuration.engine).task_order
+    logical = LogicalPlan.of(profile.topology, configuration, task_order=order)
+    cluster = Cluster.uniform(nodes=1)
+    return PhysicalPlan.dealt(logical, cluster, cluster.slots, [0] * len(logical.executors))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """Components and edges, read from a plan's rates and work."""
+
+    parameters: Parameters
+    behaviours: Mapping[str, Behaviour]
+    unit_cores: float
+
+    def components(self) -> Iterator[Component]:
+        """One for every operator, as declared."""
+        logical = self.parameters.flow.plan.logical
+        rates: dict[str, float] = {}
+        for operator in logical.topology.operators:
+            source = operator.kind is OperatorKind.SOURCE
+            rates[operator.name] = (
+                self._emitted(operator.name) / len(logical.spans[operator.name])
+                if source
+                else self._unit_capacity(operator.name)
+            )
+        self._check(rates)
+        for operator in logical.topology.operators:
+            yield Component(
+                name=operator.name,
+                units=len(logical.spans[operator.name]),
+                law=LinearLaw(per_unit=rates[operator.name]),
+                source=operator.kind is OperatorKind.SOURCE,
+                out_per_in=self._out_per_in(operator.name),
+            )
+
+    def edges(self) -> Iterator[Edge]:
+        """One for every pair, all streams between them taken together."""
+        arrived: dict[tuple[str, str], float] = {}
+        for block in self.parameters.flow.data_blocks:
+            pair = (block.stream.source, block.stream.target)
+            came = float(self.parameters.rates.arrived[block.stream.subscription].sum())
+            arrived[pair] = arrived.get(pair, 0.0) + came
+        for (source, target), came in arrived.items():
+            emitted = self._emitted(source)
+            yield Edge(source=source, target=target, share=came / emitted if emitted else 0.0)
+
+    def notes(self) -> Iterator[str]:
+        """Where a graph is simpler than the job."""
+        logical = self.parameters.flow.plan.logical
+        timed = [
+            one.name
+            for one in logical.topology.operators
+            if one.window is not None and one.window.slide_seconds is not None
+        ]
+        if timed:
+            yield f"emits by the clock, its ratio holds at this load only: {', '.join(timed)}"
+        idle = [
+            one.name
+            for one in logical.topology.operators
+            if one.kind is OperatorKind.PROCESSOR and not self._arrived(one.name)
+        ]
+        if idle:
+            yield f"nothing comes to {', '.join(idle)}, which units do not change"
+        for one in logical.topology.operators:
+            uneven = self._unevenness(one.name)
+            if one.kind is OperatorKind.PROCESSOR and uneven > UNEVEN:
+                yield (
+                    f"{one.name}: the busiest executor has {uneven:.2f} times as much to do as the"
+                    " mean; units count as if keys were even"
+                )
+
+    def _check(self, rates: dict[str, float]) -> None:
+        """Raise where a unit does nothing, or anything whatever."""
+        topology = self.parameters.flow.plan.logical.topology
+        silent = [one.name for one in topology.sources if not rates[one.name] > 0.0]
+        timeless = [name for name, rate in rates.items() if not np.isfinite(rate)]
+        problems = []
+        if silent:
+            problems.append(f"{', '.join(silent)} emits nothing, so that no unit can be judged")
+        if timeless:
+            problems.append(
+                f"what a unit of {', '.join(timeless)} can process is not known, as its tuples"
+                " take no time"
+            )
+        if problems:
+            raise NotEnoughData(
+                "; ".join(problems) + ": measure under load, or write the figures by hand"
+            )
+
+    def _emitted(self, operator: str) -> float:
+        """Tuples out a second on all streams, each once."""
+        flow, rates = self.parameters.flow, self.parameters.rates
+        return float(sum(rates.emitted[key].sum() for key in data_keys(flow, operator)))
+
+    def _arrived(self, operator: str) -> float:
+        """Tuples in a second, of all streams."""
+        return float(self.parameters.rates.into(self.parameters.flow, operator).sum())
+
+    def _out_per_in(self, operator: str) -> float:
+        """Of a leaf one: what it processes is what the job delivers."""
+        topology = self.parameters.flow.plan.logical.topology
+        if topology.operator(operator).kind is OperatorKind.SOURCE:
+            return 1.0
+        if not topology.streams_from(operator):
+            return 1.0
+        arrived = self._arrived(operator)
+        return self._emitted(operator) / arrived if arrived > 0.0 else 0.0
+
+    def _unit_capacity(self, operator: str) -> float:
+        """Of an executor that gets the operator's mix of tuples, and its part of the triggers."""
+        works = self.parameters.works
+        here = as_slice(self.parameters.flow.plan.logical.spans[operator])
+        rate = works.tuples.per_second[here]
+        if not rate.any():
+            return self._idle_capacity(operator)
+        fired, on_thread = works.triggers.per_second[here], self._on_thread()[here]
+        inside = np.where(on_thread, fired, 0.0)
+        cpu = rate @ works.tuples.cpu[here] + inside @ works.triggers.cpu[here]
+        wait = rate @ works.tuples.wait[here] + inside @ works.triggers.wait[here]
+        beside = (fired - inside) @ works.triggers.cpu[here]
+        return unit_capacity(
+            cpu_seconds=float(cpu / rate.sum()),
+            wait_seconds=float(wait / rate.sum()),
+            beside_seconds=float(beside / rate.sum()),
+            unit_cores=self.unit_cores,
+        )
+
+    def _idle_capacity(self, operator: str) -> float:
+        """Of an executor to which nothing comes: as if all its streams came alike."""
+        streams = self.parameters.flow.plan.logical.topology.streams_into(operator)
+        behaviour = self.behaviours[operator]
+        services = [behaviour.service_of(stream.key) for stream in streams]
+        return unit_capacity(
+            cpu_seconds=sum(one.cpu_ms.mean for one in services) / len(services) * _MS,
+            wait_seconds=sum(one.wait_ms.mean for one in services) / len(services) * _MS,
+            unit_cores=self.unit_cores,
+        )
+
+    def _unevenness(self, operator: str) -> float:
+        """What the busiest executor has to do, over the mean."""
+        works = self.parameters.works
+        here = as_slice(self.parameters.flow.plan.logical.spans[operator])
+        inside = np.where(self._on_thread(), works.triggers.per_second, 0.0)[here]
+        busy = works.tuples.per_second[here] * (works.tuples.cpu + works.tuples.wait)[here]
+        busy = busy + inside * (works.triggers.cpu + works.triggers.wait)[here]
+        return float(busy.max() / busy.mean()) if busy.any() else 1.0
+
+    def _on_thread(self) -> NDArray[np.bool_]:
+        """Whether windows fire on the executor's own thread."""
+        return fires_on_thread(self.parameters.flow)
