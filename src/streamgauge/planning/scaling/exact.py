@@ -2,21 +2,16 @@
 
 Drops make it a mixed-integer linear program: a component processes no more than arrives and no
 more than its units can. Nothing that is processed ever lowers the throughput, so at the optimum
-one of the two limits holds and the program is the rates model. HiGHS solves it to proven
-optimality; it computes with floating-point numbers as rates are, needs no scaling to whole ones,
-and comes with scipy. Each flow is a part of the most that could ever pass its component, which
-keeps the solver's tolerances (1e-6 of that) relative.
+one of the two limits holds and the program is the rates model. Each flow is written as a part of
+the most that could ever pass its component: the solver's tolerances are then relative. Needs the
+extra ``planning``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
-
-import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
 
 from streamgauge.errors import Findings
 from streamgauge.planning.scaling.combined import CombinedScaler
@@ -24,38 +19,14 @@ from streamgauge.planning.scaling.congestion import BY_CAPACITY
 from streamgauge.planning.scaling.contract import Scaling
 from streamgauge.planning.scaling.graph import LinearLaw, ScalingGraph, check_budget
 from streamgauge.planning.scaling.predictive import PredictiveScaler
+from streamgauge.planning.scaling.programs import Program
 from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel
 from streamgauge.planning.scaling.residual import ResidualScaler
 from streamgauge.planning.scaling.stela import StelaScaler
 from streamgauge.topology.validation import check_whole
 
-# Throughputs that differ by less than this, relatively, are equal: what HiGHS guarantees.
+# Throughputs that differ by less than this, relatively, are equal: what the solver guarantees.
 ACCURACY = 1e-6
-# The objective at its upper bound: HiGHS stops at an absolute gap of 1e-6.
-OBJECTIVE_SCALE = 1e3
-
-
-@dataclass(slots=True)
-class _Program:
-    """Columns and rows of a mixed-integer program, as they are added."""
-
-    most: list[float] = field(default_factory=list)
-    whole: list[int] = field(default_factory=list)
-    gains: list[float] = field(default_factory=list)
-    entries: list[tuple[int, int, float]] = field(default_factory=list)
-    limits: list[float] = field(default_factory=list)
-
-    def column(self, most: float, *, whole: bool = False, gain: float = 0.0) -> int:
-        """A variable from 0 to `most`."""
-        self.most.append(most)
-        self.whole.append(int(whole))
-        self.gains.append(gain)
-        return len(self.most) - 1
-
-    def row(self, terms: Mapping[int, float], limit: float) -> None:
-        """The sum of terms is at most `limit`."""
-        self.entries += [(len(self.limits), column, value) for column, value in terms.items()]
-        self.limits.append(limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,34 +79,20 @@ class ExactScaler:
 
     def _solved(self, model: FlowModel, units: int) -> tuple[dict[str, int], float]:
         """The best that was found, and what nothing exceeds."""
-        program = _Program()
-        granted, ceiling = _formulated(program, model, units)
-        if not granted or ceiling <= 0.0:
+        program = Program()
+        granted = _formulated(program, model, units)
+        if not granted:
             return {}, model.throughput(model.flow())
-        rows, columns, values = zip(*program.entries, strict=True)
-        shape = (len(program.limits), len(program.most))
-        answer = milp(
-            -np.array(program.gains) * (OBJECTIVE_SCALE / ceiling),
-            integrality=np.array(program.whole),
-            bounds=Bounds(0.0, np.array(program.most)),
-            constraints=LinearConstraint(
-                csr_array((values, (rows, columns)), shape=shape), ub=np.array(program.limits)
-            ),
-            options={"mip_rel_gap": 0.0, "node_limit": self.nodes},
-        )
-        bound = ceiling
-        if answer.mip_dual_bound is not None:
-            bound = min(bound, -float(answer.mip_dual_bound) * ceiling / OBJECTIVE_SCALE)
-        if answer.x is None:
-            return {}, bound
+        solution = program.solve(self.nodes)
         found: dict[str, int] = {}
-        for column, name in granted.items():
-            found[name] = found.get(name, 0) + round(float(answer.x[column]))
-        return found, bound
+        if solution.values:
+            for column, name in granted.items():
+                found[name] = found.get(name, 0) + round(solution.values[column])
+        return found, solution.bound
 
 
-def _formulated(program: _Program, model: FlowModel, units: int) -> tuple[dict[int, str], float]:
-    """Fill the program; whose units a column counts, and what nothing can exceed."""
+def _formulated(program: Program, model: FlowModel, units: int) -> dict[int, str]:
+    """Fill the program; whose units a column counts."""
     graph = model.graph
     plenty = model.flow(dict.fromkeys(graph.by_name, units))
     flows: dict[int, int] = {}
@@ -157,11 +114,11 @@ def _formulated(program: _Program, model: FlowModel, units: int) -> tuple[dict[i
         for column in _capacity(program, model, index, flows[index], most, units):
             granted[column] = name
     program.row(dict.fromkeys(granted, 1.0), float(units))
-    return granted, model.throughput(plenty)
+    return granted
 
 
 def _capacity(
-    program: _Program, model: FlowModel, index: int, passing: int, most: float, units: int
+    program: Program, model: FlowModel, index: int, passing: int, most: float, units: int
 ) -> list[int]:
     """Limit what passes by the component's units; the columns that count them."""
     component = model.graph.by_name[model.names[index]]

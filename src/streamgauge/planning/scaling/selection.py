@@ -7,13 +7,13 @@ place is named there as future work.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
-
-import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from streamgauge.planning.scaling.packages import Package
+from streamgauge.planning.scaling.programs import Program
 from streamgauge.planning.scaling.rates import FlowModel
+
+# Nodes of the search tree; some dozens of packages need a handful.
+KNAPSACK_NODES = 10_000
 
 # What packages together cost; more than the sum of their units where they share components.
 Cost = Callable[[Sequence[Package]], float]
@@ -76,29 +76,22 @@ def knapsack(
     """
     if not packages:
         return []
-    heads = sorted({package.head for package in packages})
-    rows = [[package.units for package in packages]]
-    limits = [float(budget)]
-    exclusive = [{head} for head in heads]
-    exclusive += [
-        {one, other}
-        for one, other in combinations(heads, 2)
-        if other in model.graph.descendants[one] or one in model.graph.descendants[other]
-    ]
-    for group in exclusive:
-        rows.append([int(package.head in group) for package in packages])
-        limits.append(1.0)
-    gains = np.array([package.increase for package in packages])
-    answer = milp(
-        -gains / gains.max(),
-        integrality=np.ones(len(packages), dtype=np.int_),
-        bounds=Bounds(0, 1),
-        constraints=LinearConstraint(np.array(rows), ub=limits),
-        options={"mip_rel_gap": 0.0},
-    )
-    # Taking none is a solution and the budget bounds all, so there is an answer.
-    taken = np.zeros(len(packages)) if answer.x is None else answer.x
-    chosen = [one for one, take in zip(packages, taken, strict=True) if take > 0.5]
+    program = Program()
+    columns: dict[str, list[int]] = {}
+    weights = {}
+    for package in packages:
+        column = program.column(1.0, whole=True, gain=package.increase)
+        columns.setdefault(package.head, []).append(column)
+        weights[column] = float(package.units)
+    program.row(weights, float(budget))
+    below = model.graph.descendants
+    for head, own in columns.items():
+        program.row(dict.fromkeys(own, 1.0), 1.0)
+        for other in sorted(columns.keys() & below[head]):
+            program.row(dict.fromkeys((*own, *columns[other]), 1.0), 1.0)
+    # Taking none is a solution, so there is always one.
+    values = program.solve(KNAPSACK_NODES).values or (0.0,) * len(packages)
+    chosen = [one for one, taken in zip(packages, values, strict=True) if taken > 0.5]
     while cost(chosen) > budget:
         chosen = chosen[:-1]
     return chosen
