@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from benchmarks import (
+    agent_overhead,
     analytic,
     executor,
     network,
@@ -32,6 +33,7 @@ MODULES = (
     prediction,
     prediction_load,
     pipeline,
+    agent_overhead,
 )
 
 

@@ -126,7 +126,7 @@ def apply(
             file=str(plan),
             seen="no section 'plan'",
             expected="a placement of every executor",
-            remedy="`streamgauge topology plan` writes one",
+            remedy="`streamgauge plan place -o FILE` writes one",
         )
     cluster = StormCluster.attach(_place(data))
     findings = Findings()
@@ -147,6 +147,33 @@ def apply(
             for worker, executors in placed.executors_by_worker.items()
         ],
     )
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def submit(
+    jar: Annotated[Path, typer.Argument(help="The jar of a topology.")],
+    main: Annotated[str, typer.Argument(help="Its class that submits.")],
+    arguments: Annotated[list[str] | None, typer.Argument(help="For that class.")] = None,
+    with_agent: Annotated[
+        bool, typer.Option("--agent", help="Add the metrics agent to its configuration.")
+    ] = False,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a topology of your own on the cluster, as `storm jar` does; options before JAR."""
+    from streamgauge.engines.storm.agent_settings import agent_settings
+    from streamgauge.engines.storm.cluster import StormCluster
+    from streamgauge.engines.storm.submitting import submit_jar
+
+    cluster = StormCluster.attach(_place(data))
+    settings = agent_settings() if with_agent else {}
+    names = submit_jar(cluster, jar, main, arguments or (), settings=settings)
+    if as_json:
+        print_document({"submitted": list(names), "logs": str(cluster.layout.logs)})
+        return
+    print(f"submitted {', '.join(names) or 'nothing'}")
+    if with_agent:
+        say(f"metrics: {cluster.layout.logs}/NODE/TOPOLOGY/PORT/streamgauge")
 
 
 @app.command()

@@ -96,6 +96,14 @@ def running(bridge):
     return {one["name"] for one in bridge.ask("cluster")["topologies"]}
 
 
+def command_of(pid):
+    """The words that a process was started with; none where it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
+
+
 def parent_of(pid):
     """The process that started another; 0 where it is gone."""
     try:

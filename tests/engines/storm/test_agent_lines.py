@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.lake.histogram import bounds_of
+from streamgauge.lake.plan_ids import plan_id_of
 from streamgauge.lake.raw import Event, Link, Plan, Sample, decode
 from streamgauge.profile.files.jobs import parse_job
 
@@ -57,6 +58,10 @@ def test_the_plans_id_follows_from_executors_and_workers(plan):
         last = "" if one.first_task == one.last_task else f"-{one.last_task}"
         lines.append(f"{one.component}[{one.first_task}{last}] {one.worker}\n")
     assert hashlib.sha256("".join(lines).encode()).hexdigest()[:12] == plan.plan_id
+
+
+def test_others_that_see_the_plan_call_it_the_same(plan):
+    assert plan_id_of(plan.executors) == plan.plan_id
 
 
 def test_all_workers_know_the_plan(samples, plan):

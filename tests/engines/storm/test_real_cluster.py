@@ -4,7 +4,6 @@ import socket
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ from streamgauge.planning.scheduling.even import EvenScheduler
 from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
 from streamgauge.topology.physical_plan import PhysicalPlan
-from tests.engines.storm.deployments import job, submitted, until
+from tests.engines.storm.deployments import command_of, job, submitted, until
 
 pytestmark = pytest.mark.storm
 
@@ -133,7 +132,7 @@ def test_a_supervisor_that_ends_is_started_again(storm):
 
 
 def runs(pid, main, program):
-    words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    words = command_of(pid)
     return words[0].endswith(program) and any(word.endswith(main) for word in words)
 
 
@@ -149,7 +148,6 @@ def test_a_folder_has_one_cluster(storm):
 
 CONTROLLER = """
 import sys, time
-from pathlib import Path
 from streamgauge.engines.storm.cluster import StormCluster
 StormCluster.up(Path(sys.argv[1]), nodes=1, slots=1, outlives=False)
 print("up", flush=True)

@@ -1,5 +1,7 @@
 """What is said of a cluster by its UI's answers: plans, counters, means, changes between polls."""
 
+import hashlib
+
 from streamgauge.lake.raw import decode, encode
 from streamgauge.lake.records import Event, Plan
 from streamgauge.profile.files.jobs import parse_job
@@ -129,6 +131,26 @@ def test_a_new_placement_ends_the_plan_and_begins_another(ui, clock):
     assert ended.valid_to_us == new.valid_from_us <= clock()
     assert new.plan_id != old.plan_id
     assert events(poll) == ["rebalance"]
+
+
+def test_other_settings_under_the_same_placement_are_another_record_of_the_same_id(ui, clock):
+    polling = collector(ui, clock)
+    (old,) = plans(polling.poll())
+    ui.documents[f"topology/{ID}"]["configuration"]["topology.max.spout.pending"] = 77
+    ui.grow(60)
+    clock.move(60)
+    ended, new = plans(polling.poll())
+    assert ended.plan_id == new.plan_id == old.plan_id
+    assert "77" in new.document
+    assert ended.document == old.document
+
+
+def test_plans_are_called_as_the_agent_inside_would_call_them(ui, clock):
+    (plan,) = plans(collector(ui, clock).poll())
+    labels = ["__acker[1]", "__acker[2]", "sink[3]", "sink[4]"]
+    assert [f"{one.component}[{one.first_task}]" for one in plan.executors][:4] == labels
+    text = "".join(f"{one.component}[{one.first_task}] {one.worker}\n" for one in plan.executors)
+    assert plan.plan_id == hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def test_the_same_placement_again_is_the_same_plan(ui, clock):
