@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from streamgauge.lake.definition import Kind
 from streamgauge.lake.metrics import METRICS
+from streamgauge.lake.plan_ids import plan_id_of
 from streamgauge.profile.files.jobs import parse_job
 from tests.engines.emulator.emulations import ACKED, JOINED, emulated, run
 
@@ -64,6 +65,12 @@ def test_the_plan_says_who_runs_where_and_its_document_is_the_job(acked):
     job = parse_job(plan.document)
     assert job.explicit_plan() == acked.plan
     assert job.behaviours == parse_job(ACKED).behaviours
+
+
+def test_plans_are_called_by_the_rule_of_all_writers(acked):
+    (plan,) = acked.plans
+    assert plan.plan_id == plan_id_of(plan.executors)
+    assert {one.plan_id for one in acked.samples if one.topology} == {plan.plan_id}
 
 
 def test_events_enclose_the_run(tmp_path):

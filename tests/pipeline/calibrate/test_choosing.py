@@ -13,6 +13,7 @@ from streamgauge.pipeline.calibrate.stretches import (
     beats_everywhere,
     moment,
     needed_labels,
+    plan_under,
     stable_stretches,
 )
 from streamgauge.pipeline.calibrate.wanted import HEARTBEATS
@@ -250,3 +251,11 @@ def test_metrics_of_which_nothing_is_summed_need_not_be_read():
 def test_moments_have_no_more_digits_than_they_need():
     assert moment(1_767_225_600_000_000) == "2026-01-01T00:00:00Z"
     assert moment(1_767_225_600_250_000) == "2026-01-01T00:00:00.25Z"
+
+
+def test_a_placement_that_came_back_with_other_settings_is_told_apart_by_time():
+    plans = [plan("p", 0, 100, document="old"), plan("p", 100, document="new")]
+    first, second = stable_stretches(plans, [], [held("p", 0, 300)], WarmUp(seconds=0.0))
+    assert [seconds(first), seconds(second)] == [(0, 100), (100, 300)]
+    assert [plan_under(one, plans).document for one in (first, second)] == ["old", "new"]
+    assert plan_under(second, reversed(plans)).document == "new"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from streamgauge.lake.plan_ids import plan_id_of
 from streamgauge.lake.records import Event, EventKind, PlacedExecutor, Plan
 from streamgauge.profile.files.jobs import job_to_data
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology.files.document import dump_json
 from streamgauge.topology.physical_plan import PhysicalPlan
-
-_ID_LENGTH = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +20,13 @@ class Deployment:
     Attributes:
         plan: Where executors run.
         job: The same as a job, with cluster and plan written out.
-        plan_id: The same for the same topology, configuration and placement.
+        executors: Who runs where, with the engine's numbers of the tasks.
         cluster: What the cluster is called, where it has a name.
     """
 
     plan: PhysicalPlan
     job: Job
-    plan_id: str
+    executors: tuple[PlacedExecutor, ...]
     cluster: str | None
 
     @classmethod
@@ -45,26 +42,15 @@ class Deployment:
             cluster=plan.cluster,
             plan=Assignment.of(plan),
         )
-        data = job_to_data(placed)
-        structure = [data.get(part) for part in ("topology", "configuration", "plan")]
-        digest = hashlib.sha256(json.dumps(structure, sort_keys=True).encode()).hexdigest()
-        return cls(plan=plan, job=placed, plan_id=digest[:_ID_LENGTH], cluster=cluster)
+        return cls(plan=plan, job=placed, executors=tuple(_placed(plan)), cluster=cluster)
+
+    @property
+    def plan_id(self) -> str:
+        """The same for the same placement."""
+        return plan_id_of(self.executors)
 
     def record(self, valid_from_us: int, valid_to_us: int) -> Plan:
         """The plan, which has ended when it is written."""
-        executors = []
-        for executor, place in zip(self.plan.logical.executors, self.plan.placement, strict=True):
-            worker = self.plan.workers[place]
-            executors.append(
-                PlacedExecutor(
-                    component=executor.operator,
-                    first_task=executor.first_task,
-                    last_task=executor.last_task,
-                    worker=str(worker),
-                    node=worker.node,
-                    machine=self.plan.cluster.machine_of(worker.node).name,
-                )
-            )
         return Plan(
             cluster=self.cluster,
             topology=self.job.topology.name,
@@ -73,7 +59,7 @@ class Deployment:
             valid_from_us=valid_from_us,
             valid_to_us=valid_to_us,
             document=dump_json(job_to_data(self.job)),
-            executors=tuple(executors),
+            executors=self.executors,
         )
 
     def events(
@@ -95,3 +81,16 @@ class Deployment:
                 name=step if is_step else None,
                 detail=detail,
             )
+
+
+def _placed(plan: PhysicalPlan) -> Iterator[PlacedExecutor]:
+    for executor, place in zip(plan.logical.executors, plan.placement, strict=True):
+        worker = plan.workers[place]
+        yield PlacedExecutor(
+            component=executor.operator,
+            first_task=executor.first_task,
+            last_task=executor.last_task,
+            worker=str(worker),
+            node=worker.node,
+            machine=plan.cluster.machine_of(worker.node).name,
+        )

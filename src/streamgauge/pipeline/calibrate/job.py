@@ -9,6 +9,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from streamgauge.errors import NotEnoughData, did_you_mean
+from streamgauge.lake.records import Plan
 from streamgauge.lake.schemas import PARTIALS, SAMPLES
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.calibrate.choosing import ANYTHING, Choice, Wish, choose_all
@@ -37,6 +38,7 @@ from streamgauge.pipeline.calibrate.stretches import (
     Stretch,
     beats_everywhere,
     needed_labels,
+    plan_under,
 )
 from streamgauge.pipeline.table_files import tasks_for
 
@@ -105,10 +107,12 @@ def calibrate(
     sums = _sums(pinned, choice.stretches, held, topology)
     ready = subject_partials(sums, choice.stretches)
     tasks = _tasks(spark, held)
-    by_plan = {(plan.cluster, plan.topology, plan.plan_id): plan for plan in plans}
+    by_job: dict[tuple[str | None, str], list[Plan]] = {}
+    for plan in plans:
+        by_job.setdefault((plan.cluster, plan.topology), []).append(plan)
     sources = {
         (one.cluster, one.topology): Source(
-            plan=by_plan[one.cluster, one.topology, one.plan_id],
+            plan=plan_under(one, by_job[one.cluster, one.topology]),
             stretch=one,
             bucket_seconds=_longest_bucket(held, one),
         )

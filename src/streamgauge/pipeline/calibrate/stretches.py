@@ -179,6 +179,24 @@ def stable_stretches(
     return [replace(one, recorded_until_us=until_us) for one in found]
 
 
+def plan_under(stretch: Stretch, plans: Iterable[Plan]) -> Plan:
+    """The record of the plan that held when a stretch began.
+
+    One placement may come back with other settings: the id is the same then, what was recorded
+    with it is not.
+    """
+    of_stretch = (stretch.cluster, stretch.topology, stretch.plan_id)
+    return max(
+        (
+            one
+            for one in plans
+            if (one.cluster, one.topology, one.plan_id) == of_stretch
+            and one.valid_from_us <= stretch.from_us
+        ),
+        key=lambda one: one.valid_from_us,
+    )
+
+
 def beats_everywhere(recorded: Iterable[Recorded]) -> bool:
     """Whether samples of heartbeats came with every plan of every topology."""
     plans, beating = set(), set()

@@ -86,8 +86,9 @@ class Look:
     def _plans(self, plan: SeenPlan | None) -> tuple[Plan | None, Plan]:
         """The plan that ended, if one did, and the one in place."""
         before = None if self._before is None else self._before.plan
-        known = None if before is None else (before.plan_id, before.cluster)
-        if before is not None and (plan is None or (plan.plan_id, self._cluster) == known):
+        if before is not None and (
+            plan is None or (before.cluster == self._cluster and plan.is_that_of(before))
+        ):
             return None, before
         assert plan is not None
         # A plan is in place since its last worker began.

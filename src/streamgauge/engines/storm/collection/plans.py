@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from streamgauge.engines.storm.collection.sighting import Component, Host, Sighting
 from streamgauge.errors import InvalidInput
+from streamgauge.lake.plan_ids import plan_id_of
 from streamgauge.lake.records import PlacedExecutor, Plan
 from streamgauge.profile.files.jobs import job_to_data
 from streamgauge.profile.job import Assignment, Job
@@ -19,7 +19,6 @@ from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import ACKER, Operator, OperatorKind, Stream, Topology
 from streamgauge.transport.contract import load_transport
 
-_ID_LENGTH = 12
 _ABOUT = "Collected from a running cluster. Cores are those that supervisors declare."
 
 
@@ -29,15 +28,25 @@ class SeenPlan:
 
     Attributes:
         job: As a file would describe it.
-        plan_id: The same for the same structure, configuration and placement.
         executors: Who runs where, with the engine's numbers of the tasks.
         notes: What could not be described.
     """
 
     job: Job
-    plan_id: str
     executors: tuple[PlacedExecutor, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def plan_id(self) -> str:
+        """The same for the same placement."""
+        return plan_id_of(self.executors)
+
+    def is_that_of(self, record: Plan) -> bool:
+        """Whether a plan that was recorded is still this: its placement, topology and settings."""
+        if record.plan_id != self.plan_id:
+            return False
+        then, now = json.loads(record.document), json.loads(dump_json(job_to_data(self.job)))
+        return all(then.get(part) == now.get(part) for part in ("topology", "configuration"))
 
     def record(self, cluster: str | None, valid_from_us: int) -> Plan:
         """The plan, which lasts."""
@@ -97,12 +106,8 @@ def seen_plan(sighting: Sighting, hosts: Sequence[Host]) -> SeenPlan:
         )
         for executor, slot in places
     )
-    data = job_to_data(job)
-    structure = [data["topology"], data["configuration"], [(str(e), str(s)) for e, s in places]]
-    digest = hashlib.sha256(json.dumps(structure, sort_keys=True).encode()).hexdigest()
     return SeenPlan(
         job=job,
-        plan_id=digest[:_ID_LENGTH],
         executors=executors,
         notes=(*sighting.notes, *notes),
     )
