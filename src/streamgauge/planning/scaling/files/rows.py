@@ -86,14 +86,6 @@ class ComponentRow(FileModel):
         for child, ratio in self.child_output_ratio.items():
             check_number(findings, ratio, *place, "childOutputRatio", child)
         self._check_limit(findings, *place)
-        if self.is_spout and self.parents:
-            findings.add(
-                *place,
-                "parents",
-                seen=f"a spout with parents: {', '.join(self.parents)}",
-                expected="none, as tuples begin there",
-                remedy="call it a bolt, or leave them out",
-            )
 
     def _check_limit(self, findings: Findings, *place: str | int) -> None:
         """Whether it says what a unit can do, once."""
@@ -183,8 +175,17 @@ class ScaleOutFile(FileModel):
                         remedy=did_you_mean(name, known),
                     )
             _check_children(findings, row, *place)
-            if row.parents is not None:
-                _check_parents(findings, row, fed_by.get(row.id, []), *place)
+            feeding = fed_by.get(row.id, [])
+            if row.is_spout and (fed := dict.fromkeys((*(row.parents or ()), *feeding))):
+                findings.add(
+                    *place,
+                    "parents",
+                    seen=f"spout {row.id!r}, which {', '.join(fed)} feeds",
+                    expected="none, as tuples begin there",
+                    remedy="call it a bolt, or leave that child out",
+                )
+            elif row.parents is not None:
+                _check_parents(findings, row, feeding, *place)
 
     def parents_by_child(self) -> Mapping[str, list[str]]:
         """Who says of itself that it feeds a component."""

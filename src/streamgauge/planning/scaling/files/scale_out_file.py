@@ -173,7 +173,9 @@ def _edges(file: ScaleOutFile) -> list[Edge]:
 def _order(file: ScaleOutFile) -> tuple[str, ...]:
     """Parents before their children; a cycle is named."""
     bare = LinearLaw(per_unit=1.0)
-    names = tuple(Component(name=row.id, units=1, law=bare, source=True) for row in file.components)
+    names = tuple(
+        Component(name=row.id, units=1, law=bare, source=row.is_spout) for row in file.components
+    )
     try:
         return ScalingGraph(name=UNNAMED, components=names, edges=tuple(_edges(file))).order
     except CyclicTopology as error:

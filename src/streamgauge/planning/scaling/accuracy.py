@@ -1,0 +1,165 @@
+"""Measured against estimated: how far the rates of a graph are from those of a run.
+
+Puttaswamy 2018, section 6.2.3: a topology is run with the units of an allocation, and the rate at
+which every component processes is compared with the estimate; most were within 10 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from streamgauge.errors import Findings, NotEnoughData, did_you_mean
+from streamgauge.planning.scaling.graph import Allocation, ScalingGraph
+from streamgauge.planning.scaling.rates import NOTHING, propagate
+from streamgauge.profile.profile import Profile
+from streamgauge.topology.topology import OperatorKind
+from streamgauge.topology.validation import check_number
+
+BAND = 0.10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One rate, in tuples per second.
+
+    Attributes:
+        measured: In a run.
+        estimated: By the graph.
+    """
+
+    measured: float
+    estimated: float
+
+    @property
+    def relative_error(self) -> float:
+        """By which part of what was measured the estimate is too high."""
+        if self.measured == self.estimated:
+            return 0.0
+        if self.measured <= 0.0:
+            return math.inf
+        return (self.estimated - self.measured) / self.measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """All that was measured, against the estimates.
+
+    Attributes:
+        components: What each processes; of a source, what it emits.
+        throughput: Of the whole; None where a leaf was not measured.
+        missing: Components that were not measured.
+        band: Relative error up to which an estimate counts as right.
+    """
+
+    components: Mapping[str, Compared]
+    throughput: Compared | None
+    missing: tuple[str, ...] = ()
+    band: float = BAND
+
+    def is_within(self, compared: Compared) -> bool:
+        """Whether a rate is inside the band."""
+        return abs(compared.relative_error) <= self.band
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Components beyond the band, the worst first."""
+        wrong = [name for name, one in self.components.items() if not self.is_within(one)]
+        return tuple(sorted(wrong, key=lambda name: -abs(self.components[name].relative_error)))
+
+    @property
+    def share_within(self) -> float:
+        """Part of the components measured that are inside the band."""
+        return 1.0 - len(self.outside) / len(self.components)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A record for ``--json`` and the REST service; infinite errors are left out."""
+        return {
+            "band": self.band,
+            "share_within": self.share_within,
+            "throughput": None if self.throughput is None else self._row(self.throughput),
+            "components": {name: self._row(one) for name, one in self.components.items()},
+            "missing": list(self.missing),
+        }
+
+    def _row(self, compared: Compared) -> dict[str, Any]:
+        error = compared.relative_error
+        return {
+            "measured_per_second": compared.measured,
+            "estimated_per_second": compared.estimated,
+            "relative_error": error if math.isfinite(error) else None,
+            "within": self.is_within(compared),
+        }
+
+
+def accuracy_of(
+    graph: ScalingGraph,
+    measured: Mapping[str, float],
+    allocation: Allocation = NOTHING,
+    *,
+    band: float = BAND,
+) -> Accuracy:
+    """What a graph says of a run, against what was measured in it.
+
+    Args:
+        graph: Before scaling.
+        measured: Tuples per second that components processed, sources emitted; not all need be
+            known.
+        allocation: The units more that the run had.
+        band: Relative error up to which an estimate counts as right.
+
+    Raises:
+        InvalidInput: A rate of what is not there, or one that is none.
+        NotEnoughData: Nothing was measured.
+    """
+    findings = Findings()
+    for name, rate in measured.items():
+        if name not in graph.by_name:
+            findings.add(
+                name,
+                seen=f"a rate of {name!r}",
+                expected=f"a component of {graph.name!r}",
+                remedy=did_you_mean(name, list(graph.by_name)),
+            )
+        check_number(findings, rate, name)
+    check_number(findings, band, "band")
+    findings.raise_if_any()
+    if not measured:
+        raise NotEnoughData(f"no rate of {graph.name!r} was measured: nothing to compare with")
+    estimated = propagate(graph, allocation)
+    names = [one.name for one in graph.components]
+    whole = None
+    if all(leaf in measured for leaf in graph.leaves):
+        left = math.fsum(measured[leaf] * graph.by_name[leaf].out_per_in for leaf in graph.leaves)
+        whole = Compared(measured=left, estimated=estimated.throughput)
+    return Accuracy(
+        components={
+            name: Compared(measured=measured[name], estimated=estimated[name].processed)
+            for name in names
+            if name in measured
+        },
+        throughput=whole,
+        missing=tuple(name for name in names if name not in measured),
+        band=band,
+    )
+
+
+def measured_rates(profile: Profile) -> dict[str, float]:
+    """Tuples per second that each operator executed, each source emitted, as far as measured."""
+    found = {}
+    for operator in profile.topology.operators:
+        tasks = profile.tasks_of(operator.name).values()
+        source = operator.kind is OperatorKind.SOURCE
+        streams = profile.topology.streams_from if source else profile.topology.streams_into
+        keys = {stream.name if source else stream.key for stream in streams(operator.name)}
+        rates = [
+            figures.per_second.value
+            for task in tasks
+            for key, figures in (task.outputs if source else task.inputs).items()
+            if key in keys and figures.per_second is not None
+        ]
+        if rates:
+            found[operator.name] = math.fsum(rates)
+    return found
