@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from streamgauge.errors import InvalidInput
+from streamgauge.errors import Infeasible, InvalidInput
 from streamgauge.planning.scheduling.contract import load_scheduler, scheduler_names
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.job import Assignment, Job
@@ -13,15 +13,19 @@ from tests.strategies import PLAIN_NAMES, topologies
 every_scheduler = pytest.mark.parametrize("name", scheduler_names())
 
 
-def test_the_even_scheduler_is_registered():
-    assert "even" in scheduler_names()
+PUBLISHED = {"even", "resource-aware", "one-per-worker", "isolated-queue", "isolation"}
+
+
+def test_the_published_schedulers_are_registered():
+    assert set(scheduler_names()) >= PUBLISHED
 
 
 @every_scheduler
 @given(made=topologies(names=PLAIN_NAMES))
 @settings(max_examples=15)
 def test_every_executor_is_in_exactly_one_worker_of_a_free_slot(name, made: Topology):
-    cluster = Cluster.uniform(nodes=3, slots=2)
+    # A slot for every operator, as isolation needs, and cores for all of them.
+    cluster = Cluster.uniform(nodes=3, slots=4, cores=4)
     taken = cluster.slots[:2]
     configuration = Configuration(workers=3)
     scheduler = load_scheduler(name, configuration)
@@ -29,6 +33,34 @@ def test_every_executor_is_in_exactly_one_worker_of_a_free_slot(name, made: Topo
     placed = [one for executors in plan.executors_by_worker.values() for one in executors]
     assert sorted(placed) == list(plan.logical.executors)
     assert set(plan.workers) <= set(cluster.slots) - set(taken)
+
+
+@every_scheduler
+@given(made=topologies(names=PLAIN_NAMES))
+@settings(max_examples=5)
+def test_the_same_question_has_the_same_answer(name, made: Topology):
+    configuration = Configuration(executors={op.name: op.tasks for op in made.operators})
+    cluster = Cluster.uniform(nodes=3, slots=4, cores=8)
+    scheduler = load_scheduler(name, configuration)
+    first = scheduler.schedule(made, configuration, cluster)
+    assert scheduler.schedule(made, configuration, cluster) == first
+
+
+@every_scheduler
+def test_a_cluster_without_a_free_slot_is_infeasible(name):
+    made = Topology(name="t", operators=(Operator(name="s", kind=OperatorKind.SOURCE),))
+    cluster = Cluster.uniform(nodes=2)
+    scheduler = load_scheduler(name, Configuration())
+    with pytest.raises(Infeasible, match="free"):
+        scheduler.schedule(made, Configuration(), cluster, taken=cluster.slots)
+
+
+@every_scheduler
+def test_more_executors_than_tasks_are_refused(name):
+    made = Topology(name="t", operators=(Operator(name="s", kind=OperatorKind.SOURCE),))
+    configuration = Configuration(executors={"s": 2})
+    with pytest.raises(InvalidInput, match="2 executors for 1 tasks"):
+        load_scheduler(name, configuration).schedule(made, configuration, Cluster.uniform(nodes=2))
 
 
 @every_scheduler
