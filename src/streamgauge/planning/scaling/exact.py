@@ -162,5 +162,5 @@ def _reasons(model: FlowModel, flow: Flow, bound: float | None) -> list[str]:
         return [*lines, f"no allocation of as many units gives more than {total:.6g} tuples/s"]
     return [
         *lines,
-        f"the search was cut short: {total:.6g} tuples/s, and nothing gives more than {bound:.6g}",
+        f"nothing better was found; no allocation of as many units gives more than {bound:.6g}",
     ]

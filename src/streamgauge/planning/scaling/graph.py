@@ -158,8 +158,17 @@ class ScalingGraph:
             findings.add("components", name, seen=f"the name {name!r} twice", expected="each once")
         if not any(one.source for one in self.components):
             findings.add("components", seen="no source", expected="at least one")
+        sources = {one.name for one in self.components if one.source}
         pairs: set[tuple[str, str]] = set()
         for index, edge in enumerate(self.edges):
+            if edge.target in sources:
+                findings.add(
+                    "edges",
+                    index,
+                    "target",
+                    seen=f"{edge.source} feeds the source {edge.target}",
+                    expected="sources that nothing feeds",
+                )
             for end, name in (("source", edge.source), ("target", edge.target)):
                 if name not in names:
                     findings.add(

@@ -110,10 +110,11 @@ def candidates(
     limit: int,
     rule: CongestionRule,
     scope: Collection[int] | None = None,
-    *,
-    beyond: bool = True,
 ) -> list[Package]:
-    """All packages: for each head one unit, two … up to `limit` or until it is decongested.
+    """All packages: for each head one unit, two … until it is decongested.
+
+    Each unit more for a head makes its package larger. The first that needs more than there is
+    is therefore the last: it is kept, as one that did not fit.
 
     Args:
         model: The graph.
@@ -121,8 +122,6 @@ def candidates(
         limit: Units that there are.
         rule: Who is congested.
         scope: Only heads among these.
-        beyond: Also those that need more units than there are. As each unit for a head makes its
-            package larger, none of those that fit is lost by stopping at the first of them.
     """
     found = []
     for head in rule.heads(model, base):
@@ -130,10 +129,8 @@ def candidates(
             continue
         for head_units in range(1, limit + 1):
             package = package_of(model, base, head, head_units, rule)
-            if not beyond and package.units > limit:
-                break
             found.append(package)
-            if package.relieved:
+            if package.relieved or package.units > limit:
                 break
     return found
 

@@ -90,11 +90,9 @@ class PredictiveScaler:
         base: Flow,
         units: int,
         scope: Collection[int] | None = None,
-        *,
-        beyond: bool = True,
     ) -> Choice:
         """The packages to take on top of what a flow has; see `candidates` for the arguments."""
-        packages = candidates(model, base, units, self.rule, scope, beyond=beyond)
+        packages = candidates(model, base, units, self.rule, scope)
         fitting = worthwhile(packages, units, model.throughput(base))
         choose = greedy if self.selection is Selection.GREEDY else knapsack
         chosen = choose(model, fitting, units, self._cost(model, base))

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 
 from streamgauge.errors import InvalidInput
 
+# By which SCIP's bound may be too low, as a part of the largest gain that columns allow.
+TOLERANCE = 1e-9
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:
@@ -88,5 +91,5 @@ class Program:
             return Solution(values=(), bound=total)
         return Solution(
             values=tuple(float(solver.value(column)) for column in columns),
-            bound=min(total, float(solver.best_objective_bound) / scale),
+            bound=min(total, float(solver.best_objective_bound) / scale + TOLERANCE * total),
         )

@@ -65,7 +65,7 @@ class ResidualScaler:
             head = model.index[package.head]
             scope = {head, *model.below[head]}
             if left:
-                choice = self.predictive.choose(model, model.flow(given), left, scope, beyond=False)
+                choice = self.predictive.choose(model, model.flow(given), left, scope)
                 reasons += [str(one) for one in choice.chosen]
                 given = merged(given, choice.allocation)
                 left = units - sum(given.values())
