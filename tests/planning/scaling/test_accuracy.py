@@ -5,10 +5,8 @@ import math
 import pytest
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.models.declared import declared_profile
-from streamgauge.planning.scaling.accuracy import Compared, accuracy_of, measured_rates
+from streamgauge.planning.scaling.accuracy import Compared, accuracy_of
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph
-from streamgauge.profile.files.jobs import load_job
 
 GRAPH = ScalingGraph(
     name="line",
@@ -69,11 +67,3 @@ def test_rates_of_what_is_not_there_are_refused():
         accuracy_of(GRAPH, {"c": 1})
     with pytest.raises(NotEnoughData, match="no rate of 'line' was measured"):
         accuracy_of(GRAPH, {})
-
-
-def test_a_profile_says_what_was_executed_and_emitted(project):
-    job = load_job(project / "examples" / "henge-linear.yaml")
-    # 1,000 events/s, of which the filter passes half.
-    assert measured_rates(declared_profile(job)) == pytest.approx(
-        {"events": 1000, "transform": 1000, "filter": 1000, "aggregate": 500}
-    )

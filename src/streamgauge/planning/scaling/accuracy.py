@@ -14,8 +14,6 @@ from typing import Any
 from streamgauge.errors import Findings, NotEnoughData, did_you_mean
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph
 from streamgauge.planning.scaling.rates import NOTHING, propagate
-from streamgauge.profile.profile import Profile
-from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.validation import check_number
 
 BAND = 0.10
@@ -144,22 +142,3 @@ def accuracy_of(
         missing=tuple(name for name in names if name not in measured),
         band=band,
     )
-
-
-def measured_rates(profile: Profile) -> dict[str, float]:
-    """Tuples per second that each operator executed, each source emitted, as far as measured."""
-    found = {}
-    for operator in profile.topology.operators:
-        tasks = profile.tasks_of(operator.name).values()
-        source = operator.kind is OperatorKind.SOURCE
-        streams = profile.topology.streams_from if source else profile.topology.streams_into
-        keys = {stream.name if source else stream.key for stream in streams(operator.name)}
-        rates = [
-            figures.per_second.value
-            for task in tasks
-            for key, figures in (task.outputs if source else task.inputs).items()
-            if key in keys and figures.per_second is not None
-        ]
-        if rates:
-            found[operator.name] = math.fsum(rates)
-    return found

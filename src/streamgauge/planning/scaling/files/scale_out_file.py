@@ -23,7 +23,8 @@ from streamgauge.planning.scaling.graph import (
     ScalingGraph,
     TableLaw,
 )
-from streamgauge.planning.scaling.rates import propagate
+from streamgauge.planning.scaling.measured import MeasuredRates
+from streamgauge.planning.scaling.rates import ComponentRates, propagate
 from streamgauge.topology.files.document import (
     STANDARD_INPUT,
     Document,
@@ -84,20 +85,24 @@ def scale_out_of(document: Document) -> ScaleOut:
     return _scale_out(document, Path(document.name).stem or UNNAMED, TOLERANCE)
 
 
-def scale_out_to_data(scale_out: ScaleOut) -> dict[str, Any]:
-    """The graph as a file holds it, with the rates that follow from it."""
+def scale_out_to_data(
+    scale_out: ScaleOut, measured: Mapping[str, MeasuredRates] | None = None
+) -> dict[str, Any]:
+    """The graph as a file holds it.
+
+    Args:
+        scale_out: What to write.
+        measured: Rates to write where they are known, else those that follow from the graph. A
+            reader is told where measured rates contradict each other: what parents sent and did
+            not arrive, for one.
+    """
     graph, rates = scale_out.graph, propagate(scale_out.graph)
     rows = []
     for one in graph.components:
-        flow = rates[one.name]
-        table = list(one.law.rates) if isinstance(one.law, TableLaw) else None
         bolt = {
-            "inputRate": flow.input,
-            "processingRate": flow.processed,
-            "droppedRate": flow.dropped,
-            "outputRate": flow.output,
-            "maxProcessingRate": flow.capacity,
-            "maxProcessingRates": table,
+            **_rates_row((measured or {}).get(one.name, rates[one.name])),
+            "maxProcessingRate": rates[one.name].capacity,
+            "maxProcessingRates": list(one.law.rates) if isinstance(one.law, TableLaw) else None,
             "outInRatio": one.out_per_in,
         }
         shares = {edge.target: edge.share for edge in graph.children[one.name]}
@@ -109,7 +114,7 @@ def scale_out_to_data(scale_out: ScaleOut) -> dict[str, Any]:
                     "parents": [edge.source for edge in graph.parents[one.name]],
                     "children": list(shares),
                     "unitCount": one.units,
-                    **({"outputRate": flow.output} if one.source else bolt),
+                    **({"outputRate": rates[one.name].output} if one.source else bolt),
                     "childOutputRatio": shares,
                 }
             )
@@ -120,6 +125,15 @@ def scale_out_to_data(scale_out: ScaleOut) -> dict[str, Any]:
         "freeResources": scale_out.free_units,
     }
     return {**written(head), SECTION: rows}
+
+
+def _rates_row(rates: ComponentRates | MeasuredRates) -> dict[str, float | None]:
+    return {
+        "inputRate": rates.input,
+        "processingRate": rates.processed,
+        "droppedRate": rates.dropped,
+        "outputRate": rates.output,
+    }
 
 
 def json_schema() -> dict[str, Any]:
