@@ -45,6 +45,16 @@ def with_stepped_capacity(graph: ScalingGraph, step: float) -> ScalingGraph:
     return replace(graph, name=f"{graph.name}, stepped", components=tuple(components))
 
 
+def with_fixed_sources(graph: ScalingGraph) -> ScalingGraph:
+    """Sources emit what they emit now, whatever their units: the load comes from outside."""
+    components = []
+    for one in graph.components:
+        now = one.law.rate(one.units)
+        fixed = replace(one, law=TableLaw(rates=(now, now)))
+        components.append(fixed if one.source else one)
+    return replace(graph, name=f"{graph.name}, fixed sources", components=tuple(components))
+
+
 def _raised(law: ScalingLaw, step: float) -> ScalingLaw:
     if isinstance(law, LinearLaw):
         return LinearLaw(per_unit=law.per_unit + step)

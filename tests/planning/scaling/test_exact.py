@@ -1,0 +1,92 @@
+"""The best there is, and the proof of it."""
+
+import sys
+
+import pytest
+from hypothesis import given, settings
+
+from streamgauge.errors import InvalidInput
+from streamgauge.planning.scaling.exact import ExactScaler
+from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph, TableLaw
+from streamgauge.planning.scaling.random_graphs import RandomGraphs
+from tests.planning.scaling.graphs import best_of_all, graphs
+from tests.planning.scaling.published import LINEAR, TOPOLOGY_17, TREE
+
+
+@given(graph=graphs(most=5))
+@settings(max_examples=60)
+def test_nothing_beats_it_on_any_small_graph(graph):
+    scaling = ExactScaler().scale(graph, 3)
+    best = best_of_all(graph, 3)
+    assert scaling.expected == pytest.approx(best)
+    assert scaling.bound >= best * (1.0 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_nothing_beats_it_on_random_graphs_with_laws_that_fade(seed):
+    graph = RandomGraphs(components=6, tables=0.5).make(seed)
+    scaling = ExactScaler().scale(graph, 4)
+    assert scaling.expected == pytest.approx(best_of_all(graph, 4))
+    assert scaling.bound == scaling.expected
+
+
+def test_a_unit_that_pays_only_together_with_the_next_is_not_counted_alone():
+    """The second unit brings nothing, the third doubles; with one more there is nothing to gain."""
+    late = ScalingGraph(
+        name="late",
+        components=(
+            Component(name="s", units=1, law=TableLaw(rates=(100.0, 100.0)), source=True),
+            Component(name="a", units=1, law=TableLaw(rates=(40.0, 40.0, 90.0))),
+        ),
+        edges=(Edge(source="s", target="a", share=1.0),),
+    )
+    assert ExactScaler().scale(late, 1).increase == 0.0
+    assert ExactScaler().scale(late, 2).increase == 50.0
+
+
+def test_units_that_gain_nothing_stay_unused():
+    flat = ScalingGraph(
+        name="flat",
+        components=(
+            Component(name="s", units=1, law=TableLaw(rates=(100.0, 100.0)), source=True),
+            Component(name="a", units=1, law=LinearLaw(per_unit=60.0)),
+        ),
+        edges=(Edge(source="s", target="a", share=1.0),),
+    )
+    scaling = ExactScaler().scale(flat, 9)
+    assert (scaling.allocation, scaling.expected) == ({"a": 1}, 100.0)
+
+
+def test_a_reason_says_what_the_units_are_worth_and_what_is_proven():
+    assert ExactScaler().scale(LINEAR, 2).reasons == (
+        "1 to 2: without them throughput is 100 lower",
+        "1 to 3: without them throughput is 250 lower",
+        "no allocation of as many units gives more than 500 tuples/s",
+    )
+
+
+def test_a_search_that_is_cut_short_still_has_a_bound():
+    graph = RandomGraphs(components=10, tables=0.5).make(3)
+    short, whole = (ExactScaler(nodes=nodes).scale(graph, 10) for nodes in (1, 100_000))
+    assert short.expected <= whole.expected <= short.bound
+    assert whole.bound == whole.expected
+
+
+def test_leaves_may_count_differently():
+    assert ExactScaler(weights={"4": 0.0, "5": 0.0}).scale(TREE, 2).allocation == {"3": 2}
+
+
+def test_the_same_question_has_the_same_answer():
+    first, second = (ExactScaler().scale(TOPOLOGY_17, 6) for _ in range(2))
+    assert first == second
+
+
+def test_without_the_solver_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ortools.linear_solver.python", None)
+    with pytest.raises(InvalidInput, match=r"pip install 'streamgauge\[planning\]'"):
+        ExactScaler().scale(LINEAR, 1)
+
+
+def test_a_search_needs_a_node():
+    with pytest.raises(InvalidInput, match="nodes: 0"):
+        ExactScaler(nodes=0)

@@ -1,0 +1,53 @@
+"""Every unit that packages leave."""
+
+import pytest
+
+from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph, TableLaw
+from streamgauge.planning.scaling.residual import ResidualScaler
+from tests.planning.scaling.published import LINEAR, TOPOLOGY_17, graph
+
+
+def test_the_unit_that_is_left_goes_to_the_head_of_the_smallest_package():
+    scaling = ResidualScaler().scale(LINEAR, 2)
+    optimal = scaling.considered[0]
+    assert (optimal.allocation, optimal.increase) == ({"3": 1}, pytest.approx(150))
+    assert (scaling.allocation, scaling.increase) == ({"2": 1, "3": 1}, pytest.approx(250))
+    assert scaling.reasons[-1] == "1 unit left over to 2: its package needs fewest, 2"
+
+
+def test_a_head_gets_its_unit_where_no_package_fits_at_all():
+    """Only 2 is congested, and its package needs units for 3 too."""
+    narrow = graph("narrow", "1 1 600 1 2:1\n2 1 400 1 3:1\n3 1 400 1")
+    scaling = ResidualScaler().scale(narrow, 1)
+    assert scaling.considered[0].units == 0
+    assert scaling.allocation == {"2": 1}
+
+
+def test_the_next_unit_goes_below_the_head_of_the_last():
+    """Once 2 has a unit, 3 below it is congested and has a package of one."""
+    narrow = graph("narrow", "1 1 600 1 2:0.5 4:0.5\n2 1 200 1 3:1\n3 1 100 1\n4 1 10 1")
+    scaling = ResidualScaler().scale(narrow, 30)
+    assert scaling.units == 30
+
+
+def test_sources_get_what_nobody_else_needs():
+    scaling = ResidualScaler().scale(LINEAR, 4)
+    assert scaling.allocation == {"1": 1, "2": 1, "3": 2}
+
+
+def test_it_ends_where_no_number_of_units_decongests():
+    flat = ScalingGraph(
+        name="flat",
+        components=(
+            Component(name="s", units=1, law=LinearLaw(per_unit=100.0), source=True),
+            Component(name="a", units=1, law=TableLaw(rates=(50.0, 60.0, 60.0))),
+        ),
+        edges=(Edge(source="s", target="a", share=1.0),),
+    )
+    scaling = ResidualScaler().scale(flat, 7)
+    assert (scaling.units, scaling.expected) == (7, 60.0)
+
+
+@pytest.mark.parametrize("units", [1, 7, 40])
+def test_all_units_are_used(units):
+    assert ResidualScaler().scale(TOPOLOGY_17, units).units == units
