@@ -70,7 +70,7 @@ class AckersApart(ABC):
                 f"own executors; submit it with topology.acker.executors: {count}"
             )
         logical = LogicalPlan.of(topology, configuration, task_order=self.task_order)
-        requirements = Requirements.of(topology, replace(configuration, ackers=0))
+        requirements = Requirements.of(topology, configuration)
         packing = pack(logical, cluster, requirements, taken=taken, ackers=False)
         if ACKER in logical.spans:
             warnings += self.deal(packing, logical.executors_of(ACKER))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,8 +53,7 @@ class Requirements:
         """As declared; else Storm's settings; else Storm's defaults.
 
         Raises:
-            InvalidInput: A setting is no number, or an executor needs more than any worker may
-                have: no cluster could run it, and Storm refuses it too.
+            InvalidInput: A setting is no number.
         """
         settings = _numbers(configuration)
         usual = Needs(
@@ -68,15 +67,17 @@ class Requirements:
             settings.get(ACKER_CPU, settings[COMPONENT_CPU]) / UNITS_PER_CORE,
             settings.get(ACKER_MEMORY, settings[COMPONENT_MEMORY]) * MEBIBYTE,
         )
-        made = cls(needs=FrozenDict(needs), heap_bytes=settings[WORKER_HEAP] * MEBIBYTE)
-        made.check(ackers=topology.acked and configuration.acker_count > 0)
-        return made
+        return cls(needs=FrozenDict(needs), heap_bytes=settings[WORKER_HEAP] * MEBIBYTE)
 
-    def check(self, *, ackers: bool) -> None:
-        """Raise InvalidInput where an executor cannot fit even a worker of its own."""
+    def check(self, operators: Iterable[str]) -> None:
+        """Raise InvalidInput where an executor needs more than any worker may have.
+
+        No cluster could run it, and Storm refuses such a topology too.
+        """
         findings = Findings()
-        for operator, needs in self.needs.items():
-            if needs.memory_bytes > self.heap_bytes and (ackers or operator != ACKER):
+        for operator in operators:
+            needs = self.needs[operator]
+            if needs.memory_bytes > self.heap_bytes:
                 findings.add(
                     "configuration",
                     "resources",

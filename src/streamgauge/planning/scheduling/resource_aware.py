@@ -85,11 +85,13 @@ def pack(
 
     Raises:
         Infeasible: Some executors fit nowhere.
+        InvalidInput: One needs more than the heap that any worker may have.
     """
-    packing = Packing(cluster, taken, requirements.heap_bytes)
     order = list(interleaved(logical))
     if ackers and ACKER in logical.spans:
         order += logical.executors_of(ACKER)
+    requirements.check(dict.fromkeys(one.operator for one in order))
+    packing = Packing(cluster, taken, requirements.heap_bytes)
     unplaced = [
         (executor, needs)
         for executor, needs in ((one, requirements.needs[one.operator]) for one in order)
