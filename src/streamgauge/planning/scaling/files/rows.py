@@ -17,6 +17,8 @@ from streamgauge.planning.scaling.graph import MAX_UNITS, LinearLaw, ScalingLaw,
 from streamgauge.topology.files.schema import FileModel, Name
 from streamgauge.topology.validation import check_name, check_number, check_whole
 
+# Whole numbers from here on are written as they are: no double tells them from their neighbours.
+MOST_DIGITS = 1e15
 # Rates by the names that people know them by.
 RATES = ("inputRate", "processingRate", "droppedRate", "outputRate", "outInRatio")
 
@@ -244,7 +246,11 @@ def _check_parents(
 def written(values: Mapping[str, Any]) -> dict[str, Any]:
     """A row as a file holds it: what is there, whole numbers without a point."""
     return {
-        key: int(value) if isinstance(value, float) and value.is_integer() else value
+        key: int(value) if _is_whole(value) else value
         for key, value in values.items()
         if value is not None
     }
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, float) and value.is_integer() and abs(value) < MOST_DIGITS
