@@ -299,6 +299,35 @@ def test_the_source_of_the_yahoo_benchmark_is_unlimited():
     assert [one.shape for one in workload.emissions] == [Unlimited()]
 
 
+# Pagliari 2021, sections 3.5.1 and 3.5.2
+
+
+@pytest.mark.parametrize(
+    ("size", "executors"), [("small", [5, 10, 10, 1]), ("large", [75, 150, 150, 1])]
+)
+def test_generators_counters_rankers_and_a_merger_have_an_executor_a_task(size, executors):
+    job = load(f"word-count-top-3-{size}")
+    assert [operator.tasks for operator in job.topology.operators] == executors
+    assert list(job.configuration.executors.values()) == executors
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_a_ranker_emits_its_list_every_two_seconds(size):
+    job = load(f"word-count-top-3-{size}")
+    lists = input_rates(job)["merger"] / job.configuration.executors_of("ranker")
+    assert lists == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_the_name_of_a_step_is_what_its_executors_need(size):
+    job = load(f"word-count-top-3-{size}")
+    for name, step in job.steps.items():
+        hundredths, _, megabytes, _ = name.split("-")
+        for need in step.resources.values():
+            assert need.cpu_cores * 100 == pytest.approx(int(hundredths))
+            assert need.memory_bytes == int(megabytes) * 2**20
+
+
 # Puttaswamy 2018
 
 
