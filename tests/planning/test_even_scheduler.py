@@ -15,17 +15,14 @@ from streamgauge.topology import (
     LocalOrShuffle,
     Machine,
     Node,
-    Operator,
-    OperatorKind,
-    Shuffle,
     Slot,
-    Stream,
     TaskOrder,
     Topology,
     TupleFlow,
 )
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.transport.contract import load_transport
+from tests.planning.scheduling.graphs import topology
 from tests.strategies import PLAIN_NAMES, configurations, topologies
 
 # As the literature draws it.
@@ -43,21 +40,6 @@ def cluster(**slots: int) -> Cluster:
             for name, count in slots.items()
         ],
     )
-
-
-def topology(*edges: str, acked: bool = False, grouping=Shuffle(), **tasks: int) -> Topology:  # noqa: B008
-    """Operators of so many tasks, edges written "a-b"; the first operator is the source."""
-    operators = [
-        Operator(
-            name=name,
-            tasks=count,
-            kind=OperatorKind.PROCESSOR if index else OperatorKind.SOURCE,
-        )
-        for index, (name, count) in enumerate(tasks.items())
-    ]
-    ends = (edge.split("-") for edge in edges)
-    streams = [Stream(source=a, target=b, grouping=grouping) for a, b in ends]
-    return Topology(name="t", operators=operators, streams=streams, acked=acked)
 
 
 def one_executor_a_task(made: Topology, **given) -> Configuration:
