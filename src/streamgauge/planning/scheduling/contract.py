@@ -12,7 +12,7 @@ from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import StreamKey, Topology
+from streamgauge.topology.topology import StreamKey, Subscription, Topology
 
 ENTRY_POINTS = "streamgauge.schedulers"
 
@@ -24,14 +24,18 @@ class Expected:
     Attributes:
         rates: Tuples per second that an operator emits on a stream, all executors together.
         cores: Cores that all executors of an operator keep busy together; may lack operators.
+        task_shares: Part of a subscription's tuples that each receiving task gets, where keys
+            decide and are known.
     """
 
     rates: Mapping[StreamKey, float] = field(default_factory=FrozenDict)
     cores: Mapping[str, float] = field(default_factory=FrozenDict)
+    task_shares: Mapping[Subscription, tuple[float, ...]] = field(default_factory=FrozenDict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rates", FrozenDict(self.rates))
         object.__setattr__(self, "cores", FrozenDict(self.cores))
+        object.__setattr__(self, "task_shares", FrozenDict(self.task_shares))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from streamgauge.planning.scheduling.contract import Schedule, load_scheduler
+from dataclasses import replace
+
+from streamgauge.planning.scheduling.contract import Expected, Schedule, load_scheduler
+from streamgauge.planning.scheduling.expectation import expected_of_job
 from streamgauge.profile.job import Job
 from streamgauge.topology.cluster import Cluster
 
 
-def place_job(job: Job, scheduler: str | None = None) -> Schedule:
+def place_job(
+    job: Job, scheduler: str | None = None, *, expected: Expected | None = None
+) -> Schedule:
     """The physical plan of `job`.
 
     Args:
@@ -15,6 +20,8 @@ def place_job(job: Job, scheduler: str | None = None) -> Schedule:
             said so.
         scheduler: A scheduler by name; by default the job's explicit plan if it has one, else
             the even scheduler.
+        expected: What the job will do, for schedulers that look at it; what it declares when
+            not given.
     """
     warnings: tuple[str, ...] = ()
     cluster = job.cluster
@@ -27,5 +34,7 @@ def place_job(job: Job, scheduler: str | None = None) -> Schedule:
     if explicit is not None:
         return Schedule(plan=explicit, warnings=warnings)
     chosen = load_scheduler(scheduler or "even", job.configuration)
-    schedule = chosen.schedule(job.topology, job.configuration, cluster)
-    return Schedule(plan=schedule.plan, warnings=(*warnings, *schedule.warnings))
+    if expected is None and scheduler is not None:
+        expected = expected_of_job(job)
+    schedule = chosen.schedule(job.topology, job.configuration, cluster, expected=expected)
+    return replace(schedule, warnings=(*warnings, *schedule.warnings))

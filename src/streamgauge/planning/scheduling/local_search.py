@@ -1,0 +1,338 @@
+"""Placement of many executors: grow nodes about heavy streams, then improve step by step.
+
+Growing follows the two-level scheduler of the literature (the heaviest pair first, then whoever
+has most traffic with what is there already, until the node is full). Improving moves one executor
+or exchanges two, always the best of those looked at, as T-Storm moves executors by their net
+traffic. Nodes that were emptied at random, from a seed, and grown again lead out of dead ends.
+Nothing depends on a clock: effort is counted in steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.planning.scheduling.placement_problem import Counts, PlacementProblem, Vector
+
+# Gains below this part of all traffic are rounding.
+NEGLIGIBLE = 1e-9
+# Executors that are looked at for an exchange, those with most to gain first.
+EXCHANGES = 24
+# Nodes that are emptied together.
+EMPTIED = 3
+
+
+class Placement:
+    """Counts that are changed step by step, with what every further step would gain."""
+
+    def __init__(self, problem: PlacementProblem, counts: Counts) -> None:
+        self.problem = problem
+        self.counts = counts.copy()
+        self.pull = problem.pairs @ self.counts
+        self.loads = [limit.loads(self.counts) for limit in problem.limits]
+        self.own = np.diagonal(problem.pairs)
+        self.filled = self.counts.sum(axis=0)
+        self.used = int(np.count_nonzero(self.filled))
+
+    @property
+    def together(self) -> float:
+        """Tuples per second that stay inside nodes."""
+        return self.problem.together(self.counts)
+
+    def room(self, node: int) -> NDArray[np.bool_]:
+        """Which classes could have one executor more on a node."""
+        fits = np.ones(len(self.own), dtype=bool)
+        if not self.filled[node] and self.used >= self.problem.most_nodes:
+            return ~fits
+        for limit, loads in zip(self.problem.limits, self.loads, strict=True):
+            group = limit.group[node]
+            fits &= loads[group] + limit.load <= limit.allowed[group]
+        return fits
+
+    def add(self, one: int, node: int, times: int = 1) -> None:
+        """So many executors of a class more on a node; fewer if negative."""
+        self.used -= int(self.filled[node] > 0)
+        self.counts[one, node] += times
+        self.filled[node] += times
+        self.used += int(self.filled[node] > 0)
+        self.pull[:, node] += times * self.problem.pairs[:, one]
+        for limit, loads in zip(self.problem.limits, self.loads, strict=True):
+            loads[limit.group[node]] += times * limit.load[one]
+
+    def clear(self, nodes: Iterable[int]) -> Counts:
+        """Empty nodes; gives how many executors of each class were there."""
+        found = np.zeros(len(self.own), dtype=np.int64)
+        for node in nodes:
+            for one in np.flatnonzero(self.counts[:, node]).tolist():
+                times = int(self.counts[one, node])
+                found[one] += times
+                self.add(one, node, -times)
+        return found
+
+
+def empty(problem: PlacementProblem) -> Placement:
+    """Nothing placed yet."""
+    return Placement(problem, np.zeros((len(problem.sizes), problem.nodes), dtype=np.int64))
+
+
+def grow(placement: Placement, nodes: Sequence[int], waiting: Counts) -> bool:
+    """Fill nodes one after the other; whether all that waited found a place."""
+    waiting = waiting.copy()
+    for node in nodes:
+        _fill(placement, node, waiting)
+        if not waiting.any():
+            return True
+    return False
+
+
+def _fill(placement: Placement, node: int, waiting: Counts) -> None:
+    pairs = placement.problem.pairs
+    while True:
+        fits = placement.room(node) & (waiting > 0)
+        if not fits.any():
+            return
+        pull = np.where(fits, placement.pull[:, node], -1.0)
+        one = int(pull.argmax())
+        if pull[one] <= 0.0:
+            # Nobody here talks to those who wait: the heaviest pair among them begins anew.
+            heaviest = (pairs * (waiting > 0)).max(axis=1)
+            one = int(np.where(fits, heaviest, -1.0).argmax())
+        placement.add(one, node)
+        waiting[one] -= 1
+
+
+def spread(placement: Placement, waiting: Counts) -> bool:
+    """The largest load first, always where the fullest place stays emptiest; traffic counts not.
+
+    Graham's rule of the longest processing time; finds room where growing does not. Whether all
+    that waited found a place.
+    """
+    problem = placement.problem
+    weight = np.zeros(len(waiting))
+    for limit in problem.limits:
+        weight = np.maximum(weight, limit.load / max(float(limit.most.max()), 1e-300))
+    for one in np.argsort(-weight, kind="stable").tolist():
+        for _ in range(int(waiting[one])):
+            level = np.zeros(problem.nodes)
+            for limit, loads in zip(problem.limits, placement.loads, strict=True):
+                most = np.maximum(limit.most[limit.group], 1e-300)
+                level = np.maximum(level, (loads[limit.group] + limit.load[one]) / most)
+            if placement.used >= problem.most_nodes:
+                level[placement.filled == 0] = np.inf
+            node = int(level.argmin())
+            if not placement.room(node)[one]:
+                return False
+            placement.add(one, node)
+    return True
+
+
+def improve(placement: Placement, steps: int) -> int:
+    """Move and exchange executors while that keeps more tuples in nodes; gives steps left."""
+    least = NEGLIGIBLE * max(placement.problem.total, 1e-300)
+    gains = _Gains(placement)
+    while steps > 0:
+        steps -= 1
+        move = gains.best_move()
+        if move is not None and move[0] > least:
+            gains.move(*move[1:])
+            continue
+        exchange = gains.best_exchange(least)
+        if exchange is None:
+            return steps
+        (one, source), (other, target) = exchange
+        gains.exchange(one, source, other, target)
+    return steps
+
+
+class _Gains:
+    """What moves gain, renewed only where something changed."""
+
+    def __init__(self, placement: Placement) -> None:
+        self.placement = placement
+        self.entering = np.empty_like(placement.pull)
+        self.leaving = np.empty_like(placement.pull)
+        self._renew(range(placement.problem.nodes))
+
+    def _renew(self, nodes: Iterable[int]) -> None:
+        placement = self.placement
+        for node in nodes:
+            pull = placement.pull[:, node]
+            self.entering[:, node] = np.where(placement.room(node), pull, -np.inf)
+            self.leaving[:, node] = np.where(placement.counts[:, node] > 0, pull, np.inf)
+
+    def best_move(self) -> tuple[float, int, int, int] | None:
+        """Gain, class, from where and to where."""
+        own = self.placement.own
+        target = self.entering.argmax(axis=1)
+        source = self.leaving.argmin(axis=1)
+        rows = np.arange(len(own))
+        gain = self.entering[rows, target] - self.leaving[rows, source] + own
+        gain[(target == source) | ~np.isfinite(gain)] = -np.inf
+        one = int(gain.argmax())
+        if not np.isfinite(gain[one]):
+            return None
+        return float(gain[one]), one, int(source[one]), int(target[one])
+
+    def move(self, one: int, source: int, target: int) -> None:
+        """Carry out a move."""
+        used = self.placement.used
+        self.placement.add(one, source, -1)
+        self.placement.add(one, target)
+        self._renew(self._touched(source, target, used))
+
+    def exchange(self, one: int, source: int, other: int, target: int) -> None:
+        """Carry out an exchange."""
+        used = self.placement.used
+        for what, change, node in ((one, -1, source), (other, -1, target)):
+            self.placement.add(what, node, change)
+        self.placement.add(one, target)
+        self.placement.add(other, source)
+        self._renew(self._touched(source, target, used))
+
+    def _touched(self, source: int, target: int, used: int) -> Iterable[int]:
+        """Nodes whose room or traffic changed: those that share a place with one of the two."""
+        if self.placement.used != used:
+            return range(self.placement.problem.nodes)
+        touched = {source, target}
+        for limit in self.placement.problem.limits:
+            shared = (limit.group == limit.group[source]) | (limit.group == limit.group[target])
+            touched.update(np.flatnonzero(shared).tolist())
+        return touched
+
+    def best_exchange(self, least: float) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """The first exchange found that gains something, or none.
+
+        Executors are looked at in the order of what they would gain at the node that pulls them
+        most; there the partner is the best one.
+        """
+        placement = self.placement
+        pull, counts = placement.pull, placement.counts
+        here = counts > 0
+        wish = np.where(placement.filled > 0, pull, -np.inf)
+        target = wish.argmax(axis=1)
+        rows = np.arange(len(target))
+        gain = np.where(here, wish[rows, target][:, np.newaxis] - pull, -np.inf)
+        gain += placement.own[:, np.newaxis]
+        gain[rows, target] = -np.inf
+        order = np.argsort(-gain, axis=None, kind="stable")[:EXCHANGES]
+        for flat in order.tolist():
+            one, source = divmod(int(flat), counts.shape[1])
+            if not gain[one, source] > least:
+                return None
+            partner = self._partner(one, source, int(target[one]))
+            if partner is not None and gain[one, source] + partner[0] > least:
+                return (one, source), (partner[1], int(target[one]))
+        return None
+
+    def _partner(self, one: int, source: int, target: int) -> tuple[float, int] | None:
+        """Who goes back in exchange for a class, and what that adds to the gain."""
+        placement = self.placement
+        pairs = placement.problem.pairs
+        fits = placement.counts[:, target] > 0
+        fits[one] = False
+        for limit, loads in zip(placement.problem.limits, placement.loads, strict=True):
+            near, far = limit.group[source], limit.group[target]
+            if near == far:
+                continue
+            change = limit.load - limit.load[one]
+            fits &= loads[near] + change <= limit.allowed[near]
+            fits &= loads[far] - change <= limit.allowed[far]
+        if not fits.any():
+            return None
+        back = placement.pull[:, source] - placement.pull[:, target] + placement.own
+        back = np.where(fits, back - 2.0 * pairs[:, one], -np.inf)
+        best = int(back.argmax())
+        return float(back[best]), best
+
+
+def search(
+    problem: PlacementProblem, starts: Sequence[Counts], *, steps: int, rounds: int, seed: int
+) -> Counts:
+    """The best placement found from several starts.
+
+    Args:
+        problem: With limits that the starts keep.
+        starts: At least one; the result is never worse than the best of them, and of equal ones
+            it is that on the fewest nodes.
+        steps: Moves and exchanges in all.
+        rounds: How often nodes are emptied and grown again.
+        seed: For which nodes those are.
+    """
+    found = list(starts)
+    for counts in sorted(starts, key=problem.remote):
+        placement = Placement(problem, counts)
+        steps = improve(placement, steps)
+        # Sums that were kept up step by step collect roundings.
+        if problem.allows(placement.counts):
+            found.append(placement.counts)
+    most = max(problem.together(one) for one in found) - NEGLIGIBLE * problem.total
+    as_good = (one for one in found if problem.together(one) >= most)
+    best = min(as_good, key=lambda one: int(one.any(axis=0).sum()))
+    return _regrown(problem, best, steps=steps, rounds=rounds, seed=seed)
+
+
+def _regrown(
+    problem: PlacementProblem, best: Counts, *, steps: int, rounds: int, seed: int
+) -> Counts:
+    generator = np.random.default_rng(seed)
+    most = problem.together(best)
+    least = NEGLIGIBLE * max(problem.total, 1e-300)
+    for _ in range(rounds):
+        used = np.flatnonzero(best.any(axis=0))
+        if len(used) < 2 or steps <= 0:
+            break
+        emptied = generator.choice(used, size=min(EMPTIED, len(used)), replace=False).tolist()
+        placement = Placement(problem, best)
+        waiting = placement.clear(emptied)
+        if not grow(placement, emptied, waiting):
+            continue
+        steps = improve(placement, steps)
+        found = placement.together
+        if found > most + least and problem.allows(placement.counts):
+            best, most = placement.counts, found
+    return best
+
+
+def grown(problem: PlacementProblem) -> Counts | None:
+    """A placement grown node by node, the largest first; nothing where that leaves some over."""
+    placement = empty(problem)
+    return placement.counts if grow(placement, _largest_first(problem), problem.sizes) else None
+
+
+def balanced(problem: PlacementProblem) -> Counts | None:
+    """A placement by loads alone; nothing where that leaves some over."""
+    placement = empty(problem)
+    return placement.counts if spread(placement, problem.sizes) else None
+
+
+def proportioned(problem: PlacementProblem) -> Counts | None:
+    """Every class dealt evenly over as few nodes as can take it so; nothing where none can."""
+    order = np.asarray(_largest_first(problem))
+    for used in range(_fewest_nodes(problem, order), problem.most_nodes + 1):
+        each, more = np.divmod(problem.sizes, used)
+        # What is left over goes to the next nodes of the round.
+        begin = (np.cumsum(more) - more)[:, np.newaxis]
+        extra = (np.arange(used) - begin) % used < more[:, np.newaxis]
+        counts = np.zeros((len(problem.sizes), problem.nodes), dtype=np.int64)
+        counts[:, order[:used]] = each[:, np.newaxis] + extra
+        if problem.allows(counts):
+            return counts
+    return None
+
+
+def _fewest_nodes(problem: PlacementProblem, order: NDArray[np.intp]) -> int:
+    """So many nodes are needed at least, the largest taken first."""
+    fewest = 1
+    for limit in problem.limits:
+        most = np.cumsum(limit.allowed[limit.group[order]])
+        fewest = max(fewest, 1 + int(np.searchsorted(most, float(limit.load @ problem.sizes))))
+    return fewest
+
+
+def _largest_first(problem: PlacementProblem) -> list[int]:
+    size: Vector = np.full(problem.nodes, np.inf)
+    for limit in problem.limits:
+        size = np.minimum(size, limit.most[limit.group] / max(float(limit.most.max()), 1e-300))
+    return [int(node) for node in np.argsort(-size, kind="stable")]

@@ -1,0 +1,223 @@
+"""Placement of few executors: the optimum, or how far from it one can be, by CP-SAT.
+
+Variables are counts of classes on nodes, so that neither executors nor, where they are equal,
+nodes can be exchanged without changing the solution. What stays inside nodes is a sum of products
+of two such counts. Rates become whole numbers by rounding up: what stays is never
+underestimated, and so the bound holds.
+
+The solver has one thread, a fixed seed and a limit that counts its own work, not time: the same
+problem has the same answer anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamgauge.planning.scheduling.placement_problem import Counts, Limit, PlacementProblem
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpModel, CpSolver, IntVar, LinearExpr
+
+# The largest rate, and the largest capacity, as a whole number.
+SCALE = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Solution:
+    """What the solver found.
+
+    Attributes:
+        counts: The best placement, where one was found.
+        least_remote: Tuples per second between nodes that no placement goes below.
+        optimal: Whether the placement is proven best.
+    """
+
+    counts: Counts | None
+    least_remote: float
+    optimal: bool
+
+
+def is_available() -> bool:
+    """Whether the solver is installed."""
+    return find_spec("ortools") is not None
+
+
+def products(problem: PlacementProblem) -> int:
+    """How many products of two counts a model of the problem has: its size, by and large."""
+    return int(np.count_nonzero(np.triu(problem.pairs))) * problem.nodes
+
+
+def solve(
+    problem: PlacementProblem, *, start: Counts, least_remote: float, effort: float
+) -> Solution:
+    """The placement with the fewest tuples between nodes.
+
+    Args:
+        problem: With limits that can be kept.
+        start: A placement to begin with.
+        least_remote: A bound that is known already.
+        effort: The solver's own measure of work, about seconds.
+    """
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    counts = _counts(model, problem)
+    _keep_limits(model, problem, counts)
+    _break_symmetry(model, problem, counts)
+    staying, scale = _staying(model, problem, counts)
+    # Known bounds spare the solver from proving them again.
+    most = math.ceil((problem.total - least_remote) * (1.0 + 1e-6) * scale) + len(counts)
+    model.add(staying <= most + products(problem) * int(problem.sizes.max()) ** 2)
+    _hint(model, problem, counts, start)
+    model.maximize(staying)
+    solver = _solver(effort)
+    status = solver.solve(model)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return Solution(counts=None, least_remote=least_remote, optimal=False)
+    found = _values(solver, counts)
+    proven = problem.total - solver.best_objective_bound / scale
+    return Solution(
+        counts=found if problem.allows(found) else None,
+        least_remote=max(least_remote, proven),
+        optimal=status == cp_model.OPTIMAL,
+    )
+
+
+def least_loaded(problem: PlacementProblem, limit: Limit, *, effort: float) -> Counts | None:
+    """A placement whose fullest place of a limit is as little above its `most` as can be.
+
+    Args:
+        problem: Its other limits are kept.
+        limit: The one to come as near to as can be.
+        effort: The solver's own measure of work.
+    """
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    counts = _counts(model, problem)
+    _keep_limits(model, problem, counts)
+    level = model.new_int_var(0, SCALE * SCALE, "level")
+    for group, most in enumerate(limit.most.tolist()):
+        nodes = np.flatnonzero(limit.group == group).tolist()
+        loads = [math.ceil(load / max(most, 1e-3) * 1e6) for load in limit.load.tolist()]
+        model.add(_weighted(counts, loads, nodes) <= level)
+    model.minimize(level)
+    solver = _solver(effort)
+    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None
+    return _values(solver, counts)
+
+
+def _solver(effort: float) -> CpSolver:
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = 1
+    solver.parameters.max_deterministic_time = effort
+    return solver
+
+
+def _values(solver: CpSolver, counts: list[list[IntVar]]) -> Counts:
+    return np.asarray([[solver.value(one) for one in row] for row in counts], dtype=np.int64)
+
+
+def _counts(model: CpModel, problem: PlacementProblem) -> list[list[IntVar]]:
+    counts = []
+    for one, size in enumerate(problem.sizes.tolist()):
+        row = [model.new_int_var(0, size, f"x{one},{node}") for node in range(problem.nodes)]
+        model.add(sum(row) == size)
+        counts.append(row)
+    return counts
+
+
+def _keep_limits(model: CpModel, problem: PlacementProblem, counts: list[list[IntVar]]) -> None:
+    if problem.most_nodes < problem.nodes:
+        total = int(problem.sizes.sum())
+        used = [model.new_bool_var(f"used{node}") for node in range(problem.nodes)]
+        for node, in_use in enumerate(used):
+            model.add(sum(row[node] for row in counts) <= total * in_use)
+        model.add(sum(used) <= problem.most_nodes)
+    for limit in problem.limits:
+        largest = max(float(limit.most.max()), 1e-300)
+        loads = [math.floor(load / largest * SCALE) for load in limit.load.tolist()]
+        for group, most in enumerate(limit.most.tolist()):
+            nodes = np.flatnonzero(limit.group == group).tolist()
+            model.add(_weighted(counts, loads, nodes) <= math.ceil(most / largest * SCALE))
+
+
+def _weighted(counts: list[list[IntVar]], loads: list[int], nodes: list[int]) -> LinearExpr | int:
+    return sum(load * row[node] for row, load in zip(counts, loads, strict=True) for node in nodes)
+
+
+def _break_symmetry(model: CpModel, problem: PlacementProblem, counts: list[list[IntVar]]) -> None:
+    """Equal nodes in the order of how many they have of the largest class."""
+    lead = counts[int(problem.sizes.argmax())]
+    alike: dict[tuple[float, ...], list[int]] = {}
+    for node in range(problem.nodes):
+        places = [limit.group[node] for limit in problem.limits]
+        shared = [
+            int((limit.group == place).sum()) > 1
+            for limit, place in zip(problem.limits, places, strict=True)
+        ]
+        if not any(shared):
+            most = tuple(
+                float(limit.most[place])
+                for limit, place in zip(problem.limits, places, strict=True)
+            )
+            alike.setdefault(most, []).append(node)
+    for nodes in alike.values():
+        for before, after in pairwise(nodes):
+            model.add(lead[before] >= lead[after])
+
+
+def _staying(
+    model: CpModel, problem: PlacementProblem, counts: list[list[IntVar]]
+) -> tuple[LinearExpr | int, float]:
+    """What stays inside nodes, in whole numbers, and how many of these are a tuple a second.
+
+    Of one class, x·(x − 1)/2 pairs of executors are on a node.
+    """
+    scale = SCALE / max(float(problem.pairs.max()), 1e-300)
+    terms = []
+    for one, other in np.argwhere(np.triu(problem.pairs) > 0.0).tolist():
+        weight = math.ceil(problem.pairs[one, other] * scale)
+        size, partners = int(problem.sizes[one]), int(problem.sizes[other])
+        if one == other and size < 2:
+            continue
+        for node in range(problem.nodes):
+            x, y = counts[one][node], counts[other][node]
+            most = size * (size - 1) // 2 if one == other else size * partners
+            both = model.new_int_var(0, most, f"{one},{other},{node}")
+            if one == other:
+                pairs = [(n, n * (n - 1) // 2) for n in range(size + 1)]
+                model.add_allowed_assignments([x, both], pairs)
+            elif size == 1 and partners == 1:
+                model.add(both <= x)
+                model.add(both <= y)
+            else:
+                model.add_multiplication_equality(both, [x, y])
+                # What the product's own rule does not see: neither side has more than it has.
+                model.add(both <= partners * x)
+                model.add(both <= size * y)
+            terms.append(weight * both)
+    return sum(terms), scale
+
+
+def _hint(
+    model: CpModel, problem: PlacementProblem, counts: list[list[IntVar]], start: Counts
+) -> None:
+    """Begin with a placement known, its equal nodes in the order that the model asks for."""
+    lead = int(problem.sizes.argmax())
+    order = np.argsort(-start[lead], kind="stable").tolist()
+    equal = all(np.ptp(limit.most) == 0.0 for limit in problem.limits)
+    columns = order if equal else list(range(problem.nodes))
+    for row, values in zip(counts, start[:, columns].tolist(), strict=True):
+        for variable, value in zip(row, values, strict=True):
+            model.add_hint(variable, value)

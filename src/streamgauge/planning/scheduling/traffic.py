@@ -1,0 +1,289 @@
+"""Traffic: tuples per second between executors, and how far they travel under a plan.
+
+The *even split* divides every stream as its grouping declares, whatever the placement: shuffle and
+local-or-shuffle evenly over tasks, fields by the frequency of keys where that is known. It is what
+Storm 1.x does, and what a scheduler can reckon with before there is a plan. The *nearest split*
+needs one: local-or-shuffle keeps to the worker, and so does shuffle where the engine looks for
+near targets (Storm 2.x). A sender's remote tuples are never more by the second than by the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.models.routing import nearest_shares
+from streamgauge.planning.scheduling.contract import Expected
+from streamgauge.topology.grouping import LocalOrShuffle, Shuffle
+from streamgauge.topology.logical_plan import LogicalPlan
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import (
+    ACK_ACK,
+    ACK_INIT,
+    ACKER,
+    OperatorKind,
+    Stream,
+    StreamKey,
+    Subscription,
+)
+from streamgauge.topology.tuple_flow import Matrix, as_slice, declared_shares
+from streamgauge.transport.contract import load_transport
+
+Vector = NDArray[np.float64]
+
+# Sweeps over a cyclic topology until parts of executors stand still; what goes round dies out.
+SWEEPS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StreamTraffic:
+    """Tuples of one subscription between executors.
+
+    Attributes:
+        stream: The subscription.
+        sources: Indices of the sending executors in the logical plan.
+        targets: Indices of the receiving executors.
+        sent: Tuples per second that each sending executor emits.
+        shares: Part of them that goes to each receiving executor; one row for all where they
+            deal alike.
+    """
+
+    stream: Stream
+    sources: range
+    targets: range
+    sent: Vector
+    shares: Matrix
+
+    @property
+    def received(self) -> Vector:
+        """Tuples per second that come to each receiving executor."""
+        if len(self.shares) == 1:
+            return np.asarray(self.sent.sum() * self.shares[0])
+        return np.asarray(self.sent @ self.shares)
+
+    @property
+    def per_second(self) -> Matrix:
+        """Tuples per second of sending × receiving executors."""
+        return np.asarray(self.sent[:, np.newaxis] * self.shares)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Traffic:
+    """All that executors send each other.
+
+    Attributes:
+        logical: The executors.
+        streams: One entry per subscription.
+        parts: By operator, the part of its input (of a source: output) that each executor has.
+    """
+
+    logical: LogicalPlan
+    streams: tuple[StreamTraffic, ...]
+    parts: Mapping[str, Vector]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficSplit:
+    """Tuples per second by the way they go.
+
+    Attributes:
+        local: Inside a worker.
+        inter_worker: Between workers of one node.
+        remote: Between nodes.
+    """
+
+    local: float = 0.0
+    inter_worker: float = 0.0
+    remote: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """All of them."""
+        return self.local + self.inter_worker + self.remote
+
+
+def even_traffic(logical: LogicalPlan, expected: Expected, *, acks: bool = True) -> Traffic:
+    """Traffic by the even split, whatever the placement.
+
+    Args:
+        logical: The executors.
+        expected: Rates by stream; one that is not named carries nothing.
+        acks: Whether the engine's own messages count; where no rate of theirs is given, a source
+            announces what it emits and a processor acknowledges what it gets.
+    """
+    shares = {
+        stream.subscription: _even_shares(logical, stream, expected)
+        for stream in logical.topology.streams
+    }
+    return _traffic(logical, expected, shares, acks=acks)
+
+
+def nearest_traffic(plan: PhysicalPlan, expected: Expected, *, acks: bool = True) -> Traffic:
+    """Traffic of a plan by the nearest split, as long as no queue fills up."""
+    logical = plan.logical
+    configuration = logical.configuration
+    mechanics = load_transport(configuration.engine).mechanics(configuration.settings)
+    worker = np.asarray(plan.placement, dtype=np.intp)
+    shares = {}
+    for stream in logical.topology.streams:
+        if isinstance(stream.grouping, Shuffle) and mechanics.load_aware:
+            found = nearest_shares(plan, stream, mechanics.widen_load)[0]
+        elif isinstance(stream.grouping, LocalOrShuffle):
+            senders = worker[as_slice(logical.spans[stream.source])]
+            receivers = worker[as_slice(logical.spans[stream.target])]
+            near = np.equal.outer(senders, receivers)
+            found = declared_shares(logical, stream, local=near)
+        else:
+            found = _even_shares(logical, stream, expected)
+        shares[stream.subscription] = found
+    return _traffic(logical, expected, shares, acks=acks)
+
+
+def split_traffic(
+    plan: PhysicalPlan, expected: Expected, *, acks: bool = True, nearest: bool = False
+) -> TrafficSplit:
+    """How far the tuples of a plan travel, by the even or the nearest split."""
+    if nearest:
+        return split_of(plan, nearest_traffic(plan, expected, acks=acks).streams)
+    return split_of(plan, even_traffic(plan.logical, expected, acks=acks).streams)
+
+
+def remote_traffic(
+    plan: PhysicalPlan, expected: Expected, *, acks: bool = True, nearest: bool = False
+) -> float:
+    """Tuples per second between nodes."""
+    return split_traffic(plan, expected, acks=acks, nearest=nearest).remote
+
+
+def split_of(plan: PhysicalPlan, streams: Iterable[StreamTraffic]) -> TrafficSplit:
+    """How far the tuples of some streams travel under a plan."""
+    worker = np.asarray(plan.placement, dtype=np.intp)
+    number = {name: index for index, name in enumerate(plan.nodes)}
+    node = np.asarray([number[one.node] for one in plan.workers], dtype=np.intp)[worker]
+    total = in_worker = in_node = 0.0
+    for one in streams:
+        total += float(one.received.sum())
+        in_worker += _staying(one, worker, len(plan.workers))
+        in_node += _staying(one, node, len(number))
+    # Differences of sums can miss zero by a rounding.
+    return TrafficSplit(
+        local=in_worker,
+        inter_worker=max(in_node - in_worker, 0.0),
+        remote=max(total - in_node, 0.0) if len(number) > 1 else 0.0,
+    )
+
+
+def _staying(one: StreamTraffic, place: NDArray[np.intp], places: int) -> float:
+    """Tuples per second whose sender and receiver are at one place."""
+    senders, receivers = place[as_slice(one.sources)], place[as_slice(one.targets)]
+    if len(one.shares) == 1:
+        sent = np.bincount(senders, weights=one.sent, minlength=places)
+        return float(sent @ np.bincount(receivers, weights=one.shares[0], minlength=places))
+    return float((one.per_second * np.equal.outer(senders, receivers)).sum())
+
+
+def _even_shares(logical: LogicalPlan, stream: Stream, expected: Expected) -> Matrix:
+    """Shares by the grouping; a single row where it is the same for all senders."""
+    by_task = expected.task_shares.get(stream.subscription)
+    if by_task is not None:
+        first = logical.tasks_of(stream.target).start
+        starts = [one.first_task - first for one in logical.executors_of(stream.target)]
+        return np.add.reduceat(np.asarray(by_task), starts)[np.newaxis, :]
+    shares = declared_shares(logical, stream)
+    return shares[:1] if shares.strides[0] == 0 else shares
+
+
+def _traffic(
+    logical: LogicalPlan,
+    expected: Expected,
+    shares: Mapping[Subscription, Matrix],
+    *,
+    acks: bool,
+) -> Traffic:
+    """Who sends how much: an executor emits as its part of its operator's input says."""
+    topology = logical.topology
+    sizes = np.asarray([len(one.tasks) for one in logical.executors], dtype=np.float64)
+    parts = {
+        name: sizes[as_slice(span)] / sizes[as_slice(span)].sum()
+        for name, span in logical.spans.items()
+    }
+    cyclic = topology.cycle() is not None
+    order = topology.operators if cyclic else topology.topological_order()
+    processors = [one.name for one in order if one.kind is OperatorKind.PROCESSOR]
+
+    def carried(stream: Stream, rate: float) -> StreamTraffic:
+        return StreamTraffic(
+            stream=stream,
+            sources=logical.spans[stream.source],
+            targets=logical.spans[stream.target],
+            sent=rate * parts[stream.source],
+            shares=shares[stream.subscription],
+        )
+
+    def came_to(operator: str) -> Vector:
+        streams = [one for one in topology.streams_into(operator) if not one.is_system]
+        zero = np.zeros(len(logical.spans[operator]))
+        return sum(
+            (carried(one, expected.rates.get(one.key, 0.0)).received for one in streams),
+            start=zero,
+        )
+
+    for _ in range(SWEEPS if cyclic else 1):
+        before = dict(parts)
+        for name in processors:
+            came = came_to(name)
+            if came.sum() > 0.0:
+                parts[name] = came / came.sum()
+        if all(np.allclose(parts[name], before[name], rtol=1e-9, atol=0.0) for name in parts):
+            break
+    streams = [carried(s, expected.rates.get(s.key, 0.0)) for s in topology.data_streams]
+    if acks and topology.has_ackers:
+        handled = {name: float(came_to(name).sum()) for name in processors}
+        streams += _ack_traffic(logical, expected, parts, shares, handled)
+    return Traffic(logical=logical, streams=tuple(streams), parts=parts)
+
+
+def _ack_traffic(
+    logical: LogicalPlan,
+    expected: Expected,
+    parts: Mapping[str, Vector],
+    shares: Mapping[Subscription, Matrix],
+    handled: Mapping[str, float],
+) -> list[StreamTraffic]:
+    """Inits, acknowledgements, and answers to whoever began a root."""
+    topology, rates = logical.topology, expected.rates
+    found = []
+    began: dict[str, float] = {}
+    for stream in topology.streams_into(ACKER):
+        if stream.name == ACK_INIT:
+            emitted = {one.key for one in topology.streams_from(stream.source)}
+            roots = sum(rates.get(key, 0.0) for key in emitted if key.name != ACK_INIT)
+            rate = began[stream.source] = rates.get(stream.key, roots)
+        else:
+            rate = rates.get(stream.key, handled[stream.source])
+        found.append(
+            StreamTraffic(
+                stream=stream,
+                sources=logical.spans[stream.source],
+                targets=logical.spans[ACKER],
+                sent=rate * parts[stream.source],
+                shares=shares[stream.subscription],
+            )
+        )
+    total = sum(began.values())
+    answers = rates.get(StreamKey(ACKER, ACK_ACK), total)
+    for stream in topology.streams_from(ACKER):
+        share = began[stream.target] / total if total > 0.0 else 0.0
+        found.append(
+            StreamTraffic(
+                stream=stream,
+                sources=logical.spans[ACKER],
+                targets=logical.spans[stream.target],
+                sent=answers * parts[ACKER],
+                shares=(share * parts[stream.target])[np.newaxis, :],
+            )
+        )
+    return found
