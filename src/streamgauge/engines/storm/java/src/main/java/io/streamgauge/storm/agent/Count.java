@@ -27,6 +27,11 @@ final class Count {
         TOTAL.getAndAdd(this, amount);
     }
 
+    /** The same where only one thread ever adds, which keeps nobody out and costs less. */
+    void addAlone(long amount) {
+        TOTAL.setOpaque(this, total + amount);
+    }
+
     /** What was added since the last call; by the agent's thread only. */
     long take() {
         long now = total;

@@ -44,19 +44,29 @@ final class ExecutorTally {
 
     /** The thread waited for tuples. */
     void waited(long fromNanos, long toNanos) {
-        idle.add(toNanos - fromNanos);
+        idle.addAlone(toNanos - fromNanos);
         freed(toNanos);
     }
 
     /** The thread waited for room in a queue further on. */
     void wasHeld(long fromNanos, long toNanos) {
-        held.add(toNanos - fromNanos);
+        held.addAlone(toNanos - fromNanos);
         freed(toNanos);
     }
 
     private void freed(long nanos) {
         watched = true;
         freeSince = nanos;
+    }
+
+    /** Whether the thread has waited yet: before that nobody knows when it was free. */
+    boolean isWatched() {
+        return watched;
+    }
+
+    /** When the thread last came back from waiting, or ended an execution. */
+    long freeSince() {
+        return freeSince;
     }
 
     /** Nanoseconds the execution took that ends now; below zero where nobody knows. */

@@ -23,9 +23,13 @@ public final class WatchedWait implements IWaitStrategy {
 
     private IWaitStrategy original;
     private Agent agent;
+    private boolean forTuples;
     private boolean forRoom;
-    private final ThreadLocal<ExecutorTally> executor =
-        ThreadLocal.withInitial(() -> agent.executorOf(Thread.currentThread()));
+    private Owner owner = new Owner(null, null);
+
+    /** The thread that waits here, always the same one, and its executor; null where unknown. */
+    private record Owner(Thread thread, ExecutorTally executor) {
+    }
 
     /** Puts this class in the place of all wait strategies that a worker's configuration names. */
     static void install(Map<String, Object> conf) {
@@ -55,16 +59,19 @@ public final class WatchedWait implements IWaitStrategy {
         original = ReflectionUtils.newInstance(name);
         original.prepare(conf, situation);
         agent = Agent.of(conf);
+        forTuples = situation == WaitSituation.BOLT_WAIT;
         forRoom = situation == WaitSituation.BACK_PRESSURE_WAIT;
     }
 
     @Override
     public int idle(int idleCounter) throws InterruptedException {
-        ExecutorTally mine = agent == null ? null : executor.get();
+        ExecutorTally mine = agent == null ? null : executor();
         if (mine == null) {
             return original.idle(idleCounter);
         }
-        long before = System.nanoTime();
+        // An idle bolt waits again and again, and does nothing in between but look for tuples.
+        boolean goesOn = forTuples && idleCounter > 0 && mine.isWatched();
+        long before = goesOn ? mine.freeSince() : System.nanoTime();
         try {
             return original.idle(idleCounter);
         } finally {
@@ -75,5 +82,15 @@ public final class WatchedWait implements IWaitStrategy {
                 mine.waited(before, after);
             }
         }
+    }
+
+    private ExecutorTally executor() {
+        Thread now = Thread.currentThread();
+        Owner known = owner;
+        if (known.thread != now) {
+            known = new Owner(now, agent.executorOf(now));
+            owner = known;
+        }
+        return known.executor;
     }
 }

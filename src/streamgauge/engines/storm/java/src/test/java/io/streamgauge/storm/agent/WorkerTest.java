@@ -82,9 +82,13 @@ class WorkerTest {
         joined();
         WatchedWait wait = new WatchedWait();
         wait.prepare(conf, WaitSituation.BOLT_WAIT);
+        long[] begun = {0, 0};
         Thread thread = new Thread(() -> {
             try {
+                begun[0] = System.nanoTime();
                 wait.idle(10_000);
+                wait.idle(10_001);
+                begun[1] = System.nanoTime();
             } catch (InterruptedException interrupted) {
                 throw new IllegalStateException(interrupted);
             }
@@ -92,7 +96,8 @@ class WorkerTest {
         thread.start();
         thread.join();
         // Progressive waiting ends in sleeps of a millisecond.
-        assertTrue(agent.task(2).executor.idle.take() >= 1_000_000);
+        long idle = agent.task(2).executor.idle.take();
+        assertTrue(idle >= 2_000_000 && idle <= begun[1] - begun[0]);
     }
 
     @Test
