@@ -116,11 +116,11 @@ def test_cores_are_a_limit_of_the_node():
 
 
 def test_needs_that_add_up_to_the_node_fit_it():
-    """26 × 0.3 + 2 × 0.1 is 8 on paper, and not in floating point."""
-    made = topology("a-b", a=26, b=2)
-    resources = {"a": Resources(cpu_cores=0.3), "b": Resources(cpu_cores=0.1)}
-    configuration = replace(configured(made, heap=8192), resources=resources)
-    plan = SCHEDULER.schedule(made, configuration, Cluster.uniform(nodes=1, cores=8)).plan
+    """0.3 − 0.1 − 0.1 is 0.1 on paper, and less in floating point."""
+    made = topology(s=3)
+    plan = SCHEDULER.schedule(
+        made, configured(made, cores=0.1), Cluster.uniform(nodes=1, cores=0.3)
+    ).plan
     assert len(plan.workers) == 1
 
 
@@ -253,14 +253,25 @@ def test_racks_and_nodes_with_the_larger_part_of_the_whole_come_first():
     assert found == ["y:6700", "z:6700", "x:1", "x:2"]
 
 
-def test_a_node_short_of_memory_comes_after_one_that_has_some_of_both():
-    """Shares of cores and memory: 0.6 and 0.2 against 0.4 and 0.8."""
+@pytest.mark.parametrize(
+    ("cores", "memory", "expected"),
+    [
+        # The smaller shares are 0.1, 0.3 and 0.2.
+        ((5, 3, 2), (1, 3, 6), ["b", "c", "a"]),
+        # The smaller shares are all 0.2; the sums are 0.7, 0.5 and 0.8.
+        ((2, 2, 6), (5, 3, 2), ["c", "a", "b"]),
+        # Alike: by name.
+        ((1, 1, 1), (1, 1, 1), ["a", "b", "c"]),
+    ],
+)
+def test_nodes_come_by_the_smaller_share_then_the_mean_then_the_name(cores, memory, expected):
     machines = [
-        Machine(name="a", cores=6, memory_bytes=2),
-        Machine(name="b", cores=4, memory_bytes=8),
+        Machine(name=name, cores=own, memory_bytes=size)
+        for name, own, size in zip("abc", cores, memory, strict=True)
     ]
-    cluster = Cluster(machines=machines, nodes=[Node(name=one, machine=one) for one in "ab"])
-    assert [slot.node for slot in nearest_slots(cluster)] == ["b", "a"]
+    nodes = [Node(name=name, machine=name) for name in "cab"]
+    cluster = Cluster(machines=machines, nodes=nodes)
+    assert [slot.node for slot in nearest_slots(cluster)] == expected
 
 
 def test_where_memory_is_not_known_cores_decide():
