@@ -163,3 +163,40 @@ TOPOLOGY = Topology(
 def test_an_emission_names_what_the_topology_has(emission, seen):
     with pytest.raises(InvalidInput, match=seen):
         Workload(emissions=(emission,)).check_against(TOPOLOGY)
+
+
+TWO = Workload(
+    emissions=(
+        Emission(source="a", per_second=30.0, shape=Regular()),
+        Emission(source="b", per_second=10.0),
+        Emission(source="c", shape=Unlimited()),
+    )
+)
+
+
+def test_another_rate_keeps_proportions_and_shapes():
+    found = TWO.at_rate(80.0).emissions
+    assert [one.per_second for one in found] == [60.0, 20.0, None]
+    assert [one.shape for one in found] == [one.shape for one in TWO.emissions]
+
+
+def test_only_the_streams_that_are_meant_get_another_rate():
+    found = TWO.at_rate(80.0, [TWO.emissions[1].key]).emissions
+    assert [one.per_second for one in found] == [30.0, 80.0, None]
+
+
+def test_one_unlimited_stream_with_a_rate_arrives_at_random():
+    found = TWO.at_rate(5.0, [TWO.emissions[2].key]).emissions[2]
+    assert (found.per_second, found.shape) == (5.0, Poisson())
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_rate_is_a_number_above_zero(rate):
+    with pytest.raises(InvalidInput, match="above 0"):
+        TWO.at_rate(rate)
+
+
+def test_streams_without_any_rate_have_no_proportions():
+    nothing = Workload(emissions=(TWO.emissions[2], Emission(source="d", per_second=0.0)))
+    with pytest.raises(InvalidInput, match=r"5 tuples/s for c.*, d.*expected streams with a rate"):
+        nothing.at_rate(5.0)

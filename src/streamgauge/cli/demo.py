@@ -89,7 +89,6 @@ def demo(
 
 def _measured(job: Job, plan: PhysicalPlan, folder: Path) -> SimulationResult:
     """Simulate the job, and write what the agents of a cluster would have measured."""
-    from streamgauge.cli.rates import at_rate
     from streamgauge.cli.simulate import progress_bar, simulator
     from streamgauge.engines.emulator import emulate
 
@@ -99,7 +98,7 @@ def _measured(job: Job, plan: PhysicalPlan, folder: Path) -> SimulationResult:
         simulator(),
         plan,
         job.behaviours,
-        at_rate(job.workload, DEMO_RATE),
+        job.workload.at_rate(DEMO_RATE),
         seconds=SECONDS,
         warmup=0.0,
         progress=progress_bar(),
@@ -136,7 +135,6 @@ def _predicted(job: Job, profile: Profile, output: Path) -> Seen:
     from streamgauge.cli.prediction_page import prediction_page
     from streamgauge.cli.prediction_reasons import reasons_of
     from streamgauge.cli.proposed import own_plan
-    from streamgauge.cli.rates import at_rate
     from streamgauge.cli.seen import Seen
     from streamgauge.models.analytic import AnalyticModel
     from streamgauge.models.explanation import explain
@@ -144,7 +142,7 @@ def _predicted(job: Job, profile: Profile, output: Path) -> Seen:
 
     say(f"predicting another plan, {STEP}, at {ASKED_RATE:g} tuples/s, from the profile alone")
     assert job.workload is not None
-    plan, workload = place_job(job.at_step(STEP)).plan, at_rate(job.workload, ASKED_RATE)
+    plan, workload = place_job(job.at_step(STEP)).plan, job.workload.at_rate(ASKED_RATE)
     model = AnalyticModel()
     explained = explain(profile, plan, workload)
     after = Seen(

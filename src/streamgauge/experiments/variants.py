@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,7 +9,6 @@ from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.profile.behaviour import Behaviour, Service
 from streamgauge.profile.job import Job
 from streamgauge.topology.validation import check_number
-from streamgauge.topology.workload import Emission, Poisson, Unlimited, Workload
 
 Rate = float | Mapping[str, float]
 
@@ -30,16 +28,14 @@ def at_rate(job: Job, rate: Rate) -> Job:
         raise InvalidInput.single(
             (), seen="a rate for a job without a workload", expected="what its sources emit"
         )
-    emissions = job.workload.emissions
     if not isinstance(rate, Mapping):
-        shared = _shared(emissions, rate)
-        return replace(job, workload=Workload(emissions=shared))
+        return replace(job, workload=job.workload.at_rate(rate))
     findings = Findings()
-    sources = list(dict.fromkeys(one.source for one in emissions))
-    found = dict(enumerate(emissions))
+    workload = job.workload
+    sources = list(dict.fromkeys(one.source for one in workload.emissions))
     for name, value in rate.items():
-        mine = {place: one for place, one in found.items() if one.source == name}
-        if not mine:
+        streams = [one.key for one in workload.emissions if one.source == name]
+        if not streams:
             findings.add(
                 name,
                 seen=f"a rate for {name!r}",
@@ -48,9 +44,9 @@ def at_rate(job: Job, rate: Rate) -> Job:
             )
             continue
         with findings.at(name):
-            found.update(zip(mine, _shared(tuple(mine.values()), value), strict=True))
+            workload = workload.at_rate(value, streams)
     findings.raise_if_any()
-    return replace(job, workload=Workload(emissions=tuple(found.values())))
+    return replace(job, workload=workload)
 
 
 def with_service(job: Job, factors: Mapping[str, float]) -> Job:
@@ -77,28 +73,6 @@ def with_service(job: Job, factors: Mapping[str, float]) -> Job:
             behaviours[name] = _stretched(behaviours[name], factor)
     findings.raise_if_any()
     return replace(job, behaviours=behaviours)
-
-
-def _shared(emissions: tuple[Emission, ...], rate: float) -> tuple[Emission, ...]:
-    """Emissions with `rate` in all, in the proportions they had."""
-    findings = Findings()
-    check_number(findings, rate, above=0.0)
-    findings.raise_if_any()
-    if len(emissions) == 1:
-        (only,) = emissions
-        shape = Poisson() if isinstance(only.shape, Unlimited) else only.shape
-        return (replace(only, per_second=rate, shape=shape),)
-    total = math.fsum(one.per_second or 0.0 for one in emissions)
-    if not total > 0.0:
-        raise InvalidInput.single(
-            (),
-            seen=f"{rate:g} tuples/s for sources that have no rate to change",
-            expected="a rate by source",
-        )
-    return tuple(
-        one if one.per_second is None else replace(one, per_second=one.per_second * rate / total)
-        for one in emissions
-    )
 
 
 def _stretched(behaviour: Behaviour, factor: float) -> Behaviour:

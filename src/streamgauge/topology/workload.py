@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from streamgauge.errors import Findings, did_you_mean
+from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.topology.topology import DEFAULT_STREAM, StreamKey, Topology
 from streamgauge.topology.validation import check_name, check_number
 
@@ -264,6 +264,44 @@ class Workload:
                 for one in self.emissions
             )
         )
+
+    def at_rate(self, per_second: float, of: Collection[StreamKey] | None = None) -> Workload:
+        """The same with so many tuples per second in all, in the proportions there were.
+
+        A single stream that had no rate has one then, and random arrivals where it was unlimited.
+
+        Args:
+            per_second: Of these streams together.
+            of: Which streams; all when not given.
+
+        Raises:
+            InvalidInput: It is no number above zero, or several streams have no rate to change.
+        """
+        findings = Findings()
+        check_number(findings, per_second, above=0.0)
+        findings.raise_if_any()
+        meant = [one for one in self.emissions if of is None or one.key in of]
+        if len(meant) == 1:
+            (only,) = meant
+            shape = Poisson() if isinstance(only.shape, Unlimited) else only.shape
+            changed = [replace(only, per_second=per_second, shape=shape)]
+        else:
+            total = math.fsum(one.per_second or 0.0 for one in meant)
+            if not total > 0.0:
+                names = ", ".join(str(one.key) for one in meant)
+                raise InvalidInput.single(
+                    (),
+                    seen=f"{per_second:g} tuples/s for {names}: as fast as can be, or none at all",
+                    expected="streams with a rate to change",
+                    remedy="give the rate of each",
+                )
+            factor = per_second / total
+            changed = [
+                one if one.per_second is None else replace(one, per_second=one.per_second * factor)
+                for one in meant
+            ]
+        by_key = {one.key: one for one in changed}
+        return Workload(emissions=tuple(by_key.get(one.key, one) for one in self.emissions))
 
     def check_against(self, topology: Topology) -> None:
         """Raise InvalidInput where this names what `topology` does not have."""
