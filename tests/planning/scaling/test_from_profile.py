@@ -230,6 +230,16 @@ def test_a_cycle_is_refused_by_name():
         graph_of_job(load_job(EXAMPLES / "feedback.yaml"))
 
 
+def test_where_the_engine_holds_senders_back_a_congested_graph_says_so():
+    tree = load_job(EXAMPLES / "scale-out-tree.yaml")
+    assert any("2, 3, 4 would hold senders back" in one for one in graph_of_job(tree).notes)
+    free = replace(
+        tree.configuration, engine="storm-1", settings={"topology.backpressure.enable": False}
+    )
+    notes = graph_of_job(replace(tree, configuration=free)).notes
+    assert not any("hold senders back" in one for one in (*notes, *graph_of_job(job()).notes))
+
+
 def test_what_gets_nothing_is_said_and_stays_as_it_is():
     changed = job(
         (

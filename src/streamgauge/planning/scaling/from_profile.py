@@ -19,6 +19,7 @@ from streamgauge.models.declared import declared_profile
 from streamgauge.models.flow import data_keys
 from streamgauge.models.loading import fires_on_thread
 from streamgauge.models.measured_job import rated
+from streamgauge.models.observed import holds_back
 from streamgauge.models.parameters import Parameters, parameters_of
 from streamgauge.models.source_plan import measured_workload
 from streamgauge.models.uncrowding import behaviours_of
@@ -27,6 +28,7 @@ from streamgauge.planning.scaling.capacity import (
     unit_capacity,
     with_estimated_times,
 )
+from streamgauge.planning.scaling.congestion import congested
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph
 from streamgauge.profile.behaviour import Behaviour
 from streamgauge.profile.job import Job
@@ -93,6 +95,13 @@ def graph_of_profile(
         notes.append(
             f"what a unit of {', '.join(estimated)} can process is estimated from the CPU of its"
             " executors, polling included: it may be more"
+        )
+    crowded = congested(graph)
+    if crowded and holds_back(parameters):
+        # Puttaswamy 2018, section 5.1, switches back-pressure off: others flow on past the drops.
+        notes.append(
+            f"{', '.join(crowded)} would hold senders back on {profile.configuration.engine}, where"
+            " a graph drops: until nothing is congested, the job delivers less than the graph says"
         )
     if profile.backpressure_minutes:
         notes.append(
