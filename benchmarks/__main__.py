@@ -17,6 +17,7 @@ from benchmarks import (
     prediction,
     prediction_load,
     prediction_speed,
+    scaling,
     semantics,
     stretch,
 )
@@ -32,6 +33,7 @@ MODULES = (
     prediction_speed,
     prediction,
     prediction_load,
+    scaling,
     pipeline,
     agent_overhead,
 )

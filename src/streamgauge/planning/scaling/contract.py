@@ -79,7 +79,10 @@ class Scaling:
 class Scaler(Protocol):
     """Hands out units to the components of a graph."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is registered as."""
+        ...
 
     def describe(self) -> str:
         """One sentence on the rule it follows."""

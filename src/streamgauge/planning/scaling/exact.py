@@ -17,7 +17,7 @@ from streamgauge.errors import Findings
 from streamgauge.planning.scaling.combined import CombinedScaler
 from streamgauge.planning.scaling.congestion import BY_CAPACITY
 from streamgauge.planning.scaling.contract import Scaling
-from streamgauge.planning.scaling.graph import LinearLaw, ScalingGraph, check_budget
+from streamgauge.planning.scaling.graph import ScalingGraph, check_budget
 from streamgauge.planning.scaling.predictive import PredictiveScaler
 from streamgauge.planning.scaling.programs import Program
 from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel
@@ -27,6 +27,8 @@ from streamgauge.topology.validation import check_whole
 
 # Throughputs that differ by less than this, relatively, are equal: what the solver guarantees.
 ACCURACY = 1e-6
+# Steps of a law, as parts of what passes, that differ by less are equal.
+STRAIGHT = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,17 +127,28 @@ def _capacity(
     enough = BY_CAPACITY.units_for(model, index, most, component.units)
     useful = units if enough is None else min(units, enough - component.units)
     rates = [model.capacity(index, component.units + more) / most for more in range(useful + 1)]
-    if not useful:
-        steps = {}
-    elif isinstance(component.law, LinearLaw):
-        steps = {program.column(useful, whole=True): rates[1] - rates[0]}
-    else:
-        steps = {program.column(1.0, whole=True): b - a for a, b in pairwise(rates)}
-        # A law may rise more by a later unit than by an earlier one, which it cannot have alone.
-        for before, after in pairwise(steps):
-            program.row({after: 1.0, before: -1.0}, 0.0)
-    program.row({passing: 1.0, **{column: -step for column, step in steps.items()}}, rates[0])
-    return list(steps)
+    steps = [after - before for before, after in pairwise(rates)]
+    if any(after > before + STRAIGHT for before, after in pairwise(steps)):
+        return _stepwise(program, passing, rates[0], steps)
+    if not steps:
+        program.row({passing: 1.0}, rates[0])
+        return []
+    counted = program.column(useful, whole=True)
+    # Units that bring less and less: what passes lies below the line of every step.
+    for more, step in enumerate(steps):
+        if not more or step < steps[more - 1] - STRAIGHT:
+            program.row({passing: 1.0, counted: -step}, rates[more] - step * more)
+    return [counted]
+
+
+def _stepwise(program: Program, passing: int, rate: float, steps: list[float]) -> list[int]:
+    """A column for each unit: one that brings more than the one before cannot be had alone."""
+    columns = [program.column(1.0, whole=True) for _ in steps]
+    for before, after in pairwise(columns):
+        program.row({after: 1.0, before: -1.0}, 0.0)
+    gained = {column: -step for column, step in zip(columns, steps, strict=True)}
+    program.row({passing: 1.0, **gained}, rate)
+    return columns
 
 
 def _trimmed(model: FlowModel, flow: Flow) -> Flow:
