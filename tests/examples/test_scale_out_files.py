@@ -6,6 +6,7 @@ import pytest
 
 from streamgauge.planning.scaling.files.scale_out_file import load_scale_out
 from streamgauge.planning.scaling.rates import propagate
+from tests.planning.scaling import published
 
 FOLDER = Path(__file__).parents[2] / "examples" / "scale-out"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
@@ -17,6 +18,15 @@ THROUGHPUT = {
     "topology-17": 400 + 300 + 700 + 700 + 840 + 500 + 500 + 800,
     "test-mix": 600 + 200 + 240 + 150 + 420 + 210 + 150 + 600 + 400 + 337.5 + 112.5,
     "topology-10": 2800 + 1880 + 2100 + 1400 + 1500 + 1000,
+}
+
+GRAPHS = {
+    "linear": published.chain(600),
+    "diamond": published.diamond(0.5, 900),
+    "simple-tree": published.tree(200),
+    "topology-17": published.TOPOLOGY_17,
+    "test-mix": published.TEST_MIX,
+    "topology-10": published.TOPOLOGY_10,
 }
 
 every_file = pytest.mark.parametrize("name", NAMES)
@@ -43,6 +53,13 @@ def test_rates_that_follow_from_the_graph_are_those_of_the_table(name):
     read = load_scale_out(FOLDER / f"{name}.json")
     assert read.graph.name == name
     assert propagate(read.graph).throughput == pytest.approx(THROUGHPUT[name])
+
+
+@every_file
+def test_it_is_the_graph_that_the_published_results_are_checked_on(name):
+    mine, theirs = load_scale_out(FOLDER / f"{name}.json").graph, GRAPHS[name]
+    assert mine.components == theirs.components
+    assert set(mine.edges) == set(theirs.edges)
 
 
 @every_file
