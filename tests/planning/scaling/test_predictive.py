@@ -35,7 +35,7 @@ def test_units_that_complete_no_package_stay_unused():
     assert (scaling.allocation, scaling.units) == ({"3": 1}, 1)
     assert scaling.reasons == (
         "1 to 3: throughput +150, 150 a unit",
-        "1 units are left: the smallest package not taken needs 3, for 2 and what is below it",
+        "1 unit is left: the smallest package not taken needs 3, for 2 and what is below it",
     )
 
 
@@ -59,6 +59,7 @@ def test_a_second_look_gives_units_to_what_would_be_congested():
     scaling = RECHECKED.scale(DIAMOND_B, 3)
     assert scaling.allocation == {"2": 1, "3": 1, "4": 1}
     assert scaling.increase == pytest.approx(350)
+    assert scaling.reasons[-1] == "1 to 4: packages together would congest it"
 
 
 def test_the_best_set_beats_the_best_ratio():

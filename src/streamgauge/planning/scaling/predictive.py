@@ -6,7 +6,7 @@ unused; `residual.py` gives out the rest.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -50,6 +50,17 @@ class Choice:
     packages: Sequence[Package] = ()
     allocation: Allocation = field(default_factory=FrozenDict)
 
+    @property
+    def reasons(self) -> list[str]:
+        """A line for each package taken, and for each component that needs more for several."""
+        asked = union(self.chosen)
+        more = {name: units - asked.get(name, 0) for name, units in self.allocation.items()}
+        return [str(package) for package in self.chosen] + [
+            f"{units} to {name}: packages together would congest it"
+            for name, units in more.items()
+            if units > 0
+        ]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictiveScaler:
@@ -82,7 +93,8 @@ class PredictiveScaler:
         check_budget(units)
         model = FlowModel(graph, self.weights)
         choice = self.choose(model, model.flow(), units)
-        return Scaling.of(self.name, model, choice.allocation, reasons=self.reasons(choice, units))
+        reasons = [*choice.reasons, *_unused(choice, units)]
+        return Scaling.of(self.name, model, choice.allocation, reasons=reasons)
 
     def choose(
         self,
@@ -98,22 +110,6 @@ class PredictiveScaler:
         chosen = choose(model, fitting, units, self._cost(model, base))
         allocation = self._together(model, base, chosen)[0]
         return Choice(chosen=chosen, packages=packages, allocation=FrozenDict(allocation))
-
-    def reasons(self, choice: Choice, units: int) -> list[str]:
-        """A line for each package taken, and one for what is left."""
-        lines = [str(package) for package in choice.chosen]
-        left = units - sum(choice.allocation.values())
-        if not left:
-            return lines
-        larger = [one for one in choice.packages if one.units > left and one not in choice.chosen]
-        if not larger:
-            return [*lines, f"{left} units are left: nothing more would gain anything"]
-        least = min(larger, key=lambda one: one.units)
-        return [
-            *lines,
-            f"{left} units are left: the smallest package not taken needs {least.units}, "
-            f"for {least.head} and what is below it",
-        ]
 
     def _cost(self, model: FlowModel, base: Flow) -> Cost:
         if not self.recheck:
@@ -135,3 +131,19 @@ class PredictiveScaler:
             if flow.units[index] > base.units[index]
         }
         return given, sum(given.values()) if complete else float("inf")
+
+
+def _unused(choice: Choice, units: int) -> Iterator[str]:
+    left = units - sum(choice.allocation.values())
+    if not left:
+        return
+    unused = f"{left} {'unit is' if left == 1 else 'units are'} left"
+    larger = [one for one in choice.packages if one.units > left and one not in choice.chosen]
+    if not larger:
+        yield f"{unused}: nothing more would gain anything"
+        return
+    least = min(larger, key=lambda one: one.units)
+    yield (
+        f"{unused}: the smallest package not taken needs {least.units}, for {least.head} and what "
+        "is below it"
+    )

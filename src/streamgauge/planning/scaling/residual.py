@@ -66,7 +66,7 @@ class ResidualScaler:
             scope = {head, *model.below[head]}
             if left:
                 choice = self.predictive.choose(model, model.flow(given), left, scope)
-                reasons += [str(one) for one in choice.chosen]
+                reasons += choice.reasons
                 given = merged(given, choice.allocation)
                 left = units - sum(given.values())
         return given, reasons
