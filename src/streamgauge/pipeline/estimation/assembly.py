@@ -15,6 +15,7 @@ from streamgauge.pipeline.estimation.notes import notes_on
 from streamgauge.pipeline.estimation.processed import measured_juice
 from streamgauge.pipeline.estimation.recording import Recorder
 from streamgauge.pipeline.estimation.roster import Roster
+from streamgauge.pipeline.estimation.seen_cluster import seen_cluster
 from streamgauge.pipeline.estimation.task_profiles import TaskProfiles
 from streamgauge.profile.figures import Period, RateSeries, Replicas, Saturation
 from streamgauge.profile.keys import GivenKeys
@@ -73,16 +74,16 @@ def profile_of(
     measured = Measured(figures, plan.plan_id)
     tasks = TaskProfiles(measured, roster, recorder)
     hosts = HostProfiles(measured, roster, recorder, tasks.arrivals)
-    seen = tasks.all()
+    seen, machines = tasks.all(), hosts.hosts("machine")
     profile = Profile(
         topology=roster.job.topology,
         configuration=roster.job.configuration,
-        cluster=roster.job.cluster,
+        cluster=roster.job.cluster or seen_cluster(plan, machines),
         tasks=seen,
         executors=hosts.executors(),
         workers=hosts.workers(),
         nodes=hosts.hosts("node"),
-        machines=hosts.hosts("machine"),
+        machines=machines,
         links=link_figures(extra.links),
         keys=_keys(extra.keys),
         sources=extra.sources,
