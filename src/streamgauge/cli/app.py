@@ -18,6 +18,7 @@ from streamgauge.cli import (
     experiment,
     ingest,
     lake,
+    plan,
     predict,
     profile,
     simulate,
@@ -56,6 +57,7 @@ app.command(name="ingest")(ingest.ingest)
 app.command(name="calibrate")(calibrate.calibrate)
 app.command(name="predict")(predict.predict)
 app.command(name="compare")(compare.compare)
+app.add_typer(plan.app, name="plan")
 app.command(name="simulate")(simulate.simulate)
 app.command(name="demo")(demo.demo)
 

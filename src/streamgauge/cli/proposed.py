@@ -89,7 +89,7 @@ def own_plan(profile: Profile, rates: Sequence[str] = ()) -> Proposed:
     return Proposed(
         name=OWN_PLAN,
         plan=measured_plan(profile),
-        workload=_measured(profile, rates),
+        workload=measured_load(profile, rates),
         load="the given rate" if rates else "as measured",
     )
 
@@ -98,7 +98,7 @@ def proposed(placed: Placed, profile: Profile, rates: Sequence[str] = ()) -> Pro
     """A file's plan under the file's load, or what was measured; at other rates where given."""
     load = "as measured"
     if placed.workload is None:
-        workload = _measured(profile, rates)
+        workload = measured_load(profile, rates)
     else:
         workload, load = with_rates(placed.workload, rates), "as the plan's file says"
     return Proposed(
@@ -109,7 +109,7 @@ def proposed(placed: Placed, profile: Profile, rates: Sequence[str] = ()) -> Pro
     )
 
 
-def _measured(profile: Profile, rates: Sequence[str]) -> Workload:
+def measured_load(profile: Profile, rates: Sequence[str]) -> Workload:
     """What was measured, at other rates where given: then all sources alike if nobody measured."""
     try:
         workload = measured_workload(profile)

@@ -71,7 +71,14 @@ class _Placed:
         return TITLE + LINE * (len(self.lines) + len(self.flag)) + 12.0
 
 
-def draw_side_by_side(panels: Sequence[Panel], *, title: str, embedded: bool = False) -> str:
+def draw_side_by_side(
+    panels: Sequence[Panel],
+    *,
+    title: str,
+    embedded: bool = False,
+    gauge: str = "busiest executor",
+    alarm: str = "overloaded",
+) -> str:
     """Panels beside each other, or below each other where that would be too wide.
 
     Panels that are higher than wide stand beside each other however wide that is: the other way
@@ -81,6 +88,8 @@ def draw_side_by_side(panels: Sequence[Panel], *, title: str, embedded: bool = F
         panels: At least one; operators of one name are drawn equally large in all.
         title: What the picture shows, for those who cannot see it.
         embedded: Whether the page that the picture stands in brings the style.
+        gauge: Whose load colours and gauges show.
+        alarm: What a box means that stands out.
     """
     placed = _placed(panels)
     caption = max(one.caption_height for one in placed)
@@ -101,7 +110,7 @@ def draw_side_by_side(panels: Sequence[Panel], *, title: str, embedded: bool = F
             top += own + one.drawing.height + GAP
     right = left - GAP if beside else MARGIN + width
     bottom = top + height if beside else top - GAP
-    bottom = _legend(svg, _samples(panels), right, bottom + GAP / 2)
+    bottom = _legend(svg, _samples(panels, gauge, alarm), right, bottom + GAP / 2)
     return svg.render(
         right + MARGIN,
         bottom + MARGIN,
@@ -142,26 +151,26 @@ def _caption(svg: Svg, placed: _Placed, left: float, top: float) -> None:
         svg.text(left, top + 14.0 + TITLE - LINE + index * LINE, line, kind=look)
 
 
-def _samples(panels: Sequence[Panel]) -> dict[str, str]:
+def _samples(panels: Sequence[Panel], gauge: str, alarm: str) -> dict[str, str]:
     """What stands for what, as far as it is drawn: looks of samples by what they mean."""
     marks = [mark for panel in panels for mark in panel.marks.values()]
     samples = {
-        f"busiest executor under {MIDDLE_LEVEL:.0%} busy": "gauge-low",
+        f"{gauge} under {MIDDLE_LEVEL:.0%} busy": "gauge-low",
         f"from {MIDDLE_LEVEL:.0%}": "gauge-middle",
         f"from {HIGH_LEVEL:.0%}": "gauge-high",
         "source": "bar-source",
         "sink": "bar-sink",
     }
     samples = {meaning.replace("%", " %"): look for meaning, look in samples.items()}
-    return samples | _singled_out(marks)
+    return samples | _singled_out(marks, alarm)
 
 
-def _singled_out(marks: Sequence[OperatorMark]) -> dict[str, str]:
+def _singled_out(marks: Sequence[OperatorMark], alarm: str) -> dict[str, str]:
     found = {}
     if any(mark.flag for mark in marks):
         found["bottleneck"] = "mark"
     if any(mark.alarm for mark in marks):
-        found["overloaded"] = "alarm"
+        found[alarm] = "alarm"
     return found
 
 

@@ -286,8 +286,11 @@ class TupleTrees:
         if not weights.any():
             return np.zeros(len(block.targets))
         group = together / max(float(weights @ groups / weights.sum()), 1e-9)
+        # Who comes alone waits for no sibling, also where a full machine never ends.
+        if group <= 1.0:
+            return np.zeros(len(block.targets))
         crowd: Vector = self._service.mean[as_slice(block.targets)]
-        return np.asarray(max(group - 1.0, 0.0) / 2.0 * crowd)
+        return np.asarray((group - 1.0) / 2.0 * crowd)
 
     def _together(self, source: Operator, block: ConnectionBlock) -> float:
         """Tuples that an operator emits on a stream at once."""

@@ -1,0 +1,232 @@
+"""What scalers make of a graph: who gets how many units, and what would flow then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from streamgauge.cli.output import in_file
+from streamgauge.cli.rates import with_rates
+from streamgauge.errors import Infeasible, InvalidInput
+from streamgauge.planning.scaling.combined import SAME
+from streamgauge.planning.scaling.contract import Scaler, Scaling, load_scaler, scaler_names
+from streamgauge.planning.scaling.files.scale_out_file import is_scale_out, scale_out_of
+from streamgauge.planning.scaling.from_profile import graph_of_job, graph_of_profile
+from streamgauge.planning.scaling.graph import ScalingGraph, TableLaw, check_budget
+from streamgauge.planning.scaling.rates import GraphRates, propagate
+from streamgauge.planning.scaling.sweep import Bottleneck, SweepRow, next_bottleneck, sweep
+from streamgauge.planning.scaling.translation import Translation, scaled_job
+from streamgauge.profile.files.jobs import load_job, load_profile
+from streamgauge.profile.job import Job
+from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.files.document import read_document
+
+ALL = "all"
+DEFAULT = "combined"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaled:
+    """What is to be scaled.
+
+    Attributes:
+        graph: Components with the units they have.
+        job: Whose operators they are; None where a file only has components.
+        units: To be handed out.
+        notes: What was assumed, or contradicts other figures.
+    """
+
+    graph: ScalingGraph
+    job: Job | None
+    units: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """What one scaler proposes.
+
+    Attributes:
+        scaling: Who gets how many.
+        rates: What would flow.
+        bottleneck: What would be full next; None where there are sources only.
+        job: As it would be; None for components without one.
+        translation: What the engine is told for that.
+    """
+
+    scaling: Scaling
+    rates: GraphRates
+    bottleneck: Bottleneck | None
+    job: Job | None = None
+    translation: Translation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growths:
+    """What all scalers propose.
+
+    Attributes:
+        scaled: What was scaled.
+        before: What flows now.
+        found: By scaler, the best first.
+        refused: Why others propose nothing that can be done.
+        sweep: The same with one unit, two …, where that was asked for.
+    """
+
+    scaled: Scaled
+    before: GraphRates
+    found: Mapping[str, Growth]
+    refused: Mapping[str, str]
+    sweep: tuple[SweepRow, ...]
+
+    @property
+    def chosen(self) -> Growth:
+        """The best."""
+        return next(iter(self.found.values()))
+
+    def curve(self, scaler: str) -> list[float]:
+        """Throughput with no unit more, one, two …."""
+        rows = [row.throughput for row in self.sweep if row.scaler == scaler]
+        return [self.before.throughput, *rows]
+
+
+def ask(
+    file: str,
+    *,
+    step: str | None,
+    profile: str | None,
+    rates: Sequence[str],
+    units: int | None,
+) -> Scaled:
+    """What a command's options name: a job with its description or profile, or components."""
+    if units is not None:
+        check_budget(units)
+    document = read_document(file)
+    if is_scale_out(document):
+        if profile is not None or step is not None or rates:
+            raise InvalidInput.single(
+                (),
+                file=file,
+                seen="--profile, --step or --rate beside a file of components",
+                expected="a job file, or the components alone",
+            )
+        found = scale_out_of(document)
+        wanted = units if units is not None else found.free_units
+        return Scaled(
+            graph=found.graph,
+            job=None,
+            units=_budget(wanted),
+            notes=tuple(str(one) for one in found.warnings),
+        )
+    job = load_job(file)
+    with in_file(file):
+        job = job if step is None else job.at_step(step)
+        if job.workload is not None:
+            job = replace(job, workload=with_rates(job.workload, rates))
+        if profile is None:
+            derived = graph_of_job(job)
+        else:
+            derived = graph_of_profile(load_profile(profile), job.workload)
+    graph = _of_job(derived.graph, job.configuration)
+    return Scaled(graph=graph, job=job, units=_budget(units), notes=derived.notes)
+
+
+def _budget(units: int | None) -> int:
+    if units is None:
+        raise InvalidInput.single(
+            ("--units",), seen="nothing", expected="how many units there are to hand out"
+        )
+    check_budget(units)
+    return units
+
+
+def _of_job(graph: ScalingGraph, configuration: Configuration) -> ScalingGraph:
+    """The graph with a job's executors, where others were measured.
+
+    What sources emit is the workload: more of their executors find no more of it.
+    """
+    components = []
+    for one in graph.components:
+        law = one.law
+        if one.source:
+            emitted = law.rate(one.units)
+            law = TableLaw(rates=(emitted, emitted))
+        components.append(replace(one, units=configuration.executors_of(one.name), law=law))
+    return replace(graph, components=tuple(components))
+
+
+def scale_all(scaled: Scaled, planner: str, *, with_sweep: bool) -> Growths:
+    """What one scaler or all of them propose.
+
+    Raises:
+        Infeasible: Nothing that can be done.
+        InvalidInput: There is no such scaler.
+    """
+    names = scaler_names() if planner == ALL else (planner,)
+    scalers = {name: load_scaler(name) for name in names}
+    found: dict[str, Growth] = {}
+    refused: dict[str, str] = {}
+    for name, scaler in scalers.items():
+        try:
+            found[name] = _growth(scaled, scaler)
+        except Infeasible as error:
+            if planner != ALL:
+                raise
+            refused[name] = str(error)
+    if not found:
+        raise Infeasible("\n".join(f"{name}: {reason}" for name, reason in refused.items()))
+    swept = [scalers[name] for name in found] if with_sweep else []
+    return Growths(
+        scaled=scaled,
+        before=propagate(scaled.graph),
+        found=dict(sorted(found.items(), key=_preference)),
+        refused=refused,
+        sweep=sweep(scaled.graph, swept, scaled.units) if swept else (),
+    )
+
+
+def _preference(item: tuple[str, Growth]) -> tuple[float, bool, int]:
+    """The highest throughput, to six digits; then the default; then who needs the fewest units."""
+    name, growth = item
+    return -float(f"{growth.scaling.expected:.6g}"), name != DEFAULT, growth.scaling.units
+
+
+def _growth(scaled: Scaled, scaler: Scaler) -> Growth:
+    """What a scaler proposes; with fewer units where tasks do not allow for all of them."""
+    refused: Infeasible | None = None
+    for units in range(scaled.units, 0, -1):
+        scaling = _useful(scaled, scaler, units)
+        try:
+            return _applied(scaled, scaling, refused)
+        except Infeasible as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
+
+
+def _useful(scaled: Scaled, scaler: Scaler, units: int) -> Scaling:
+    """What a scaler proposes, without units for a job's sources, which have no more to emit."""
+    scaling = scaler.scale(scaled.graph, units)
+    if scaled.job is None:
+        return scaling
+    sources = scaled.graph.sources
+    kept = {name: more for name, more in scaling.allocation.items() if name not in sources}
+    useful = replace(scaling, allocation=kept)
+    if useful.units in (0, units):
+        return replace(useful, reasons=useful.reasons if useful.units else ())
+    # Asked for no more than is of use, it does not speak of sources either.
+    fewer = scaler.scale(scaled.graph, useful.units)
+    same = fewer.expected >= useful.expected * (1.0 - SAME)
+    return fewer if same and not set(fewer.allocation) & set(sources) else useful
+
+
+def _applied(scaled: Scaled, scaling: Scaling, refused: Infeasible | None) -> Growth:
+    if refused is not None:
+        why = f"{scaled.units} units cannot all be used: {refused}"
+        scaling = replace(scaling, reasons=(*scaling.reasons, why))
+    rates = propagate(scaled.graph, scaling.allocation)
+    growth = Growth(scaling=scaling, rates=rates, bottleneck=next_bottleneck(scaled.graph, rates))
+    if scaled.job is None:
+        return growth
+    job, translation = scaled_job(scaled.job, scaling.allocation)
+    return replace(growth, job=job, translation=translation)
