@@ -66,14 +66,16 @@ def solve(
     """
     from ortools.sat.python import cp_model
 
+    if problem.total <= 0.0:
+        return Solution(counts=start, least_remote=0.0, optimal=True)
     model = cp_model.CpModel()
     counts = _counts(model, problem)
     _keep_limits(model, problem, counts)
     _break_symmetry(model, problem, counts)
     staying, scale = _staying(model, problem, counts)
-    # Known bounds spare the solver from proving them again.
-    most = math.ceil((problem.total - least_remote) * (1.0 + 1e-6) * scale) + len(counts)
-    model.add(staying <= most + products(problem) * int(problem.sizes.max()) ** 2)
+    # A bound that is known need not be proven again; rounding adds less than one a pair.
+    most = (problem.total - least_remote) * (1.0 + 1e-6) * scale
+    model.add(staying <= math.ceil(most) + int(problem.sizes.sum()) ** 2)
     _hint(model, problem, counts, start)
     model.maximize(staying)
     solver = _solver(effort)
@@ -184,7 +186,7 @@ def _staying(
 
     Of one class, x·(x − 1)/2 pairs of executors are on a node.
     """
-    scale = SCALE / max(float(problem.pairs.max()), 1e-300)
+    scale = SCALE / float(problem.pairs.max())
     terms = []
     for one, other in np.argwhere(np.triu(problem.pairs) > 0.0).tolist():
         weight = math.ceil(problem.pairs[one, other] * scale)
