@@ -22,6 +22,7 @@ from tests.experiments.lines import (
     read,
     sample,
     trace,
+    write_lines,
 )
 
 MS = MILLISECOND_NS
@@ -199,3 +200,25 @@ def test_files_that_are_still_written_are_left_alone(tmp_path):
     (tmp_path / ".b.jsonl").write_text("{}\n")
     readings.read(tmp_path)
     assert readings.rejected == 0
+
+
+def test_a_line_that_is_there_twice_counts_once(tmp_path):
+    who = of_task("in")
+    records = [
+        sample("emitted", 30, count=30, stream="default", **who),
+        *latencies("near", {bin_of(MS): 5}),
+        trace("near", 4.0),
+    ]
+    once = figures(tmp_path / "once", records)
+    write_lines(tmp_path / "twice", records, "copy.jsonl")
+    readings = read(tmp_path / "twice", [*records, records[0]])
+    assert (readings.lines, readings.repeated) == (7, 4)
+    assert figures(tmp_path / "twice", records) == once
+    assert readings.series.emitted.sum() == 30.0
+
+
+def test_equal_values_of_two_buckets_are_two_lines(tmp_path):
+    records = [
+        sample("emitted", 30, at, count=30, stream="default", **of_task("in")) for at in (0, 1)
+    ]
+    assert read(tmp_path, records).series.emitted.tolist()[:2] == [30.0, 30.0]

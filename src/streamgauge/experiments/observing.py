@@ -156,4 +156,8 @@ def _faults(readings: Readings) -> list[str]:
     found = [f"read only in part: {fault}" for fault in readings.faults]
     if readings.rejected:
         found.append(f"{readings.rejected:,} of {readings.lines:,} lines are no records")
+    if readings.repeated:
+        found.append(
+            f"{readings.repeated:,} of {readings.lines:,} lines are there twice; once counts"
+        )
     return found

@@ -1,8 +1,9 @@
 """What the raw lines of a repetition say, gathered window by window in bounded memory.
 
 Samples count for the window that the middle of their bucket lies in, traces for the one that they
-ended in. Files are read block by block, in any order; what is kept grows with windows and subjects,
-never with lines.
+ended in. Files are read block by block, in any order; what is kept grows with windows and subjects.
+Of lines only a digest is kept, so that one that was written or copied twice counts once, as it does
+in a lake.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,8 @@ from streamgauge.lake.records import Outcome, Trace
 MICROSECONDS = 1e6
 ENDINGS = (".jsonl", ".jsonl.gz")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Any two of a hundred million lines share such a digest with a chance of four in a billion.
+_DIGEST_BYTES = 10
 # Streams and operators of the engine itself.
 _SYSTEM = "__"
 
@@ -154,6 +158,7 @@ class Readings:
         windows: What was read of each.
         series: How it went.
         lines: Lines read.
+        repeated: Lines that had been read before.
         rejected: Lines that are no records.
         faults: Files that could be read only in part, and why.
     """
@@ -166,8 +171,10 @@ class Readings:
         # Traces tell of latency where sinks do not.
         self.traced_series = Series.of_length(span.buckets)
         self.lines = 0
+        self.repeated = 0
         self.rejected = 0
         self.faults: list[str] = []
+        self._seen: set[bytes] = set()
         self._takers: dict[Metric, Callable[[pa.Table], None]] = {
             Metric.END_TO_END_LATENCY_SUM: self._sink_sums,
             Metric.END_TO_END_LATENCY_BIN: self._sink_bins,
@@ -187,14 +194,22 @@ class Readings:
                 self.faults.append(f"{path.name}: {lines.fault}")
 
     def _take(self, block: list[bytes]) -> None:
-        parsed = parse(block)
+        new = [line for line in block if self._is_new(line)]
+        parsed = parse(new)
         self.lines += len(block)
+        self.repeated += len(block) - len(new)
         self.rejected += len(parsed.rejected)
         for table, _ in parsed.samples:
             self._take_samples(table)
         for record, _ in parsed.records:
             if isinstance(record, Trace):
                 self._take_trace(record)
+
+    def _is_new(self, line: bytes) -> bool:
+        digest = blake2b(line, digest_size=_DIGEST_BYTES).digest()
+        before = len(self._seen)
+        self._seen.add(digest)
+        return len(self._seen) > before
 
     def _take_samples(self, table: pa.Table) -> None:
         wanted = table.filter(_of_job(table, self._wanted))
