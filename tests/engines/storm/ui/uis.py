@@ -21,7 +21,7 @@ NOW_US = 1_794_780_483_000_000
 # Patient with a machine that is busy; only who never answers is left soon.
 HASTE = Patience(timeout_seconds=60.0, attempts=2, first_wait_seconds=0.0, most_bytes=100_000)
 _FOLDER = Path(__file__).parent / "documents"
-_COUNTS = ("emitted", "transferred", "executed", "acked", "failed")
+COUNTS = frozenset({"emitted", "transferred", "executed", "acked", "failed"})
 
 
 def document(name: str) -> Any:
@@ -63,7 +63,7 @@ class FakeUi(Server):
         """Let workers get older, and their counters so many times as large."""
         for one in self.components():
             for row in (*one["executorStats"], *one.get("inputStats", ()), *one["outputStats"]):
-                for key in _COUNTS:
+                for key in COUNTS:
                     if key in row:
                         row[key] *= times
                 if "uptimeSeconds" in row:
