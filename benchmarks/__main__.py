@@ -18,6 +18,7 @@ from benchmarks import (
     prediction_load,
     prediction_speed,
     scaling,
+    scheduling,
     semantics,
     stretch,
 )
@@ -33,6 +34,7 @@ MODULES = (
     prediction_speed,
     prediction,
     prediction_load,
+    scheduling,
     scaling,
     pipeline,
     agent_overhead,
