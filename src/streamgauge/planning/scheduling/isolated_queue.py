@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from itertools import cycle
 
 from streamgauge.planning.scheduling.acker_aware import AckersApart
-from streamgauge.planning.scheduling.packing import Packing
+from streamgauge.planning.scheduling.packing import MAX_NAMED, Packing
 from streamgauge.topology.logical_plan import Executor
-
-MAX_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
