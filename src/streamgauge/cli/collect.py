@@ -115,10 +115,11 @@ def _source(nimbus: str | None, ui: str | None) -> Iterator[StormSource]:
             yield NimbusSource(bridge)
         return
     assert ui is not None
-    from streamgauge.engines.storm.ui.client import UiClient, usual_headers
+    from streamgauge.engines.storm.ui.client import UiClient
     from streamgauge.engines.storm.ui.source import UiSource
+    from streamgauge.lake.servers import Credentials
 
-    yield UiSource(UiClient(ui, headers=usual_headers()))
+    yield UiSource(UiClient(ui, headers=Credentials.usual().header()))
 
 
 def _host_and_port(address: str) -> tuple[str, int]:

@@ -129,7 +129,7 @@ def _request(
     sources: list[str], rules: str | None, start: str | None, end: str | None
 ) -> RangeRequest:
     """What to ask a database for, once it was found to answer."""
-    from streamgauge.pipeline.http_queries import Credentials
+    from streamgauge.lake.servers import Credentials
     from streamgauge.pipeline.probing import check_source
     from streamgauge.pipeline.range_queries import RangeRequest, TimeRange
 

@@ -6,11 +6,9 @@ connection is a reason to ask again, never half an answer.
 
 from __future__ import annotations
 
-import base64
 import http.client
 import io
 import json
-import os
 import ssl
 import tempfile
 import time
@@ -56,37 +54,6 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Credentials:
-    """The names of the environment variables that hold the secrets; never the secrets.
-
-    Attributes:
-        token: Name of the variable with a token.
-        user: Name of the variable with a user's name.
-        password: Name of the variable with the user's password.
-    """
-
-    token: str = ""
-    user: str = ""
-    password: str = ""
-
-    def header(self, scheme: str) -> dict[str, str]:
-        """The header that shows them; `scheme` is what the server calls a token."""
-        if self.token:
-            return {"Authorization": f"{scheme} {_secret(self.token)}"}
-        if self.user:
-            password = _secret(self.password) if self.password else ""
-            pair = f"{_secret(self.user)}:{password}".encode()
-            return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
-        return {}
-
-    @classmethod
-    def usual(cls) -> Credentials:
-        """Those of the variables that our commands look at which are set."""
-        names = {key: f"STREAMGAUGE_{key.upper()}" for key in ("token", "user", "password")}
-        return cls(**{key: name for key, name in names.items() if os.environ.get(name)})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """One question to a server.
 
@@ -106,7 +73,6 @@ class Query:
 
 
 USUAL_PATIENCE: Final = Patience()
-NO_CREDENTIALS: Final = Credentials()
 
 
 class TooLarge(Exception):
@@ -120,30 +86,6 @@ class _Again(Exception):
         super().__init__(what)
         self.remedy = remedy
         self.after_seconds = after_seconds
-
-
-def server_url(url: str) -> str:
-    """The address of a server, fit to be shown and added to.
-
-    Raises:
-        InvalidInput: It is no http or https address, or holds more than that.
-    """
-    try:
-        parts = urllib.parse.urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise _bad_url(url.rsplit("@", maxsplit=1)[-1], str(error)) from None
-    if parts.username is not None or parts.password is not None:
-        remedy = "put them into environment variables and give the names of these"
-        raise _bad_url(f"{parts.scheme}://…@{parts.hostname}", "a name or password in it", remedy)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise _bad_url(url, "no http or https address", "such as http://host:9090")
-    if parts.query or parts.fragment:
-        raise _bad_url(url.partition("?")[0], "a part behind ? or #", "give the address only")
-    if not url.isascii() or not url.isprintable() or " " in url:
-        raise _bad_url(url, "characters that an address cannot have")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
 
 
 def ask(query: Query, patience: Patience, sleep: Callable[[float], None] = time.sleep) -> IO[bytes]:
@@ -311,23 +253,3 @@ class _SameHost(urllib.request.HTTPRedirectHandler):
         return urllib.request.Request(
             newurl, data=req.data, headers=dict(req.header_items()), method="POST"
         )
-
-
-def _secret(name: str) -> str:
-    value = os.environ.get(name)
-    if not value:
-        raise InvalidInput.single(
-            (),
-            seen=f"no environment variable {name}",
-            expected="a variable that holds the secret",
-            remedy="set it, for Spark's executors too where they are on other machines",
-        )
-    if not value.isprintable() or not value.isascii():
-        seen = f"environment variable {name} with characters that no header can have"
-        raise InvalidInput.single((), seen=seen, expected="printable ASCII")
-    return value
-
-
-def _bad_url(url: str, seen: str, remedy: str = "") -> InvalidInput:
-    expected = "the address of a server"
-    return InvalidInput.single(("url",), seen=f"{url}: {seen}", expected=expected, remedy=remedy)

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from streamgauge.engines.storm.ui.client import Patience, Refused, UiClient, usual_headers
+from streamgauge.engines.storm.ui.client import Patience, Refused, UiClient
 from streamgauge.errors import InvalidInput, SourceUnreachable
+from streamgauge.lake.servers import Credentials
 from tests.engines.storm.ui.uis import HASTE, client, document
 from tests.pipeline.http_servers import Fault
 
@@ -112,7 +113,7 @@ def test_a_password_in_an_address_is_refused_and_not_repeated():
 def test_credentials_come_from_the_environment(ui, monkeypatch):
     monkeypatch.setenv("STREAMGAUGE_USER", "ann")
     monkeypatch.setenv("STREAMGAUGE_PASSWORD", "secret")
-    UiClient(ui.url, headers=usual_headers()).get("topology/summary")
+    UiClient(ui.url, headers=Credentials.usual().header()).get("topology/summary")
     assert ui.headers[0]["authorization"] == "Basic YW5uOnNlY3JldA=="
     monkeypatch.setenv("STREAMGAUGE_TOKEN", "abc")
-    assert usual_headers() == {"Authorization": "Bearer abc"}
+    assert Credentials.usual().header() == {"Authorization": "Bearer abc"}

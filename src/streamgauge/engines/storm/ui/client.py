@@ -6,10 +6,8 @@ instruction. Proxies are not used.
 
 from __future__ import annotations
 
-import base64
 import http.client
 import json
-import os
 import ssl
 import time
 import urllib.parse
@@ -18,7 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streamgauge.errors import InvalidInput, SourceUnreachable
+from streamgauge.errors import SourceUnreachable
+from streamgauge.lake.servers import server_url
 from streamgauge.topology.validation import shown
 
 _PREFIX: Final = "/api/v1"
@@ -78,12 +77,12 @@ class UiClient:
         patience: Patience = USUAL_PATIENCE,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        parts = _address(url)
-        self.url = url.rstrip("/").removesuffix(_PREFIX)
+        self.url = server_url(url, "ui").removesuffix(_PREFIX)
+        parts = urllib.parse.urlsplit(self.url)
         self._secure = parts.scheme == "https"
         self._host = parts.hostname or ""
         self._port = parts.port
-        self._path = parts.path.rstrip("/").removesuffix(_PREFIX) + _PREFIX
+        self._path = parts.path + _PREFIX
         self._headers = {"Accept": "application/json", "User-Agent": "streamgauge"}
         self._headers |= headers or {}
         self._patience = patience
@@ -175,49 +174,6 @@ class UiClient:
 
     def _unreachable(self, what: str, remedy: str) -> SourceUnreachable:
         return SourceUnreachable(f"{self.url}: {' '.join(what.split())}; {remedy}")
-
-
-def usual_headers() -> dict[str, str]:
-    """Credentials by the environment: a token, or a user and password."""
-    token = os.environ.get("STREAMGAUGE_TOKEN")
-    user = os.environ.get("STREAMGAUGE_USER")
-    if token:
-        return {"Authorization": f"Bearer {_fit(token, 'STREAMGAUGE_TOKEN')}"}
-    if not user:
-        return {}
-    pair = f"{user}:{os.environ.get('STREAMGAUGE_PASSWORD', '')}".encode()
-    return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
-
-
-def _fit(value: str, name: str) -> str:
-    if not value.isascii() or not value.isprintable():
-        seen = f"environment variable {name} with characters that no header can have"
-        raise InvalidInput.single((), seen=seen, expected="printable ASCII")
-    return value
-
-
-def _address(url: str) -> urllib.parse.SplitResult:
-    try:
-        parts = urllib.parse.urlsplit(url)
-        wrong = parts.port == 0
-    except ValueError as error:
-        raise _bad_url(url.rsplit("@", maxsplit=1)[-1], str(error)) from None
-    if parts.username is not None or parts.password is not None:
-        remedy = "set STREAMGAUGE_USER and STREAMGAUGE_PASSWORD"
-        raise _bad_url(f"{parts.scheme}://…@{parts.hostname}", "a name or password in it", remedy)
-    if wrong or parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise _bad_url(url, "no http or https address", "such as http://host:8080")
-    if parts.query or parts.fragment:
-        raise _bad_url(url.partition("?")[0], "a part behind ? or #", "give the address only")
-    if not url.isascii() or not url.isprintable() or " " in url:
-        raise _bad_url(url, "characters that an address cannot have")
-    return parts
-
-
-def _bad_url(url: str, seen: str, remedy: str = "") -> InvalidInput:
-    return InvalidInput.single(
-        ("ui",), seen=f"{url}: {seen}", expected="the address of a Storm UI", remedy=remedy
-    )
 
 
 def _message(found: object) -> str:
