@@ -12,6 +12,7 @@ import typer
 from streamgauge.cli.output import print_document, print_table, say, write_text
 
 if TYPE_CHECKING:
+    from streamgauge.cli.scalings import Growths
     from streamgauge.cli.seen import Seen
     from streamgauge.models.latency import Latency
     from streamgauge.profile.job import Job
@@ -28,6 +29,8 @@ SAMPLES = "samples"
 # What is then asked: another plan, and ten times the load.
 STEP = "splitters-2"
 ASKED_RATE = 10.0 * DEMO_RATE
+# And what to do about a load that one splitter cannot take, with so many executors more.
+GROWN_RATE, GROWN_UNITS = 500_000.0, 4
 # Shuffle needs some looks at the loads, one a second, before it has found its way.
 TRUTH_SECONDS, TRUTH_WARMUP = 5.0, 12.0
 # Threads that sleep for a millisecond at a time keep their phases: several runs show several.
@@ -46,6 +49,7 @@ def demo(
     """Run the main job on a bundled example: every stage of the product that there is."""
     from streamgauge.cli.examples import example_path
     from streamgauge.cli.prediction_report import print_prediction
+    from streamgauge.cli.scaling_tables import growth_document, print_growths
     from streamgauge.cli.simulation_report import print_result, result_document
     from streamgauge.cli.topology import load_plan, picture, plan_document, print_job
 
@@ -83,6 +87,12 @@ def demo(
         else:
             print_prediction(predicted, [])
             print_table(*_table(predicted, truth))
+        growths = _grown(job, profile, output)
+        if as_json:
+            document |= growth_document(growths)
+        else:
+            print()
+            print_growths(growths)
     if as_json:
         print_document(document)
 
@@ -236,6 +246,21 @@ def _table(predicted: Seen, truth: _Truth) -> tuple[str, list[str], list[list[st
     runs = f"{len(TRUTH_SEEDS)} runs of {TRUTH_SECONDS:g} s, ± 95 % confidence"
     title = f"The same plan and load, simulated: {runs}"
     return title, ["", "predicted", "simulated", "difference"], rows
+
+
+def _grown(job: Job, profile: Profile, output: Path) -> Growths:
+    """Where the job should grow under a much higher load, with a picture of it."""
+    from dataclasses import replace
+
+    from streamgauge.cli.scaling_page import growth_picture
+    from streamgauge.cli.scalings import DEFAULT, scale_all, scaled_of
+
+    say(f"asking where it should grow for {GROWN_RATE:,g} tuples/s, from the profile alone")
+    assert job.workload is not None
+    loaded = replace(job, workload=job.workload.at_rate(GROWN_RATE))
+    growths = scale_all(scaled_of(loaded, profile, GROWN_UNITS), DEFAULT, with_sweep=True)
+    write_text(output / "growth.svg", growth_picture(growths))
+    return growths
 
 
 def make_folder(folder: Path) -> None:

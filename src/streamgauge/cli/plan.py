@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.cli.output import write_text
+from streamgauge.cli.output import print_document, write_text
 from streamgauge.cli.simulate import OVERLOADED
 
 app = typer.Typer(
@@ -120,7 +120,7 @@ def scale(
 ) -> None:
     """Say who gets how many more units, what that would bring, and what is full next."""
     from streamgauge.cli.scaling_page import curve_picture, growth_page, growth_picture
-    from streamgauge.cli.scaling_tables import print_document_of, print_growths
+    from streamgauge.cli.scaling_tables import growth_document, print_growths
     from streamgauge.cli.scalings import ask, scale_all
     from streamgauge.errors import InvalidInput
 
@@ -131,12 +131,10 @@ def scale(
         )
     swept = sweep or curve is not None or html is not None
     found = scale_all(scaled, planner, with_sweep=swept)
-    translation = found.chosen.translation
-    commands = [translation.shell] if translation is not None and translation.executors else []
     if as_json:
-        print_document_of(found, commands)
+        print_document(growth_document(found))
     else:
-        print_growths(found, commands)
+        print_growths(found)
     if output is not None and found.chosen.job is not None:
         _write_job(output, found.chosen.job)
     if svg is not None:
@@ -144,7 +142,7 @@ def scale(
     if curve is not None:
         write_text(curve, curve_picture(found))
     if html is not None:
-        write_text(html, growth_page(found, commands, command=_command()))
+        write_text(html, growth_page(found, command=_command()))
 
 
 def _command() -> str:

@@ -11,6 +11,7 @@ from streamgauge.cli.output import counted, printable
 from streamgauge.cli.scaling_tables import (
     FULL,
     busy,
+    commands_of,
     gets,
     next_of,
     short,
@@ -136,7 +137,7 @@ def curve_picture(growths: Growths, *, embedded: bool = False) -> str:
     )
 
 
-def growth_page(growths: Growths, commands: list[str], *, command: str) -> str:
+def growth_page(growths: Growths, *, command: str) -> str:
     """One self-contained HTML document; the same arguments give the same page."""
     graph, chosen = growths.scaled.graph, growths.chosen
     sections = {
@@ -144,7 +145,7 @@ def growth_page(growths: Growths, commands: list[str], *, command: str) -> str:
         "curve": [html.figure(curve_picture(growths, embedded=True))] if growths.sweep else [],
         "reasons": [html.paragraph(line) for line in chosen.scaling.reasons],
         "notes": [html.paragraph(line) for line in growths.scaled.notes],
-        "commands": [f"<p><code>{html.text(one)}</code></p>" for one in commands],
+        "commands": [f"<p><code>{html.text(one)}</code></p>" for one in commands_of(growths)],
         "made": [
             f"<p><code>{html.text(command)}</code></p>",
             html.terms(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from streamgauge.cli.output import counted, print_document, print_table, printable, terminal_width
+from streamgauge.cli.output import counted, print_table, printable, terminal_width
 from streamgauge.cli.prediction_report import finite
 from streamgauge.cli.scalings import Growth, Growths
 from streamgauge.cli.seen import changed
@@ -23,7 +23,7 @@ MOST_ROWS = 20
 FULL = 1.0005
 
 
-def print_growths(growths: Growths, commands: list[str]) -> None:
+def print_growths(growths: Growths) -> None:
     """The verdict, tables, and what to type."""
     for line in textwrap.wrap(verdict_of(growths), terminal_width()):
         print(printable(line))
@@ -35,7 +35,7 @@ def print_growths(growths: Growths, commands: list[str]) -> None:
         _curves(growths)
     print_lines("Why", growths.chosen.scaling.reasons)
     print_lines("To keep in mind", growths.scaled.notes)
-    print_commands(commands)
+    print_commands(commands_of(growths))
 
 
 def print_commands(commands: list[str]) -> None:
@@ -200,12 +200,19 @@ def _every(many: int) -> int:
     return -(-many // MOST_ROWS) or 1
 
 
-def print_document_of(growths: Growths, commands: list[str]) -> None:
-    """One document."""
-    print_document(finite({"scaling": dict(_document(growths, commands))}))
+def growth_document(growths: Growths) -> dict[str, Any]:
+    """All of it, for programs."""
+    found: dict[str, Any] = finite({"scaling": dict(_document(growths))})
+    return found
 
 
-def _document(growths: Growths, commands: list[str]) -> Iterator[tuple[str, Any]]:
+def commands_of(growths: Growths) -> list[str]:
+    """What a running topology is told; nothing where it stays as it is."""
+    translation = growths.chosen.translation
+    return [translation.shell] if translation is not None and translation.executors else []
+
+
+def _document(growths: Growths) -> Iterator[tuple[str, Any]]:
     yield "chosen", growths.chosen.scaling.scaler
     yield "units", growths.scaled.units
     yield "verdict", verdict_of(growths)
@@ -229,4 +236,4 @@ def _document(growths: Growths, commands: list[str]) -> Iterator[tuple[str, Any]
     yield "refused", dict(growths.refused)
     yield "sweep", [row.to_dict() for row in growths.sweep]
     yield "notes", list(growths.scaled.notes)
-    yield "commands", commands
+    yield "commands", commands_of(growths)

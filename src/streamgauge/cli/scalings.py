@@ -18,6 +18,7 @@ from streamgauge.planning.scaling.sweep import Bottleneck, SweepRow, next_bottle
 from streamgauge.planning.scaling.translation import Translation, scaled_job
 from streamgauge.profile.files.jobs import load_job, load_profile
 from streamgauge.profile.job import Job
+from streamgauge.profile.profile import Profile
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.files.document import read_document
 
@@ -123,12 +124,14 @@ def ask(
         job = job if step is None else job.at_step(step)
         if job.workload is not None:
             job = replace(job, workload=with_rates(job.workload, rates))
-        if profile is None:
-            derived = graph_of_job(job)
-        else:
-            derived = graph_of_profile(load_profile(profile), job.workload)
+        return scaled_of(job, None if profile is None else load_profile(profile), _budget(units))
+
+
+def scaled_of(job: Job, profile: Profile | None, units: int) -> Scaled:
+    """A job to be scaled, by what was measured of it or by what it declares."""
+    derived = graph_of_job(job) if profile is None else graph_of_profile(profile, job.workload)
     graph = _of_job(derived.graph, job.configuration)
-    return Scaled(graph=graph, job=job, units=_budget(units), notes=derived.notes)
+    return Scaled(graph=graph, job=job, units=units, notes=derived.notes)
 
 
 def _budget(units: int | None) -> int:
