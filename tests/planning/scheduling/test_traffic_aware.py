@@ -11,10 +11,10 @@ from streamgauge.errors import Infeasible
 from streamgauge.planning.scheduling import placement_model, traffic_aware
 from streamgauge.planning.scheduling.contract import Expected
 from streamgauge.planning.scheduling.even import EvenScheduler
-from streamgauge.planning.scheduling.traffic import remote_traffic
+from streamgauge.planning.scheduling.traffic import remote_traffic, split_traffic
 from streamgauge.planning.scheduling.traffic_aware import TrafficAwareScheduler
 from streamgauge.topology import Cluster, Configuration, Machine, StreamKey
-from tests.planning.scheduling.graphs import topology
+from tests.planning.scheduling.graphs import configured, topology
 from tests.strategies import PLAIN_NAMES, topologies
 
 SCHEDULER = TrafficAwareScheduler()
@@ -133,6 +133,30 @@ def test_an_executor_that_nearness_overloads_in_every_plan_is_named():
     assert not any("thread" in one for one in even.warnings)
 
 
+def test_executors_are_divided_into_workers_as_heaps_ask():
+    made, expected = two_streams()
+    configuration = configured(made, megabytes=512, heap=1024, workers=2)
+    cluster = Cluster.uniform(nodes=1, slots=2)
+    schedule = SCHEDULER.schedule(made, configuration, cluster, expected=expected)
+    assert groups(schedule) == [["a", "s"], ["b", "b"]]
+    assert split_traffic(schedule.plan, expected).inter_worker == pytest.approx(1.0)
+
+
+def test_memory_of_machines_is_kept_whatever_cores_they_have():
+    made, expected = two_streams(s=0.1, a=0.1, b=0.1)
+    configuration = configured(made, megabytes=512, heap=4096, workers=2)
+    gibibyte = Cluster.uniform(nodes=2, cores=64, memory_bytes=2**30)
+    schedule = SCHEDULER.schedule(made, configuration, gibibyte, expected=expected)
+    assert groups(schedule) == [["a", "s"], ["b", "b"]]
+
+
+def test_executors_without_memory_are_named():
+    made, expected = two_streams()
+    configuration = configured(made, megabytes=512, heap=1024, workers=1)
+    with pytest.raises(Infeasible, match=r"not enough memory for 't': no room for .*\[\d\]"):
+        SCHEDULER.schedule(made, configuration, Cluster.uniform(nodes=4), expected=expected)
+
+
 def test_without_the_solver_the_search_stands_alone_and_says_so(monkeypatch):
     monkeypatch.setattr(placement_model, "is_available", lambda: False)
     made = topology("s-a", "a-b", s=3, a=3, b=3)
@@ -194,7 +218,7 @@ def test_machines_are_kept_at_their_utilisation_or_it_is_said(made):
 def _busiest(plan, expected) -> float:
     """Cores of the busiest machine by the even split."""
     traffic = traffic_aware.even_traffic(plan.logical, expected)
-    cores = traffic_aware.cores_of(traffic, dict(expected.cores))
+    cores = traffic_aware.cores_of(traffic, expected)
     nodes = [plan.workers[worker].node for worker in plan.placement]
     return max(
         float(np.sum([one for one, node in zip(cores, nodes, strict=True) if node == name]))

@@ -103,13 +103,13 @@ def _fill(placement: Placement, node: int, waiting: Counts) -> None:
         waiting[one] -= 1
 
 
-def spread(placement: Placement, waiting: Counts) -> bool:
+def spread(placement: Placement, waiting: Counts) -> Counts:
     """The largest load first, always where the fullest place stays emptiest; traffic counts not.
 
-    Graham's rule of the longest processing time; finds room where growing does not. Whether all
-    that waited found a place.
+    Graham's rule of the longest processing time; finds room where growing does not. Gives how
+    many executors of each class found no place.
     """
-    problem = placement.problem
+    problem, left = placement.problem, waiting.copy()
     weight = np.zeros(len(waiting))
     for limit in problem.limits:
         weight = np.maximum(weight, limit.load / max(float(limit.most.max()), 1e-300))
@@ -123,9 +123,10 @@ def spread(placement: Placement, waiting: Counts) -> bool:
                 level[placement.filled == 0] = np.inf
             node = int(level.argmin())
             if not placement.room(node)[one]:
-                return False
+                break
             placement.add(one, node)
-    return True
+            left[one] -= 1
+    return left
 
 
 def improve(placement: Placement, steps: int) -> int:
@@ -304,7 +305,7 @@ def grown(problem: PlacementProblem) -> Counts | None:
 def balanced(problem: PlacementProblem) -> Counts | None:
     """A placement by loads alone; nothing where that leaves some over."""
     placement = empty(problem)
-    return placement.counts if spread(placement, problem.sizes) else None
+    return None if spread(placement, problem.sizes).any() else placement.counts
 
 
 def proportioned(problem: PlacementProblem) -> Counts | None:

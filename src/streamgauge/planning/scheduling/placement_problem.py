@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.planning.scheduling.traffic import Traffic
-from streamgauge.topology.tuple_flow import as_slice
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -164,16 +163,3 @@ def _rounded(values: Matrix) -> Matrix:
     scale = np.abs(values).max(axis=0)
     scaled = np.divide(values, scale, out=np.zeros_like(values), where=scale > 0.0)
     return np.asarray(np.round(scaled, DIGITS))
-
-
-def by_class(members: Sequence[Sequence[int]], by_executor: Vector) -> Vector:
-    """What one executor of each class has of something that is given by executor."""
-    return np.asarray([by_executor[group[0]] for group in members])
-
-
-def cores_of(traffic: Traffic, cores: dict[str, float]) -> Vector:
-    """Cores that each executor keeps busy: its part of its operator's."""
-    found = np.zeros(len(traffic.logical.executors))
-    for name, span in traffic.logical.spans.items():
-        found[as_slice(span)] = cores.get(name, 0.0) * traffic.parts[name]
-    return found

@@ -6,9 +6,12 @@ split (`traffic`), the engine's own messages included, within these limits:
 * free slots, and as many workers as the configuration asks for at most;
 * where the cores that operators keep busy are known: no machine above a stated utilisation, as
   long as some placement avoids that, and as little above it as was found where none does;
-* else no node with more executors than an even deal over the nodes would give it, and some slack.
+* else no node with more executors than an even deal over the nodes would give it, and some slack;
+* where memory needs are declared: the memory of machines and the heaps of workers, of which each
+  node may have as many as even placement gives it.
 
-One worker a node suffices, so nothing is sent between workers of a node.
+One worker a node suffices, unless heaps ask for more: then a node's executors are divided so that
+little goes between its workers.
 
 Few executors are placed optimally (`placement_model`); for many, a search (`local_search`) gives a
 good placement and `remote_bound` says how much better any could be. The result is never worse than
@@ -25,37 +28,49 @@ widen the scope again, which no plan foresees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
+from streamgauge.errors import Infeasible
 from streamgauge.planning.scheduling import placement_model
 from streamgauge.planning.scheduling.contract import Expected, Schedule
-from streamgauge.planning.scheduling.even import EvenScheduler, SlotOrder
+from streamgauge.planning.scheduling.even import EvenScheduler
 from streamgauge.planning.scheduling.local_search import (
     balanced,
+    empty,
     grown,
     proportioned,
     search,
+    spread,
+)
+from streamgauge.planning.scheduling.packing import MAX_NAMED
+from streamgauge.planning.scheduling.placement_limits import (
+    Site,
+    core_limit,
+    cores_are_known,
+    cores_of,
+    count_limit,
+    memory_limits,
+    memory_of,
+    needs_memory,
 )
 from streamgauge.planning.scheduling.placement_problem import (
     Counts,
     Limit,
     PlacementProblem,
     Vector,
-    by_class,
     classes_of,
-    cores_of,
 )
 from streamgauge.planning.scheduling.remote_bound import least_remote
-from streamgauge.planning.scheduling.traffic import Traffic, even_traffic, nearest_traffic
+from streamgauge.planning.scheduling.traffic import even_traffic, nearest_traffic
+from streamgauge.planning.scheduling.worker_split import split_workers
 from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import OperatorKind, Topology
+from streamgauge.topology.topology import Topology
 from streamgauge.transport.contract import load_transport
 
 # Problems with more products of counts than this are searched, not solved.
@@ -67,8 +82,6 @@ ROUNDS = 50_000
 MOST_ROUNDS = 60
 # Limits so many times as wide hold back nobody.
 AMPLE = 1e9
-# What is planned with where others keep all cores of a machine busy.
-LEAST_CORES = 1e-3
 # An executor is one thread.
 ONE_CORE = 1.0
 
@@ -123,18 +136,18 @@ class TrafficAwareScheduler:
         dealt = EvenScheduler(task_order=self.task_order).schedule(
             topology, configuration, cluster, taken=taken
         )
-        slots = _first_slots(cluster, taken)
-        stated = self.problem(logical, cluster, expected=known, slots=slots, even=dealt.plan)
-        even = stated.counted(_nodes_of(dealt.plan, slots))
-        problem, starts, level = self._feasible(stated, even)
+        site = Site.of(cluster, taken)
+        if needs_memory(configuration):
+            site = site.allotted(configuration.workers)
+        stated = self.problem(logical, site, expected=known, even=dealt.plan)
+        even = stated.counted(site.nodes_of(dealt.plan))
+        problem, starts, level = self._feasible(stated, even, logical)
         best, bound, notes = self._solved(problem, starts)
         most = problem.remote(even) if problem.allows(even) else np.inf
         others = [one for one in starts if problem.remote(one) <= most]
-        plan, more = _steady(
-            partial(_plan, problem, logical, cluster, slots),
-            [best, *sorted(others, key=problem.remote)],
-            known,
-        )
+        candidates = [best, *sorted(others, key=problem.remote)]
+        plans = [_plan(problem, logical, site, one) for one in candidates]
+        plan, more = _steady([one for one in plans if one is not None], known, logical)
         warnings = [*notes, *more, *_fewer_workers(configuration, plan)]
         if expected is None:
             warnings.insert(0, "no rates are known: every stream is taken to carry as much")
@@ -148,89 +161,55 @@ class TrafficAwareScheduler:
         return Schedule(plan=plan, warnings=tuple(warnings), least_remote=bound)
 
     def problem(
-        self,
-        logical: LogicalPlan,
-        cluster: Cluster,
-        *,
-        expected: Expected,
-        slots: Sequence[Slot],
-        even: PhysicalPlan,
+        self, logical: LogicalPlan, site: Site, *, expected: Expected, even: PhysicalPlan
     ) -> PlacementProblem:
-        """Classes of executors and limits of nodes.
+        """Classes of executors and limits of nodes; that of cores or executors comes first.
 
         Args:
             logical: The executors.
-            cluster: Whose machines have cores.
+            site: Where there are slots.
             expected: Rates and load.
-            slots: One free slot of every node that has any.
             even: The even plan, by which executors are counted where cores are not known.
         """
         traffic = even_traffic(logical, expected, acks=self.acks)
         members, pairs = classes_of(traffic)
-        if _cores_are_known(logical, expected):
-            limit = self._core_limit(traffic, expected, members, cluster, slots)
+        if cores_are_known(logical, expected):
+            limits = [core_limit(site, members, traffic, expected, self.utilisation)]
         else:
-            limit = self._count_limit(logical, members, slots, even)
+            limits = [count_limit(site, members, even, self.slack)]
+        if needs_memory(logical.configuration):
+            limits += memory_limits(site, members, logical)
         return PlacementProblem(
             members=members,
             pairs=pairs,
-            nodes=len(slots),
-            most_nodes=min(len(slots), logical.configuration.workers),
-            limits=(limit,),
-        )
-
-    def _core_limit(
-        self,
-        traffic: Traffic,
-        expected: Expected,
-        members: Sequence[Sequence[int]],
-        cluster: Cluster,
-        slots: Sequence[Slot],
-    ) -> Limit:
-        machines = [cluster.machine_of(slot.node) for slot in slots]
-        number = {name: index for index, name in enumerate(dict.fromkeys(m.name for m in machines))}
-        free = {one.name: one.cores - one.background_cores for one in machines}
-        return Limit(
-            load=by_class(members, cores_of(traffic, dict(expected.cores))),
-            group=np.asarray([number[one.name] for one in machines], dtype=np.intp),
-            most=self.utilisation * np.asarray([max(free[name], LEAST_CORES) for name in number]),
-        )
-
-    def _count_limit(
-        self,
-        logical: LogicalPlan,
-        members: Sequence[Sequence[int]],
-        slots: Sequence[Slot],
-        even: PhysicalPlan,
-    ) -> Limit:
-        """Of executors: what the even plan has there, and the even part with its slack."""
-        total = len(logical.executors)
-        each = total / len(even.nodes)
-        most = max(np.ceil(each), np.floor((1.0 + self.slack) * each + 1e-9))
-        dealt = np.bincount(_nodes_of(even, slots), minlength=len(slots))
-        return Limit(
-            load=np.ones(len(members)),
-            group=np.arange(len(slots), dtype=np.intp),
-            most=np.maximum(dealt, most).astype(np.float64),
+            nodes=len(site.slots),
+            most_nodes=min(len(site.slots), logical.configuration.workers),
+            limits=tuple(limits),
         )
 
     def _feasible(
-        self, stated: PlacementProblem, even: Counts
+        self, stated: PlacementProblem, even: Counts, logical: LogicalPlan
     ) -> tuple[PlacementProblem, list[Counts], float]:
         """The problem with limits that can be kept, placements that keep them, and their level.
 
-        The level is how many times the stated limit the fullest place has to take; one where all
-        keep it.
+        The level is how many times its stated value the first limit has to be; one where it can
+        be kept. The others, of memory, are never widened.
+
+        Raises:
+            Infeasible: No placement was found that keeps the limits of memory.
         """
         starts = _kept(stated, [even, *_made(stated)])
         if starts:
             return stated, starts, 1.0
-        (limit,) = stated.limits
-        found = [even, balanced(_times(stated, AMPLE))]
+        limit, *hard = stated.limits
+        ample = _times(stated, AMPLE)
+        found = [even, balanced(ample)]
         if placement_model.is_available() and stated.sizes.size * stated.nodes <= SOLVED_PRODUCTS:
-            free = replace(stated, limits=())
+            free = replace(stated, limits=tuple(hard))
             found.append(placement_model.least_loaded(free, limit, effort=self.effort))
-        placed = [one for one in found if one is not None]
+        placed = _kept(ample, [one for one in found if one is not None])
+        if not placed:
+            raise _no_memory(ample, logical)
         level = max(min(_level(limit, one) for one in placed), 1.0)
         relaxed = _times(stated, level)
         return relaxed, _kept(relaxed, [*placed, *_made(relaxed)]), level
@@ -266,24 +245,31 @@ class TrafficAwareScheduler:
 
 
 def _steady(
-    place: Callable[[Counts], PhysicalPlan], candidates: Sequence[Counts], expected: Expected
+    plans: Sequence[PhysicalPlan], expected: Expected, logical: LogicalPlan
 ) -> tuple[PhysicalPlan, list[str]]:
     """The first plan that overloads no executor where shuffle prefers the near.
 
     Args:
-        place: Makes a plan of counts.
-        candidates: The best first.
+        plans: The best first.
         expected: Rates and load.
+        logical: What they place.
+
+    Raises:
+        Infeasible: There is no plan.
     """
-    plan = place(candidates[0])
-    if not _is_load_aware(plan.logical) or not _cores_are_known(plan.logical, expected):
+    if not plans:
+        raise Infeasible(
+            f"the executors that {logical.topology.name!r} would have on a node do not divide into "
+            "its workers' heaps; raise the heap, ask for more workers, or declare smaller needs"
+        )
+    plan = plans[0]
+    if not _is_load_aware(logical) or not cores_are_known(logical, expected):
         return plan, []
-    even = cores_of(even_traffic(plan.logical, expected, acks=False), dict(expected.cores))
+    even = cores_of(even_traffic(plan.logical, expected, acks=False), expected)
     crowded = _crowded(plan, expected, even)
     if not crowded:
         return plan, []
-    for counts in candidates[1:]:
-        other = place(counts)
+    for other in plans[1:]:
         if not _crowded(other, expected, even):
             return other, []
     label, cores, if_even = crowded[0]
@@ -299,32 +285,9 @@ def _assumed(logical: LogicalPlan) -> Expected:
     return Expected(rates={stream.key: 1.0 for stream in logical.topology.data_streams})
 
 
-def _cores_are_known(logical: LogicalPlan, expected: Expected) -> bool:
-    """Of every operator but the ackers, which are taken to cost nothing if unknown."""
-    operators = logical.topology.operators
-    return all(
-        one.name in expected.cores for one in operators if one.kind is not OperatorKind.ACKER
-    )
-
-
 def _is_load_aware(logical: LogicalPlan) -> bool:
     configuration = logical.configuration
     return load_transport(configuration.engine).mechanics(configuration.settings).load_aware
-
-
-def _first_slots(cluster: Cluster, taken: Collection[Slot]) -> tuple[Slot, ...]:
-    """The first free slot of every node that has one, in the order of the cluster."""
-    found: dict[str, Slot] = {}
-    for slot in SlotOrder.BY_SLOT.arrange(cluster, taken):
-        found.setdefault(slot.node, slot)
-    return tuple(found[node.name] for node in cluster.nodes if node.name in found)
-
-
-def _nodes_of(plan: PhysicalPlan, slots: Sequence[Slot]) -> list[int]:
-    """For each executor of a plan the number of its node."""
-    number = {slot.node: index for index, slot in enumerate(slots)}
-    of_worker = [number[worker.node] for worker in plan.workers]
-    return [of_worker[worker] for worker in plan.placement]
 
 
 def _made(problem: PlacementProblem) -> list[Counts]:
@@ -341,9 +304,9 @@ def _kept(problem: PlacementProblem, candidates: Sequence[Counts]) -> list[Count
 
 
 def _times(problem: PlacementProblem, factor: float) -> PlacementProblem:
-    """The problem with limits so many times as wide."""
-    limits = tuple(replace(one, most=one.most * factor) for one in problem.limits)
-    return replace(problem, limits=limits)
+    """The problem with its first limit so many times as wide."""
+    first, *others = problem.limits
+    return replace(problem, limits=(replace(first, most=first.most * factor), *others))
 
 
 def _level(limit: Limit, counts: Counts) -> float:
@@ -358,7 +321,7 @@ def _crowded(
 
     Label, cores by the nearest split, and by the even one; the busiest first.
     """
-    near = cores_of(nearest_traffic(plan, expected, acks=False), dict(expected.cores))
+    near = cores_of(nearest_traffic(plan, expected, acks=False), expected)
     found = np.flatnonzero((near > ONE_CORE) & (near > even * (1.0 + 1e-6)))
     order = found[np.argsort(-near[found], kind="stable")].tolist()
     executors = plan.logical.executors
@@ -366,13 +329,37 @@ def _crowded(
 
 
 def _plan(
-    problem: PlacementProblem,
-    logical: LogicalPlan,
-    cluster: Cluster,
-    slots: Sequence[Slot],
-    counts: Counts,
-) -> PhysicalPlan:
-    return PhysicalPlan.dealt(logical, cluster, slots, problem.dealt(counts))
+    problem: PlacementProblem, logical: LogicalPlan, site: Site, counts: Counts
+) -> PhysicalPlan | None:
+    """One worker a node, or as many as heaps ask for; nothing where these do not divide so."""
+    load, heap = np.zeros(len(problem.members)), 0.0
+    if needs_memory(logical.configuration):
+        load, heap = memory_of(problem.members, logical)
+    free = [len(one) for one in site.slots]
+    placed = split_workers(problem, counts, free, load=load, heap=heap)
+    if placed is None:
+        return None
+    first = np.cumsum([0, *free]).tolist()
+    slots = [slot for one in site.slots for slot in one]
+    dealt = [first[node] + worker for node, worker in placed]
+    return PhysicalPlan.dealt(logical, site.cluster, slots, dealt)
+
+
+def _no_memory(problem: PlacementProblem, logical: LogicalPlan) -> Infeasible:
+    """The error that names executors without room."""
+    placement = empty(problem)
+    left = spread(placement, problem.sizes)
+    names = [
+        logical.executors[executor].label
+        for members, count in zip(problem.members, left.tolist(), strict=True)
+        for executor in members[len(members) - count :]
+    ]
+    listed = ", ".join(names[:MAX_NAMED])
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return Infeasible(
+        f"not enough memory for {logical.topology.name!r}: no room for {listed}{more}; add "
+        "machines, slots or heap, ask for more workers, or declare smaller needs"
+    )
 
 
 def _fewer_workers(configuration: Configuration, plan: PhysicalPlan) -> list[str]:
