@@ -153,8 +153,17 @@ def test_memory_of_machines_is_kept_whatever_cores_they_have():
 def test_executors_without_memory_are_named():
     made, expected = two_streams()
     configuration = configured(made, megabytes=512, heap=1024, workers=1)
+    cluster = Cluster.uniform(nodes=1, slots=1)
     with pytest.raises(Infeasible, match=r"not enough memory for 't': no room for .*\[\d\]"):
-        SCHEDULER.schedule(made, configuration, Cluster.uniform(nodes=4), expected=expected)
+        SCHEDULER.schedule(made, configuration, cluster, expected=expected)
+
+
+def test_heaps_that_do_not_suffice_get_more_workers_than_were_asked_for():
+    made, expected = two_streams()
+    configuration = configured(made, megabytes=512, heap=1024, workers=1)
+    schedule = SCHEDULER.schedule(made, configuration, Cluster.uniform(nodes=4), expected=expected)
+    assert len(schedule.plan.workers) == 2
+    assert "2 workers are used and 1 were asked for" in schedule.warnings[-1]
 
 
 def test_without_the_solver_the_search_stands_alone_and_says_so(monkeypatch):

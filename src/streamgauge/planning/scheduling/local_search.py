@@ -132,6 +132,8 @@ def spread(placement: Placement, waiting: Counts) -> Counts:
 def improve(placement: Placement, steps: int) -> int:
     """Move and exchange executors while that keeps more tuples in nodes; gives steps left."""
     least = NEGLIGIBLE * max(placement.problem.total, 1e-300)
+    if steps <= 0:
+        return 0
     gains = _Gains(placement)
     while steps > 0:
         steps -= 1

@@ -8,7 +8,7 @@ split (`traffic`), the engine's own messages included, within these limits:
   long as some placement avoids that, and as little above it as was found where none does;
 * else no node with more executors than an even deal over the nodes would give it, and some slack;
 * where memory needs are declared: the memory of machines and the heaps of workers, of which each
-  node may have as many as even placement gives it.
+  node may have as many as even placement gives it, or as it has slots if these do not suffice.
 
 One worker a node suffices, unless heaps ask for more: then a node's executors are divided so that
 little goes between its workers.
@@ -28,7 +28,7 @@ widen the scope again, which no plan foresees.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -76,7 +76,7 @@ from streamgauge.transport.contract import load_transport
 # Problems with more products of counts than this are searched, not solved.
 SOLVED_PRODUCTS = 400
 # Moves and exchanges in all, and how often nodes are grown again: divided by what each looks at.
-STEPS = 60_000_000
+STEPS = 120_000_000
 MOST_STEPS = 6000
 ROUNDS = 50_000
 MOST_ROUNDS = 60
@@ -136,19 +136,15 @@ class TrafficAwareScheduler:
         dealt = EvenScheduler(task_order=self.task_order).schedule(
             topology, configuration, cluster, taken=taken
         )
-        site = Site.of(cluster, taken)
-        if needs_memory(configuration):
-            site = site.allotted(configuration.workers)
-        stated = self.problem(logical, site, expected=known, even=dealt.plan)
-        even = stated.counted(site.nodes_of(dealt.plan))
-        problem, starts, level = self._feasible(stated, even, logical)
+        site, problem, starts, level = self._stated(logical, Site.of(cluster, taken), known, dealt)
+        even = problem.counted(site.nodes_of(dealt.plan))
         best, bound, notes = self._solved(problem, starts)
         most = problem.remote(even) if problem.allows(even) else np.inf
         others = [one for one in starts if problem.remote(one) <= most]
         candidates = [best, *sorted(others, key=problem.remote)]
-        plans = [_plan(problem, logical, site, one) for one in candidates]
-        plan, more = _steady([one for one in plans if one is not None], known, logical)
-        warnings = [*notes, *more, *_fewer_workers(configuration, plan)]
+        plans = (_plan(problem, logical, site, one) for one in candidates)
+        plan, more = _steady((one for one in plans if one is not None), known, logical)
+        warnings = [*notes, *more, *_other_workers(configuration, plan)]
         if expected is None:
             warnings.insert(0, "no rates are known: every stream is taken to carry as much")
             return Schedule(plan=plan, warnings=tuple(warnings))
@@ -159,6 +155,26 @@ class TrafficAwareScheduler:
                 f"up to {level * self.utilisation:.0%}; add machines, or ask for more workers",
             )
         return Schedule(plan=plan, warnings=tuple(warnings), least_remote=bound)
+
+    def _stated(
+        self, logical: LogicalPlan, free: Site, expected: Expected, dealt: Schedule
+    ) -> tuple[Site, PlacementProblem, list[Counts], float]:
+        """Where, what, placements to begin with, and how far the first limit had to be widened.
+
+        Heaps may need more workers than were asked for: then all free slots may be used, as by
+        Storm's own scheduler for declared needs.
+        """
+        workers = logical.configuration.workers
+        sites = [free.allotted(workers), free] if needs_memory(logical.configuration) else [free]
+        for site in sites:
+            stated = self.problem(logical, site, expected=expected, even=dealt.plan)
+            if site is not sites[0]:
+                stated = replace(stated, most_nodes=len(site.slots))
+            even = stated.counted(site.nodes_of(dealt.plan))
+            found = self._feasible(stated, even)
+            if found is not None:
+                return site, *found
+        raise _no_memory(_times(stated, AMPLE), logical)
 
     def problem(
         self, logical: LogicalPlan, site: Site, *, expected: Expected, even: PhysicalPlan
@@ -188,20 +204,19 @@ class TrafficAwareScheduler:
         )
 
     def _feasible(
-        self, stated: PlacementProblem, even: Counts, logical: LogicalPlan
-    ) -> tuple[PlacementProblem, list[Counts], float]:
+        self, stated: PlacementProblem, even: Counts
+    ) -> tuple[PlacementProblem, list[Counts], float] | None:
         """The problem with limits that can be kept, placements that keep them, and their level.
 
         The level is how many times its stated value the first limit has to be; one where it can
-        be kept. The others, of memory, are never widened.
-
-        Raises:
-            Infeasible: No placement was found that keeps the limits of memory.
+        be kept. The others, of memory, are never widened: nothing where they cannot be kept.
         """
+        limit, *hard = stated.limits
+        if any(one.load @ stated.sizes > one.allowed.sum() for one in hard):
+            return None
         starts = _kept(stated, [even, *_made(stated)])
         if starts:
             return stated, starts, 1.0
-        limit, *hard = stated.limits
         ample = _times(stated, AMPLE)
         found = [even, balanced(ample)]
         if placement_model.is_available() and stated.sizes.size * stated.nodes <= SOLVED_PRODUCTS:
@@ -209,7 +224,7 @@ class TrafficAwareScheduler:
             found.append(placement_model.least_loaded(free, limit, effort=self.effort))
         placed = _kept(ample, [one for one in found if one is not None])
         if not placed:
-            raise _no_memory(ample, logical)
+            return None
         level = max(min(_level(limit, one) for one in placed), 1.0)
         relaxed = _times(stated, level)
         return relaxed, _kept(relaxed, [*placed, *_made(relaxed)]), level
@@ -245,31 +260,31 @@ class TrafficAwareScheduler:
 
 
 def _steady(
-    plans: Sequence[PhysicalPlan], expected: Expected, logical: LogicalPlan
+    plans: Iterator[PhysicalPlan], expected: Expected, logical: LogicalPlan
 ) -> tuple[PhysicalPlan, list[str]]:
     """The first plan that overloads no executor where shuffle prefers the near.
 
     Args:
-        plans: The best first.
+        plans: The best first; no more are made than are looked at.
         expected: Rates and load.
         logical: What they place.
 
     Raises:
         Infeasible: There is no plan.
     """
-    if not plans:
+    plan = next(plans, None)
+    if plan is None:
         raise Infeasible(
             f"the executors that {logical.topology.name!r} would have on a node do not divide into "
             "its workers' heaps; raise the heap, ask for more workers, or declare smaller needs"
         )
-    plan = plans[0]
     if not _is_load_aware(logical) or not cores_are_known(logical, expected):
         return plan, []
     even = cores_of(even_traffic(plan.logical, expected, acks=False), expected)
     crowded = _crowded(plan, expected, even)
     if not crowded:
         return plan, []
-    for other in plans[1:]:
+    for other in plans:
         if not _crowded(other, expected, even):
             return other, []
     label, cores, if_even = crowded[0]
@@ -362,10 +377,12 @@ def _no_memory(problem: PlacementProblem, logical: LogicalPlan) -> Infeasible:
     )
 
 
-def _fewer_workers(configuration: Configuration, plan: PhysicalPlan) -> list[str]:
+def _other_workers(configuration: Configuration, plan: PhysicalPlan) -> list[str]:
     used, asked = len(plan.workers), configuration.workers
     if used == asked:
         return []
+    if used > asked:
+        return [f"{used} workers are used and {asked} were asked for: their heaps hold no more"]
     return [
         f"{used} of {asked} workers are used: one a node, and no more nodes than the load needs"
     ]

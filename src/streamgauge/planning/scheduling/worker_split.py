@@ -14,8 +14,9 @@ from streamgauge.planning.scheduling.placement_problem import (
     Vector,
 )
 
-STEPS = 500
-ROUNDS = 20
+# Effort in all, shared by the nodes: what goes between workers of a node counts second.
+STEPS = 600
+ROUNDS = 40
 
 
 def split_workers(
@@ -37,6 +38,7 @@ def split_workers(
     """
     found = [(0, 0)] * int(problem.sizes.sum())
     begin = np.cumsum(counts, axis=1) - counts
+    used = max(int(counts.any(axis=0).sum()), 1)
     for node in range(problem.nodes):
         here = np.flatnonzero(counts[:, node]).tolist()
         members = tuple(
@@ -55,7 +57,7 @@ def split_workers(
             most_nodes=workers[node],
             limits=(limit,),
         )
-        split = _split(part)
+        split = _split(part, steps=STEPS // used, rounds=ROUNDS // used)
         if split is None:
             return None
         for group, row in zip(members, split, strict=True):
@@ -65,11 +67,13 @@ def split_workers(
     return found
 
 
-def _split(part: PlacementProblem) -> Counts | None:
+def _split(part: PlacementProblem, *, steps: int, rounds: int) -> Counts | None:
     """One worker if it holds them all, else the best split found."""
     alone = np.zeros((len(part.members), part.nodes), dtype=np.int64)
     alone[:, 0] = part.sizes
     if part.allows(alone):
         return alone
-    starts = [one for one in (grown(part), balanced(part)) if one is not None]
-    return search(part, starts, steps=STEPS, rounds=ROUNDS, seed=0) if starts else None
+    start = grown(part)
+    if start is None:
+        start = balanced(part)
+    return None if start is None else search(part, [start], steps=steps, rounds=rounds, seed=0)
