@@ -45,8 +45,8 @@ def test_the_demo_makes_a_profile_of_what_it_measured(run, spark, tmp_path):
     mean, truth = document["prediction"]["latency"]["mean"], document["truth"]["latency"]["mean"]
     assert mean == pytest.approx(truth, rel=0.1)
     assert (tmp_path / "growth.svg").is_file()
-    # 500,000 sentences a second are 2.7 times what a splitter takes.
-    assert document["scaling"]["planners"]["combined"]["allocation"]["splitter"] == 2
+    # 300,000 sentences a second are 1.6 times what a splitter takes.
+    assert document["scaling"]["planners"]["combined"]["allocation"] == {"splitter": 1}
     assert (tmp_path / "lake" / "samples").is_dir()
     # The shared session is left running.
     assert spark.range(3).count() == 3

@@ -76,6 +76,19 @@ def test_the_verdict_comes_first_and_the_command_last(run, job):
     assert lines[-1] == "  storm rebalance tiny -n 2 -e work=4 -e out=2"
 
 
+def test_a_cluster_that_cannot_carry_it_is_said(run, job):
+    """Four of `work` and two of `out` keep six cores busy; two machines of two have four."""
+    # By keys, as shuffle would keep to the few executors near the source.
+    text = JOB.replace("grouping: shuffle", "grouping: {fields: [k]}")
+    text = text.replace("work: {tasks: 6}", "work: {tasks: 4}")
+    job.write_text(text)
+    fits = scaled(run, job, "--units", 4, "--rate", 390)
+    assert fits["on_cluster"].startswith("Placed evenly on its own cluster: fits")
+    job.write_text(text.replace("cores: 4", "cores: 2"))
+    full = scaled(run, job, "--units", 4, "--rate", 390)
+    assert "overloaded: m" in full["on_cluster"]
+
+
 def test_units_that_bring_nothing_stay_unused(run, job):
     """What sources emit is the workload: no planner gives them executors."""
     document = scaled(run, job, "--units", 10, "--planner", "all")

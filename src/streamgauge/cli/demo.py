@@ -30,7 +30,7 @@ SAMPLES = "samples"
 STEP = "splitters-2"
 ASKED_RATE = 10.0 * DEMO_RATE
 # And what to do about a load that one splitter cannot take, with so many executors more.
-GROWN_RATE, GROWN_UNITS = 500_000.0, 4
+GROWN_RATE, GROWN_UNITS = 300_000.0, 4
 # Shuffle needs some looks at the loads, one a second, before it has found its way.
 TRUTH_SECONDS, TRUTH_WARMUP = 5.0, 12.0
 # Threads that sleep for a millisecond at a time keep their phases: several runs show several.

@@ -29,7 +29,7 @@ def print_placements(placements: Placements, commands: list[str]) -> None:
     _plans(placements)
     _risks(placements)
     print_lines("Bounds", bounds_of(placements))
-    refused = [f"{name}: {one_line(why)}" for name, why in placements.refused.items()]
+    refused = [one_line(name, why) for name, why in placements.refused.items()]
     print_lines("Cannot place it", tuple(refused))
     print_lines("To keep in mind", notes_of(placements))
     print_commands(commands)
@@ -156,10 +156,9 @@ def notes_of(placements: Placements) -> tuple[str, ...]:
     return tuple(dict.fromkeys(notes))
 
 
-def one_line(text: str) -> str:
-    """The first line, and how many there are more."""
-    first, *rest = text.splitlines()
-    return f"{first} (and {len(rest)} more)" if rest else first
+def one_line(name: str, why: str) -> str:
+    """Who cannot and why, as far as a line goes; --json and the page have the rest."""
+    return textwrap.shorten(f"{name}: {why}", terminal_width() - 4, placeholder=" …")
 
 
 def print_document_of(placements: Placements, commands: list[str]) -> None:

@@ -14,6 +14,7 @@ from streamgauge.cli.scaling_tables import (
     commands_of,
     gets,
     next_of,
+    on_cluster,
     short,
     signed,
     state_of,
@@ -58,7 +59,12 @@ def growth_picture(growths: Growths, *, embedded: bool = False) -> str:
     name = growths.scaled.graph.name
     title = printable(f"components of {name} before and after scaling out")
     return draw_side_by_side(
-        panels, title=title, embedded=embedded, gauge="component", alarm="congested"
+        panels,
+        title=title,
+        embedded=embedded,
+        gauge="component",
+        alarm="congested",
+        flag="gets more",
     )
 
 
@@ -119,6 +125,7 @@ def _mark(now: ComponentRates, was: ComponentRates, *, source: bool) -> Operator
     return OperatorMark(
         level=min(busy(now), 1.0),
         level_text=share(busy(now)),
+        flag=f"{now.units - was.units} more" if now.units > was.units else "",
         parallelism=units,
         line=f"gets {changed(was.input, now.input, short)} tuples/s",
         more=(f"can do {changed(was.capacity, now.capacity, short)} tuples/s",),
@@ -157,11 +164,13 @@ def growth_page(growths: Growths, *, command: str) -> str:
     links = "".join(f'<a href="#{anchor}">{html.text(ANCHORS[anchor])}</a>' for anchor in shown)
     last = chosen.bottleneck
     congested = last is not None and last.utilisation > FULL
+    overloaded = growths.prediction is not None and bool(growths.prediction.overloaded)
     return html.page(
         f"{graph.name}, scaled out",
         f"<h1>{html.text(graph.name)}, scaled out</h1>",
-        f'<div class="verdict {"warning" if congested else "fine"}">',
+        f'<div class="verdict {"warning" if congested or overloaded else "fine"}">',
         f"<p>{html.text(verdict_of(growths))}</p>",
+        html.paragraph(on_cluster(growths)) if growths.prediction is not None else "",
         "</div>",
         f'<nav aria-label="Parts of this page">{links}</nav>',
         *(html.section(anchor, ANCHORS[anchor], *parts) for anchor, parts in shown.items()),

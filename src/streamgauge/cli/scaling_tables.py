@@ -9,6 +9,7 @@ from typing import Any
 
 from streamgauge.cli.output import counted, print_table, printable, terminal_width
 from streamgauge.cli.prediction_report import finite
+from streamgauge.cli.prediction_verdict import verdict_of as said_of
 from streamgauge.cli.scalings import Growth, Growths
 from streamgauge.cli.seen import changed
 from streamgauge.drawing.quantities import estimate, number, plain_number, share
@@ -25,8 +26,9 @@ FULL = 1.0005
 
 def print_growths(growths: Growths) -> None:
     """The verdict, tables, and what to type."""
-    for line in textwrap.wrap(verdict_of(growths), terminal_width()):
-        print(printable(line))
+    for text in (verdict_of(growths), on_cluster(growths)):
+        for line in textwrap.wrap(text, terminal_width()):
+            print(printable(line))
     print()
     if len(growths.found) + len(growths.refused) > 1:
         _planners(growths)
@@ -75,6 +77,14 @@ def verdict_of(growths: Growths) -> str:
             f" ({scaling.scaler}, {_handed_out(growths, chosen)})."
         )
     return f"{said} {next_of(chosen)}"
+
+
+def on_cluster(growths: Growths) -> str:
+    """Whether the job's own machines carry it, in the words of a prediction; else nothing."""
+    if growths.prediction is None:
+        return ""
+    verdict = said_of(growths.prediction)
+    return f"Placed evenly on its own cluster: {verdict[0].lower()}{verdict[1:]}"
 
 
 def gets(allocation: Allocation) -> str:
@@ -216,6 +226,7 @@ def _document(growths: Growths) -> Iterator[tuple[str, Any]]:
     yield "chosen", growths.chosen.scaling.scaler
     yield "units", growths.scaled.units
     yield "verdict", verdict_of(growths)
+    yield "on_cluster", on_cluster(growths) or None
     yield "before", growths.before.to_dict()
     yield (
         "planners",
@@ -233,6 +244,7 @@ def _document(growths: Growths) -> Iterator[tuple[str, Any]]:
             for name, one in growths.found.items()
         },
     )
+    yield "prediction", None if growths.prediction is None else growths.prediction.to_dict()
     yield "refused", dict(growths.refused)
     yield "sweep", [row.to_dict() for row in growths.sweep]
     yield "notes", list(growths.scaled.notes)

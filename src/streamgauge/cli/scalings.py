@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 
 from streamgauge.cli.output import in_file
 from streamgauge.cli.rates import with_rates
-from streamgauge.errors import Infeasible, InvalidInput
+from streamgauge.errors import Infeasible, InvalidInput, NotEnoughData
+from streamgauge.models.analytic import AnalyticModel
+from streamgauge.models.declared import declared_profile
+from streamgauge.models.prediction import Prediction
 from streamgauge.planning.scaling.combined import SAME
 from streamgauge.planning.scaling.contract import Scaler, Scaling, load_scaler, scaler_names
 from streamgauge.planning.scaling.files.scale_out_file import is_scale_out, scale_out_of
@@ -16,6 +19,7 @@ from streamgauge.planning.scaling.graph import ScalingGraph, TableLaw, check_bud
 from streamgauge.planning.scaling.rates import GraphRates, propagate
 from streamgauge.planning.scaling.sweep import Bottleneck, SweepRow, next_bottleneck, sweep
 from streamgauge.planning.scaling.translation import Translation, scaled_job
+from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import load_job, load_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
@@ -35,12 +39,14 @@ class Scaled:
         job: Whose operators they are; None where a file only has components.
         units: To be handed out.
         notes: What was assumed, or contradicts other figures.
+        profile: What was measured of the job, or it declares.
     """
 
     graph: ScalingGraph
     job: Job | None
     units: int
     notes: tuple[str, ...]
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +78,8 @@ class Growths:
         found: By scaler, the best first.
         refused: Why others propose nothing that can be done.
         sweep: The same with one unit, two …, where that was asked for.
+        prediction: How the job would behave with the best, placed evenly on its own cluster;
+            None where there is none, or it cannot be predicted.
     """
 
     scaled: Scaled
@@ -79,6 +87,7 @@ class Growths:
     found: Mapping[str, Growth]
     refused: Mapping[str, str]
     sweep: tuple[SweepRow, ...]
+    prediction: Prediction | None
 
     @property
     def chosen(self) -> Growth:
@@ -130,8 +139,13 @@ def ask(
 def scaled_of(job: Job, profile: Profile | None, units: int) -> Scaled:
     """A job to be scaled, by what was measured of it or by what it declares."""
     derived = graph_of_job(job) if profile is None else graph_of_profile(profile, job.workload)
-    graph = _of_job(derived.graph, job.configuration)
-    return Scaled(graph=graph, job=job, units=units, notes=derived.notes)
+    return Scaled(
+        graph=_of_job(derived.graph, job.configuration),
+        job=job,
+        units=units,
+        notes=derived.notes,
+        profile=declared_profile(job) if profile is None else profile,
+    )
 
 
 def _budget(units: int | None) -> int:
@@ -179,13 +193,26 @@ def scale_all(scaled: Scaled, planner: str, *, with_sweep: bool) -> Growths:
     if not found:
         raise Infeasible("\n".join(f"{name}: {reason}" for name, reason in refused.items()))
     swept = [scalers[name] for name in found] if with_sweep else []
+    ordered = dict(sorted(found.items(), key=_preference))
     return Growths(
         scaled=scaled,
         before=propagate(scaled.graph),
-        found=dict(sorted(found.items(), key=_preference)),
+        found=ordered,
         refused=refused,
         sweep=sweep(scaled.graph, swept, scaled.units) if swept else (),
+        prediction=_predicted(scaled, next(iter(ordered.values()))),
     )
+
+
+def _predicted(scaled: Scaled, growth: Growth) -> Prediction | None:
+    """Whether the job's own machines carry what a graph of units of a core each promises."""
+    job, profile = growth.job, scaled.profile
+    if job is None or job.cluster is None or job.workload is None or profile is None:
+        return None
+    try:
+        return AnalyticModel().predict(profile, place_job(job).plan, job.workload)
+    except (InvalidInput, Infeasible, NotEnoughData):
+        return None
 
 
 def _preference(item: tuple[str, Growth]) -> tuple[float, bool, int]:

@@ -15,7 +15,6 @@ from streamgauge.drawing.topology_picture import (
     MIDDLE_LEVEL,
     OUTLINE,
     Marks,
-    OperatorMark,
     Size,
     TopologyDrawing,
     dashed_outline,
@@ -78,6 +77,7 @@ def draw_side_by_side(
     embedded: bool = False,
     gauge: str = "busiest executor",
     alarm: str = "overloaded",
+    flag: str = "bottleneck",
 ) -> str:
     """Panels beside each other, or below each other where that would be too wide.
 
@@ -90,6 +90,7 @@ def draw_side_by_side(
         embedded: Whether the page that the picture stands in brings the style.
         gauge: Whose load colours and gauges show.
         alarm: What a box means that stands out.
+        flag: What a dashed outline means.
     """
     placed = _placed(panels)
     caption = max(one.caption_height for one in placed)
@@ -110,7 +111,9 @@ def draw_side_by_side(
             top += own + one.drawing.height + GAP
     right = left - GAP if beside else MARGIN + width
     bottom = top + height if beside else top - GAP
-    bottom = _legend(svg, _samples(panels, gauge, alarm), right, bottom + GAP / 2)
+    bottom = _legend(
+        svg, _samples(gauge) | _singled_out(panels, alarm, flag), right, bottom + GAP / 2
+    )
     return svg.render(
         right + MARGIN,
         bottom + MARGIN,
@@ -151,9 +154,8 @@ def _caption(svg: Svg, placed: _Placed, left: float, top: float) -> None:
         svg.text(left, top + 14.0 + TITLE - LINE + index * LINE, line, kind=look)
 
 
-def _samples(panels: Sequence[Panel], gauge: str, alarm: str) -> dict[str, str]:
-    """What stands for what, as far as it is drawn: looks of samples by what they mean."""
-    marks = [mark for panel in panels for mark in panel.marks.values()]
+def _samples(gauge: str) -> dict[str, str]:
+    """What stands for what: looks of samples by what they mean."""
     samples = {
         f"{gauge} under {MIDDLE_LEVEL:.0%} busy": "gauge-low",
         f"from {MIDDLE_LEVEL:.0%}": "gauge-middle",
@@ -161,14 +163,15 @@ def _samples(panels: Sequence[Panel], gauge: str, alarm: str) -> dict[str, str]:
         "source": "bar-source",
         "sink": "bar-sink",
     }
-    samples = {meaning.replace("%", " %"): look for meaning, look in samples.items()}
-    return samples | _singled_out(marks, alarm)
+    return {meaning.replace("%", " %"): look for meaning, look in samples.items()}
 
 
-def _singled_out(marks: Sequence[OperatorMark], alarm: str) -> dict[str, str]:
+def _singled_out(panels: Sequence[Panel], alarm: str, flag: str) -> dict[str, str]:
+    """The same of what only some boxes have."""
+    marks = [mark for panel in panels for mark in panel.marks.values()]
     found = {}
     if any(mark.flag for mark in marks):
-        found["bottleneck"] = "mark"
+        found[flag] = "mark"
     if any(mark.alarm for mark in marks):
         found[alarm] = "alarm"
     return found
