@@ -18,9 +18,9 @@ from benchmarks.planners_jobs import EXAMPLES, LEFT_OUT, example_case, random_ca
 from benchmarks.report import Entry
 
 PAGE = Path("build/planners.md")
-RANDOM, FEW_RANDOM = 100, 8
+RANDOM, FEW_RANDOM = 100, 6
 FEW_EXAMPLES = ("henge-diamond", "henge-star", "word-count-top-3-small")
-REPEAT_EVERY, FEW_REPEAT_EVERY = 5, 4
+REPEAT_EVERY, FEW_REPEAT_EVERY = 10, 4
 SHUFFLES = {False: "nearness off", True: "nearness on"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,14 +12,17 @@ from streamgauge.cli.examples import example_path
 from streamgauge.models.declared import declared_profile
 from streamgauge.models.loading import limit_of
 from streamgauge.models.parameters import parameters_of
+from streamgauge.planning.scheduling.contract import Expected
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.planning.scheduling.expectation import expected_of_job
+from streamgauge.planning.scheduling.traffic import split_traffic
 from streamgauge.profile.behaviour import Behaviour, Costs, Service
 from streamgauge.profile.counts import Fixed
 from streamgauge.profile.distribution import Constant, Distribution, Exponential, Gamma
 from streamgauge.profile.files.jobs import load_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.keys import KeyDistribution, UniformKeys, ZipfKeys
+from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology import (
     Cluster,
     Configuration,
@@ -47,7 +51,10 @@ MOST_EXECUTORS = 8
 SHORTEST_PACE = 0.05
 FEWEST_NODES, MOST_NODES = 2, 8
 FEWEST_CORES, AMPLE_CORES = 2.0, 64.0
-# What executors declare to need is this many times what they are expected to use, at least …
+# Deliveries from which the use of cores is measured; simulated seconds that any run may take.
+MEASURED_DELIVERIES = 40_000
+SHORTEST_SECONDS, LONGEST_SECONDS = 3.0, 600.0
+# What executors declare to need is this many times what they are seen to use, at least …
 RESERVE = 1.25
 # … and in steps of this many cores (five of Storm's points).
 CORES_STEP = 0.05
@@ -86,11 +93,20 @@ class Case:
         name: What it is called.
         job: With a cluster, a load and needs.
         load: That load as a part of what the even plan carries at most.
+        cores: What operators keep busy on the even plan, as simulated: serialising is in it.
     """
 
     name: str
     job: Job
     load: float
+    cores: Mapping[str, float]
+
+    @property
+    def expected(self) -> Expected:
+        """What schedulers are told."""
+        found = expected_of_job(self.job)
+        assert found is not None
+        return replace(found, cores=self.cores)
 
     @property
     def light(self) -> bool:
@@ -116,7 +132,8 @@ def random_case(seed: int) -> Case:
     nodes = int(np.clip(round(wanted), FEWEST_NODES, nodes))
     cores = float(max(round(wanted / nodes), FEWEST_CORES))
     job = _loaded(_on_nodes(ample, nodes, cores, latency_ms, workers), load)
-    return Case(name=f"random {seed}", job=with_needs(job), load=load)
+    cores_used = measured_cores(job)
+    return Case(name=f"random {seed}", job=with_needs(job, cores_used), load=load, cores=cores_used)
 
 
 def _on_nodes(job: Job, nodes: int, cores: float, latency_ms: float, workers: int) -> Job:
@@ -144,7 +161,8 @@ def example_case(name: str) -> Case:
     job = load_job(example_path(f"{name}.yaml"))
     configuration = replace(job.configuration, engine=ENGINE)
     job = replace(job, configuration=configuration, plan=None, steps={})
-    return Case(name=name, job=with_needs(job), load=1.0 / even_limit(job))
+    cores = measured_cores(job)
+    return Case(name=name, job=with_needs(job, cores), load=1.0 / even_limit(job), cores=cores)
 
 
 def dealt(job: Job, *, near: bool) -> Job:
@@ -168,20 +186,33 @@ def highest_rate(job: Job, plan: PhysicalPlan) -> float:
     return limit_of(parameters, job.workload).factor
 
 
-def with_needs(job: Job) -> Job:
-    """What each executor declares to need: the cores it is expected to use and a reserve.
+def measured_cores(job: Job) -> Mapping[str, float]:
+    """What each operator keeps busy on the even plan with nearness off, as one would measure it."""
+    assert job.workload is not None
+    plan = place_job(dealt(job, near=False), "even").plan
+    expected = expected_of_job(job)
+    assert expected is not None
+    seconds = seconds_for(plan, expected, MEASURED_DELIVERIES)
+    result = simulate(plan, job.behaviours, job.workload, seconds=seconds, warmup=0.0, seed=0)
+    return {name: one.cores for name, one in result.operators.items()}
+
+
+def seconds_for(plan: PhysicalPlan, expected: Expected, deliveries: float) -> float:
+    """How long to simulate until so many tuples and messages were delivered, within bounds."""
+    per_second = split_traffic(plan, expected).total
+    return min(max(deliveries / per_second, SHORTEST_SECONDS), LONGEST_SECONDS)
+
+
+def with_needs(job: Job, cores: Mapping[str, float]) -> Job:
+    """What each executor declares to need: the cores it was seen to use and a reserve.
 
     128 MB of memory, Storm's default. Operators that declare something keep it.
     """
-    expected = expected_of_job(job)
-    assert expected is not None
     configuration = job.configuration
     needs = {
         operator.name: Resources(
             cpu_cores=_stepped(
-                RESERVE
-                * expected.cores.get(operator.name, 0.0)
-                / configuration.executors_of(operator.name)
+                RESERVE * cores[operator.name] / configuration.executors_of(operator.name)
             ),
             memory_bytes=MEMORY_BYTES,
         )

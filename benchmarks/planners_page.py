@@ -116,10 +116,10 @@ def scaling_table(summary: Mapping[str, Any]) -> Iterator[str]:
 
 def spread(quartiles: Sequence[float], *, digits: int = 2) -> str:
     """Median and quartiles: ``0.50 (0.25–0.75)``; a dash where there are none."""
-    low, median, high = quartiles
-    if math.isnan(median):
+    if math.isnan(quartiles[1]):
         return "–"
-    return f"{median:.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
+    low, median, high = ("∞" if math.isinf(one) else f"{one:.{digits}f}" for one in quartiles)
+    return f"{median} ({low}–{high})"
 
 
 def percent(part: float) -> str:

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from benchmarks.planners_jobs import Case, dealt, highest_rate
+from benchmarks.planners_jobs import Case, dealt, highest_rate, seconds_for
 from benchmarks.planners_statistics import Quartiles, Signs, extremes, noise, ratios_to
 from streamgauge.errors import Infeasible
 from streamgauge.planning.scheduling.contract import Expected, load_scheduler, scheduler_names
-from streamgauge.planning.scheduling.expectation import expected_of_job
 from streamgauge.planning.scheduling.traffic import even_traffic, split_traffic
 from streamgauge.planning.scheduling.traffic_aware import TrafficAwareScheduler
 from streamgauge.profile.job import Job
@@ -27,9 +26,8 @@ EVEN, TRAFFIC_AWARE = "even", "traffic-aware"
 ROOMY, ROOMY_UTILISATION = "traffic-aware at 50 %", 0.5
 # A machine with more of its cores busy than this is hot.
 HOT = 0.8
-# Deliveries that a run should see, and the simulated seconds that it may take for that.
-DELIVERIES = 150_000
-SHORTEST, LONGEST = 5.0, 600.0
+# Deliveries that a run should see.
+DELIVERIES = 100_000
 # Part of the measured time that is simulated before, for shuffle to find its targets.
 WARM_UP = 0.3
 # Less than this part of what should reach the sinks means that a plan is overloaded.
@@ -113,12 +111,11 @@ def place_cases(
 def place_case(case: Case, *, near: bool, again: bool) -> CaseFigures:
     """All schedulers on one case."""
     job = dealt(case.job, near=near)
-    expected = expected_of_job(job)
-    assert expected is not None
+    expected = case.expected
     plans = {name: _plan(job, name, expected) for name in (*scheduler_names(), ROOMY)}
     even = plans[EVEN]
     assert even is not None
-    seconds = _seconds(even, expected)
+    seconds = seconds_for(even, expected, DELIVERIES)
 
     def figures(seed: int) -> dict[str, PlanFigures]:
         # Plans that are the same behave the same: each is simulated once.
@@ -156,11 +153,6 @@ def _plan(job: Job, name: str, expected: Expected) -> PhysicalPlan | None:
         return chosen.schedule(job.topology, job.configuration, job.cluster, expected=expected).plan
     except Infeasible:
         return None
-
-
-def _seconds(plan: PhysicalPlan, expected: Expected) -> float:
-    deliveries = split_traffic(plan, expected).total
-    return min(max(DELIVERIES / deliveries, SHORTEST), LONGEST)
 
 
 def _figures(

@@ -14,7 +14,7 @@ SAME = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quartiles:
-    """A sample by its quartiles; NaN without any."""
+    """A sample by its quartiles, which are among its values; NaN without any."""
 
     low: float
     median: float
@@ -23,21 +23,17 @@ class Quartiles:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Quartiles:
-        """Of the finite ones."""
-        found = [value for value in values if math.isfinite(value)]
+        """Of those that are there: NaN is not, infinite is the highest."""
+        found = [value for value in values if not math.isnan(value)]
         if not found:
             return cls(low=math.nan, median=math.nan, high=math.nan, count=0)
-        low, median, high = np.quantile(found, (0.25, 0.5, 0.75)).tolist()
+        # Nothing is read off between values: one of them may be infinite.
+        low, median, high = np.quantile(found, (0.25, 0.5, 0.75), method="nearest").tolist()
         return cls(low=low, median=median, high=high, count=len(found))
 
     def as_list(self) -> list[float]:
         """Low, median, high."""
         return [self.low, self.median, self.high]
-
-    def __str__(self) -> str:
-        if not self.count:
-            return "–"
-        return f"{self.median:.2f} ({self.low:.2f}–{self.high:.2f})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
