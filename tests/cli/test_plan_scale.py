@@ -91,8 +91,8 @@ def test_a_cluster_that_cannot_carry_it_is_said(run, job):
 
 def test_units_that_bring_nothing_stay_unused(run, job):
     """What sources emit is the workload: no planner gives them executors."""
-    document = scaled(run, job, "--units", 10, "--planner", "all")
-    for one in document["planners"].values():
+    document = scaled(run, job, "--units", 10, "--planner", "all", "--sweep")
+    for one in (*document["planners"].values(), *document["sweep"]):
         assert "in" not in one["allocation"]
     assert document["planners"]["combined"]["allocation"] == {"work": 3, "out": 1}
 

@@ -17,7 +17,7 @@ from streamgauge.planning.scaling.files.scale_out_file import is_scale_out, scal
 from streamgauge.planning.scaling.from_profile import graph_of_job, graph_of_profile
 from streamgauge.planning.scaling.graph import ScalingGraph, TableLaw, check_budget
 from streamgauge.planning.scaling.rates import GraphRates, propagate
-from streamgauge.planning.scaling.sweep import Bottleneck, SweepRow, next_bottleneck, sweep
+from streamgauge.planning.scaling.sweep import Bottleneck, SweepRow, next_bottleneck, sweep_row
 from streamgauge.planning.scaling.translation import Translation, scaled_job
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import load_job, load_profile
@@ -199,7 +199,11 @@ def scale_all(scaled: Scaled, planner: str, *, with_sweep: bool) -> Growths:
         before=propagate(scaled.graph),
         found=ordered,
         refused=refused,
-        sweep=sweep(scaled.graph, swept, scaled.units) if swept else (),
+        sweep=tuple(
+            sweep_row(scaled.graph, _useful(scaled, scaler, units), units)
+            for units in range(1, scaled.units + 1)
+            for scaler in swept
+        ),
         prediction=_predicted(scaled, next(iter(ordered.values()))),
     )
 
