@@ -1,5 +1,7 @@
 """The experiments that come with Streamgauge."""
 
+from collections import Counter
+
 import pytest
 
 from streamgauge.experiments.files.experiment_file import load_experiment
@@ -16,6 +18,7 @@ STEPS = {
         "half-campaign_processor",
     ],
     "fidelity": ["original", "imitation"],
+    "acker-placement": ["even", "one-per-worker", "isolated-queue"],
 }
 
 
@@ -41,6 +44,20 @@ def test_the_step_apart_has_every_hop_between_nodes(examples):
     nodes = {one.operator: plan.worker_of(one).node for one in plan.logical.executors}
     assert nodes["events"] == nodes["out"] == "n1"
     assert nodes["work"] == "n2"
+
+
+@pytest.mark.parametrize(
+    ("step", "ackers"),
+    [
+        ("even", {("n1", 6700): 1, ("n2", 6700): 1}),
+        ("one-per-worker", {("n1", 6700): 1, ("n1", 6701): 1}),
+        ("isolated-queue", {("n1", 6702): 2}),
+    ],
+)
+def test_ackers_are_where_each_scheduler_puts_them(examples, step, ackers):
+    experiment = load_experiment(examples["acker-placement"])
+    plan = experiment.step(step).schedule(experiment.cluster).plan
+    assert Counter(plan.worker_of(one) for one in plan.logical.executors_of("__acker")) == ackers
 
 
 def test_the_loads_of_the_sweep_are_those_of_the_paper(examples):
