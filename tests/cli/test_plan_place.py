@@ -41,7 +41,7 @@ def test_every_scheduler_is_asked_and_the_verdict_comes_first(run, described):
         assert name in shown.out
     assert " against even" in shown.out.splitlines()[0]
     assert "Fits. " in shown.out
-    assert shown.out.rstrip().endswith("streamgauge storm apply plan.yaml")
+    assert "To apply it" in shown.out
 
 
 def test_the_best_is_the_one_with_the_lowest_p99(run, described):
@@ -94,6 +94,20 @@ def test_the_written_job_has_the_chosen_plan(run, described, tmp_path):
     plan = load_job(path).explicit_plan()
     assert len(plan.workers) == figures(document, "traffic-aware")["workers"]
     assert document["commands"] == [f"streamgauge storm apply {path}"]
+
+
+def test_a_plan_that_is_not_written_yet_is_made_again_with_the_same_options(run, described):
+    document = placed(run, described, "--scheduler", "isolation", "--rate", 50, "--step", "slim")
+    again = f"{described} --scheduler isolation --step slim --rate 50 -o plan.yaml"
+    assert document["commands"] == [
+        f"streamgauge plan place {again}",
+        "streamgauge storm apply plan.yaml",
+    ]
+
+
+def test_nimbus_itself_makes_the_even_plan(run, described):
+    document = placed(run, described, "--scheduler", "even")
+    assert document["commands"] == ["storm rebalance tiny -n 2 -e in=2 -e out=2 -e work=4"]
 
 
 def test_ackers_that_a_scheduler_counts_are_in_the_written_job(run, described, tmp_path):

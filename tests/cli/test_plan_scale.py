@@ -1,5 +1,6 @@
 """``streamgauge plan scale``: who gets how many, what that brings, and how to apply it."""
 
+import io
 import json
 import xml.etree.ElementTree as ET
 
@@ -89,6 +90,12 @@ def test_a_cluster_that_cannot_carry_it_is_said(run, job):
     assert "overloaded: m" in full["on_cluster"]
 
 
+def test_a_job_may_come_from_standard_input(run, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(JOB.encode())))
+    document = scaled(run, "-", "--units", 4)
+    assert document["planners"]["combined"]["allocation"] == {"work": 3, "out": 1}
+
+
 def test_units_that_bring_nothing_stay_unused(run, job):
     """What sources emit is the workload: no planner gives them executors."""
     document = scaled(run, job, "--units", 10, "--planner", "all", "--sweep")
@@ -143,7 +150,11 @@ def test_rates_that_contradict_each_other_are_named(run, tmp_path):
 
 def test_the_written_job_has_the_new_executors(run, job, tmp_path):
     path = tmp_path / "grown.yaml"
-    run("plan", "scale", job, "--units", 4, "-o", path)
+    document = scaled(run, job, "--units", 4, "-o", path)
+    assert document["commands"] == [
+        f"streamgauge plan place {path} -o plan.yaml",
+        "streamgauge storm apply plan.yaml",
+    ]
     assert dict(load_job(path).configuration.executors) == {"work": 4, "out": 2}
 
 

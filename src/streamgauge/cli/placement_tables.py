@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from streamgauge.cli.output import counted, print_document, print_table, printable, terminal_width
-from streamgauge.cli.placements import OWN, Placement, Placements
+from streamgauge.cli.placements import EVEN, OWN, Placement, Placements
 from streamgauge.cli.prediction_report import finite
 from streamgauge.cli.prediction_verdict import verdict_of as said_of
-from streamgauge.cli.scaling_tables import print_commands, print_lines, short, signed
+from streamgauge.cli.scaling_tables import PLAN_FILE, print_commands, print_lines, short, signed
 from streamgauge.cli.seen import any_duration, any_share, mean_of, quantile_of
 from streamgauge.drawing.quantities import estimate, number, share
 from streamgauge.models.ranking import CRITERIA
+from streamgauge.planning.scaling.translation import rebalance_command
 from streamgauge.planning.scheduling.diagnostics import BY_CORES
 from streamgauge.profile.files.jobs import PlanFile
 from streamgauge.profile.job import Assignment
+from streamgauge.topology.topology import ACKER
 
 P99 = 0.99
 
@@ -159,6 +163,44 @@ def notes_of(placements: Placements) -> tuple[str, ...]:
 def one_line(name: str, why: str) -> str:
     """Who cannot and why, as far as a line goes; --json and the page have the rest."""
     return textwrap.shorten(f"{name}: {why}", terminal_width() - 4, placeholder=" …")
+
+
+def commands_of(
+    placements: Placements,
+    file: str,
+    options: Mapping[str, Sequence[str | None]],
+    output: Path | None,
+) -> list[str]:
+    """What brings a running topology into the chosen plan.
+
+    Args:
+        placements: All plans.
+        file: The job's.
+        options: That the plans were made with, to be given again.
+        output: Where the plan was written; it has yet to be where this is None.
+    """
+    chosen = placements.chosen
+    plan = chosen.plan
+    if chosen.name == EVEN:
+        # Nimbus's own scheduler does the same.
+        spans = plan.logical.spans
+        return [
+            shlex.join(
+                rebalance_command(
+                    plan.logical.topology.name,
+                    workers=plan.logical.configuration.workers,
+                    executors={name: len(spans[name]) for name in spans if name != ACKER},
+                )
+            )
+        ]
+    apply = shlex.join(["streamgauge", "storm", "apply", str(output or PLAN_FILE)])
+    if output is not None:
+        return [apply]
+    again = ["streamgauge", "plan", "place", file]
+    again += [] if chosen.name == OWN else ["--scheduler", chosen.name]
+    for name, values in options.items():
+        again += [word for one in values if one is not None for word in (name, one)]
+    return [shlex.join([*again, "-o", PLAN_FILE]), apply]
 
 
 def print_document_of(placements: Placements, commands: list[str]) -> None:

@@ -17,8 +17,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-PLAN_FILE = "plan.yaml"
-
 Profile = Annotated[
     str | None,
     typer.Option(help="A profile in JSON or YAML, instead of what FILE says of behaviours."),
@@ -61,19 +59,20 @@ def place(
 ) -> None:
     """Place a job by one scheduler or all: traffic between nodes, ackers, predicted latency."""
     from streamgauge.cli.placement_page import placement_page, placement_picture
-    from streamgauge.cli.placement_tables import print_document_of, print_placements
-    from streamgauge.cli.placements import OWN, ask, place_all, placed_job
+    from streamgauge.cli.placement_tables import (
+        commands_of,
+        print_document_of,
+        print_placements,
+    )
+    from streamgauge.cli.placements import ask, place_all, placed_job
 
     found = place_all(ask(file, step, profile, rate or ()), scheduler, by)
-    commands = []
-    if output is None:
-        again = ["streamgauge", "plan", "place", file]
-        again += [] if found.chosen.name == OWN else ["--scheduler", found.chosen.name]
-        for name, values in (("profile", profile), ("step", step), ("rate", rate)):
-            given = values if isinstance(values, list) else [values]
-            again += [word for one in given if one is not None for word in (f"--{name}", one)]
-        commands.append(shlex.join([*again, "-o", PLAN_FILE]))
-    commands.append(shlex.join(["streamgauge", "storm", "apply", str(output or PLAN_FILE)]))
+    options: dict[str, list[str | None]] = {
+        "--profile": [profile],
+        "--step": [step],
+        "--rate": [*(rate or ())],
+    }
+    commands = commands_of(found, file, options, output)
     if as_json:
         print_document_of(found, commands)
     else:
@@ -131,10 +130,11 @@ def scale(
         )
     swept = sweep or curve is not None or html is not None
     found = scale_all(scaled, planner, with_sweep=swept)
+    written = "" if output is None else str(output)
     if as_json:
-        print_document(growth_document(found))
+        print_document(growth_document(found, written))
     else:
-        print_growths(found)
+        print_growths(found, written)
     if output is not None and found.chosen.job is not None:
         _write_job(output, found.chosen.job)
     if svg is not None:
@@ -142,7 +142,7 @@ def scale(
     if curve is not None:
         write_text(curve, curve_picture(found))
     if html is not None:
-        write_text(html, growth_page(found, command=_command()))
+        write_text(html, growth_page(found, command=_command(), written=written))
 
 
 def _command() -> str:

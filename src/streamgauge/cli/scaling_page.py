@@ -144,7 +144,7 @@ def curve_picture(growths: Growths, *, embedded: bool = False) -> str:
     )
 
 
-def growth_page(growths: Growths, *, command: str) -> str:
+def growth_page(growths: Growths, *, command: str, written: str = "") -> str:
     """One self-contained HTML document; the same arguments give the same page."""
     graph, chosen = growths.scaled.graph, growths.chosen
     sections = {
@@ -152,7 +152,9 @@ def growth_page(growths: Growths, *, command: str) -> str:
         "curve": [html.figure(curve_picture(growths, embedded=True))] if growths.sweep else [],
         "reasons": [html.paragraph(line) for line in chosen.scaling.reasons],
         "notes": [html.paragraph(line) for line in growths.scaled.notes],
-        "commands": [f"<p><code>{html.text(one)}</code></p>" for one in commands_of(growths)],
+        "commands": [
+            f"<p><code>{html.text(one)}</code></p>" for one in commands_of(growths, written)
+        ],
         "made": [
             f"<p><code>{html.text(command)}</code></p>",
             html.terms(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -20,11 +21,12 @@ from streamgauge.planning.scaling.sweep import Bottleneck
 # More lines say no more at a glance; --json has them all.
 MOST_REASONS = 12
 MOST_ROWS = 20
+PLAN_FILE = "plan.yaml"
 # Beyond what rounding adds to declared times.
 FULL = 1.0005
 
 
-def print_growths(growths: Growths) -> None:
+def print_growths(growths: Growths, written: str = "") -> None:
     """The verdict, tables, and what to type."""
     for text in (verdict_of(growths), on_cluster(growths)):
         for line in textwrap.wrap(text, terminal_width()):
@@ -37,7 +39,7 @@ def print_growths(growths: Growths) -> None:
         _curves(growths)
     print_lines("Why", growths.chosen.scaling.reasons)
     print_lines("To keep in mind", growths.scaled.notes)
-    print_commands(commands_of(growths))
+    print_commands(commands_of(growths, written))
 
 
 def print_commands(commands: list[str]) -> None:
@@ -210,19 +212,32 @@ def _every(many: int) -> int:
     return -(-many // MOST_ROWS) or 1
 
 
-def growth_document(growths: Growths) -> dict[str, Any]:
+def growth_document(growths: Growths, written: str = "") -> dict[str, Any]:
     """All of it, for programs."""
-    found: dict[str, Any] = finite({"scaling": dict(_document(growths))})
+    found: dict[str, Any] = finite({"scaling": dict(_document(growths, written))})
     return found
 
 
-def commands_of(growths: Growths) -> list[str]:
-    """What a running topology is told; nothing where it stays as it is."""
+def commands_of(growths: Growths, written: str = "") -> list[str]:
+    """What a running topology is told; nothing where it stays as it is.
+
+    Args:
+        growths: What is proposed.
+        written: The file that the job was written to: it is then placed by a scheduler of ours,
+            and applying that changes executors too.
+    """
     translation = growths.chosen.translation
-    return [translation.shell] if translation is not None and translation.executors else []
+    if translation is None or not translation.executors:
+        return []
+    if not written:
+        return [translation.shell]
+    return [
+        shlex.join(["streamgauge", "plan", "place", written, "-o", PLAN_FILE]),
+        shlex.join(["streamgauge", "storm", "apply", PLAN_FILE]),
+    ]
 
 
-def _document(growths: Growths) -> Iterator[tuple[str, Any]]:
+def _document(growths: Growths, written: str) -> Iterator[tuple[str, Any]]:
     yield "chosen", growths.chosen.scaling.scaler
     yield "units", growths.scaled.units
     yield "verdict", verdict_of(growths)
@@ -248,4 +263,4 @@ def _document(growths: Growths) -> Iterator[tuple[str, Any]]:
     yield "refused", dict(growths.refused)
     yield "sweep", [row.to_dict() for row in growths.sweep]
     yield "notes", list(growths.scaled.notes)
-    yield "commands", commands_of(growths)
+    yield "commands", commands_of(growths, written)

@@ -20,7 +20,7 @@ from streamgauge.planning.scaling.rates import GraphRates, propagate
 from streamgauge.planning.scaling.sweep import Bottleneck, SweepRow, next_bottleneck, sweep_row
 from streamgauge.planning.scaling.translation import Translation, scaled_job
 from streamgauge.planning.scheduling.deploy import place_job
-from streamgauge.profile.files.jobs import load_job, load_profile
+from streamgauge.profile.files.jobs import job_of, load_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.configuration import Configuration
@@ -128,7 +128,7 @@ def ask(
             units=_budget(wanted),
             notes=tuple(str(one) for one in found.warnings),
         )
-    job = load_job(file)
+    job = job_of(document)
     with in_file(file):
         job = job if step is None else job.at_step(step)
         if job.workload is not None:

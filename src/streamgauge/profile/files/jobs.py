@@ -174,12 +174,12 @@ def load_job(path: str | Path) -> Job:
         UnreadableFile: The file is no document.
         InvalidInput: What it says cannot be; every problem with file, line and path.
     """
-    return _job(read_document(path))
+    return job_of(read_document(path))
 
 
 def parse_job(text: str | bytes, name: str = "") -> Job:
     """The job that a text describes; it may not refer to files."""
-    return _job(parse_document(text, name))
+    return job_of(parse_document(text, name))
 
 
 def load_profile(path: str | Path) -> Profile:
@@ -374,7 +374,8 @@ def _require(sections: Mapping[str, _Section], name: str, what: str, document: D
     )
 
 
-def _job(document: Document) -> Job:
+def job_of(document: Document) -> Job:
+    """The job that a document describes that was read already."""
     sections = _sections(document)
     _require(sections, "topology", "a job", document)
     about = sections["about"].data if "about" in sections else ""
