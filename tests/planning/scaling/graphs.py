@@ -63,3 +63,21 @@ def best_of_all(graph: ScalingGraph, units: int) -> float:
         model.throughput(model.flow({name: chosen.count(name) for name in chosen}))
         for chosen in allocations
     )
+
+
+def levelling_off() -> ScalingGraph:
+    """a is congested; of what it lets through, b never takes more than 90 and c takes all."""
+    return ScalingGraph(
+        name="levelling off",
+        components=(
+            Component(name="s", units=1, law=LinearLaw(per_unit=200.0), source=True),
+            Component(name="a", units=1, law=LinearLaw(per_unit=160.0)),
+            Component(name="b", units=1, law=TableLaw(rates=(80.0, 90.0, 90.0))),
+            Component(name="c", units=1, law=LinearLaw(per_unit=200.0)),
+        ),
+        edges=(
+            Edge(source="s", target="a", share=1.0),
+            Edge(source="a", target="b", share=0.5),
+            Edge(source="a", target="c", share=0.5),
+        ),
+    )

@@ -3,9 +3,10 @@
 import pytest
 
 from streamgauge.planning.scaling.congestion import BY_CAPACITY
-from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph, TableLaw
+from streamgauge.planning.scaling.graph import ScalingGraph
 from streamgauge.planning.scaling.packages import Package, candidates, package_of, union
 from streamgauge.planning.scaling.rates import FlowModel
+from tests.planning.scaling.graphs import levelling_off
 from tests.planning.scaling.published import LINEAR, TOPOLOGY_17, graph
 
 
@@ -65,16 +66,7 @@ def test_a_join_gets_what_all_of_its_parents_send():
 
 
 def test_a_package_below_which_a_law_levels_off_is_incomplete():
-    flat = ScalingGraph(
-        name="flat",
-        components=(
-            Component(name="s", units=1, law=LinearLaw(per_unit=100.0), source=True),
-            Component(name="a", units=1, law=LinearLaw(per_unit=80.0)),
-            Component(name="b", units=1, law=TableLaw(rates=(80.0, 90.0, 90.0))),
-        ),
-        edges=(Edge(source="s", target="a", share=1.0), Edge(source="a", target="b", share=1.0)),
-    )
-    model = FlowModel(flat)
+    model = FlowModel(levelling_off())
     package = package_of(model, model.flow(), model.index["a"], 1, BY_CAPACITY)
     assert not package.complete
 
@@ -103,3 +95,18 @@ def test_a_package_reads_as_a_sentence():
 def test_a_union_adds_up_component_by_component():
     some = [one for one in packages(TOPOLOGY_17, 3) if one.head in ("9", "16")]
     assert union(some) == {"9": 1, "16": 2 + 1 + 2, "17": 1}
+
+
+def test_of_the_packages_that_do_not_fit_a_head_has_one():
+    """600 arrive at 2, of which a unit does 10: from 6 units for it on no package fits."""
+    narrow = graph("narrow", "1 1 600 1 2:1\n2 1 10 1")
+    assert [one.units for one in packages(narrow, 5)] == [1, 2, 3, 4, 5]
+    longer = graph("longer", "1 1 600 1 2:1\n2 1 10 1 3:1\n3 1 10 1")
+    assert [one.units for one in packages(longer, 5)] == [2, 4, 6]
+
+
+def test_heads_may_be_looked_for_in_a_part_of_the_graph():
+    model = FlowModel(TOPOLOGY_17)
+    scope = {model.index[name] for name in ("5", "10", "11")}
+    found = candidates(model, model.flow(), 1, BY_CAPACITY, scope)
+    assert {one.head for one in found} == {"5", "10", "11"}

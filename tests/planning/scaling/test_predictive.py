@@ -5,7 +5,8 @@ import pytest
 from streamgauge.planning.scaling.congestion import congested
 from streamgauge.planning.scaling.predictive import PredictiveScaler, Selection
 from streamgauge.planning.scaling.rates import FlowModel
-from tests.planning.scaling.published import DIAMOND_B, LINEAR, TOPOLOGY_17, TREE
+from tests.planning.scaling.graphs import levelling_off
+from tests.planning.scaling.published import DIAMOND_B, LINEAR, TOPOLOGY_17, TREE, graph
 
 RECHECKED = PredictiveScaler(recheck=True)
 BEST_SET = PredictiveScaler(selection=Selection.KNAPSACK)
@@ -84,3 +85,18 @@ def test_the_best_set_can_be_looked_at_twice_as_well():
 def test_leaves_may_count_differently():
     scaler = PredictiveScaler(weights={"4": 0.0, "5": 0.0})
     assert scaler.scale(TREE, 2).allocation == {"3": 2}
+
+
+def test_what_gains_nothing_is_not_taken():
+    """2 emits nothing, however much it processes."""
+    silent = graph("silent", "1 1 100 1 2:0.5 3:0.5\n2 1 20 0\n3 1 90 1")
+    scaling = PredictiveScaler().scale(silent, 3)
+    assert (scaling.units, scaling.reasons) == (
+        0,
+        ("3 units are left: nothing more would gain anything",),
+    )
+
+
+def test_what_cannot_be_decongested_below_its_head_is_not_taken():
+    """b never does more than 90; c would gain, but b would drop more."""
+    assert PredictiveScaler().scale(levelling_off(), 5).units == 0

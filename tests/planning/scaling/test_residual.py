@@ -1,5 +1,7 @@
 """Every unit that packages leave."""
 
+from dataclasses import replace
+
 import pytest
 
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph, TableLaw
@@ -24,10 +26,9 @@ def test_a_head_gets_its_unit_where_no_package_fits_at_all():
 
 
 def test_the_next_unit_goes_below_the_head_of_the_last():
-    """Once 2 has a unit, 3 below it is congested and has a package of one."""
-    narrow = graph("narrow", "1 1 600 1 2:0.5 4:0.5\n2 1 200 1 3:1\n3 1 100 1\n4 1 10 1")
-    scaling = ResidualScaler().scale(narrow, 30)
-    assert scaling.units == 30
+    """The package of 2 needs three units; when 2 has got one of two, 3 has a package of one."""
+    narrow = graph("narrow", "1 1 600 1 2:1\n2 1 400 1 3:1\n3 1 400 1 4:1\n4 1 400 1")
+    assert ResidualScaler().scale(narrow, 2).allocation == {"2": 1, "3": 1}
 
 
 def test_sources_get_what_nobody_else_needs():
@@ -51,3 +52,23 @@ def test_it_ends_where_no_number_of_units_decongests():
 @pytest.mark.parametrize("units", [1, 7, 40])
 def test_all_units_are_used(units):
     assert ResidualScaler().scale(TOPOLOGY_17, units).units == units
+
+
+def test_of_packages_of_the_same_size_the_one_that_gains_more_comes_first():
+    """Both need a unit for the head and one below it; through 4 more can pass."""
+    pair = graph(
+        "pair",
+        "1 1 400 1 2:0.5 4:0.5\n2 1 150 1 3:1\n3 1 150 1\n4 1 120 1 5:1\n5 1 120 1",
+    )
+    assert ResidualScaler().scale(pair, 1).allocation == {"4": 1}
+
+
+def test_what_can_be_decongested_comes_before_what_cannot():
+    """Below 2, 3 never does more than 150; 4's package needs 2 units, of which there is one."""
+    pair = graph(
+        "pair",
+        "1 1 400 1 2:0.5 4:0.5\n2 1 150 1 3:1\n3 1 150 1\n4 1 180 1 5:1\n5 1 180 1",
+    )
+    flat = replace(pair.by_name["3"], law=TableLaw(rates=(150.0, 150.0)))
+    parts = tuple(flat if one.name == "3" else one for one in pair.components)
+    assert ResidualScaler().scale(replace(pair, components=parts), 1).allocation == {"4": 1}

@@ -3,7 +3,13 @@
 import pytest
 
 from streamgauge.planning.scaling.stela import StelaScaler, TieRule
-from tests.planning.scaling.published import DIAMOND_AS_PRINTED, LINEAR, TOPOLOGY_17, TREE
+from tests.planning.scaling.published import (
+    DIAMOND_AS_PRINTED,
+    LINEAR,
+    TOPOLOGY_17,
+    TREE,
+    graph,
+)
 
 
 def order_of(scaler: StelaScaler, graph, units: int) -> list[str]:
@@ -44,3 +50,20 @@ def test_a_reason_says_how_congested_how_important_and_what_it_brings():
 def test_leaves_may_count_differently():
     """Without 4 and 5 only what 6 emits counts, which is reached from 3."""
     assert order_of(StelaScaler(weights={"4": 0.0, "5": 0.0}), TREE, 1) == ["3"]
+
+
+def test_rounding_does_not_break_a_tie():
+    """From 2 a sink of 0.3 is reached, from 3 those of 0.1 and 0.2, which add up to a bit more."""
+    tied = graph(
+        "tied",
+        """
+        1 1 2 1 2:0.5 3:0.5
+        2 1 0.5 1 4:0.6
+        3 1 0.5 1 5:0.2 6:0.4
+        4 1 9 1
+        5 1 9 1
+        6 1 9 1
+        """,
+    )
+    assert 0.5 * 0.2 + 0.5 * 0.4 > 0.5 * 0.6
+    assert order_of(StelaScaler(), tied, 1) == ["2"]
