@@ -87,7 +87,7 @@ class PlacementProblem:
 
     def together(self, counts: Counts) -> float:
         """Tuples per second that stay inside nodes with so many executors of each class."""
-        products = float(np.einsum("cn,cd,dn->", counts, self.pairs, counts, optimize=True))
+        products = float(np.sum(counts * (self.pairs @ counts)))
         return 0.5 * (products - float(np.diagonal(self.pairs) @ counts.sum(axis=1)))
 
     def remote(self, counts: Counts) -> float:

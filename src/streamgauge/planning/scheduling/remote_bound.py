@@ -27,8 +27,9 @@ import numpy as np
 
 from streamgauge.planning.scheduling.placement_problem import PlacementProblem, Vector
 
-# Above so many classes eigenvalues take too long.
-MOST_CLASSES = 800
+# Above so many classes eigenvalues take long, and partners say more unless nodes are few.
+FEW_CLASSES, FEW_NODES = 100, 16
+MOST_CLASSES = 400
 # Floating-point operations, by and large, that are spent on steps; a step costs classes³.
 EFFORT = 2e7
 MOST_STEPS = 200
@@ -39,7 +40,8 @@ ROUNDING = 1e-9
 def least_remote(problem: PlacementProblem) -> float:
     """Tuples per second between nodes that no placement within the limits goes below."""
     staying = [_partners(problem)]
-    if len(problem.sizes) <= MOST_CLASSES:
+    classes = len(problem.sizes)
+    if classes <= (MOST_CLASSES if problem.most_nodes <= FEW_NODES else FEW_CLASSES):
         staying += [_eigenvalues(problem, weights) for weights in _weightings(problem)]
     lost = problem.total - min(staying) - ROUNDING * problem.total
     return max(lost, 0.0)
