@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from streamgauge.errors import InvalidInput
+from streamgauge.planning.scaling.combined import CombinedScaler
 from streamgauge.planning.scaling.exact import ExactScaler
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph, TableLaw
 from streamgauge.planning.scaling.random_graphs import RandomGraphs
@@ -43,6 +44,22 @@ def test_a_unit_that_pays_only_together_with_the_next_is_not_counted_alone():
     one, two = (ExactScaler().scale(late, units) for units in (1, 2))
     assert (one.increase, one.bound) == (0.0, 40.0)
     assert (two.increase, two.bound) == (50.0, 90.0)
+
+
+def test_a_law_that_rises_late_is_waited_for_where_others_take_what_is_near():
+    """A first unit of b gains 50 and a second 10; two of a gain 90, and the first alone nothing."""
+    near = ScalingGraph(
+        name="near",
+        components=(
+            Component(name="s", units=1, law=TableLaw(rates=(200.0, 200.0)), source=True),
+            Component(name="a", units=1, law=TableLaw(rates=(10.0, 10.0, 100.0))),
+            Component(name="b", units=1, law=TableLaw(rates=(40.0, 90.0, 100.0))),
+        ),
+        edges=(Edge(source="s", target="a", share=0.5), Edge(source="s", target="b", share=0.5)),
+    )
+    assert CombinedScaler().scale(near, 2).increase == 60.0
+    scaling = ExactScaler().scale(near, 2)
+    assert (scaling.allocation, scaling.bound) == ({"a": 2}, 140.0)
 
 
 def test_units_that_gain_nothing_stay_unused():
