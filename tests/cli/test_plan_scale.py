@@ -188,8 +188,9 @@ def test_a_profile_stands_in_for_behaviours(run, job, tmp_path):
 def test_fewer_units_are_handed_out_where_tasks_end(run, job):
     """600 a second would need 6 of `work` and 3 of `out`; `out` has 2 tasks here."""
     job.write_text(JOB.replace("out: {tasks: 4}", "out: {tasks: 2}"))
-    document = scaled(run, job, "--units", 7, "--rate", 600)
+    document = scaled(run, job, "--units", 7, "--rate", 600, "--sweep")
     found = document["planners"]["combined"]
+    assert document["sweep"][-1]["throughput"] == pytest.approx(found["expected"])
     assert found["allocation"]["out"] <= 1
     assert any("cannot all be used" in reason for reason in found["reasons"])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamgauge.cli.output import in_file
@@ -199,13 +199,30 @@ def scale_all(scaled: Scaled, planner: str, *, with_sweep: bool) -> Growths:
         before=propagate(scaled.graph),
         found=ordered,
         refused=refused,
-        sweep=tuple(
-            sweep_row(scaled.graph, _useful(scaled, scaler, units), units)
-            for units in range(1, scaled.units + 1)
-            for scaler in swept
-        ),
+        sweep=tuple(_swept(scaled, swept)),
         prediction=_predicted(scaled, next(iter(ordered.values()))),
     )
+
+
+def _swept(scaled: Scaled, scalers: Sequence[Scaler]) -> Iterator[SweepRow]:
+    """What one unit, two … would bring; no more than before where tasks do not allow for it."""
+    graph = scaled.graph
+    now = propagate(graph).throughput
+    last = {one.name: Scaling(scaler=one.name, throughput=now, expected=now) for one in scalers}
+    for units in range(1, scaled.units + 1):
+        for scaler in scalers:
+            scaling = _useful(scaled, scaler, units)
+            if _is_feasible(scaled, scaling):
+                last[scaler.name] = scaling
+            yield sweep_row(graph, last[scaler.name], units)
+
+
+def _is_feasible(scaled: Scaled, scaling: Scaling) -> bool:
+    try:
+        _applied(scaled, scaling, None)
+    except Infeasible:
+        return False
+    return True
 
 
 def _predicted(scaled: Scaled, growth: Growth) -> Prediction | None:
