@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from streamgauge.planning.scheduling.contract import Expected
 from streamgauge.planning.scheduling.local_search import (
+    Placement,
     balanced,
     grown,
+    improve,
     proportioned,
     search,
 )
@@ -49,6 +51,15 @@ def test_of_four_and_four_on_two_nodes_half_the_tuples_stay_at_most():
     assert least_remote(problem) == pytest.approx(8.0, rel=1e-4)
     found = search(problem, [np.asarray([[4, 0], [0, 4]])], steps=100, rounds=5, seed=0)
     assert problem.remote(found) == pytest.approx(8.0)
+
+
+def test_the_solver_takes_equal_nodes_for_equal():
+    problem = complete(nodes=2, most=4.0)
+    start = np.asarray([[4, 0], [0, 4]])
+    found = solve(problem, start=start, least_remote=0.0, effort=5.0)
+    assert found.optimal
+    assert found.counts.tolist() == [[2, 2], [2, 2]]
+    assert found.least_remote == pytest.approx(8.0)
 
 
 def test_with_room_for_all_nothing_has_to_leave_a_node():
@@ -104,6 +115,34 @@ def test_a_search_keeps_limits_and_never_ends_worse_than_it_began(made, seed):
     assert problem.remote(found) <= min(map(problem.remote, starts)) + 1e-9
     assert problem.remote(found) >= min(every_placement(problem, traffic)) - 1e-6
     assert np.array_equal(found, search(problem, starts, steps=200, rounds=5, seed=seed))
+
+
+@given(tiny_problems(), st.integers(1, 4))
+@settings(max_examples=80)
+def test_every_step_keeps_more_tuples_in_nodes_and_every_limit(made, steps):
+    problem, _ = made
+    for start in (balanced(problem), proportioned(problem)):
+        if start is not None:
+            placement = Placement(problem, start)
+            before = placement.together
+            taken = steps - improve(placement, steps)
+            assert problem.allows(placement.counts)
+            assert placement.together >= before - 1e-9 * problem.total
+            if not np.array_equal(placement.counts, start):
+                assert taken and placement.together > before
+
+
+def test_two_executors_change_places_where_neither_has_room_to_move():
+    # s1 → a1 and s2 → a2 carry all, and each pair is torn apart.
+    pairs = np.zeros((4, 4))
+    pairs[0, 1] = pairs[1, 0] = 5.0
+    pairs[2, 3] = pairs[3, 2] = 5.0
+    limit = Limit(load=np.ones(4), group=np.arange(2), most=np.full(2, 2.0))
+    members = ((0,), (1,), (2,), (3,))
+    problem = PlacementProblem(members=members, pairs=pairs, nodes=2, most_nodes=2, limits=(limit,))
+    placement = Placement(problem, np.asarray([[1, 0], [0, 1], [1, 0], [0, 1]]))
+    improve(placement, 10)
+    assert problem.remote(placement.counts) == 0.0
 
 
 def test_loads_that_fit_nowhere_are_spread_as_evenly_as_can_be():

@@ -46,7 +46,7 @@ class Schedule:
         plan: Every executor in one worker.
         warnings: What was not as asked for, or is a risk.
         least_remote: Tuples per second between nodes that no plan within the same limits goes
-            below, where that was proven.
+            below, where that was proven; with streams dealt evenly (`traffic.even_traffic`).
     """
 
     plan: PhysicalPlan
