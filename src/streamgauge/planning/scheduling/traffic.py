@@ -4,7 +4,8 @@ The *even split* divides every stream as its grouping declares, whatever the pla
 local-or-shuffle evenly over tasks, fields by the frequency of keys where that is known. It is what
 Storm 1.x does, and what a scheduler can reckon with before there is a plan. The *nearest split*
 needs one: local-or-shuffle keeps to the worker, and so does shuffle where the engine looks for
-near targets (Storm 2.x). A sender's remote tuples are never more by the second than by the first.
+near targets (Storm 2.x). Of what a sender emits no more goes to other nodes by the second than by
+the first, where receivers have as many tasks each.
 """
 
 from __future__ import annotations

@@ -17,13 +17,14 @@ Few executors are placed optimally (`placement_model`); for many, a search (`loc
 good placement and `remote_bound` says how much better any could be. The result is never worse than
 even placement, if that keeps the limits.
 
-What holds on Storm 2.x, where shuffle prefers targets in its own worker: a sender's remote tuples
-are at most those of the even split, so the figure is an upper one. What does not hold is the even
-load: all tuples of a worker's senders stay with the worker's targets, however few these are, and
-targets without a sender near get little or nothing. A placement that would ask more than a core of
+What holds on Storm 2.x, where shuffle prefers targets in its own worker: of what a sender emits at
+most as much is remote as by the even split. What does not hold is the even load: all tuples of a
+worker's senders stay with its targets, however few these are, and targets without a sender near get
+little or nothing. A placement that would ask more than a core of
 an executor by that is passed over for the next best that does not; every operator dealt evenly over
 few nodes is among them, where the limits allow it. Where all do, that is said. Queues that fill up
-widen the scope again, which no plan foresees.
+widen the scope again, which no plan foresees. The proven least is of the even split; by nearness
+there can be less.
 """
 
 from __future__ import annotations
