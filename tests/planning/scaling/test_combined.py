@@ -18,7 +18,7 @@ def test_stela_wins_where_few_leaves_emit_most():
     _, residual, stela = scaling.considered
     assert (stela.increase, residual.increase) == (pytest.approx(1416), pytest.approx(1060))
     assert scaling.allocation == stela.allocation
-    assert scaling.reasons[0] == ("stela expects 4836 tuples/s, residual 4480: stela it is")
+    assert scaling.reasons[0] == ("stela expects 4,836 tuples/s, residual 4,480: stela it is")
 
 
 def test_what_is_equal_stays_with_packages():

@@ -43,7 +43,7 @@ def test_a_source_grows_when_nothing_is_congested():
 def test_a_reason_says_how_congested_how_important_and_what_it_brings():
     assert StelaScaler().scale(TREE, 1).reasons == (
         "4 gets a unit: of 600 tuples/s it processes 500, and 55.6% of the throughput is reached "
-        "from it; throughput 900 → 1000",
+        "from it; throughput 900 → 1,000",
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from streamgauge.planning.scaling.contract import Scaling
 from streamgauge.planning.scaling.graph import ScalingGraph
-from streamgauge.planning.scaling.rates import FlowModel
+from streamgauge.planning.scaling.rates import FlowModel, told
 from streamgauge.planning.scaling.residual import ResidualScaler
 from streamgauge.planning.scaling.stela import StelaScaler
 
@@ -42,8 +42,8 @@ class CombinedScaler:
         better = stela.expected > residual.expected * (1.0 + SAME)
         best, other = (stela, residual) if better else (residual, stela)
         verdict = (
-            f"{best.scaler} expects {best.expected:.6g} tuples/s, {other.scaler} "
-            f"{other.expected:.6g}: {best.scaler} it is"
+            f"{best.scaler} expects {told(best.expected)} tuples/s, {other.scaler} "
+            f"{told(other.expected)}: {best.scaler} it is"
         )
         return Scaling.of(
             self.name,

@@ -20,7 +20,7 @@ from streamgauge.planning.scaling.contract import Scaling
 from streamgauge.planning.scaling.graph import ScalingGraph, check_budget
 from streamgauge.planning.scaling.predictive import PredictiveScaler
 from streamgauge.planning.scaling.programs import Program
-from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel
+from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel, told
 from streamgauge.planning.scaling.residual import ResidualScaler
 from streamgauge.planning.scaling.stela import StelaScaler
 from streamgauge.topology.validation import check_whole
@@ -170,10 +170,10 @@ def _reasons(model: FlowModel, flow: Flow, bound: float | None) -> list[str]:
     lines = []
     for name, units in model.added(flow).items():
         lost = total - model.throughput(model.with_more(flow, model.index[name], -units))
-        lines.append(f"{units} to {name}: without them throughput is {lost:.6g} lower")
+        lines.append(f"{units} to {name}: without them throughput is {told(lost)} lower")
     if bound is None:
-        return [*lines, f"no allocation of as many units gives more than {total:.6g} tuples/s"]
+        return [*lines, f"no allocation of as many units gives more than {told(total)} tuples/s"]
     return [
         *lines,
-        f"nothing better was found; no allocation of as many units gives more than {bound:.6g}",
+        f"nothing better was found; no allocation of as many units gives more than {told(bound)}",
     ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from streamgauge.planning.scaling.congestion import CongestionRule
 from streamgauge.planning.scaling.graph import Allocation
-from streamgauge.planning.scaling.rates import Flow, FlowModel
+from streamgauge.planning.scaling.rates import Flow, FlowModel, told
 from streamgauge.topology.frozen import FrozenDict
 
 
@@ -55,8 +55,8 @@ class Package:
         below = [f"{n} to {name}" for name, n in self.allocation.items() if name != self.head]
         with_them = f", {', '.join(below)} below it" if below else ""
         return (
-            f"{self.head_units} to {self.head}{with_them}: throughput +{self.increase:.6g}, "
-            f"{self.ratio:.6g} a unit"
+            f"{self.head_units} to {self.head}{with_them}: throughput +{told(self.increase)}, "
+            f"{told(self.ratio)} a unit"
         )
 
 

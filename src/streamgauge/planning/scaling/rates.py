@@ -21,6 +21,11 @@ NOTHING: Allocation = FrozenDict()
 EVEN_WEIGHTS: Mapping[str, float] = FrozenDict()
 
 
+def told(per_second: float) -> str:
+    """A rate in a sentence: ``0.0123``, ``12.5``, ``1,234,567``."""
+    return f"{per_second:,.0f}" if abs(per_second) >= 1000.0 else f"{per_second:.4g}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentRates:
     """One component, in tuples per second.

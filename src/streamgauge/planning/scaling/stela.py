@@ -14,7 +14,7 @@ from streamgauge.planning.scaling.congestion import BY_CAPACITY, CongestionRule
 from streamgauge.planning.scaling.contract import Scaling
 from streamgauge.planning.scaling.etp import reached_share
 from streamgauge.planning.scaling.graph import ScalingGraph, check_budget
-from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel
+from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel, told
 
 # Percentages that differ by less than this, relatively, are equal.
 SAME = 1e-9
@@ -72,7 +72,7 @@ class StelaScaler:
         for _ in range(units):
             target, reason = self._target(model, flow)
             after = model.with_more(flow, target)
-            change = f"{model.throughput(flow):.6g} → {model.throughput(after):.6g}"
+            change = f"{told(model.throughput(flow))} → {told(model.throughput(after))}"
             reasons.append(f"{model.names[target]} gets a unit: {reason}; throughput {change}")
             flow = after
         return Scaling.of(self.name, model, model.added(flow), reasons=reasons)
@@ -87,7 +87,8 @@ class StelaScaler:
         if not blocking:
             return target, "a source, as nothing is congested"
         return target, (
-            f"of {flow.inputs[target]:.6g} tuples/s it processes {flow.capacities[target]:.6g}, "
+            f"of {told(flow.inputs[target])} tuples/s it processes "
+            f"{told(flow.capacities[target])}, "
             f"and {best:.1%} of the throughput is reached from it"
             + (f" (one of {len(tied)} alike)" if len(tied) > 1 else "")
         )
