@@ -285,15 +285,16 @@ def _steady(
     crowded = _crowded(plan, expected, even)
     if not crowded:
         return plan, []
+    label, cores, if_even = crowded[0]
+    why = (
+        f"shuffled tuples stay in their worker: {label} would need {cores:.2g} cores and has one "
+        f"thread ({if_even:.2g} if tuples were dealt evenly, as with "
+        "topology.disable.loadaware.messaging)"
+    )
     for other in plans:
         if not _crowded(other, expected, even):
-            return other, []
-    label, cores, if_even = crowded[0]
-    return plan, [
-        f"shuffled tuples stay in their worker: {label} would need {cores:.2g} cores and has "
-        f"one thread ({if_even:.2g} if tuples were dealt evenly); "
-        "topology.disable.loadaware.messaging deals them evenly"
-    ]
+            return other, [f"a plan with less traffic between nodes is passed over: {why}"]
+    return plan, [why]
 
 
 def _assumed(logical: LogicalPlan) -> Expected:
