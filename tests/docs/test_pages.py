@@ -27,6 +27,7 @@ PAGES = (
     "docs/models/mmc.md",
     "docs/models/simulation.md",
     "docs/models/storm-tracer.md",
+    "docs/planners.md",
     "docs/prediction.md",
     "docs/raw-format.md",
     "docs/simulator.md",
