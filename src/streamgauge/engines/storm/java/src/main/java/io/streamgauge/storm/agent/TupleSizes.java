@@ -13,11 +13,15 @@ import org.apache.storm.tuple.TupleImpl;
  */
 final class TupleSizes {
     private static final int EVERY = 256;
+    /** After so many the next ones are twice as rare, a few times over. */
+    private static final int RARER_AFTER = 64;
+    private static final int MOST_DOUBLINGS = 4;
 
     private final Map<String, Object> conf;
     private final TopologyContext context;
     private KryoTupleSerializer serializer;
     private int until;
+    private int measured;
     private boolean off;
 
     TupleSizes(Map<String, Object> conf, TopologyContext context) {
@@ -31,7 +35,8 @@ final class TupleSizes {
         if (off || --until >= 0 || info.stream.startsWith(Names.SYSTEM_PREFIX)) {
             return;
         }
-        until = EVERY - 1;
+        until = (EVERY << Math.min(measured / RARER_AFTER, MOST_DOUBLINGS)) - 1;
+        measured++;
         measure(output, info);
     }
 
