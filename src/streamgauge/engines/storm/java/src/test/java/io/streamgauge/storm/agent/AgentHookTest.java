@@ -70,6 +70,15 @@ class AgentHookTest {
     }
 
     @Test
+    void sizesAreMeasuredTheRarerTheMoreAreKnown() {
+        AgentHook hook = hook(context(1));
+        for (int emit = 0; emit < 64 * 256 + 64 * 512; emit++) {
+            hook.emit(new EmitInfo(new Values("a"), "default", 1, List.of(2)));
+        }
+        assertEquals(128, agent.task(1).output("default").bytes.take().count());
+    }
+
+    @Test
     void aDirectEmitThatNobodySubscribedToIsSentToNobody() {
         AgentHook hook = hook(context(1));
         hook.emit(new EmitInfo(new Values("a"), "default", 1, Arrays.asList((Integer) null)));
