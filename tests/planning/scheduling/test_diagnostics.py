@@ -109,6 +109,14 @@ def test_an_acker_of_no_declared_need_counts_with_storms_128_mb(need, risk):
     assert diagnose(plan).heap_risks == risk
 
 
+@pytest.mark.parametrize(("need", "risk"), [(512, ()), (513, ("n1:6700",))])
+def test_a_heap_is_too_small_without_ackers_too(need, risk):
+    resources = {"s": Resources(memory_bytes=need * MEGABYTE)}
+    assignment = {("n1", 6700): ["s[1]", "s[2]"]}
+    plan = plan_of(topology(s=2), assignment, settings={HEAP: 1024}, resources=resources)
+    assert diagnose(plan).heap_risks == risk
+
+
 def test_a_job_that_declares_nothing_is_not_blamed():
     """Twenty-six executors and an acker in one worker of 1024 MB."""
     job = at("265-cu-128-mb")

@@ -55,8 +55,8 @@ class Diagnostics:
         loads: By node in use.
         busiest_node: The first with the highest load.
         hot_nodes: Above 0.8 of their cores; by executors, above 1.5 times the mean.
-        heap_risks: Workers with ackers whose heap is smaller than what its executors declare
-            together; ackers that are said to need nothing count with Storm's default.
+        heap_risks: Workers whose heap is smaller than what their executors declare together;
+            ackers that are said to need nothing count with Storm's default.
         data_local_per_second: Tuples of the job that stay in their worker.
         data_inter_worker_per_second: Those that go to another worker of the node.
         data_remote_per_second: Those that go to another node.
@@ -171,7 +171,7 @@ def _loads(
 
 
 def _heap_risks(plan: PhysicalPlan, ackers: Mapping[Worker, int]) -> list[Worker]:
-    """Workers with ackers that need more than their heap, by what is declared.
+    """Workers whose executors need more than their heap, by what is declared.
 
     Operators that declare no memory count for nothing: else every plan of a job without
     declarations would be blamed.
@@ -185,8 +185,7 @@ def _heap_risks(plan: PhysicalPlan, ackers: Mapping[Worker, int]) -> list[Worker
     return [
         worker
         for worker, executors in plan.executors_by_worker.items()
-        if ackers[worker]
-        and sum(declared.get(one.operator, 0.0) for one in executors) + acker * ackers[worker]
+        if sum(declared.get(one.operator, 0.0) for one in executors) + acker * ackers[worker]
         > requirements.heap_bytes
     ]
 
