@@ -156,6 +156,16 @@ def test_loads_that_fit_nowhere_are_spread_as_evenly_as_can_be():
     assert limit.loads(found).tolist() == [6.0, 6.0]
 
 
+def test_loads_beyond_whole_numbers_are_spread_too():
+    members = ((0, 1), (2, 3, 4))
+    limit = Limit(load=np.asarray([3e40, 2e40]), group=np.arange(2), most=np.full(2, 5.0))
+    problem = PlacementProblem(
+        members=members, pairs=np.zeros((2, 2)), nodes=2, most_nodes=2, limits=()
+    )
+    found = least_loaded(problem, limit, effort=5.0)
+    assert limit.loads(found).tolist() == pytest.approx([6e40, 6e40])
+
+
 def test_machines_are_shared_by_their_nodes():
     limit = Limit(load=np.ones(2), group=np.asarray([0, 0, 1]), most=np.asarray([2.0, 6.0]))
     assert limit.is_kept(np.asarray([[1, 1, 2], [0, 0, 4]]))

@@ -104,10 +104,13 @@ def least_loaded(problem: PlacementProblem, limit: Limit, *, effort: float) -> C
     model = cp_model.CpModel()
     counts = _counts(model, problem)
     _keep_limits(model, problem, counts)
-    level = model.new_int_var(0, SCALE * SCALE, "level")
-    for group, most in enumerate(limit.most.tolist()):
+    rooms = np.maximum(limit.most, 1e-3)
+    # Everything in the smallest place is the largest level there can be.
+    largest = max(float(limit.load @ problem.sizes) / float(rooms.min()), 1e-300)
+    level = model.new_int_var(0, SCALE + int(problem.sizes.sum()), "level")
+    for group, room in enumerate(rooms.tolist()):
         nodes = np.flatnonzero(limit.group == group).tolist()
-        loads = [math.ceil(load / max(most, 1e-3) * 1e6) for load in limit.load.tolist()]
+        loads = [math.ceil(load / room / largest * SCALE) for load in limit.load.tolist()]
         model.add(_weighted(counts, loads, nodes) <= level)
     model.minimize(level)
     solver = _solver(effort)
