@@ -74,6 +74,13 @@ def test_without_behaviours_there_is_no_latency_and_traffic_decides(run, job):
     assert "every stream is taken to carry as much" in run("plan", "place", job).out
 
 
+def test_a_rate_holds_where_the_file_has_no_load(run, described):
+    """An executor of 2 ms a tuple keeps a tenth of a core busy at 50 a second."""
+    described.write_text(described.read_text().partition("workload:")[0])
+    document = placed(run, described, "--rate", 50)
+    assert document["placements"][0]["prediction"]["latency"]["mean"] > 0.0
+
+
 def test_a_profile_stands_in_for_behaviours(run, tmp_path):
     from streamgauge.profile.files.jobs import profile_to_data, save
     from tests.profile.measured import word_count

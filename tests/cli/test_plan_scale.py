@@ -185,6 +185,25 @@ def test_a_profile_stands_in_for_behaviours(run, job, tmp_path):
     assert document["planners"]["combined"]["allocation"] == {"work": 3, "out": 1}
 
 
+def test_a_rate_holds_where_the_file_has_no_load(run, job, tmp_path):
+    """200 a second need 2 of `work`; 400 were measured, and need 4 and 2 of `out`."""
+    from streamgauge.models.declared import declared_profile
+    from streamgauge.profile.files.jobs import profile_to_data, save
+
+    save(profile_to_data(declared_profile(load_job(job))), tmp_path / "profile.json")
+    head, _, rest = JOB.partition("workload:")
+    job.write_text(head + rest[rest.index("configuration:") :])
+    for options in ([], ["--profile", tmp_path / "profile.json"]):
+        document = scaled(run, job, "--units", 4, "--rate", 200, *options)
+        assert document["planners"]["combined"]["allocation"] == {"work": 1}
+
+
+def test_far_more_units_than_tasks_end_where_tasks_do(run, job):
+    """Each number of units from 20,000 downwards would be tried for hours."""
+    document = scaled(run, job, "--units", 20_000, "--rate", 1e6)
+    assert document["planners"]["combined"]["allocation"] == {"work": 5, "out": 2}
+
+
 def test_fewer_units_are_handed_out_where_tasks_end(run, job):
     """600 a second would need 6 of `work` and 3 of `out`; `out` has 2 tasks here."""
     job.write_text(JOB.replace("out: {tasks: 4}", "out: {tasks: 2}"))

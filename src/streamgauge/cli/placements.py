@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamgauge.cli.output import in_file, warn
-from streamgauge.cli.proposed import measured_load
-from streamgauge.cli.rates import with_rates
+from streamgauge.cli.proposed import job_load
 from streamgauge.errors import Infeasible, InvalidInput, NotEnoughData, guess
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.declared import declared_profile
@@ -121,11 +120,7 @@ def ask(file: str, step: str | None, profile: str | None, rates: Sequence[str]) 
     with in_file(file):
         if step is not None:
             job = job.at_step(step)
-        if job.workload is not None:
-            job = replace(job, workload=with_rates(job.workload, rates))
-        elif source is not None:
-            job = replace(job, workload=measured_load(source, rates))
-        return _known(job, source)
+        return _known(replace(job, workload=job_load(job, source, rates)), source)
 
 
 def _known(job: Job, profile: Profile | None) -> Asked:

@@ -16,6 +16,7 @@ from streamgauge.profile.files.jobs import load_job, load_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import Topology
 from streamgauge.topology.workload import Emission, Workload
 
 OWN_PLAN = "the profile's own plan"
@@ -109,6 +110,15 @@ def proposed(placed: Placed, profile: Profile, rates: Sequence[str] = ()) -> Pro
     )
 
 
+def job_load(job: Job, profile: Profile | None, rates: Sequence[str]) -> Workload | None:
+    """A job's own load, else what was measured, at other rates where given; None: nobody says."""
+    if job.workload is not None:
+        return with_rates(job.workload, rates)
+    if profile is not None:
+        return measured_load(profile, rates)
+    return with_rates(_alike(job.topology), rates) if rates else None
+
+
 def measured_load(profile: Profile, rates: Sequence[str]) -> Workload:
     """What was measured, at other rates where given: then all sources alike if nobody measured."""
     try:
@@ -116,15 +126,17 @@ def measured_load(profile: Profile, rates: Sequence[str]) -> Workload:
     except NotEnoughData:
         if not rates:
             raise
-        streams = {
-            stream.key
-            for source in profile.topology.sources
-            for stream in profile.topology.streams_from(source.name)
-        }
-        workload = Workload(
-            emissions=tuple(
-                Emission(source=key.source, stream=key.name, per_second=1.0)
-                for key in sorted(streams)
-            )
-        )
+        workload = _alike(profile.topology)
     return with_rates(workload, rates)
+
+
+def _alike(topology: Topology) -> Workload:
+    """All streams of sources at one rate."""
+    streams = {
+        stream.key for source in topology.sources for stream in topology.streams_from(source.name)
+    }
+    return Workload(
+        emissions=tuple(
+            Emission(source=key.source, stream=key.name, per_second=1.0) for key in sorted(streams)
+        )
+    )

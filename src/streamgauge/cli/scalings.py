@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamgauge.cli.output import in_file
-from streamgauge.cli.rates import with_rates
+from streamgauge.cli.proposed import job_load
 from streamgauge.errors import Infeasible, InvalidInput, NotEnoughData
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.declared import declared_profile
@@ -25,6 +25,7 @@ from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.files.document import read_document
+from streamgauge.topology.topology import OperatorKind
 
 ALL = "all"
 DEFAULT = "combined"
@@ -131,9 +132,9 @@ def ask(
     job = job_of(document)
     with in_file(file):
         job = job if step is None else job.at_step(step)
-        if job.workload is not None:
-            job = replace(job, workload=with_rates(job.workload, rates))
-        return scaled_of(job, None if profile is None else load_profile(profile), _budget(units))
+        source = None if profile is None else load_profile(profile)
+        job = replace(job, workload=job_load(job, source, rates))
+        return scaled_of(job, source, _budget(units))
 
 
 def scaled_of(job: Job, profile: Profile | None, units: int) -> Scaled:
@@ -206,14 +207,15 @@ def scale_all(scaled: Scaled, planner: str, *, with_sweep: bool) -> Growths:
 
 def _swept(scaled: Scaled, scalers: Sequence[Scaler]) -> Iterator[SweepRow]:
     """What one unit, two … would bring; no more than before where tasks do not allow for it."""
-    graph = scaled.graph
+    graph, most = scaled.graph, _most(scaled)
     now = propagate(graph).throughput
     last = {one.name: Scaling(scaler=one.name, throughput=now, expected=now) for one in scalers}
     for units in range(1, scaled.units + 1):
         for scaler in scalers:
-            scaling = _useful(scaled, scaler, units)
-            if _is_feasible(scaled, scaling):
-                last[scaler.name] = scaling
+            if units <= most:
+                scaling = _useful(scaled, scaler, units)
+                if _is_feasible(scaled, scaling):
+                    last[scaler.name] = scaling
             yield sweep_row(graph, last[scaler.name], units)
 
 
@@ -245,7 +247,7 @@ def _preference(item: tuple[str, Growth]) -> tuple[float, bool, int]:
 def _growth(scaled: Scaled, scaler: Scaler) -> Growth:
     """What a scaler proposes; with fewer units where tasks do not allow for all of them."""
     refused: Infeasible | None = None
-    for units in range(scaled.units, 0, -1):
+    for units in range(_most(scaled), 0, -1):
         scaling = _useful(scaled, scaler, units)
         try:
             return _applied(scaled, scaling, refused)
@@ -253,6 +255,19 @@ def _growth(scaled: Scaled, scaler: Scaler) -> Growth:
             refused = refused or error
     assert refused is not None
     raise refused
+
+
+def _most(scaled: Scaled) -> int:
+    """Units that are worth asking for: one more than find a task, which tells who has none."""
+    if scaled.job is None:
+        return scaled.units
+    configuration = scaled.job.configuration
+    spare = sum(
+        one.tasks - configuration.executors_of(one.name)
+        for one in scaled.job.topology.operators
+        if one.kind is OperatorKind.PROCESSOR
+    )
+    return min(scaled.units, spare + 1)
 
 
 def _useful(scaled: Scaled, scaler: Scaler, units: int) -> Scaling:
