@@ -212,6 +212,13 @@ def test_an_unknown_scheduler_or_criterion_names_the_known_ones(run, job):
     assert "remote" in shown.err
 
 
+@pytest.mark.parametrize("rate", ["1e308", "1.1e15", "nan", "-1"])
+def test_a_rate_that_nothing_could_emit_is_invalid_input(run, described, rate):
+    shown = run("plan", "place", described, "--rate", rate)
+    assert shown.code == 2
+    assert f"--rate: {rate!r}; expected tuples per second above zero and at most" in shown.err
+
+
 def test_an_unreadable_file_is_named(run, tmp_path):
     shown = run("plan", "place", tmp_path / "none.yaml")
     assert shown.code == 2

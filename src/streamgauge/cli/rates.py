@@ -9,6 +9,9 @@ from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.topology.workload import Emission, Workload
 
 OPTION = "--rate"
+# A thousand machines with a million tuples a millisecond each; products of far larger rates
+# are no numbers any more.
+MOST = 1e15
 
 
 def with_rates(workload: Workload, wanted: Sequence[str]) -> Workload:
@@ -57,10 +60,10 @@ def _number(text: str, whole: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0.0 < value < math.inf:
+    if not 0.0 < value <= MOST:
         raise InvalidInput.single(
             (),
             seen=repr(whole),
-            expected="tuples per second above zero, or SOURCE=NUMBER",
+            expected=f"tuples per second above zero and at most {MOST:g}, or SOURCE=NUMBER",
         )
     return value
