@@ -214,11 +214,24 @@ def test_fewer_units_are_handed_out_where_tasks_end(run, job):
     assert any("cannot all be used" in reason for reason in found["reasons"])
 
 
+@pytest.mark.parametrize("planner", scaler_names())
+def test_units_that_find_no_task_go_to_others(run, job, planner):
+    """`work` gains 100 a unit and `more` 10; of 5 units one finds a task of `work`."""
+    job.write_text(
+        JOB.partition("steps:")[0]
+        .replace("work: {tasks: 6}", "work: {tasks: 2}\n    more: {tasks: 9}")
+        .replace("  streams:", "  streams:\n    - {from: in, to: more, grouping: shuffle}")
+        .replace("behaviours:", "behaviours:\n  more: {service: {cpu_ms: 100}}")
+    )
+    document = scaled(run, job, "--units", 5, "--planner", planner)
+    assert document["planners"][planner]["allocation"] == {"work": 1, "more": 4}
+
+
 def test_where_tasks_allow_nothing_it_is_infeasible(run, job):
     job.write_text(JOB.partition("steps:")[0].replace("work: {tasks: 6}", "work: {tasks: 1}"))
     shown = run("plan", "scale", job, "--units", 2)
     assert shown.code == 3
-    assert "work was asked to have" in shown.err
+    assert "work has as many executors as tasks, 1" in shown.err
 
 
 @pytest.mark.parametrize("units", [0, -1])

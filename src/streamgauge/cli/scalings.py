@@ -12,6 +12,7 @@ from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.declared import declared_profile
 from streamgauge.models.prediction import Prediction
 from streamgauge.planning.scaling.combined import SAME
+from streamgauge.planning.scaling.congestion import congested
 from streamgauge.planning.scaling.contract import Scaler, Scaling, load_scaler, scaler_names
 from streamgauge.planning.scaling.files.scale_out_file import is_scale_out, scale_out_of
 from streamgauge.planning.scaling.from_profile import graph_of_job, graph_of_profile
@@ -23,7 +24,6 @@ from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import job_of, load_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
-from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.files.document import read_document
 from streamgauge.topology.topology import OperatorKind
 
@@ -141,7 +141,7 @@ def scaled_of(job: Job, profile: Profile | None, units: int) -> Scaled:
     """A job to be scaled, by what was measured of it or by what it declares."""
     derived = graph_of_job(job) if profile is None else graph_of_profile(profile, job.workload)
     return Scaled(
-        graph=_of_job(derived.graph, job.configuration),
+        graph=_of_job(derived.graph, job),
         job=job,
         units=units,
         notes=derived.notes,
@@ -158,18 +158,26 @@ def _budget(units: int | None) -> int:
     return units
 
 
-def _of_job(graph: ScalingGraph, configuration: Configuration) -> ScalingGraph:
-    """The graph with a job's executors, where others were measured.
+def _of_job(graph: ScalingGraph, job: Job) -> ScalingGraph:
+    """The graph with a job's executors and tasks, where others were measured.
 
     What sources emit is the workload: more of their executors find no more of it.
     """
+    topology, configuration = job.topology, job.configuration
     components = []
     for one in graph.components:
         law = one.law
         if one.source:
             emitted = law.rate(one.units)
             law = TableLaw(rates=(emitted, emitted))
-        components.append(replace(one, units=configuration.executors_of(one.name), law=law))
+        components.append(
+            replace(
+                one,
+                units=configuration.executors_of(one.name),
+                law=law,
+                most_units=None if one.source else topology.operator(one.name).tasks,
+            )
+        )
     return replace(graph, components=tuple(components))
 
 
@@ -249,12 +257,32 @@ def _growth(scaled: Scaled, scaler: Scaler) -> Growth:
     refused: Infeasible | None = None
     for units in range(_most(scaled), 0, -1):
         scaling = _useful(scaled, scaler, units)
+        refused = refused or _out_of_tasks(scaled, scaling)
+        if refused is not None and not scaling.units:
+            raise refused
         try:
             return _applied(scaled, scaling, refused)
         except Infeasible as error:
             refused = refused or error
     assert refused is not None
     raise refused
+
+
+def _out_of_tasks(scaled: Scaled, scaling: Scaling) -> Infeasible | None:
+    """Who stays congested as it has an executor for every task, where units are left."""
+    if scaling.units >= scaled.units:
+        return None
+    rates = propagate(scaled.graph, scaling.allocation)
+    stuck = [
+        f"{name} has as many executors as tasks, {rates[name].units}"
+        for name in congested(scaled.graph, scaling.allocation)
+        if rates[name].units == scaled.graph.by_name[name].most_units
+    ]
+    if not stuck:
+        return None
+    return Infeasible(
+        "; ".join(stuck) + "; tasks are fixed when a topology is submitted: submit it with more"
+    )
 
 
 def _most(scaled: Scaled) -> int:

@@ -83,6 +83,22 @@ def test_a_reason_says_what_the_units_are_worth_and_what_is_proven():
     )
 
 
+def test_nobody_gets_more_units_than_it_can_have():
+    """Unlimited, both go to a, for 50 each; b gains 20."""
+    limited = ScalingGraph(
+        name="limited",
+        components=(
+            Component(name="s", units=1, law=TableLaw(rates=(400.0, 400.0)), source=True),
+            Component(name="a", units=1, law=LinearLaw(per_unit=50.0), most_units=2),
+            Component(name="b", units=1, law=LinearLaw(per_unit=20.0)),
+        ),
+        edges=(Edge(source="s", target="a", share=0.5), Edge(source="s", target="b", share=0.5)),
+    )
+    scaling = ExactScaler().scale(limited, 2)
+    assert (scaling.allocation, scaling.bound) == ({"a": 1, "b": 1}, 140.0)
+    assert CombinedScaler().scale(limited, 2).allocation == {"a": 1, "b": 1}
+
+
 def test_a_search_that_is_cut_short_still_has_a_bound():
     graph = RandomGraphs(components=10, tables=0.5).make(6)
     short, whole = (ExactScaler(nodes=nodes).scale(graph, 10) for nodes in (1, 100_000))

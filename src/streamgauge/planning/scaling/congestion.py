@@ -48,15 +48,19 @@ class CongestionRule:
         ]
 
     def heads(self, model: FlowModel, flow: Flow) -> list[int]:
-        """Who may get units: the congested, and sources once nobody else is (section 6.2.1)."""
-        return self.congested(model, flow) or [
-            index for index in model.declared if model.is_source[index]
+        """Who may get units: the congested, and sources once nobody else is (section 6.2.1).
+
+        Who has as many units as it can have counts as nobody.
+        """
+        can_grow = [
+            index for index in self.congested(model, flow) if flow.units[index] < model.most[index]
         ]
+        return can_grow or [index for index in model.declared if model.is_source[index]]
 
     def units_for(self, model: FlowModel, index: int, arriving: float, least: int) -> int | None:
         """The fewest units, from `least` on, with which a component is not congested.
 
-        None where no number of them is enough: a law may level off.
+        None where no number that it can have is enough: a law may level off.
         """
         short, step = least - 1, 1
         while self.is_congested(arriving, model.capacity(index, short + step)):
@@ -71,7 +75,7 @@ class CongestionRule:
                 short = middle
             else:
                 enough = middle
-        return enough
+        return enough if enough <= model.most[index] else None
 
 
 BY_CAPACITY = CongestionRule()

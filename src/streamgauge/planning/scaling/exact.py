@@ -126,6 +126,7 @@ def _capacity(
     component = model.graph.by_name[model.names[index]]
     enough = BY_CAPACITY.units_for(model, index, most, component.units)
     useful = units if enough is None else min(units, enough - component.units)
+    useful = int(min(useful, model.most[index] - component.units))
     rates = [model.capacity(index, component.units + more) / most for more in range(useful + 1)]
     steps = [after - before for before, after in pairwise(rates)]
     if any(after > before + STRAIGHT for before, after in pairwise(steps)):

@@ -97,6 +97,7 @@ class Component:
         law: What units of it can do.
         source: Whether tuples begin here; its rate is then what it emits.
         out_per_in: Tuples out, on all streams together, for one processed.
+        most_units: As many as it can have, as an executor needs a task; None: any number.
     """
 
     name: str
@@ -104,12 +105,15 @@ class Component:
     law: ScalingLaw
     source: bool = False
     out_per_in: float = 1.0
+    most_units: int | None = None
 
     def __post_init__(self) -> None:
         findings = Findings()
         check_name(findings, self.name, "name")
         check_whole(findings, self.units, "units", most=MAX_UNITS)
         check_number(findings, self.out_per_in, "out_per_in")
+        if self.most_units is not None:
+            check_whole(findings, self.most_units, "most_units", least=self.units)
         findings.raise_if_any()
 
 

@@ -127,7 +127,8 @@ def candidates(
     for head in rule.heads(model, base):
         if scope is not None and head not in scope:
             continue
-        for head_units in range(1, limit + 1):
+        room = model.most[head] - base.units[head]
+        for head_units in range(1, int(min(limit, room)) + 1):
             package = package_of(model, base, head, head_units, rule)
             found.append(package)
             if package.relieved or package.units > limit:

@@ -98,6 +98,7 @@ class FlowModel:
         is_source: Whether tuples begin there.
         weights: What a tuple of a leaf counts, by leaf.
         declared: Indices in declared order, in which ties are broken.
+        most: Units that a component can have.
     """
 
     def __init__(self, graph: ScalingGraph, weights: Mapping[str, float] = EVEN_WEIGHTS) -> None:
@@ -115,6 +116,7 @@ class FlowModel:
             sorted(self.index[one] for one in graph.descendants[name]) for name in self.names
         ]
         self.weights = {self.index[name]: weights.get(name, 1.0) for name in graph.leaves}
+        self.most = [math.inf if one.most_units is None else one.most_units for one in components]
         self._units = [one.units for one in components]
         self._rate = [one.law.rate for one in components]
         self._factor = [one.out_per_in for one in components]
