@@ -169,7 +169,7 @@ def test_not_enough_memory_names_the_unplaced_executors_and_leaves_with_3(run, d
     job = needing_memory(described, 700_000_000)
     shown = run("plan", "place", job, "--scheduler", "resource-aware")
     assert shown.code == 3
-    assert "work" in shown.err
+    assert "have no slot: work[" in shown.err
 
 
 def test_of_all_schedulers_those_that_cannot_say_why_and_the_others_go_on(run, described):
@@ -180,6 +180,7 @@ def test_of_all_schedulers_those_that_cannot_say_why_and_the_others_go_on(run, d
     shown = run("plan", "place", job)
     assert shown.code == 0
     assert "Cannot place it" in shown.out
+    assert "heap is too small in" in shown.out
 
 
 def test_too_few_slots_are_named_and_leave_with_3(run, job):

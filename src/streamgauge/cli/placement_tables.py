@@ -151,6 +151,8 @@ def bounds_of(placements: Placements) -> tuple[str, ...]:
 def notes_of(placements: Placements) -> tuple[str, ...]:
     """Warnings of the chosen plan, and what predictions rest on."""
     notes = list(placements.chosen.schedule.warnings)
+    if risky := len(placements.chosen.diagnostics.heap_risks):
+        notes.append(f"heap is too small in {counted(risky, 'worker')} for what executors declare")
     if placements.asked.assumed:
         notes.append("no rates are known: every stream is taken to carry as much")
     if placements.chosen.prediction is not None:
