@@ -156,6 +156,18 @@ def test_loads_that_fit_nowhere_are_spread_as_evenly_as_can_be():
     assert limit.loads(found).tolist() == [6.0, 6.0]
 
 
+def test_a_bound_holds_for_a_placement_that_is_allowed_by_a_rounding():
+    limit = Limit(load=np.asarray([0.5, 0.5 + 5e-7]), group=np.arange(2), most=np.ones(2))
+    pairs = np.asarray([[0.0, 10.0], [10.0, 0.0]])
+    problem = PlacementProblem(
+        members=((0,), (1,)), pairs=pairs, nodes=2, most_nodes=2, limits=(limit,)
+    )
+    together = np.asarray([[1, 0], [1, 0]])
+    assert problem.allows(together)
+    found = solve(problem, start=together, least_remote=0.0, effort=5.0)
+    assert found.least_remote == pytest.approx(problem.remote(together))
+
+
 def test_loads_beyond_whole_numbers_are_spread_too():
     members = ((0, 1), (2, 3, 4))
     limit = Limit(load=np.asarray([3e40, 2e40]), group=np.arange(2), most=np.full(2, 5.0))

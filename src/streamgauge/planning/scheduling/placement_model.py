@@ -150,9 +150,10 @@ def _keep_limits(model: CpModel, problem: PlacementProblem, counts: list[list[In
             model.add(sum(row[node] for row in counts) <= total * in_use)
         model.add(sum(used) <= problem.most_nodes)
     for limit in problem.limits:
-        largest = max(float(limit.most.max()), 1e-300)
+        # As wide as elsewhere, so that the bound holds for all that counts as allowed.
+        largest = max(float(limit.allowed.max()), 1e-300)
         loads = [math.floor(load / largest * SCALE) for load in limit.load.tolist()]
-        for group, most in enumerate(limit.most.tolist()):
+        for group, most in enumerate(limit.allowed.tolist()):
             nodes = np.flatnonzero(limit.group == group).tolist()
             model.add(_weighted(counts, loads, nodes) <= math.ceil(most / largest * SCALE))
 
