@@ -224,3 +224,22 @@ def test_an_unreadable_file_is_named(run, tmp_path):
     shown = run("plan", "place", tmp_path / "none.yaml")
     assert shown.code == 2
     assert "none.yaml" in shown.err
+
+
+def test_a_rate_that_nothing_could_emit_is_refused_by_its_line(run, project, tmp_path):
+    text = (project / "examples" / "word-count.yaml").read_text()
+    file = tmp_path / "fast.yaml"
+    file.write_text(text.replace("per_second: 91667", "per_second: 1e308"))
+    outcome = run("plan", "place", file)
+    assert outcome.code == 2
+    assert "workload[0].per_second" in outcome.err
+    assert "at most 1e+15" in outcome.err
+
+
+def test_a_profile_is_its_own_job(run, project):
+    profile = project / "examples" / "word-count.profile.json"
+    alone = run("plan", "place", profile)
+    assert alone.code == 0, alone.err
+    assert "p99" in alone.out.splitlines()[0]
+    named = run("plan", "place", profile, "--profile", profile)
+    assert alone.out.partition("To apply it")[0] == named.out.partition("To apply it")[0]

@@ -282,3 +282,10 @@ def test_unknown_planners_and_files_are_named(run, job, tmp_path):
 def test_components_take_no_options_of_jobs(run, components, tmp_path):
     assert run("plan", "scale", components, "--rate", 5).code == 2
     assert run("plan", "scale", components, "-o", tmp_path / "x.yaml").code == 2
+
+
+def test_a_profile_is_its_own_job(run, project):
+    profile = project / "examples" / "word-count.profile.json"
+    outcome = run("plan", "scale", profile, "--units", 2, "--rate", 300000)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("splitter +1")

@@ -23,6 +23,8 @@ from streamgauge.profile.job import Assignment
 from streamgauge.topology.topology import ACKER
 
 P99 = 0.99
+# What a scheduler that cannot says of why, at most.
+REFUSAL_LINES = 3
 
 
 def print_placements(placements: Placements, commands: list[str]) -> None:
@@ -33,7 +35,7 @@ def print_placements(placements: Placements, commands: list[str]) -> None:
     _plans(placements)
     _risks(placements)
     print_lines("Bounds", bounds_of(placements))
-    refused = [one_line(name, why) for name, why in placements.refused.items()]
+    refused = [refusal(name, why) for name, why in placements.refused.items()]
     print_lines("Cannot place it", tuple(refused))
     print_lines("To keep in mind", notes_of(placements))
     print_commands(commands)
@@ -162,9 +164,9 @@ def notes_of(placements: Placements) -> tuple[str, ...]:
     return tuple(dict.fromkeys(notes))
 
 
-def one_line(name: str, why: str) -> str:
-    """Who cannot and why, as far as a line goes; --json and the page have the rest."""
-    return textwrap.shorten(f"{name}: {why}", terminal_width() - 4, placeholder=" …")
+def refusal(name: str, why: str) -> str:
+    """Who cannot and why, with the first executors left over; --json and the page have the rest."""
+    return textwrap.shorten(f"{name}: {why}", REFUSAL_LINES * terminal_width(), placeholder=" …")
 
 
 def commands_of(

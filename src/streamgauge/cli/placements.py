@@ -17,9 +17,10 @@ from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.planning.scheduling.diagnostics import Diagnostics, diagnose
 from streamgauge.planning.scheduling.expectation import expected_of_job, expected_of_profile
 from streamgauge.planning.scheduling.traffic import TrafficSplit, split_traffic
-from streamgauge.profile.files.jobs import load_job, load_profile
+from streamgauge.profile.files.jobs import job_of, load_profile, profile_in
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.profile.profile import Profile
+from streamgauge.topology.files.document import read_document
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.workload import Workload
 
@@ -115,9 +116,10 @@ class Placements:
 
 def ask(file: str, step: str | None, profile: str | None, rates: Sequence[str]) -> Asked:
     """What a command's options name."""
-    job = load_job(file)
-    source = None if profile is None else load_profile(profile)
+    document = read_document(file)
+    job = job_of(document)
     with in_file(file):
+        source = profile_in(document) if profile is None else load_profile(profile)
         if step is not None:
             job = job.at_step(step)
         return _known(replace(job, workload=job_load(job, source, rates)), source)

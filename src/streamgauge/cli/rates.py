@@ -6,12 +6,9 @@ import math
 from collections.abc import Sequence
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
-from streamgauge.topology.workload import Emission, Workload
+from streamgauge.topology.workload import MOST_PER_SECOND, Emission, Workload
 
 OPTION = "--rate"
-# A thousand machines with a million tuples a millisecond each; products of far larger rates
-# are no numbers any more.
-MOST = 1e15
 
 
 def with_rates(workload: Workload, wanted: Sequence[str]) -> Workload:
@@ -60,10 +57,11 @@ def _number(text: str, whole: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0.0 < value <= MOST:
+    if not 0.0 < value <= MOST_PER_SECOND:
         raise InvalidInput.single(
             (),
             seen=repr(whole),
-            expected=f"tuples per second above zero and at most {MOST:g}, or SOURCE=NUMBER",
+            expected="tuples per second above zero and at most "
+            f"{MOST_PER_SECOND:g}, or SOURCE=NUMBER",
         )
     return value

@@ -21,7 +21,7 @@ from streamgauge.planning.scaling.rates import GraphRates, propagate
 from streamgauge.planning.scaling.sweep import Bottleneck, SweepRow, next_bottleneck, sweep_row
 from streamgauge.planning.scaling.translation import Translation, scaled_job
 from streamgauge.planning.scheduling.deploy import place_job
-from streamgauge.profile.files.jobs import job_of, load_profile
+from streamgauge.profile.files.jobs import job_of, load_profile, profile_in
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.files.document import read_document
@@ -132,7 +132,7 @@ def ask(
     job = job_of(document)
     with in_file(file):
         job = job if step is None else job.at_step(step)
-        source = None if profile is None else load_profile(profile)
+        source = profile_in(document) if profile is None else load_profile(profile)
         job = replace(job, workload=job_load(job, source, rates))
         return scaled_of(job, source, _budget(units))
 

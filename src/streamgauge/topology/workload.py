@@ -12,6 +12,9 @@ from streamgauge.topology.topology import DEFAULT_STREAM, StreamKey, Topology
 from streamgauge.topology.validation import check_name, check_number
 
 SHARE_TOLERANCE = 1e-6
+# A thousand machines with a million tuples a millisecond each; more than that is a slip, and
+# products of far larger rates are no numbers any more.
+MOST_PER_SECOND = 1e15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

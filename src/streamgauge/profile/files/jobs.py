@@ -415,6 +415,11 @@ def _steps(sections: Mapping[str, _Section], topology: Topology) -> dict[str, St
     return steps
 
 
+def profile_in(document: Document) -> Profile | None:
+    """The profile that a document holds beside its job, where it does."""
+    return _profile(document) if "profile" in _sections(document) else None
+
+
 def _profile(document: Document) -> Profile:
     sections = _sections(document)
     _require(sections, "topology", "a profile", document)

@@ -27,8 +27,10 @@ from streamgauge.topology.grouping import (
 )
 from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import DEFAULT_STREAM, Operator, OperatorKind, Stream, Topology
+from streamgauge.topology.validation import check_number
 from streamgauge.topology.window import Window
 from streamgauge.topology.workload import (
+    MOST_PER_SECOND,
     Burst,
     Emission,
     Modulated,
@@ -330,6 +332,10 @@ class EmissionFile(FileModel):
 
     def build(self) -> Emission:
         """The emission."""
+        if self.per_second is not None:
+            findings = Findings()
+            check_number(findings, self.per_second, "per_second", most=MOST_PER_SECOND)
+            findings.raise_if_any()
         shape = Poisson() if self.shape is None else build_part(self.shape, "shape")
         return Emission(
             source=self.source,
