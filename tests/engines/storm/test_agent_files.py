@@ -44,6 +44,21 @@ def test_a_file_that_got_its_name_is_taken_once_and_removed(folder, tmp_path):
     assert list(folder.iterdir()) == []
 
 
+def test_a_file_that_is_finished_while_files_are_gathered_is_not_lost(
+    folder, tmp_path, monkeypatch
+):
+    files = AgentFiles(folder)
+    (folder / f".{NAME}").write_text("one\n")
+    found = files._present()
+    (folder / f".{NAME}").rename(folder / NAME)
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_present", lambda: found)
+        files.gather(tmp_path / "step")
+    assert (tmp_path / "step" / NAME).read_text() == "one\n"
+    files.gather(tmp_path / "next")
+    assert not (tmp_path / "next").exists()
+
+
 def test_what_was_written_before_a_step_is_not_its_own(folder, tmp_path):
     files = AgentFiles(folder)
     (folder / f".{NAME}").write_text("before\n")

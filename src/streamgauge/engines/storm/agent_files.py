@@ -10,6 +10,7 @@ import errno
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +102,13 @@ def _started(name: str) -> float:
 
 def _whole_lines(path: Path, start: int) -> bytes:
     """What a file has from a place on, up to the end of its last line."""
-    try:
-        with path.open("rb") as stream:
+    data = b""
+    # One that was being written may have been finished since it was found, under its other name.
+    for place in (path, path.with_name(path.name.removeprefix("."))):
+        with suppress(FileNotFoundError), place.open("rb") as stream:
             stream.seek(start)
             data = stream.read()
-    except FileNotFoundError:
-        # It has just got its other name, and is found under that the next time.
-        return b""
+            break
     return data[: data.rfind(b"\n") + 1]
 
 
