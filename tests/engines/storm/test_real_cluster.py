@@ -148,6 +148,7 @@ def test_a_folder_has_one_cluster(storm):
 
 CONTROLLER = """
 import sys, time
+from pathlib import Path
 from streamgauge.engines.storm.cluster import StormCluster
 StormCluster.up(Path(sys.argv[1]), nodes=1, slots=1, outlives=False)
 print("up", flush=True)

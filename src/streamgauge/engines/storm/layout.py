@@ -150,6 +150,9 @@ def _common(ports: Ports) -> dict[str, Any]:
         "supervisor.worker.shutdown.sleep.secs": 1,
         "executor.metrics.frequency.secs": 10,
         "storm.scheduler": SCHEDULER,
+        # A supervisor that ended and came back is as good as before: nimbus would else give its
+        # slots to nobody for half an hour.
+        "blacklist.scheduler.tolerance.count": 1_000_000,
         # Nobody reads this store, which unpacks a native library at every start.
         "storm.metricstore.class": "org.apache.storm.metricstore.NoOpMetricStore",
         "worker.childopts": f"-Xmx{WORKER_HEAP_MB}m -XX:+UseSerialGC",
