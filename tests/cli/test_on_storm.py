@@ -66,6 +66,7 @@ def test_an_experiment_ends_in_its_truth_and_its_metrics_in_a_profile(run, tmp_p
     assert done.code == 0, done.err
     steps = json.loads(done.out)["truth"]["steps"]
     assert set(steps) == {"even", "apart"}
+    assert all(step["windows"] == 3 and step["figures"] for step in steps.values())
     lake, profile = tmp_path / "lake", tmp_path / "profile.json"
     taken = run("ingest", folder / "raw", "--lake", lake)
     assert taken.code == 0, taken.err
@@ -94,4 +95,6 @@ def test_an_application_runs_on_storm(run, project, tmp_path):
         "--json",
     )
     assert done.code == 0, done.err
-    assert set(json.loads(done.out)["truth"]["steps"]) == {"run"}
+    steps = json.loads(done.out)["truth"]["steps"]
+    assert set(steps) == {"run"}
+    assert steps["run"]["figures"]

@@ -126,7 +126,7 @@ def apply(
             file=str(plan),
             seen="no section 'plan'",
             expected="a placement of every executor",
-            remedy="`streamgauge plan place -o FILE` writes one",
+            remedy="`streamgauge plan place JOB -o FILE` writes one",
         )
     cluster = StormCluster.attach(_place(data))
     findings = Findings()
