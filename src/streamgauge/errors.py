@@ -4,6 +4,7 @@ StreamgaugeError
 ├── InvalidInput         what was given cannot be right          exit 2
 │   ├── UnreadableFile   a file that is no document of ours      exit 2
 │   └── CyclicTopology   a cycle where the answer needs none     exit 2
+├── MissingExtra         a package that is not installed         exit 2
 ├── Infeasible           right input, but nothing satisfies it   exit 3
 ├── SourceUnreachable    a source or service does not answer     exit 4
 ├── NotEnoughData        too little was measured to answer       exit 5
@@ -112,6 +113,23 @@ class CyclicTopology(InvalidInput):
     """The topology has a cycle and the question has no answer with one."""
 
     code = "cyclic-topology"
+
+
+class MissingExtra(StreamgaugeError):
+    """A package that the question needs is not installed."""
+
+    code = "missing-extra"
+    exit_code = 2
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package, self.extra = package, extra
+        super().__init__(
+            f"the package {package!r} is not installed; expected the extra {extra!r}"
+            f" (pip install 'streamgauge[{extra}]')"
+        )
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
+        return type(self), (self.package, self.extra)
 
 
 class Infeasible(StreamgaugeError):

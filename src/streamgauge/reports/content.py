@@ -1,0 +1,216 @@
+"""What reports are made of: verdict, headline, tables, charts and text, as data.
+
+A renderer (`terminal`, `page`) decides how they look; nothing here knows about widths or markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+# A cell is shown as it is; None is shown as a dash.
+Cell = str | int | None
+# More rows than this belong into `--json`: a page lists the first ones and counts the rest.
+MOST_ROWS = 200
+
+
+class Grade(StrEnum):
+    """How good the news is."""
+
+    FINE = "fine"
+    WARNING = "warning"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The answer in one or two sentences.
+
+    Attributes:
+        grade: How good the news is.
+        word: The first word or words, which are set apart: ``Fits``, ``Overloaded``.
+        sentence: The rest, as it follows the word: ``. Up to 300 tuples/s would fit.``
+        cautions: What a reader must not overlook, each a sentence.
+    """
+
+    grade: Grade
+    word: str
+    sentence: str = ""
+    cautions: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.word}{self.sentence}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """A name with its figure or text: ``p99 latency``, ``2.12 ms``."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: Its heading.
+        unit: What its figures are measured in, or what exactly they are.
+        words: Whether it holds words, which are set to the left and may be wrapped.
+        page_only: Whether a terminal leaves it out.
+    """
+
+    name: str
+    unit: str = ""
+    words: bool = False
+    page_only: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Name and unit in one line."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowGroup:
+    """Rows that belong together, below a heading where they have one."""
+
+    rows: Sequence[Sequence[Cell]]
+    heading: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table; the first cell of every row names it.
+
+    Attributes:
+        caption: What the table lists.
+        columns: From left to right.
+        rows: One list of cells for each row.
+        groups: Rows below headings, instead of `rows`.
+        note: What to know when reading it.
+        page_only: Whether a terminal leaves the table out.
+        terminal_only: Whether a page leaves the table out.
+    """
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]] = ()
+    groups: Sequence[RowGroup] = ()
+    note: str = ""
+    page_only: bool = False
+    terminal_only: bool = False
+
+    @property
+    def row_groups(self) -> Sequence[RowGroup]:
+        """All rows as groups; rows without a group have no heading."""
+        return self.groups or (RowGroup(rows=self.rows),)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no row at all."""
+        return not any(group.rows for group in self.row_groups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A picture.
+
+    Attributes:
+        title: What it shows, for a list of pictures.
+        draw: Makes the SVG; the argument says whether a page around it brings the style.
+        caption: What is written below.
+        wide: Whether it takes the whole width of a page, and may be wider than a screen.
+    """
+
+    title: str
+    draw: Callable[[bool], str]
+    caption: str = ""
+    wide: bool = False
+
+    def svg(self, *, embedded: bool = False) -> str:
+        """The picture as an SVG document, or as a part of a page that brings the style."""
+        return self.draw(embedded)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartRow:
+    """Small charts that stand beside each other where there is room."""
+
+    charts: Sequence[Chart]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """Sentences; each is a paragraph on a page and a line of a list on a terminal."""
+
+    sentences: Sequence[str]
+    page_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commands:
+    """Commands to type, one in each line."""
+
+    lines: Sequence[str]
+    page_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """A list of names with their figures, such as how a result was made; on pages only."""
+
+    terms: Sequence[Term]
+
+
+Block = Table | Chart | ChartRow | Text | Commands | Terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of a report.
+
+    Attributes:
+        anchor: Its name in links.
+        heading: Its title.
+        blocks: What it holds, in order.
+    """
+
+    anchor: str
+    heading: str
+    blocks: Sequence[Block]
+
+    @property
+    def charts(self) -> Iterator[Chart]:
+        """All its pictures."""
+        for block in self.blocks:
+            if isinstance(block, Chart):
+                yield block
+            elif isinstance(block, ChartRow):
+                yield from block.charts
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return all(isinstance(block, Table) and block.is_empty for block in self.blocks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureRow:
+    """One row of a result's long table.
+
+    Attributes:
+        subject: What kind of thing the figure is of: ``job``, ``operator``, ``executor`` …
+        name: Which one.
+        figure: Which figure: ``utilisation``, ``latency_p99`` …
+        value: The figure; NaN where it is unknown.
+        unit: What it is measured in; empty for a count or a ratio.
+    """
+
+    subject: str
+    name: str
+    figure: str
+    value: float
+    unit: str = ""

@@ -1,0 +1,179 @@
+"""Reports as terminal text: the verdict first, tables that fit the width, words kept whole."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from streamgauge.drawing.canvas import text_width
+from streamgauge.drawing.quantities import MISSING
+from streamgauge.reports.content import Cell, Column, Commands, Section, Table, Text
+from streamgauge.reports.wording import printable
+
+if TYPE_CHECKING:
+    from streamgauge.reports.report import Report
+
+# Longer tables are for `--json`.
+MOST_ROWS = 40
+# Columns are apart by this much, and a table is indented by one.
+GAP, INDENT = 3, 1
+NARROWEST = 8
+
+
+def render_text(report: Report, width: int) -> str:
+    """The report, at most `width` columns wide."""
+    lines = [*wrap(report.about, width), *wrap(str(report.verdict), width)]
+    for caution in report.verdict.cautions:
+        lines += wrap(caution, width)
+    for section in report.sections():
+        lines += _render_section(section, width)
+    return "\n".join(lines) + "\n"
+
+
+def _render_section(section: Section, width: int) -> Iterator[str]:
+    """Tables under their captions; text and commands under the section's heading."""
+    heading = section.heading
+    for block in section.blocks:
+        match block:
+            case Table() if not block.page_only and not block.is_empty:
+                yield ""
+                yield from render_table(block, width)
+            case Text() if block.sentences and not block.page_only:
+                yield from ("", heading) if heading else ("",)
+                for sentence in block.sentences:
+                    yield from wrap(sentence, width, indent="  ")
+                heading = ""
+            case Commands() if block.lines and not block.page_only:
+                yield from ("", heading) if heading else ("",)
+                # A command is copied whole: it is not wrapped.
+                yield from (f"  {printable(line)}" for line in block.lines)
+                heading = ""
+            case _:
+                pass
+
+
+def render_table(table: Table, width: int) -> Iterator[str]:
+    """The table's lines: caption, headings, rows, note.
+
+    Columns that hold nothing are left out. Columns of words are wrapped between words, and names
+    that are still too long are cut in their middle; figures are never broken.
+    """
+    narrow = _drop_columns(table)
+    columns = narrow.columns
+    body = [[_show(cell) for cell in row] for group in narrow.row_groups for row in group.rows]
+    headings = [printable(column.heading) for column in columns]
+    widths = _fit_widths(columns, [headings, *body], width - INDENT)
+    if narrow.caption:
+        yield from wrap(narrow.caption, width)
+        yield ""
+    yield from _render_row(columns, headings, widths)
+    yield " " * INDENT + "─" * (sum(widths) + GAP * (len(widths) - 1))
+    left = MOST_ROWS
+    for group in narrow.row_groups:
+        if group.heading:
+            yield f"{' ' * INDENT}{printable(group.heading)}"
+        for row in group.rows[: max(left, 0)]:
+            yield from _render_row(columns, [_show(cell) for cell in row], widths)
+        left -= len(group.rows)
+    if left < 0:
+        yield f"{' ' * INDENT}… {-left:,} more; --json lists them all"
+    if narrow.note:
+        yield from wrap(narrow.note, width, indent=" ")
+
+
+def wrap(text: str, width: int, indent: str = "") -> list[str]:
+    """The text in lines of at most that width."""
+    return textwrap.wrap(
+        printable(text),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def clip(name: str, width: int) -> str:
+    """The name, cut in its middle where it is longer: beginnings and ends tell names apart."""
+    if len(name) <= width:
+        return name
+    ending = (width - 1) // 2
+    return name[: width - 1 - ending] + "…" + name[len(name) - ending :]
+
+
+def _show(cell: Cell) -> str:
+    return MISSING if cell is None else printable(str(cell))
+
+
+def _drop_columns(table: Table) -> Table:
+    """The table without columns for pages only, and without those that hold nothing."""
+    rows = [row for group in table.row_groups for row in group.rows]
+    kept = [
+        index
+        for index, column in enumerate(table.columns)
+        if not column.page_only
+        and (index == 0 or any(row[index] not in ("", MISSING, None) for row in rows))
+    ]
+    return replace(
+        table,
+        columns=[table.columns[index] for index in kept],
+        rows=(),
+        groups=[
+            replace(group, rows=[[row[index] for index in kept] for row in group.rows])
+            for group in table.row_groups
+        ],
+    )
+
+
+def _fit_widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """How wide each column is: as wide as its longest cell, words narrower where they must be."""
+    widths = [max(text_width(row[index]) for row in rows) for index in range(len(columns))]
+    # A heading of several words may take several lines.
+    least = [_longest_word(row[index] for row in rows[:1]) for index in range(len(columns))]
+    for index, column in enumerate(columns):
+        cells = [row[index] for row in rows[1:]]
+        if column.words or index == 0:
+            least[index] = max(least[index], _longest_word(cells))
+        else:
+            least[index] = max([least[index], *map(text_width, cells)])
+    room = width - GAP * (len(columns) - 1)
+    _shrink(widths, least, room)
+    # Names that are longer than the whole table has room for are cut.
+    names = [NARROWEST if columns[i].words or i == 0 else widths[i] for i in range(len(columns))]
+    _shrink(widths, names, room)
+    return widths
+
+
+def _shrink(widths: list[int], least: Sequence[int], room: int) -> None:
+    """Make the widest column narrower until all fit, none narrower than its least width."""
+    while sum(widths) > room:
+        slack = [width - low for width, low in zip(widths, least, strict=True)]
+        if max(slack) <= 0:
+            return
+        widest = max(
+            (index for index in range(len(widths)) if slack[index] > 0), key=widths.__getitem__
+        )
+        widths[widest] -= 1
+
+
+def _longest_word(cells: Sequence[str] | Iterator[str]) -> int:
+    return max((text_width(word) for cell in cells for word in cell.split()), default=1)
+
+
+def _render_row(
+    columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int]
+) -> Iterator[str]:
+    """One row, of as many lines as its tallest cell."""
+    wrapped = [
+        [clip(line, width) for line in wrap(cell, width)] or [""]
+        for cell, width in zip(cells, widths, strict=True)
+    ]
+    for number in range(max(map(len, wrapped))):
+        parts = []
+        for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
+            text = wrapped[index][number] if number < len(wrapped[index]) else ""
+            pad = " " * (width - text_width(text))
+            parts.append(text + pad if column.words or index == 0 else pad + text)
+        yield (" " * INDENT + (" " * GAP).join(parts)).rstrip()

@@ -1,0 +1,61 @@
+"""Figures and counts in words, the same on terminals and pages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from streamgauge.drawing.quantities import duration, estimate, number, share
+
+INFINITE = "infinite"
+# Figures that are nearer to each other than this are shown as one: they were measured.
+SAME = 0.01
+
+
+def printable(text: str) -> str:
+    """The text without characters that a terminal would obey rather than show."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
+def count(amount: int, noun: str) -> str:
+    """``1 worker``, ``2 workers``."""
+    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+
+
+def name_percentile(level: float) -> str:
+    """``p99`` for 0.99."""
+    return f"p{100 * level:g}"
+
+
+def show_duration(seconds: float) -> str:
+    """A time, which may be infinite."""
+    return INFINITE if math.isinf(seconds) else duration(seconds)
+
+
+def show_utilisation(part: float) -> str:
+    """Part of the time that something is busy; infinite where its machine has no free core."""
+    return "over 100 %" if math.isinf(part) else share(part)
+
+
+def show_emission(per_second: float) -> str:
+    """What sources emit, without its unit; NaN where a source emits as fast as it can."""
+    return "unlimited" if math.isnan(per_second) else number(per_second)
+
+
+def show_limit(per_second: float) -> str:
+    """The highest rate that fits: to three digits, as it is searched for."""
+    if math.isnan(per_second):
+        return "not known"
+    return "no limit" if math.isinf(per_second) else f"{estimate(per_second)} tuples/s"
+
+
+def show_change(before: float, after: float, show: Callable[[float], str]) -> str:
+    """``41 → 82``; only the figure after where the two do not differ visibly."""
+    same = math.isclose(before, after, rel_tol=SAME) or show(before) == show(after)
+    return show(after) if same or math.isnan(before) else f"{show(before)} → {show(after)}"
+
+
+def list_names(names: list[str], most: int = 3) -> str:
+    """``a, b, c and 4 more``."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
