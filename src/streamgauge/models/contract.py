@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Protocol
 
-from streamgauge.errors import InvalidInput, guess
 from streamgauge.models.prediction import Prediction
+from streamgauge.plugins import MODELS, load_plugin, plugin_names
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.workload import Workload
-
-ENTRY_POINTS = "streamgauge.models"
 
 
 class Model(Protocol):
@@ -35,18 +32,10 @@ class Model(Protocol):
 
 def model_names() -> tuple[str, ...]:
     """The names of all installed models."""
-    return tuple(sorted(point.name for point in entry_points(group=ENTRY_POINTS)))
+    return plugin_names(MODELS)
 
 
 def load_model(name: str) -> Model:
     """The model of that name, or InvalidInput with the known names."""
-    for point in entry_points(group=ENTRY_POINTS, name=name):
-        model: Model = point.load()()
-        return model
-    names = model_names()
-    raise InvalidInput.single(
-        ("--model",),
-        seen=f"model {name!r}",
-        expected=f"one of {', '.join(names)}",
-        remedy=guess(name, names),
-    )
+    model: Model = load_plugin(MODELS, name, ("--model",))()
+    return model

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from typing import Protocol
 
-from streamgauge.errors import InvalidInput, guess
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph
 from streamgauge.planning.scaling.rates import FlowModel
+from streamgauge.plugins import SCALERS, load_plugin, plugin_names
 from streamgauge.topology.frozen import FrozenDict
-
-ENTRY_POINTS = "streamgauge.scalers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,18 +98,10 @@ def merged(first: Allocation, second: Allocation) -> Mapping[str, int]:
 
 def scaler_names() -> tuple[str, ...]:
     """The names of all installed scalers."""
-    return tuple(sorted(point.name for point in entry_points(group=ENTRY_POINTS)))
+    return plugin_names(SCALERS)
 
 
 def load_scaler(name: str) -> Scaler:
     """The scaler of that name, or InvalidInput with the known names."""
-    for point in entry_points(group=ENTRY_POINTS, name=name):
-        scaler: Scaler = point.load()()
-        return scaler
-    names = scaler_names()
-    raise InvalidInput.single(
-        ("--planner",),
-        seen=f"planner {name!r}",
-        expected=f"one of {', '.join(names)}",
-        remedy=guess(name, names),
-    )
+    scaler: Scaler = load_plugin(SCALERS, name, ("--planner",))()
+    return scaler

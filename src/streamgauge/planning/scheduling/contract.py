@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from typing import Protocol
 
-from streamgauge.errors import InvalidInput, guess
+from streamgauge.plugins import SCHEDULERS, load_plugin, plugin_names
 from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import StreamKey, Subscription, Topology
-
-ENTRY_POINTS = "streamgauge.schedulers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +83,7 @@ class Scheduler(Protocol):
 
 def scheduler_names() -> tuple[str, ...]:
     """The names of all installed schedulers."""
-    return tuple(sorted(point.name for point in entry_points(group=ENTRY_POINTS)))
+    return plugin_names(SCHEDULERS)
 
 
 def load_scheduler(name: str, configuration: Configuration) -> Scheduler:
@@ -94,13 +91,5 @@ def load_scheduler(name: str, configuration: Configuration) -> Scheduler:
 
     Entry points name a class with a `for_engine(engine)` constructor.
     """
-    for point in entry_points(group=ENTRY_POINTS, name=name):
-        scheduler: Scheduler = point.load().for_engine(configuration.engine)
-        return scheduler
-    names = scheduler_names()
-    raise InvalidInput.single(
-        (),
-        seen=f"scheduler {name!r}",
-        expected=f"one of {', '.join(names)}",
-        remedy=guess(name, names),
-    )
+    scheduler: Scheduler = load_plugin(SCHEDULERS, name).for_engine(configuration.engine)
+    return scheduler

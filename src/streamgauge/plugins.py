@@ -1,0 +1,100 @@
+"""Plug-ins: engines, models, schedulers and scalers that packages register by entry points.
+
+A plug-in is found by its group and name, and imported when it is first asked for. What is unknown
+is refused with the names that are known; what needs a package that is not installed is refused
+with the extra that brings it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, NamedTuple
+
+from streamgauge.errors import InvalidInput, Place, guess
+from streamgauge.extras import require_extra
+
+
+class Group(NamedTuple):
+    """A kind of plug-in.
+
+    Attributes:
+        entry_points: The group under which packages register them.
+        kind: What messages call one.
+    """
+
+    entry_points: str
+    kind: str
+
+
+ENGINES = Group("streamgauge.engines", "engine")
+MODELS = Group("streamgauge.models", "model")
+SCHEDULERS = Group("streamgauge.schedulers", "scheduler")
+SCALERS = Group("streamgauge.scalers", "planner")
+
+
+def plugin_names(group: Group) -> tuple[str, ...]:
+    """The names of all installed plug-ins of a group, sorted."""
+    return tuple(sorted({point.name for point in entry_points(group=group.entry_points)}))
+
+
+def load_plugin(group: Group, name: str, place: Place = ()) -> Any:
+    """The object that a plug-in's entry names.
+
+    Args:
+        group: Which kind.
+        name: What it is registered as.
+        place: Where the name was given, for the message.
+
+    Raises:
+        InvalidInput: There is none of that name.
+        MissingExtra: A package that it needs is not installed.
+    """
+    for point in entry_points(group=group.entry_points, name=name):
+        with _naming_package(f"{group.kind} {name!r}"):
+            return point.load()
+    raise unknown_name(group.kind, name, plugin_names(group), place)
+
+
+def check_plugin(group: Group, name: str, place: Place = ()) -> None:
+    """Raise InvalidInput where a group has no plug-in of that name; nothing is imported."""
+    names = plugin_names(group)
+    if name not in names:
+        raise unknown_name(group.kind, name, names, place)
+
+
+def unknown_name(kind: str, name: str, known: Sequence[str], place: Place = ()) -> InvalidInput:
+    """The error for a name that is not among the known ones."""
+    return InvalidInput.single(
+        place,
+        seen=f"{kind} {name!r}",
+        expected=f"one of {', '.join(known)}",
+        remedy=guess(name, known),
+    )
+
+
+@cache
+def resolve(reference: str) -> Any:
+    """The object that ``module:attribute`` names; the module is imported."""
+    module, _, attribute = reference.partition(":")
+    with _naming_package(reference):
+        return getattr(import_module(module), attribute)
+
+
+@contextmanager
+def _naming_package(what: str) -> Iterator[None]:
+    """Say what to install where an import inside the block fails."""
+    try:
+        with require_extra():
+            yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        raise InvalidInput.single(
+            (),
+            seen=f"{what} without the module {error.name!r}",
+            expected=f"an environment that has {package!r}",
+            remedy="install the package that brings it",
+        ) from None
