@@ -31,7 +31,7 @@ from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.workload import Emission, Unlimited, Workload
-from tests.cli.test_simulation_page import Balanced, parsed, table, verdict, words
+from tests.reports.pages import Balanced, parsed, table, verdict, words
 
 COMMAND = "streamgauge predict --profile 'a<b>.json' --html page.html"
 NASTY = "<script>alert('&\"')</script>"

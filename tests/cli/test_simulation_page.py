@@ -3,8 +3,6 @@
 import math
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
-from xml.etree import ElementTree
 
 import pytest
 
@@ -21,6 +19,7 @@ from streamgauge.simulation.latencies import Latencies
 from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology.workload import Emission, Unlimited, Workload
 from tests.cli.conftest import JOB
+from tests.reports.pages import Balanced, parsed, table, verdict, words
 
 BEHAVIOURS = """
 behaviours:
@@ -30,8 +29,6 @@ workload: [{source: in, per_second: 100}]
 """
 NASTY = "<script>alert('&\"')</script>"
 COMMAND = "streamgauge simulate 'a<b>.yaml' --html page.html"
-# Elements that HTML closes by itself.
-VOID = {"meta"}
 
 
 def made(path, text, *, seconds=4.0, warmup=1.0):
@@ -61,51 +58,6 @@ def nasty(tmp_path_factory):
 def page_of(simulated, **changes):
     job, flow, result = simulated
     return simulation_page(job, flow, replace(result, **changes), seed=7, command=COMMAND)
-
-
-def parsed(page: str) -> ElementTree.Element:
-    return ElementTree.fromstring(page)
-
-
-def words(element: ElementTree.Element) -> str:
-    return " ".join("".join(element.itertext()).split())
-
-
-def table(page: str, caption: str) -> dict[str, dict[str, str]]:
-    """Cells of the table with that caption, by the names of its rows and columns."""
-    for one in parsed(page).iter("table"):
-        if words(one.find("caption")) == caption:
-            columns = [(th.text or "").strip() for th in one.find("thead").iter("th")]
-            rows = [list(row) for body in one.iter("tbody") for row in body]
-            return {
-                words(row[0]): dict(zip(columns, map(words, row), strict=True))
-                for row in rows
-                if len(row) == len(columns)
-            }
-    raise AssertionError(f"no table {caption}")
-
-
-def verdict(page: str) -> str:
-    return words(next(one for one in parsed(page).iter("div") if "verdict" in one.get("class", "")))
-
-
-class Balanced(HTMLParser):
-    """Whether every element of a page is closed where it should be."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: set[str] = set()
-
-    def handle_starttag(self, tag, attrs):
-        self.open.append(tag)
-        self.seen.add(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.seen.add(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
 
 
 def test_the_page_is_well_formed_for_html_and_xml(simulated):
