@@ -31,6 +31,7 @@ PAGES = (
     "docs/prediction.md",
     "docs/raw-format.md",
     "docs/simulator.md",
+    "docs/storm-rules.md",
 )
 
 

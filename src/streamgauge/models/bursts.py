@@ -1,9 +1,9 @@
 """Bursts: how many tuples come to an executor together.
 
 What one execution or one window emits comes at once; a source that slept emits all that was due
-meanwhile. A transfer thread of Storm 2.x that slept hands over all that came meanwhile (`storm-2x`
-section 4); in Storm 1.x queues gather tuples until they are flushed. Batches of different origin
-are taken as independent Poisson processes.
+meanwhile. A transfer thread of Storm 2.x that slept hands over all that came meanwhile
+(docs/storm-rules.md); in Storm 1.x queues gather tuples until they are flushed. Batches of
+different origin are taken as independent Poisson processes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Regimes of Storm 2.x's shuffle: near queues fill up before tuples go further (`storm-2x` 4).
+"""Regimes of Storm 2.x's shuffle: near queues fill up before tuples go further.
+
+The rules are in docs/storm-rules.md, "Shuffle in Storm 2.x".
 
 Shuffle stays in the nearest scope while its queues are nearly empty. Where the executors there
 cannot serve what they get, while all of the operator's together could, it depends on what stops

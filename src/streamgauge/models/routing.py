@@ -95,7 +95,9 @@ def route(flow: TupleFlow, profile: Profile, mechanics: Mechanics) -> Routing:
 def nearest_shares(
     plan: PhysicalPlan, stream: Stream, widen_load: float
 ) -> tuple[Matrix, NDArray[np.int8]]:
-    """Load-aware shuffle while no queue fills up: even over the nearest scope (`storm-2x` 4).
+    """Load-aware shuffle while no queue fills up: even over the nearest scope.
+
+    The rules are in docs/storm-rules.md, "Shuffle in Storm 2.x".
 
     Only the lowest task of an executor reports a load; the others count as full, and get nothing.
     A scope of idle executors with k tasks each has the mean load (k − 1)/k: above `widen_load` the

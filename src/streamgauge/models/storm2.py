@@ -1,9 +1,9 @@
 """Delays in Storm 2.x: bursts into single servers whose threads sleep when idle.
 
-`storm-2x` section 4. An executor is a queue M^X/G/1. Who finds it asleep waits for the rest of its
-sleep; it polls for a while before it sleeps, and is then awake at once. A transfer thread sleeps
-whenever its queue is empty and takes next to no time for what it finds, so that a tuple waits for
-the rest of one sleep.
+The rules are in docs/storm-rules.md. An executor is a queue M^X/G/1. A tuple that finds it asleep
+waits for the rest of its sleep; it polls for a while before it sleeps, and is then awake at once.
+A transfer thread sleeps whenever its queue is empty and takes next to no time for what it finds, so
+that a tuple waits for the rest of one sleep.
 """
 
 from __future__ import annotations

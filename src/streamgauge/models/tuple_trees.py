@@ -10,7 +10,7 @@ are done one after the other, those that come to different ones independently.
 A window's tuples are acknowledged when they leave it: those of a tumbling window one window after
 the one they are in has fired.
 
-By the clock of Storm's ackers (since 1.0.3, `storm-2x` section 4) a root is born when the acker
+By the clock of Storm's ackers (since 1.0.3, docs/storm-rules.md) a root is born when the acker
 hears of it; the source sees the whole way, and the answer's way back.
 """
 
