@@ -42,7 +42,7 @@ from streamgauge.topology import (
     Workload,
 )
 from streamgauge.topology.topology import DEFAULT_STREAM, StreamKey
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 # Executors of one operator: 64 with four ackers are the 68 of the largest step of the thesis.
 USUAL = 16
@@ -61,7 +61,7 @@ def run(*, large: bool) -> list[Entry]:
         profile, plan, workload = line_of(size)
         model.predict(profile, plan, workload)
         found = measure(partial(model.predict, profile, plan, workload), repetitions=REPETITIONS)
-        flow = TupleFlow.of(plan, load_transport("storm-2").hops)
+        flow = TupleFlow.of(plan, load_engine("storm-2").hops)
         cases[f"{len(plan.logical.executors)} executors"] = {
             "seconds": found.seconds,
             "spread_seconds": found.spread_seconds,

@@ -29,7 +29,7 @@ from streamgauge.simulation.random_streams import exponential, make_streams
 from streamgauge.simulation.results import SimulationResult
 from streamgauge.simulation.timers import Timers, first_timer, make_timers, set_timer
 from streamgauge.simulation.topology_run import simulate
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import Mechanics
 
 STEP, LOAD, SERVICE = "step-4", 0.5, 0.0002
@@ -135,7 +135,7 @@ def _features(job: Job, seconds: float) -> dict[str, Callable[[], SimulationResu
 def _work(job: Job, seconds: float, **changes: Any) -> Callable[[], SimulationResult]:
     plan = place_job(job).plan
     configuration = plan.logical.configuration
-    mechanics: Mechanics = load_transport(configuration.engine).mechanics(configuration.settings)
+    mechanics: Mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
     assert job.workload is not None
     return partial(
         simulate,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
@@ -76,7 +75,6 @@ def unknown_name(kind: str, name: str, known: Sequence[str], place: Place = ()) 
     )
 
 
-@cache
 def resolve(reference: str) -> Any:
     """The object that ``module:attribute`` names; the module is imported."""
     module, _, attribute = reference.partition(":")

@@ -17,7 +17,7 @@ from streamgauge.topology import (
     Topology,
 )
 from streamgauge.topology.tuple_flow import TupleFlow
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 
 def flow(deal) -> TupleFlow:
@@ -29,7 +29,7 @@ def flow(deal) -> TupleFlow:
     logical = LogicalPlan.of(topology, Configuration(executors={"a": 3}, workers=2))
     cluster = Cluster.uniform(nodes=2)
     plan = PhysicalPlan.dealt(logical, cluster, cluster.slots, deal)
-    return TupleFlow.of(plan, load_transport("storm-2").hops)
+    return TupleFlow.of(plan, load_engine("storm-2").hops)
 
 
 def panel(title, deal) -> PlanPanel:

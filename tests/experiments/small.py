@@ -1,4 +1,4 @@
-"""Small experiments, and an engine that does what it is told."""
+"""Small experiments, and a runner that does what it is told."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,10 +55,11 @@ def small_experiment(folder: Path, text: str = EXPERIMENT) -> Experiment:
     return load_experiment(write_experiment(folder, text))
 
 
-class FakeEngine:
+class FakeRunner:
     """Notes what it is asked for; `during` may do anything in the middle of a step."""
 
     name = "fake"
+    simulates = False
 
     def __init__(self, during: Callable[[StepOrder], None] = lambda order: None) -> None:
         self.during = during
@@ -67,7 +68,7 @@ class FakeEngine:
         self.closed = 0
 
     @contextmanager
-    def session(self, cluster: Cluster, folder: Path) -> Iterator["FakeEngine"]:
+    def session(self, cluster: Cluster, folder: Path) -> Iterator["FakeRunner"]:
         self.cluster = cluster
         self.sessions += 1
         try:

@@ -2,15 +2,14 @@
 
 import json
 import sys
-from types import SimpleNamespace
 
 import pytest
 
 from streamgauge.cli import main
+from streamgauge.engines import registry
 from streamgauge.errors import SourceUnreachable
-from streamgauge.experiments import engines
 from streamgauge.experiments.journal import read_journal
-from tests.experiments.small import FakeEngine, write_experiment
+from tests.experiments.small import FakeRunner, write_experiment
 
 TWO_STEPS = """\
 streamgauge: 1
@@ -24,7 +23,7 @@ repetitions: 2
 """
 
 
-class GoesAway(FakeEngine):
+class GoesAway(FakeRunner):
     """An engine that is gone after three repetitions."""
 
     def run_step(self, order, progress):
@@ -33,7 +32,7 @@ class GoesAway(FakeEngine):
         return super().run_step(order, progress)
 
 
-class Interrupted(FakeEngine):
+class Interrupted(FakeRunner):
     """An engine during whose second repetition somebody presses Ctrl-C."""
 
     def run_step(self, order, progress):
@@ -63,13 +62,12 @@ def run(monkeypatch, capsys, tmp_path):
 
 @pytest.fixture
 def install(monkeypatch):
-    """Registers a class as the engine `fake`."""
+    """Puts a class in the place of every runner."""
 
-    def registered(made):
-        point = SimpleNamespace(name="fake", load=lambda: made)
-        monkeypatch.setattr(engines, "entry_points", lambda **wanted: [point])
+    def installed(runner):
+        monkeypatch.setattr(registry, "load_runner", lambda name: runner())
 
-    return registered
+    return installed
 
 
 def test_an_experiment_on_the_emulator_ends_in_a_report(run, tmp_path):
@@ -104,7 +102,7 @@ def test_an_interrupt_is_exit_130_and_leaves_what_can_be_gone_on_with(run, insta
     code, _, err = run("run", path, "--engine", "fake", "--output", "out")
     assert code == 130
     assert "1 of 6 repetitions are kept in out" in err
-    install(FakeEngine)
+    install(FakeRunner)
     assert run("run", path, "--engine", "fake", "--output", "out")[0] == 0
     assert read_journal(tmp_path / "out").left == []
 
@@ -128,7 +126,7 @@ def test_a_folder_without_an_experiment_is_exit_2(run, tmp_path):
 
 
 def test_an_experiment_without_a_repetition_has_no_truth_yet(run, install, tmp_path):
-    class Dead(FakeEngine):
+    class Dead(FakeRunner):
         def run_step(self, order, progress):
             raise SourceUnreachable("nimbus does not answer")
 

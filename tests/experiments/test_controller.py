@@ -8,7 +8,7 @@ import pytest
 from streamgauge.errors import InvalidInput, SourceUnreachable
 from streamgauge.experiments.controller import Reached, differences, run_experiment
 from streamgauge.experiments.journal import placed, read_journal
-from tests.experiments.small import EXPERIMENT, FakeEngine, small_experiment
+from tests.experiments.small import EXPERIMENT, FakeRunner, small_experiment
 
 
 def run(experiment, engine, folder, watch=lambda reached: None):
@@ -32,14 +32,14 @@ def fail_at(number, error):
 
 
 def test_every_repetition_is_run_in_the_experiments_order(tmp_path):
-    experiment, engine = small_experiment(tmp_path), FakeEngine()
+    experiment, engine = small_experiment(tmp_path), FakeRunner()
     journal = run(experiment, engine, tmp_path / "out")
     assert engine.turns == [tuple(turn) for turn in experiment.turns()]
     assert journal.left == [] and engine.closed == 1
 
 
 def test_a_repetition_always_has_the_same_seed(tmp_path):
-    experiment, engine = small_experiment(tmp_path), FakeEngine()
+    experiment, engine = small_experiment(tmp_path), FakeRunner()
     run(experiment, engine, tmp_path / "out")
     assert [one.seed for one in engine.orders] == [
         experiment.seed_of(turn) for turn in experiment.turns()
@@ -56,7 +56,7 @@ def test_a_repetition_always_has_the_same_seed(tmp_path):
 )
 def test_an_interrupted_experiment_goes_on_where_it_was(tmp_path, number, error):
     experiment, folder = small_experiment(tmp_path), tmp_path / "out"
-    engine = FakeEngine(fail_at(number, error))
+    engine = FakeRunner(fail_at(number, error))
     with pytest.raises(type(error)):
         run(experiment, engine, folder)
     assert len(read_journal(folder).done) == number
@@ -67,7 +67,7 @@ def test_an_interrupted_experiment_goes_on_where_it_was(tmp_path, number, error)
 
 def test_what_an_interrupted_repetition_left_is_kept_apart_from_the_raw_lines(tmp_path):
     experiment, folder = small_experiment(tmp_path), tmp_path / "out"
-    engine = FakeEngine(fail_at(1, SourceUnreachable("gone")))
+    engine = FakeRunner(fail_at(1, SourceUnreachable("gone")))
     with pytest.raises(SourceUnreachable):
         run(experiment, engine, folder)
     journal = run(experiment, engine, folder)
@@ -78,24 +78,24 @@ def test_what_an_interrupted_repetition_left_is_kept_apart_from_the_raw_lines(tm
 
 def test_an_experiment_that_is_done_brings_no_engine_up(tmp_path):
     experiment, folder = small_experiment(tmp_path), tmp_path / "out"
-    run(experiment, FakeEngine(), folder)
-    engine = FakeEngine()
+    run(experiment, FakeRunner(), folder)
+    engine = FakeRunner()
     assert len(run(experiment, engine, folder).done) == 6
     assert engine.sessions == 0
 
 
 def test_a_changed_file_is_refused_with_what_changed(tmp_path):
     folder = tmp_path / "out"
-    run(small_experiment(tmp_path), FakeEngine(), folder)
+    run(small_experiment(tmp_path), FakeRunner(), folder)
     other = small_experiment(tmp_path, EXPERIMENT.replace("rate: 50", "rate: 60"))
     with pytest.raises(InvalidInput, match=r"steps\.slow\.job\.workload.*60.*was 50"):
-        run(other, FakeEngine(), folder)
+        run(other, FakeRunner(), folder)
 
 
 def test_another_engine_is_refused(tmp_path):
     experiment, folder = small_experiment(tmp_path), tmp_path / "out"
-    run(experiment, FakeEngine(), folder)
-    other = FakeEngine()
+    run(experiment, FakeRunner(), folder)
+    other = FakeRunner()
     other.name = "other"
     with pytest.raises(InvalidInput, match="engine: 'other', was 'fake'"):
         run(experiment, other, folder)
@@ -105,17 +105,17 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "letters.txt").write_text("dear")
     with pytest.raises(InvalidInput, match="letters"):
-        run(small_experiment(tmp_path), FakeEngine(), tmp_path / "out")
+        run(small_experiment(tmp_path), FakeRunner(), tmp_path / "out")
 
 
 def test_two_controllers_do_not_work_in_one_folder(tmp_path):
     experiment, folder = small_experiment(tmp_path), tmp_path / "out"
 
     def again(order):
-        run(experiment, FakeEngine(), folder)
+        run(experiment, FakeRunner(), folder)
 
     with pytest.raises(InvalidInput, match="another process"):
-        run(experiment, FakeEngine(again), folder)
+        run(experiment, FakeRunner(again), folder)
 
 
 def test_a_journal_that_is_none_is_named(tmp_path):
@@ -125,7 +125,7 @@ def test_a_journal_that_is_none_is_named(tmp_path):
 
 
 def test_begin_and_end_of_measuring_are_events_for_the_lake(tmp_path):
-    run(small_experiment(tmp_path), FakeEngine(), tmp_path / "out")
+    run(small_experiment(tmp_path), FakeRunner(), tmp_path / "out")
     path = next((tmp_path / "out" / "raw").glob("1-slow-1/experiment-events.jsonl"))
     first, last = map(json.loads, path.read_text().splitlines())
     assert (first["kind"], last["kind"]) == ("step-begin", "step-end")
@@ -134,7 +134,7 @@ def test_begin_and_end_of_measuring_are_events_for_the_lake(tmp_path):
 
 def test_those_who_watch_learn_of_every_end_once(tmp_path):
     seen: list[Reached] = []
-    run(small_experiment(tmp_path), FakeEngine(), tmp_path / "out", seen.append)
+    run(small_experiment(tmp_path), FakeRunner(), tmp_path / "out", seen.append)
     assert [one.done for one in seen if one.is_end] == [1, 2, 3, 4, 5, 6]
     assert {one.total for one in seen} == {6}
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from streamgauge.engines.emulator.session import EmulatorEngine, trace_every
+from streamgauge.engines.emulator.session import EmulatorRunner, trace_every
 from streamgauge.experiments.controller import run_experiment
 from streamgauge.experiments.observing import observe
 from streamgauge.profile.files.jobs import load_job
@@ -29,7 +29,7 @@ def measured(tmp_path_factory):
     """A step's truth, and the simulation of the same seed."""
     folder = tmp_path_factory.mktemp("known")
     experiment = small_experiment(folder, TEXT)
-    journal = run_experiment(experiment, EmulatorEngine(), folder / "out", lambda reached: None)
+    journal = run_experiment(experiment, EmulatorRunner(), folder / "out", lambda reached: None)
     step = experiment.step("only")
     # The warm-up ends with a bucket: after two seconds.
     result = simulate(
@@ -104,8 +104,8 @@ def test_time_goes_on_from_step_to_step_and_from_session_to_session(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_experiment(experiment, EmulatorEngine(), tmp_path / "out", leave)
-    journal = run_experiment(experiment, EmulatorEngine(), tmp_path / "out", lambda reached: None)
+        run_experiment(experiment, EmulatorRunner(), tmp_path / "out", leave)
+    journal = run_experiment(experiment, EmulatorRunner(), tmp_path / "out", lambda reached: None)
     first, second = journal.done
     assert second.began_at == first.measured_to + timedelta(seconds=60)
 

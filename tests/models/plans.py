@@ -12,7 +12,7 @@ from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind, StreamKey
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.workload import Emission, Workload
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 
 def source(name, tasks=1):
@@ -37,7 +37,7 @@ def flow_of(
     cluster = Cluster.uniform(nodes=workers)
     dealt = [index % workers for index in range(len(logical.executors))]
     plan = PhysicalPlan.dealt(logical, cluster, cluster.slots, dealt)
-    return TupleFlow.of(plan, load_transport(engine).hops)
+    return TupleFlow.of(plan, load_engine(engine).hops)
 
 
 def per_input(coefficients):

@@ -27,7 +27,7 @@ from streamgauge.topology.topology import StreamKey
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.window import Window
 from streamgauge.transport.batched_queue import BatchedQueue
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import PLAIN
 from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream
 
@@ -270,7 +270,7 @@ def test_latency_and_its_percentiles_are_those_of_the_simulator(engine, rate):
     """Waiting only, so that cores do not matter; utilisations of 0.18 and 0.53 to 0.7."""
     job = parse_job(JOB.format(engine=engine, rate=rate))
     plan = place_job(job).plan
-    transport = load_transport(engine)
+    transport = load_engine(engine)
     mechanics = transport.mechanics({})
     truth = simulate(plan, job.behaviours, job.workload, seconds=400.0, warmup=20.0, seed=5)
     flow = TupleFlow.of(plan, transport.hops)

@@ -44,7 +44,7 @@ from streamgauge.topology import (
     TupleFlow,
     Workload,
 )
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 from tests.models.plans import per_input
 from tests.strategies import PLAIN_NAMES, topologies
 
@@ -96,7 +96,7 @@ class Case:
 
     @property
     def transport(self):
-        return load_transport(self.configuration.engine)
+        return load_engine(self.configuration.engine)
 
     @property
     def plan(self):

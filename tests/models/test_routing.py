@@ -16,7 +16,7 @@ from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind, StreamKey
 from streamgauge.topology.tuple_flow import TupleFlow
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 from streamgauge.transport.hashing import task_index
 
 # Tables 4.3 and 4.4 of the thesis; output parts of the tasks by what its text leaves over.
@@ -201,8 +201,8 @@ def test_seen_on_a_cluster_executors_elsewhere_get_nothing():
             cluster.slots[2]: [b[2], b[3]],
         },
     )
-    flow = TupleFlow.of(placed, load_transport("storm-2").hops)
-    mechanics = load_transport("storm-2").mechanics({})
+    flow = TupleFlow.of(placed, load_engine("storm-2").hops)
+    mechanics = load_engine("storm-2").mechanics({})
     found = route(flow, Profile(topology=job, configuration=Configuration()), mechanics)
     assert found.flow.blocks[0].shares == pytest.approx(np.eye(2, 4))
     assert found.idle == tuple(b[2:])
@@ -244,16 +244,16 @@ def test_what_needs_no_figures(grouping, row):
     """Storm 1.x, nothing measured."""
     plan = spread(grouping=grouping, engine="storm-1")
     job = plan.logical.topology
-    flow = TupleFlow.of(plan, load_transport("storm-1").hops)
+    flow = TupleFlow.of(plan, load_engine("storm-1").hops)
     empty = Profile(topology=job, configuration=Configuration())
-    found = route(flow, empty, load_transport("storm-1").mechanics({}))
+    found = route(flow, empty, load_engine("storm-1").mechanics({}))
     assert found.flow.blocks[1].shares == pytest.approx(np.tile(row, (4, 1)))
     assert bool(found.notes) == isinstance(grouping, PartialKey)
 
 
 def test_local_or_shuffle_keeps_to_its_worker():
     plan = spread(grouping=LocalOrShuffle(), engine="storm-1")
-    flow = TupleFlow.of(plan, load_transport("storm-1").hops)
+    flow = TupleFlow.of(plan, load_engine("storm-1").hops)
     empty = Profile(topology=plan.logical.topology, configuration=Configuration())
-    found = route(flow, empty, load_transport("storm-1").mechanics({}))
+    found = route(flow, empty, load_engine("storm-1").mechanics({}))
     assert found.flow.blocks[1].shares == pytest.approx(np.eye(4))

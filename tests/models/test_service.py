@@ -23,7 +23,7 @@ from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.topology import ACKER, OperatorKind, StreamKey
 from streamgauge.topology.tuple_flow import TupleFlow
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 JOB = """
 streamgauge: 1
@@ -42,7 +42,7 @@ configuration: {{engine: storm-1, executors: {{a: 2, w: 1}}, workers: 3}}
 cluster: {{uniform: {{nodes: 3, latency_ms: {latency}}}}}
 workload: [{{source: s, stream: x, per_second: 30}}, {{source: s, stream: y, per_second: 10}}]
 """
-STORM_1 = load_transport("storm-1").mechanics({})
+STORM_1 = load_engine("storm-1").mechanics({})
 X, Y, OUT = StreamKey("s", "x"), StreamKey("s", "y"), StreamKey("a", "default")
 
 
@@ -78,7 +78,7 @@ def profile_of(job, tasks, **more):
 def works(job, profile):
     """The work of all executors, by operator."""
     plan = place_job(job).plan
-    flow = TupleFlow.of(plan, load_transport("storm-1").hops)
+    flow = TupleFlow.of(plan, load_engine("storm-1").hops)
     logical, behaviours = plan.logical, derive_behaviours(profile)
     conversions = {
         one.name: conversion_of(logical, one.name, profile, behaviours[one.name], STORM_1)

@@ -27,12 +27,12 @@ from streamgauge.topology.paths import iter_paths
 from streamgauge.topology.topology import StreamKey
 from streamgauge.topology.window import Window
 from streamgauge.topology.workload import Emission, Workload
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import PLAIN
 from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream
 
 BY_WORD = Fields(keys=("word",))
-STORM_1 = load_transport("storm-1")
+STORM_1 = load_engine("storm-1")
 DEFAULTS = STORM_1.mechanics({})
 
 

@@ -21,7 +21,7 @@ from streamgauge.topology import (
     TupleFlow,
 )
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 from tests.planning.scheduling.graphs import topology
 from tests.strategies import PLAIN_NAMES, configurations, topologies
 
@@ -120,7 +120,7 @@ def fractions(nodes: int, spouts: int, bolts: int, slots: int, cursor: Cursor):
     )
     configuration = one_executor_a_task(made, workers=nodes * slots)
     plan = scheduler.schedule(made, configuration, Cluster.uniform(nodes=nodes, slots=slots)).plan
-    counts = TupleFlow.of(plan, load_transport("storm-1").hops).count_types()
+    counts = TupleFlow.of(plan, load_engine("storm-1").hops).count_types()
     total = sum(counts.values())
     return *(counts[kind] / total for kind in (LOCAL, INTER_LOCAL, REMOTE)), len(plan.workers)
 
@@ -186,7 +186,7 @@ def test_two_edges_are_placed_as_in_engine_costs_5_1():
         "n1:6701": ["b1[3]", "b2[7]"],
         "n2:6701": ["b1[4]", "b2[8]"],
     }
-    counts = TupleFlow.of(plan, load_transport("storm-1").hops).count_types()
+    counts = TupleFlow.of(plan, load_engine("storm-1").hops).count_types()
     assert [counts[kind] / 16 for kind in (LOCAL, INTER_LOCAL, REMOTE)] == [0.25, 0.25, 0.5]
 
 
@@ -239,7 +239,7 @@ def test_what_was_seen_on_a_real_cluster():
     made = topology("spout-work", spout=2, work=4, acked=True, grouping=LocalOrShuffle())
     configuration = one_executor_a_task(made, workers=3)
     plan = STORM_2.schedule(made, configuration, Cluster.uniform(nodes=1, slots=3)).plan
-    shares = TupleFlow.of(plan, load_transport("storm-2").hops).blocks[0].shares
+    shares = TupleFlow.of(plan, load_engine("storm-2").hops).blocks[0].shares
     assert sorted(shares.sum(axis=0).tolist()) == [0.0, 0.0, 1.0, 1.0]
 
 
@@ -326,5 +326,5 @@ def test_renaming_nodes_changes_no_fraction(names, spouts, bolts):
     for order in (["x", "y", "z"], names):
         free = cluster(**dict.fromkeys(order, 2))
         plan = STORM_1.schedule(made, one_executor_a_task(made, workers=6), free).plan
-        counts.append(TupleFlow.of(plan, load_transport("storm-1").hops).count_types())
+        counts.append(TupleFlow.of(plan, load_engine("storm-1").hops).count_types())
     assert counts[0] == counts[1]

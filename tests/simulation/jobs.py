@@ -5,7 +5,7 @@ from dataclasses import replace
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import simulate
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 # Threads that notice work at once and burn nothing while they wait.
 QUIET = {
@@ -63,7 +63,7 @@ def run_text(text, *, seconds, warmup=0.0, seed=1, tracing=None, **changes):
 def run_plan(plan, job, *, seconds, warmup=0.0, seed=1, tracing=None, **changes):
     """The same for a plan that was made before."""
     configuration = plan.logical.configuration
-    mechanics = load_transport(configuration.engine).mechanics(configuration.settings)
+    mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
     return simulate(
         plan,
         job.behaviours,

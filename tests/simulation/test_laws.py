@@ -17,7 +17,7 @@ from streamgauge.simulation.kernel import begin, run
 from streamgauge.simulation.program import compile_job
 from streamgauge.simulation.records import REACHED
 from streamgauge.simulation.topology_run import initial_state
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 GROUPINGS = [
     "shuffle",
@@ -110,7 +110,7 @@ def drained(text, *, seconds=24.0, seed=5, sharing=EVENLY):
     job = parse_job(text)
     plan = place_job(job).plan
     configuration = plan.logical.configuration
-    mechanics = load_transport(configuration.engine).mechanics(configuration.settings)
+    mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
     compiled = compile_job(plan, job.behaviours, job.workload, mechanics, detailed=True)
     state = initial_state(plan, compiled, seed, sharing=sharing, trace_every=7)
     program, handle = Handle(compiled.program), Handle(state)

@@ -18,7 +18,7 @@ from streamgauge.simulation.records import (
     SOURCE,
     TRACKER,
 )
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 from streamgauge.transport.hashing import task_index, two_choices
 
 # Tasks by name: __acker 1-2, a 3-4 (sources), b 5-8, c 9. Dealt in turn over w1, w2:
@@ -50,7 +50,7 @@ def made(text):
     job = parse_job(text)
     plan = place_job(job).plan
     configuration = plan.logical.configuration
-    mechanics = load_transport(configuration.engine).mechanics(configuration.settings)
+    mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
     return compile_job(plan, job.behaviours, job.workload, mechanics)
 
 

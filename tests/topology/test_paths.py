@@ -34,7 +34,7 @@ from streamgauge.topology.paths import (
     sum_paths,
 )
 from streamgauge.topology.tuple_flow import ConnectionBlock
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 from tests.strategies import placed_topologies
 
 ACYCLIC = placed_topologies(cyclic=False)
@@ -45,7 +45,7 @@ ACKED = placed_topologies(cyclic=False, acked=st.just(True)).filter(
 
 
 def flow_of(plan: PhysicalPlan) -> TupleFlow:
-    return TupleFlow.of(plan, load_transport("storm-1").hops)
+    return TupleFlow.of(plan, load_engine("storm-1").hops)
 
 
 def lengths(block: ConnectionBlock) -> np.ndarray:

@@ -24,14 +24,14 @@ from streamgauge.topology import (
     TupleFlow,
 )
 from streamgauge.topology.paths import iter_paths
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 from tests.strategies import placed_topologies
 
 LOCAL, INTER_LOCAL, REMOTE = ConnectionType
 
 
 def flow_of(plan: PhysicalPlan) -> TupleFlow:
-    return TupleFlow.of(plan, load_transport("storm-1").hops)
+    return TupleFlow.of(plan, load_engine("storm-1").hops)
 
 
 def task_share(plan: PhysicalPlan, stream: Stream, sender: int, receiver: int) -> float:

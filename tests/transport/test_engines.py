@@ -1,8 +1,12 @@
 """What a tuple meets between two executors, by engine and distance (storm-tracer 2.3)."""
 
+import subprocess
+import sys
+
 import pytest
 
 from streamgauge.errors import InvalidInput
+from streamgauge.plugins import resolve
 from streamgauge.topology import (
     Cluster,
     Configuration,
@@ -17,7 +21,7 @@ from streamgauge.topology import (
     Topology,
     TupleFlow,
 )
-from streamgauge.transport.contract import load_transport, transport_names
+from streamgauge.transport.engine import Engine, engine_names, load_engine
 
 LOCAL, INTER_LOCAL, REMOTE = ConnectionType
 PAIR = Topology(
@@ -39,7 +43,7 @@ def elements(engine: str, kind: ConnectionType) -> str:
     if kind is LOCAL:
         placed = [(Slot("n1", 6700), ["S[1]", "A[2]"])]
     plan = PhysicalPlan.explicit(logical, Cluster.uniform(nodes=2, slots=2), placed)
-    flow = TupleFlow.of(plan, load_transport(engine).hops)
+    flow = TupleFlow.of(plan, load_engine(engine).hops)
     (connection,) = flow.connections()
     assert connection.type is kind
     return " ".join(f"{hop.element}({hop.owner})" for hop in flow.elements(connection))
@@ -72,11 +76,39 @@ def test_storm_2_has_no_send_thread(kind, met):
     assert elements("storm-2", kind) == met
 
 
-@pytest.mark.parametrize("engine", transport_names())
+@pytest.mark.parametrize("engine", engine_names())
 def test_an_engine_says_what_lies_on_every_kind_of_connection(engine):
-    assert set(load_transport(engine).hops) == set(ConnectionType)
+    assert set(load_engine(engine).hops) == set(ConnectionType)
 
 
 def test_an_unknown_engine_is_refused_with_a_suggestion():
     with pytest.raises(InvalidInput, match=r"engine 'strom-2'; expected .*did you mean 'storm-2'"):
-        load_transport("strom-2")
+        load_engine("strom-2")
+
+
+PARTS = ("transport", "delays", "chaining", "rebalance", "apply", "busy_waits")
+BY_NAME = ("runners", "collectors", "commands")
+
+
+@pytest.mark.parametrize("name", engine_names())
+def test_every_part_that_a_record_names_exists(name):
+    engine = load_engine(name)
+    assert engine.name == name
+    assert all(engine.load(part) is not None for part in PARTS if getattr(engine, part))
+    assert all(resolve(one) for part in BY_NAME for one in getattr(engine, part).values())
+
+
+def test_a_part_that_an_engine_does_not_have_is_none():
+    bare = Engine(name="bare", transport="streamgauge.transport.storm2:TRANSPORT")
+    assert bare.load("delays") is None
+    assert bare.rebalance_command("job", executors={"a": 2}) == ()
+    assert bare.apply_command("plan.yaml") == ()
+
+
+def test_records_are_read_without_what_they_name():
+    code = (
+        "import sys; from streamgauge.transport.engine import Engine, engine_names, load_engine;"
+        "[load_engine(name) for name in engine_names()];"
+        "sys.exit('numpy' in sys.modules or 'streamgauge.models' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -3,16 +3,16 @@
 import pytest
 
 from streamgauge.errors import InvalidInput
-from streamgauge.transport.contract import load_transport, transport_names
+from streamgauge.transport.engine import engine_names, load_engine
 from streamgauge.transport.mechanics import NO_LIMIT, Mechanics
 
 
 def figures(engine, **settings):
     named = {name.replace("__", "."): value for name, value in settings.items()}
-    return load_transport(engine).mechanics(named)
+    return load_engine(engine).mechanics(named)
 
 
-@pytest.mark.parametrize("engine", transport_names())
+@pytest.mark.parametrize("engine", engine_names())
 def test_every_transport_has_figures(engine):
     assert isinstance(figures(engine), Mechanics)
 
@@ -50,7 +50,7 @@ def test_storm_1_gathers_batches_of_a_hundred():
     ],
 )
 def test_settings_change_figures(setting, given, figure, value):
-    assert getattr(load_transport("storm-2").mechanics({setting: given}), figure) == value
+    assert getattr(load_engine("storm-2").mechanics({setting: given}), figure) == value
 
 
 def test_with_batches_flush_tuples_keep_bolts_awake():
@@ -69,7 +69,7 @@ def test_with_batches_flush_tuples_keep_bolts_awake():
 )
 def test_settings_that_cannot_be_are_refused(settings):
     with pytest.raises(InvalidInput, match="settings"):
-        load_transport("storm-2").mechanics(settings)
+        load_engine("storm-2").mechanics(settings)
 
 
 def test_a_full_batch_must_fit_into_the_ring():

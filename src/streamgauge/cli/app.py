@@ -22,9 +22,11 @@ from streamgauge.cli import (
     predict,
     profile,
     simulate,
-    storm,
     topology,
 )
+from streamgauge.errors import StreamgaugeError
+from streamgauge.plugins import resolve
+from streamgauge.transport.engine import Engine, engine_names, load_engine
 
 
 class _Commands(TyperGroup):
@@ -48,7 +50,6 @@ app = typer.Typer(
 )
 app.add_typer(topology.app, name="topology")
 app.add_typer(applications.app, name="app")
-app.add_typer(storm.app, name="storm")
 app.add_typer(collect.app, name="collect")
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(profile.app, name="profile")
@@ -60,6 +61,21 @@ app.command(name="compare")(compare.compare)
 app.add_typer(plan.app, name="plan")
 app.command(name="simulate")(simulate.simulate)
 app.command(name="demo")(demo.demo)
+
+
+def _add_commands(engine: Engine) -> None:
+    """The commands that an engine brings; several engines may bring the same."""
+    for name, reference in engine.commands.items():
+        app.add_typer(resolve(reference), name=name)
+    for name, reference in engine.collectors.items():
+        collect.app.command(name=name)(resolve(reference))
+
+
+for _name in engine_names():
+    try:
+        _add_commands(load_engine(_name))
+    except StreamgaugeError as error:
+        print(f"the commands of engine {_name!r} are left out: {error}", file=sys.stderr)
 
 
 def _version(wanted: bool) -> None:

@@ -147,7 +147,7 @@ def simulate(
 @app.command()
 def run(
     file: File,
-    engine: Annotated[str, typer.Option(help="What it runs on: emulator, storm, …")],
+    engine: Annotated[str, typer.Option(help="Runner: emulator, or that of an installed engine.")],
     platform: PlatformFile = None,
     cycle_ns: CycleNs = None,
     seconds: Annotated[int, typer.Option(help="Seconds to measure.", min=1)] = 60,
@@ -214,6 +214,7 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Time a cycle of load on this machine, in Java; which load takes a wanted CPU time."""
+    from streamgauge.applications import Platform
     from streamgauge.applications.cycles import (
         PROBED_CYCLES,
         LoadTiming,
@@ -223,14 +224,23 @@ def calibrate(
     )
     from streamgauge.applications.files.platforms import load_platform, with_cycle_ns
     from streamgauge.cli.cycle_tables import cycle_document, print_cycles, rounded
-    from streamgauge.engines.storm.busy_wait import time_busy_waits
+    from streamgauge.errors import InvalidInput
+    from streamgauge.transport.engine import load_engine
 
     check_wanted(wanted_ms or (), engine_us / 1e3)
-    if platform is not None:
-        load_platform(platform)
+    described = Platform() if platform is None else load_platform(platform)
+    time_busy_waits = load_engine(described.engine).load("busy_waits")
+    if time_busy_waits is None:
+        raise InvalidInput.single(
+            ("engine",),
+            file=str(platform or ""),
+            seen=f"engine {described.engine!r}",
+            expected="an engine whose loads can be timed on this machine",
+        )
 
     def probe(cycles: Sequence[int]) -> Sequence[LoadTiming]:
-        return time_busy_waits(cycles, rounds=rounds).timings
+        timings: Sequence[LoadTiming] = time_busy_waits(cycles, rounds=rounds).timings
+        return timings
 
     waits = time_busy_waits(PROBED_CYCLES, rounds=rounds)
     time = cycle_time(waits.timings)
@@ -268,9 +278,9 @@ def load(
 def _check_engine(described: Platform, platform: Path | None) -> None:
     """Raise InvalidInput where nobody knows how the platform's engine moves tuples."""
     from streamgauge.errors import InvalidInput, guess
-    from streamgauge.transport.contract import transport_names
+    from streamgauge.transport.engine import engine_names
 
-    names = transport_names()
+    names = engine_names()
     if described.engine not in names:
         raise InvalidInput.single(
             ("engine",),

@@ -37,7 +37,6 @@ def _collect() -> None:
     """Collect metrics of a cluster without installing anything there."""
 
 
-@app.command()
 def storm(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for raw metrics; made where it is not.")

@@ -37,7 +37,7 @@ app = typer.Typer(
 @app.command()
 def run(
     file: Annotated[Path, typer.Argument(help="An experiment in YAML (docs/experiments.md).")],
-    engine: Annotated[str, typer.Option(help="What it runs on: emulator, storm, …")],
+    engine: Annotated[str, typer.Option(help="Runner: emulator, or that of an installed engine.")],
     output: Annotated[
         Path | None,
         typer.Option(help="Folder for all that is measured; NAME-ENGINE when not given."),
@@ -91,15 +91,18 @@ def report(
 
 def run_on(experiment: Experiment, engine: str, output: Path | None) -> tuple[Journal, Path]:
     """Run an experiment on the engine of that name; its journal, and the folder it lies in."""
+    from streamgauge.engines.registry import load_runner
     from streamgauge.experiments.controller import run_experiment
-    from streamgauge.experiments.engines import load_engine
 
-    chosen = load_engine(engine)
+    runner = load_runner(engine)
     folder = output or Path(f"{experiment.name}-{engine}".replace("/", "-"))
-    _compile_first(engine)
+    if runner.simulates:
+        from streamgauge.cli.warm_up import warm_up
+
+        warm_up()
     say(f"{experiment.name} on {engine}, into {folder}")
     with _kept(folder), _interruptible():
-        return run_experiment(experiment, chosen, folder, _watcher()), folder
+        return run_experiment(experiment, runner, folder, _watcher()), folder
 
 
 def tell(journal: Journal, truth: Truth, folder: Path, *, as_json: bool) -> None:
@@ -111,14 +114,6 @@ def tell(journal: Journal, truth: Truth, folder: Path, *, as_json: bool) -> None
     else:
         print_truth(journal, truth, brief=True)
         say(f"all figures: streamgauge experiment report {folder}")
-
-
-def _compile_first(engine: str) -> None:
-    """The emulator is compiled when first used, which takes a minute that people should know of."""
-    if engine == "emulator":
-        from streamgauge.cli.warm_up import warm_up
-
-        warm_up()
 
 
 def observed(journal: Journal, folder: Path) -> Truth:

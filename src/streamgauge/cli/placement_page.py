@@ -18,7 +18,7 @@ from streamgauge.drawing.bar_charts import Bar, bar_chart
 from streamgauge.drawing.plan_picture import PlanPanel, draw_plans
 from streamgauge.drawing.quantities import plain_number, share
 from streamgauge.topology.tuple_flow import TupleFlow
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 # More executors than this are no picture any more.
 MANY_EXECUTORS = 400
@@ -58,7 +58,7 @@ def _panel(placements: Placements, when: str, one: Placement) -> PlanPanel:
     ]
     if one.prediction is not None:
         parts.append(f"p99 {any_duration(quantile_of(one.prediction.latency, P99))}")
-    hops = load_transport(placements.asked.job.configuration.engine).hops
+    hops = load_engine(placements.asked.job.configuration.engine).hops
     return PlanPanel(
         title=printable(f"{when}: {one.name}" if when else one.name),
         about=" · ".join(parts),

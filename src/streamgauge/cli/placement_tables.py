@@ -16,11 +16,11 @@ from streamgauge.cli.scaling_tables import PLAN_FILE, print_commands, print_line
 from streamgauge.cli.seen import any_duration, any_share, mean_of, quantile_of
 from streamgauge.drawing.quantities import estimate, number, share
 from streamgauge.models.ranking import CRITERIA
-from streamgauge.planning.scaling.translation import rebalance_command
 from streamgauge.planning.scheduling.diagnostics import BY_CORES
 from streamgauge.profile.files.jobs import PlanFile
 from streamgauge.profile.job import Assignment
 from streamgauge.topology.topology import ACKER
+from streamgauge.transport.engine import load_engine
 
 P99 = 0.99
 # What a scheduler that cannot says of why, at most.
@@ -185,26 +185,25 @@ def commands_of(
     """
     chosen = placements.chosen
     plan = chosen.plan
+    engine = load_engine(plan.logical.configuration.engine)
     if chosen.name == EVEN:
-        # Nimbus's own scheduler does the same.
+        # The engine's own scheduler does the same.
         spans = plan.logical.spans
-        return [
-            shlex.join(
-                rebalance_command(
-                    plan.logical.topology.name,
-                    workers=plan.logical.configuration.workers,
-                    executors={name: len(spans[name]) for name in spans if name != ACKER},
-                )
-            )
-        ]
-    apply = shlex.join(["streamgauge", "storm", "apply", str(output or PLAN_FILE)])
+        rebalance = engine.rebalance_command(
+            plan.logical.topology.name,
+            workers=plan.logical.configuration.workers,
+            executors={name: len(spans[name]) for name in spans if name != ACKER},
+        )
+        return [shlex.join(rebalance)] if rebalance else []
+    applying = engine.apply_command(str(output or PLAN_FILE))
+    apply = [shlex.join(applying)] if applying else []
     if output is not None:
-        return [apply]
+        return apply
     again = ["streamgauge", "plan", "place", file]
     again += [] if chosen.name == OWN else ["--scheduler", chosen.name]
     for name, values in options.items():
         again += [word for one in values if one is not None for word in (name, one)]
-    return [shlex.join([*again, "-o", PLAN_FILE]), apply]
+    return [shlex.join([*again, "-o", PLAN_FILE]), *apply]
 
 
 def print_document_of(placements: Placements, commands: list[str]) -> None:

@@ -17,6 +17,7 @@ from streamgauge.drawing.quantities import estimate, number, plain_number, share
 from streamgauge.planning.scaling.graph import Allocation
 from streamgauge.planning.scaling.rates import ComponentRates
 from streamgauge.planning.scaling.sweep import Bottleneck
+from streamgauge.transport.engine import load_engine
 
 # More lines say no more at a glance; --json has them all.
 MOST_REASONS = 12
@@ -230,11 +231,10 @@ def commands_of(growths: Growths, written: str = "") -> list[str]:
     if translation is None or not translation.executors:
         return []
     if not written:
-        return [translation.shell]
-    return [
-        shlex.join(["streamgauge", "plan", "place", written, "-o", PLAN_FILE]),
-        shlex.join(["streamgauge", "storm", "apply", PLAN_FILE]),
-    ]
+        return [translation.shell] if translation.command else []
+    place = ("streamgauge", "plan", "place", written, "-o", PLAN_FILE)
+    apply = load_engine(translation.configuration.engine).apply_command(PLAN_FILE)
+    return [shlex.join(words) for words in (place, apply) if words]
 
 
 def _document(growths: Growths, written: str) -> Iterator[tuple[str, Any]]:
@@ -254,7 +254,7 @@ def _document(growths: Growths, written: str) -> Iterator[tuple[str, Any]]:
                 "reasons": list(one.scaling.reasons),
                 "bottleneck": None if one.bottleneck is None else asdict(one.bottleneck),
                 "after": one.rates.to_dict(),
-                "command": None if one.translation is None else one.translation.shell,
+                "command": None if one.translation is None else one.translation.shell or None,
             }
             for name, one in growths.found.items()
         },

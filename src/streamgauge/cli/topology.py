@@ -215,9 +215,9 @@ def _load(file: str, step: str | None, scheduler: str | None) -> tuple[Job, Sche
 def _placed(job: Job, scheduler: str | None) -> tuple[Schedule, TupleFlow]:
     from streamgauge.planning.scheduling.deploy import place_job
     from streamgauge.topology.tuple_flow import TupleFlow
-    from streamgauge.transport.contract import load_transport
+    from streamgauge.transport.engine import load_engine
 
-    hops = load_transport(job.configuration.engine).hops
+    hops = load_engine(job.configuration.engine).hops
     schedule = place_job(job, scheduler)
     return schedule, TupleFlow.of(schedule.plan, hops)
 

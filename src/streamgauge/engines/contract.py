@@ -1,7 +1,7 @@
-"""The contract of engines: run a job step by step, and hand back what was measured.
+"""The contract of runners: run a job step by step, and hand back what was measured.
 
-An engine's answer is raw metrics in a folder and the moments between which they count. What is said
-of them, from latency quantiles to CPU, is computed from the lines alone, for all engines alike.
+A runner's answer is raw metrics in a folder and the moments between which they count. What is said
+of them, from latency quantiles to CPU, is computed from the lines alone, for all runners alike.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ class StepRecord:
     notes: tuple[str, ...] = ()
 
 
-class EngineSession(Protocol):
-    """An engine that is up."""
+class RunnerSession(Protocol):
+    """A runner that is up."""
 
     @property
     def cluster(self) -> Cluster:
@@ -115,12 +115,18 @@ class EngineSession(Protocol):
         """
 
 
-class Engine(Protocol):
-    """A way to run jobs."""
+class Runner(Protocol):
+    """A way to run jobs: on a cluster of their engine, or in simulated time.
+
+    Attributes:
+        name: What ``--engine`` calls it.
+        simulates: Whether it runs the simulator, which is compiled when first used.
+    """
 
     name: ClassVar[str]
+    simulates: ClassVar[bool]
 
-    def session(self, cluster: Cluster, folder: Path) -> AbstractContextManager[EngineSession]:
+    def session(self, cluster: Cluster, folder: Path) -> AbstractContextManager[RunnerSession]:
         """Bring the engine up with nodes like these; it goes down with the context.
 
         Args:

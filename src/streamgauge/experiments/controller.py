@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from streamgauge.engines.contract import Engine, EngineSession, StepOrder
+from streamgauge.engines.contract import Runner, RunnerSession, StepOrder
 from streamgauge.errors import InvalidInput
 from streamgauge.experiments.experiment import Experiment, Turn
 from streamgauge.experiments.journal import Journal, Repetition, opened, placed
@@ -50,12 +50,12 @@ class Reached:
 Watch = Callable[[Reached], None]
 
 
-def run_experiment(experiment: Experiment, engine: Engine, folder: Path, watch: Watch) -> Journal:
+def run_experiment(experiment: Experiment, runner: Runner, folder: Path, watch: Watch) -> Journal:
     """Run what is not done yet; the journal is true at every moment.
 
     Args:
         experiment: What to run.
-        engine: On what.
+        runner: On what.
         folder: New, empty, or of this experiment, which then goes on.
         watch: Told how far it has come.
 
@@ -64,14 +64,14 @@ def run_experiment(experiment: Experiment, engine: Engine, folder: Path, watch: 
         SourceUnreachable: The engine went away; what was done before stays done.
         Infeasible: The engine could not place a step as it should be.
     """
-    opened(experiment, engine.name, folder)
+    opened(experiment, runner.name, folder)
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
         # Read again: another process may have been at it until now.
-        journal = opened(experiment, engine.name, folder)
+        journal = opened(experiment, runner.name, folder)
         journal.write(folder)
         if journal.left:
-            with engine.session(experiment.cluster, folder / ENGINE) as session:
+            with runner.session(experiment.cluster, folder / ENGINE) as session:
                 for turn in journal.left:
                     journal = journal.with_done(_run(journal, turn, session, folder, watch))
                     journal.write(folder)
@@ -85,7 +85,7 @@ def _ended(journal: Journal, turn: Turn) -> Reached:
 
 
 def _run(
-    journal: Journal, turn: Turn, session: EngineSession, folder: Path, watch: Watch
+    journal: Journal, turn: Turn, session: RunnerSession, folder: Path, watch: Watch
 ) -> Repetition:
     experiment = journal.experiment
     total = len(journal.done) + len(journal.left)

@@ -6,18 +6,14 @@ transforms; nothing is simulated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.assembly import assembled
-from streamgauge.models.conversion import Conversion
-from streamgauge.models.delays import Delays
-from streamgauge.models.flow import Rates
+from streamgauge.models.delays import DelayFormulas, Delays
 from streamgauge.models.latency import PROBABILITIES
 from streamgauge.models.loading import Loaded, limit_of, load
 from streamgauge.models.measured_parameters import measured_parameters
@@ -25,32 +21,11 @@ from streamgauge.models.network import MEDIAN, network_of
 from streamgauge.models.parameters import Parameters, check_plan, parameters_of
 from streamgauge.models.prediction import Limit, Prediction
 from streamgauge.models.regimes import regimes_of
-from streamgauge.models.service import ServiceTimes
-from streamgauge.models.storm1 import storm1_delays
-from streamgauge.models.storm2 import storm2_delays
 from streamgauge.models.tuple_trees import TupleTrees
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.workload import Workload
-from streamgauge.transport.mechanics import Mechanics
-
-
-class _DelaysOf(Protocol):
-    """Delays of a plan on one engine."""
-
-    def __call__(
-        self,
-        flow: TupleFlow,
-        rates: Rates,
-        conversions: Mapping[str, Conversion],
-        service: ServiceTimes,
-        mechanics: Mechanics,
-    ) -> Delays: ...
-
-
-_DELAYS: Mapping[str, _DelaysOf] = {"storm-1": storm1_delays, "storm-2": storm2_delays}
-
+from streamgauge.transport.engine import engine_names, load_engine
 
 # Quantiles that plans are ranked by.
 BRIEF = (0.99,)
@@ -120,13 +95,7 @@ class AnalyticModel:
 
 def delays_of(parameters: Parameters, loaded: Loaded) -> Delays:
     """The delays in a plan's elements under its load."""
-    engine = parameters.flow.plan.logical.configuration.engine
-    if engine not in _DELAYS:
-        raise InvalidInput.single(
-            ("configuration", "engine"),
-            seen=f"engine {engine!r}",
-            expected=f"one whose queues have formulas: {', '.join(sorted(_DELAYS))}",
-        )
+    formulas = _formulas_of(parameters.flow.plan.logical.configuration.engine)
     service, rate = loaded.service, parameters.works.tuples.per_second
     endless = ~np.isfinite(service.mean) | ~np.isfinite(service.trigger_mean)
     # What an overloaded machine slows down for ever is overloaded itself: a load of two says so.
@@ -138,6 +107,19 @@ def delays_of(parameters: Parameters, loaded: Loaded) -> Delays:
         trigger_mean=np.where(endless, 0.0, service.trigger_mean),
         trigger_variance=np.where(endless, 0.0, service.trigger_variance),
     )
-    return _DELAYS[engine](
+    return formulas(
         parameters.flow, parameters.rates, parameters.conversions, finite, parameters.mechanics
     )
+
+
+def _formulas_of(engine: str) -> DelayFormulas:
+    formulas: DelayFormulas | None = load_engine(engine).load("delays")
+    if formulas is None:
+        having = [name for name in engine_names() if load_engine(name).delays]
+        raise InvalidInput.single(
+            ("configuration", "engine"),
+            seen=f"engine {engine!r}",
+            expected=f"an engine whose queues have formulas: {', '.join(having)}",
+            remedy="take the model 'simulation'",
+        )
+    return formulas

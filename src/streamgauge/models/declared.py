@@ -41,7 +41,7 @@ from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER, Operator, OperatorKind, StreamKey, Topology
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 Vector = NDArray[np.float64]
 
@@ -225,7 +225,7 @@ def _task_by_task(profile: Profile) -> PhysicalPlan:
         ackers=0,
         settings=profile.configuration.settings,
     )
-    order = load_transport(configuration.engine).task_order
+    order = load_engine(configuration.engine).task_order
     logical = LogicalPlan.of(profile.topology, configuration, task_order=order)
     cluster = Cluster.uniform(nodes=1)
     return PhysicalPlan.dealt(logical, cluster, cluster.slots, [0] * len(logical.executors))

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.models.conversion import Conversion
+from streamgauge.models.flow import Rates
 from streamgauge.models.queueing import Moments
+from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Transform
+from streamgauge.topology.tuple_flow import TupleFlow
+from streamgauge.transport.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
 
@@ -56,3 +62,26 @@ class Delays:
     def executor_mean(self) -> Vector:
         """All parts of an executor's delay together."""
         return np.asarray(np.sum(list(self.executors.values()), axis=0))
+
+
+class DelayFormulas(Protocol):
+    """What an engine's record names as `delays`."""
+
+    def __call__(
+        self,
+        flow: TupleFlow,
+        rates: Rates,
+        conversions: Mapping[str, Conversion],
+        service: ServiceTimes,
+        mechanics: Mechanics,
+    ) -> Delays:
+        """The delays in a plan's elements.
+
+        Args:
+            flow: The plan.
+            rates: Tuples per second that come to its executors.
+            conversions: What its processors make of them.
+            service: Service times by wall clock.
+            mechanics: Of the engine under the plan's settings.
+        """
+        ...

@@ -20,7 +20,7 @@ from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.workload import Workload
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import Mechanics
 
 # More names than this say no more.
@@ -102,7 +102,7 @@ def _check_whole(profile: Profile) -> None:
 def parameters_of(profile: Profile, plan: PhysicalPlan, workload: Workload) -> Parameters:
     """Routing, rates and work of a plan, from what was measured on another."""
     configuration = plan.logical.configuration
-    transport = load_transport(configuration.engine)
+    transport = load_engine(configuration.engine)
     mechanics = transport.mechanics(configuration.settings)
     relieved = behaviours_of(profile)
     behaviours = relieved.behaviours

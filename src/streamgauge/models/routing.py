@@ -28,7 +28,7 @@ from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Stream, Subscription, Topology
 from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, TupleFlow, as_slice
-from streamgauge.transport.hashing import task_index
+from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
@@ -233,7 +233,8 @@ def _hashed(logical: LogicalPlan, stream: Stream, profile: Profile) -> Vector | 
     if keys is None or not isinstance(stream.grouping, Fields):
         return None
     count = len(logical.tasks_of(stream.target))
-    places = [task_index([name], count) for name in keys.names()]
+    transport = load_engine(logical.configuration.engine).load_transport()
+    places = [transport.task_of_key([name], count) for name in keys.names()]
     return np.asarray(np.bincount(places, weights=keys.shares(), minlength=count), dtype=float)
 
 

@@ -8,7 +8,7 @@ from streamgauge.topology.cluster import Cluster, Machine, Node, Slot
 from streamgauge.topology.logical_plan import Executor, LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.workload import Emission, Workload
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 
 def measured_plan(profile: Profile) -> PhysicalPlan:
@@ -20,7 +20,7 @@ def measured_plan(profile: Profile) -> PhysicalPlan:
         NotEnoughData: The profile does not say where its executors ran.
     """
     configuration = profile.configuration
-    order = load_transport(configuration.engine).task_order
+    order = load_engine(configuration.engine).task_order
     logical = LogicalPlan.of(profile.topology, configuration, task_order=order)
     by_operator: dict[str, list[Executor]] = {}
     for label in profile.placement:

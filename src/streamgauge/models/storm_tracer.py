@@ -34,15 +34,16 @@ from streamgauge.models.queueing import Moments, over
 from streamgauge.models.transforms import Transform
 from streamgauge.models.uncontended import single_servers, uncontended_limit, uncontended_load
 from streamgauge.profile.profile import Profile
+from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Operator, Topology
 from streamgauge.topology.tuple_flow import as_slice
 from streamgauge.topology.workload import Workload
 from streamgauge.transport.batched_queue import BatchedQueue, Flush, Sojourn
+from streamgauge.transport.engine import load_engine
 
 Vector = NDArray[np.float64]
 
-ENGINE = "storm-1"
 # What takes no time takes this: a server needs some, and no clock shows it.
 LEAST_SERVICE = 1e-9
 
@@ -59,7 +60,7 @@ class StormTracerModel:
     def predict(self, profile: Profile, plan: PhysicalPlan, workload: Workload) -> Prediction:
         """How the profile's job would behave on `plan` under `workload`."""
         check_plan(profile, plan)
-        _check_engine(plan)
+        _check_send_threads(plan.logical.configuration)
         _check_windows(plan.logical.topology)
         found = parameters_of(profile, plan, workload)
         note = f"the model {self.name} leaves out shared cores and bursts, and knows means only"
@@ -76,13 +77,12 @@ class StormTracerModel:
         )
 
 
-def _check_engine(plan: PhysicalPlan) -> None:
-    engine = plan.logical.configuration.engine
-    if engine != ENGINE:
+def _check_send_threads(configuration: Configuration) -> None:
+    if not load_engine(configuration.engine).mechanics(configuration.settings).send_threads:
         raise InvalidInput.single(
             ("configuration", "engine"),
-            seen=f"engine {engine!r}",
-            expected=f"{ENGINE!r}, the only one that Storm-Tracer knows",
+            seen=f"engine {configuration.engine!r}",
+            expected="an engine whose executors have send threads, as in Storm 1.x",
             remedy="take another model",
         )
 

@@ -24,7 +24,7 @@ from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile
 from streamgauge.profile.profile import DECLARED, Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER, OperatorKind
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 # Less than this is not worth a word.
 NOTEWORTHY = 1.05
@@ -121,7 +121,7 @@ def _stretches(profile: Profile, plan: PhysicalPlan) -> tuple[dict[str, float], 
         cpu.append(load.cpu)
         polls.append(kind is not OperatorKind.SOURCE)
         owner.append(executor.operator)
-    mechanics = load_transport(plan.logical.configuration.engine).mechanics(
+    mechanics = load_engine(plan.logical.configuration.engine).mechanics(
         plan.logical.configuration.settings
     )
     found = unstretched(

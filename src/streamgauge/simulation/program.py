@@ -43,7 +43,7 @@ from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER, OperatorKind, Stream, StreamKey
 from streamgauge.topology.window import Window
 from streamgauge.topology.workload import Emission, Unlimited, Workload
-from streamgauge.transport.hashing import task_index, two_choices
+from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import NO_LIMIT, Mechanics
 
 MILLISECOND = 1e-3
@@ -372,10 +372,12 @@ class _Compiler:
             names = self._behaviour(stream.source).keys[stream.name].names()
             targets = self.plan.logical.tasks_of(stream.target)
             begin, count = targets.start - self.first_task, len(targets)
+            transport = load_engine(self.plan.logical.configuration.engine).load_transport()
             if isinstance(stream.grouping, Fields):
-                key_task += [begin + task_index([name], count) for name in names]
+                key_task += [begin + transport.task_of_key([name], count) for name in names]
             elif isinstance(stream.grouping, PartialKey):
-                key_task += [begin + n for name in names for n in two_choices([name], count)]
+                pairs = [transport.tasks_of_key([name], count) for name in names]
+                key_task += [begin + index for pair in pairs for index in pair]
             if operator[u["target"]]["join"] == ON_KEY:
                 known = self._join_names(stream.target)
                 join_key += [known[name] for name in names]

@@ -29,7 +29,7 @@ from streamgauge.simulation.timers import make_timers
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.validation import check_number, check_whole
 from streamgauge.topology.workload import Workload
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import Mechanics
 
 EVENTS_AT_A_TIME = 1_000_000
@@ -122,8 +122,9 @@ def simulate(
 def _mechanics_of(plan: PhysicalPlan) -> Mechanics:
     """The figures of the plan's engine under its settings."""
     configuration = plan.logical.configuration
+    engine = load_engine(configuration.engine)
     try:
-        return load_transport(configuration.engine).mechanics(configuration.settings)
+        return engine.mechanics(configuration.settings)
     except InvalidInput as error:
         raise error.below("configuration") from None
 

@@ -1,19 +1,15 @@
-"""What an engine's transport is, and which ones are installed."""
+"""What an engine's transport is: how it moves tuples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import entry_points
 
-from streamgauge.errors import InvalidInput, guess
 from streamgauge.topology.configuration import Setting
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.tuple_flow import Hops
+from streamgauge.transport.hashing import KeyValue, task_index, two_choices
 from streamgauge.transport.mechanics import Mechanics
-
-ENTRY_POINTS = "streamgauge.transports"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,33 +17,17 @@ class Transport:
     """How one engine moves tuples.
 
     Attributes:
-        name: What a configuration calls the engine.
         hops: What lies on a connection of each type.
         task_order: How the engine numbers tasks.
-        mechanics: The figures of its queues, threads and limits under given settings.
+        mechanics: The figures of its queues, threads, routing and limits under given settings.
+        settings: The names of the settings that `mechanics` reads.
+        task_of_key: Which of so many tasks gets a key, for a grouping by fields.
+        tasks_of_key: Between which two of so many tasks a grouping by partial key chooses.
     """
 
-    name: str
     hops: Hops
     task_order: TaskOrder
     mechanics: Callable[[Mapping[str, Setting]], Mechanics]
-
-
-def transport_names() -> tuple[str, ...]:
-    """The engines whose transport is known."""
-    return tuple(sorted(point.name for point in entry_points(group=ENTRY_POINTS)))
-
-
-@cache
-def load_transport(engine: str) -> Transport:
-    """The transport of that engine, or InvalidInput with the known names."""
-    for point in entry_points(group=ENTRY_POINTS, name=engine):
-        transport: Transport = point.load()
-        return transport
-    names = transport_names()
-    raise InvalidInput.single(
-        ("configuration", "engine"),
-        seen=f"engine {engine!r}",
-        expected=f"one of {', '.join(names)}",
-        remedy=guess(engine, names),
-    )
+    settings: Collection[str] = ()
+    task_of_key: Callable[[Sequence[KeyValue], int], int] = task_index
+    tasks_of_key: Callable[[Sequence[KeyValue], int], tuple[int, int]] = two_choices

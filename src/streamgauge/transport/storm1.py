@@ -66,4 +66,6 @@ def mechanics(settings: Mapping[str, Setting]) -> Mechanics:
     return mechanics_of(DEFAULTS, SETTINGS, settings)
 
 
-TRANSPORT = Transport(name="storm-1", hops=HOPS, task_order=TaskOrder.DECLARED, mechanics=mechanics)
+TRANSPORT = Transport(
+    hops=HOPS, task_order=TaskOrder.DECLARED, mechanics=mechanics, settings=tuple(SETTINGS)
+)

@@ -78,5 +78,5 @@ def mechanics(settings: Mapping[str, Setting]) -> Mechanics:
 
 
 TRANSPORT = Transport(
-    name="storm-2", hops=HOPS, task_order=TaskOrder.ALPHABETICAL, mechanics=mechanics
+    hops=HOPS, task_order=TaskOrder.ALPHABETICAL, mechanics=mechanics, settings=tuple(SETTINGS)
 )

@@ -9,7 +9,7 @@ from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.cores import EVENLY
 from streamgauge.simulation.program import compile_job
 from streamgauge.simulation.topology_run import initial_state
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 from tests.engines.emulator.emulations import PRESSED, WINDOWED, emulated
 
 
@@ -18,7 +18,7 @@ def reading(text, **queue):
     job = parse_job(text)
     plan = place_job(job).plan
     configuration = plan.logical.configuration
-    mechanics = load_transport(configuration.engine).mechanics(configuration.settings)
+    mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
     compiled = compile_job(plan, job.behaviours, job.workload, mechanics, detailed=True)
     state = initial_state(plan, compiled, 1, sharing=EVENLY, trace_every=0)
     for name, value in queue.items():

@@ -1,18 +1,9 @@
 """Allocations become configurations and commands, as far as there are tasks."""
 
-import shlex
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from streamgauge.errors import Infeasible, InvalidInput
-from streamgauge.planning.scaling.translation import (
-    Unit,
-    rebalance_command,
-    scaled_job,
-    translate,
-)
+from streamgauge.planning.scaling.translation import Unit, scaled_job, translate
 from streamgauge.planning.scheduling.isolation import IsolationScheduler
 from streamgauge.profile.files.jobs import job_to_data, parse_job
 from streamgauge.profile.job import Job
@@ -106,15 +97,3 @@ def test_the_scaled_job_can_be_written_and_read_back(job):
     assert scaled.configuration == told.configuration
     assert scaled.plan is None
     assert parse_job(dump_yaml(job_to_data(scaled))) == scaled
-
-
-def test_names_are_quoted_for_the_shell():
-    words = rebalance_command("top; rm x", executors={"a b": 2, "$c": 3})
-    told = shlex.join(words)
-    assert told == "storm rebalance 'top; rm x' -e 'a b=2' -e '$c=3'"
-
-
-@given(st.dictionaries(st.text(min_size=1), st.integers(1, 9), max_size=3), st.text(min_size=1))
-def test_a_shell_sees_the_words_that_were_meant(executors, name):
-    words = rebalance_command(name, workers=4, executors=executors)
-    assert tuple(shlex.split(shlex.join(words))) == words

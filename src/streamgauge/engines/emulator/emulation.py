@@ -9,7 +9,7 @@ from typing import Protocol, TypedDict, Unpack
 
 import numpy as np
 
-from streamgauge.engines.emulator.deployment import Deployment
+from streamgauge.engines.deployment import Deployment
 from streamgauge.engines.emulator.outbox import Outbox
 from streamgauge.engines.emulator.probes import Probes
 from streamgauge.engines.emulator.readings import MICROSECONDS, Bucket

@@ -1,4 +1,4 @@
-"""The emulator as an engine of experiments: a step is one emulation, in simulated time."""
+"""The emulator as a runner of experiments: a step is one emulation, in simulated time."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ PAUSE = timedelta(seconds=60)
 _CLOCK = "clock.json"
 
 
-class EmulatorEngine:
+class EmulatorRunner:
     """Runs jobs in the simulator and writes what a cluster would."""
 
     name: ClassVar[str] = "emulator"
+    simulates: ClassVar[bool] = True
 
     @contextmanager
     def session(self, cluster: Cluster, folder: Path) -> Iterator[EmulatorSession]:

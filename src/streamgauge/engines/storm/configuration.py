@@ -8,7 +8,7 @@ from typing import Any
 
 from streamgauge.engines.storm.collection.sighting import HEARTBEAT_SECONDS, SAMPLING
 from streamgauge.topology.configuration import Setting
-from streamgauge.transport import storm1, storm2
+from streamgauge.transport.engine import load_engine
 
 
 def engine_of(version: str) -> str:
@@ -18,10 +18,9 @@ def engine_of(version: str) -> str:
 
 def known_settings(engine: str, configuration: Mapping[str, Any]) -> dict[str, Setting]:
     """The settings that our models know, where they are set."""
-    known = storm1.SETTINGS if engine == "storm-1" else storm2.SETTINGS
     return {
         name: configuration[name]
-        for name in known
+        for name in load_engine(engine).load_transport().settings
         if isinstance(configuration.get(name), bool | int | float)
     }
 

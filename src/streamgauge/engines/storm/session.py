@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NoReturn
 
 from streamgauge.applications.platform import TRACE_SETTING
 from streamgauge.engines.contract import Progress, StepOrder, StepRecord
-from streamgauge.engines.emulator.deployment import Deployment
+from streamgauge.engines.deployment import Deployment
 from streamgauge.engines.storm.agent_files import AgentFiles
 from streamgauge.engines.storm.agent_settings import agent_settings
 from streamgauge.engines.storm.applying import apply_plan, await_plan, read_assignment
@@ -46,10 +46,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-class StormEngine:
+class StormRunner:
     """Runs jobs on a real Storm cluster on this machine."""
 
     name: ClassVar[str] = "storm"
+    simulates: ClassVar[bool] = False
 
     @contextmanager
     def session(self, cluster: Cluster, folder: Path) -> Iterator[StormSession]:

@@ -40,7 +40,7 @@ from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import as_slice
 from streamgauge.topology.validation import check_number
 from streamgauge.topology.workload import Workload
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 # Where the busiest executor has so much more to do than the mean of its operator, keys are uneven.
 UNEVEN = 1.05
@@ -130,7 +130,7 @@ def graph_of_job(job: Job, *, unit_cores: float = WHOLE_CORE) -> DerivedGraph:
 def _in_one_place(profile: Profile) -> PhysicalPlan:
     """The profile's executors side by side: where they run is not what scaling looks at."""
     configuration = replace(profile.configuration, workers=1, ackers=0)
-    order = load_transport(configuration.engine).task_order
+    order = load_engine(configuration.engine).task_order
     logical = LogicalPlan.of(profile.topology, configuration, task_order=order)
     cluster = Cluster.uniform(nodes=1)
     return PhysicalPlan.dealt(logical, cluster, cluster.slots, [0] * len(logical.executors))

@@ -14,6 +14,7 @@ from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.topology import Topology
 from streamgauge.topology.validation import check_whole
+from streamgauge.transport.engine import load_engine
 
 
 class Unit(StrEnum):
@@ -36,7 +37,8 @@ class Translation:
         configuration: With the executors, and where units are workers with the workers.
         executors: Those of the operators that change.
         workers: Of every operator, where units are workers: the units of the isolation scheduler.
-        command: That applies it to the running topology, word by word.
+        command: That applies it to the running topology, word by word; empty where the engine
+            has none.
     """
 
     configuration: Configuration
@@ -94,7 +96,9 @@ def translate(
         configuration=replace(kept, workers=count).with_executors(changed),
         executors=changed,
         workers=workers,
-        command=rebalance_command(topology.name, workers=count, executors=changed),
+        command=load_engine(configuration.engine).rebalance_command(
+            topology.name, workers=count, executors=changed
+        ),
     )
 
 
@@ -107,18 +111,6 @@ def scaled_job(
     """
     told = translate(job.topology, job.configuration, allocation, unit=unit)
     return replace(job, configuration=told.configuration, plan=None), told
-
-
-def rebalance_command(
-    topology: str, *, executors: Mapping[str, int], workers: int | None = None
-) -> tuple[str, ...]:
-    """The command of Storm that gives a running topology other workers and executors."""
-    words = ["storm", "rebalance", topology]
-    if workers is not None:
-        words += ["-n", str(workers)]
-    for name, count in executors.items():
-        words += ["-e", f"{name}={count}"]
-    return tuple(words)
 
 
 def _check(topology: Topology, allocation: Allocation) -> None:

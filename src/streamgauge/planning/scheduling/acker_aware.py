@@ -21,7 +21,7 @@ from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.logical_plan import Executor, LogicalPlan, TaskOrder
 from streamgauge.topology.topology import ACKER, Topology
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class AckersApart(ABC):
     @classmethod
     def for_engine(cls, engine: str) -> Self:
         """With tasks numbered as that engine does."""
-        return cls(task_order=load_transport(engine).task_order)
+        return cls(task_order=load_engine(engine).task_order)
 
     @abstractmethod
     def deal(self, packing: Packing, ackers: tuple[Executor, ...]) -> tuple[str, ...]:

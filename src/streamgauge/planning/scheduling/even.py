@@ -14,7 +14,7 @@ from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Topology
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 
 class SlotOrder(StrEnum):
@@ -77,7 +77,7 @@ class EvenScheduler:
     @classmethod
     def for_engine(cls, engine: str) -> EvenScheduler:
         """With tasks numbered as that engine does."""
-        return cls(task_order=load_transport(engine).task_order)
+        return cls(task_order=load_engine(engine).task_order)
 
     def describe(self) -> str:
         """The rule in a sentence."""

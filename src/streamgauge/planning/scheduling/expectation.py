@@ -21,7 +21,7 @@ from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER, OperatorKind, Subscription
 from streamgauge.topology.tuple_flow import as_slice
 from streamgauge.topology.workload import Workload
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 
 def expected_of_job(job: Job) -> Expected | None:
@@ -85,7 +85,7 @@ def _task_shares(
         executors={one.name: one.tasks for one in profile.topology.operators},
         ackers=0,
     )
-    order = load_transport(configuration.engine).task_order
+    order = load_engine(configuration.engine).task_order
     logical = LogicalPlan.of(profile.topology, finest, task_order=order)
     found = {}
     for stream in logical.topology.data_streams:

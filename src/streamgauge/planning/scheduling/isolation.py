@@ -15,7 +15,7 @@ from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Topology
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class IsolationScheduler:
     @classmethod
     def for_engine(cls, engine: str) -> IsolationScheduler:
         """With tasks numbered as that engine does."""
-        return cls(task_order=load_transport(engine).task_order)
+        return cls(task_order=load_engine(engine).task_order)
 
     def describe(self) -> str:
         """The rule in a sentence."""

@@ -31,7 +31,7 @@ from streamgauge.topology.topology import (
     Subscription,
 )
 from streamgauge.topology.tuple_flow import Matrix, as_slice, declared_shares
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 Vector = NDArray[np.float64]
 
@@ -126,7 +126,7 @@ def nearest_traffic(plan: PhysicalPlan, expected: Expected, *, acks: bool = True
     """Traffic of a plan by the nearest split, as long as no queue fills up."""
     logical = plan.logical
     configuration = logical.configuration
-    mechanics = load_transport(configuration.engine).mechanics(configuration.settings)
+    mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
     worker = np.asarray(plan.placement, dtype=np.intp)
     shares = {}
     for stream in logical.topology.streams:

@@ -72,7 +72,7 @@ from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Topology
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 # Problems with more products of counts than this are searched, not solved.
 SOLVED_PRODUCTS = 400
@@ -112,7 +112,7 @@ class TrafficAwareScheduler:
     @classmethod
     def for_engine(cls, engine: str) -> TrafficAwareScheduler:
         """With tasks numbered as that engine does."""
-        return cls(task_order=load_transport(engine).task_order)
+        return cls(task_order=load_engine(engine).task_order)
 
     def describe(self) -> str:
         """The rule in a sentence."""
@@ -304,7 +304,7 @@ def _assumed(logical: LogicalPlan) -> Expected:
 
 def _is_load_aware(logical: LogicalPlan) -> bool:
     configuration = logical.configuration
-    return load_transport(configuration.engine).mechanics(configuration.settings).load_aware
+    return load_engine(configuration.engine).mechanics(configuration.settings).load_aware
 
 
 def _made(problem: PlacementProblem) -> list[Counts]:

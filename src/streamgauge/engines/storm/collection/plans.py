@@ -17,7 +17,7 @@ from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.files.document import dump_json
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import ACKER, Operator, OperatorKind, Stream, Topology
-from streamgauge.transport.contract import load_transport
+from streamgauge.transport.engine import load_engine
 
 _ABOUT = "Collected from a running cluster. Cores are those that supervisors declare."
 
@@ -197,5 +197,5 @@ def _assignment(engine: str, places: Iterable[tuple[Executor, Slot]]) -> Assignm
         workers.setdefault(slot, []).append(executor.label)
     return Assignment(
         workers=tuple((slot, tuple(labels)) for slot, labels in sorted(workers.items())),
-        task_order=load_transport(engine).task_order,
+        task_order=load_engine(engine).task_order,
     )

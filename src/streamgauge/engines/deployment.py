@@ -1,4 +1,4 @@
-"""The plan that an emulated job runs on, as a record and as events."""
+"""A job on a plan, as a runner records it: the plan with its time, and events."""
 
 from __future__ import annotations
 
