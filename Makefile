@@ -16,7 +16,7 @@ PYTHON3 = $(or $(shell for name in python3 python3.14 python3.13 python3.12 pyth
 	$(error needs Python >= 3.11, found no python3 on PATH))
 SETUP   = $(PYTHON3) scripts/setup.py
 # The simulator is compiled once, where one can see it.
-COMPILE = .venv/bin/python -m streamgauge.cli.warm_up
+COMPILE = .venv/bin/python -m streamgauge.api.simulator
 
 CHECKED := src scripts $(wildcard benchmarks)
 CACHES  := .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

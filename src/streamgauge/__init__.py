@@ -1,3 +1,46 @@
-"""Predict how a streaming job would behave under a plan that has never been deployed."""
+"""Predict how a streaming job would behave under a plan that has never been deployed.
+
+`import streamgauge as sg` loads nothing: each name below is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streamgauge.api.loading import load_job, load_profile
+    from streamgauge.errors import StreamgaugeError
+    from streamgauge.profile.job import Job
+    from streamgauge.profile.profile import Profile
 
 __version__ = "0.1.0"
+
+# Where each public name is found.
+_MODULES = {
+    "load_job": "api.loading",
+    "load_profile": "api.loading",
+    "Job": "profile.job",
+    "Profile": "profile.profile",
+    "StreamgaugeError": "errors",
+}
+
+__all__ = [
+    "Job",
+    "Profile",
+    "StreamgaugeError",
+    "load_job",
+    "load_profile",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

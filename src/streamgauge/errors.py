@@ -202,6 +202,16 @@ class Findings:
             raise InvalidInput(self._problems)
 
 
+@contextmanager
+def in_file(file: str) -> Iterator[None]:
+    """Add the file's name to problems that are found only after reading it."""
+    try:
+        yield
+    except InvalidInput as error:
+        problems = [p if p.file else replace(p, file=file) for p in error.problems]
+        raise type(error)(problems) from None
+
+
 def guess(name: str, known: Sequence[str]) -> str:
     """A remedy that names the nearest known name, where one is near."""
     close = difflib.get_close_matches(name, known, n=1)

@@ -123,9 +123,24 @@ def test_tables_for_terminals_only_are_not_on_a_page():
     assert "Operators" not in report.to_html()
 
 
+def test_columns_for_terminals_only_are_not_on_a_page():
+    columns = (Column(name="operator", words=True), Column(name="short", terminal_only=True))
+    report = SmallReport(Table(caption="Operators", columns=columns, rows=[["sink", "brief"]]))
+    assert "brief" in report.to_text()
+    assert "brief" not in report.to_html()
+
+
+def test_warnings_are_on_pages_and_before_printed_text():
+    report = SmallReport()
+    report.warnings = ("one node is assumed",)
+    assert "Warning: one node is assumed" in report.to_html()
+    assert str(report).startswith("warning: one node is assumed\n")
+    assert "one node is assumed" not in report.to_text()
+
+
 def test_terminal_text_leads_with_the_verdict_and_ends_with_the_commands():
     lines = SmallReport(small_table()).to_text().splitlines()
-    assert lines[:3] == ["one executor", "Overloaded: sink.", "Mind it."]
+    assert lines[:4] == ["one executor", "Overloaded: sink.", "p99 latency 2 ms", "Mind it."]
     assert lines[-2:] == ["To apply it", "  run a b"]
 
 
@@ -139,6 +154,7 @@ def test_terminal_tables_never_break_a_word_or_a_figure():
     words = {word for line in lines for word in line.split()}
     assert {"transfer", "78.4", "network", "20.6", "service", "splitter"} <= words
     assert max(map(len, lines)) <= 40
+    assert all(f"{figure} %" in "\n".join(lines) for figure in ("78.4", "20.6", "0.7"))
 
 
 def test_terminal_tables_cut_long_names_in_the_middle_rather_than_figures():

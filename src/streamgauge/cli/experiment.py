@@ -97,9 +97,9 @@ def run_on(experiment: Experiment, engine: str, output: Path | None) -> tuple[Jo
     runner = load_runner(engine)
     folder = output or Path(f"{experiment.name}-{engine}".replace("/", "-"))
     if runner.simulates:
-        from streamgauge.cli.warm_up import warm_up
+        from streamgauge.api.simulator import compile_simulator
 
-        warm_up()
+        compile_simulator(say)
     say(f"{experiment.name} on {engine}, into {folder}")
     with _kept(folder), _interruptible():
         return run_experiment(experiment, runner, folder, _watcher()), folder

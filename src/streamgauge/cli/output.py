@@ -3,17 +3,75 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamgauge.errors import InvalidInput, StreamgaugeError
+from streamgauge.errors import in_file as in_file  # noqa: PLC0414
+
+if TYPE_CHECKING:
+    from streamgauge.reports.report import Report
 
 SCHEMA_VERSION = 1
 MANY_PROBLEMS = 20
+OVERLOADED = 3
+
+
+def present(
+    report: Report,
+    *,
+    as_json: bool = False,
+    html: Path | None = None,
+    svg: Path | None = None,
+) -> None:
+    """Show a report as the options of a command ask for, and exit with 3 where the news is bad.
+
+    Args:
+        report: What to show.
+        as_json: Whether to print one JSON document instead of text.
+        html: Where to write a page.
+        svg: Where to write the first picture.
+
+    Raises:
+        typer.Exit: The verdict is overload, or nothing is feasible.
+    """
+    import typer
+
+    from streamgauge.reports.content import Grade
+    from streamgauge.reports.document import write_document
+
+    warn(report.warnings)
+    if as_json:
+        print(write_document(report.document()))
+    else:
+        print(report.to_text(terminal_width()), end="")
+    # Last, so that a file that cannot be written costs nothing but the file.
+    if svg is not None:
+        write_text(svg, report.plot().svg)
+    if html is not None:
+        write_text(html, report.to_html(shlex.join(["streamgauge", *sys.argv[1:]])))
+    if report.verdict.grade is Grade.BAD:
+        raise typer.Exit(OVERLOADED)
+
+
+def check_outputs(inputs: Iterable[str | Path | None], outputs: Iterable[Path | None]) -> None:
+    """Refuse to write over a file that is read: call it before anything is computed.
+
+    Raises:
+        InvalidInput: An output is one of the inputs.
+    """
+    read = {Path(path).resolve() for path in inputs if path is not None}
+    for path in outputs:
+        if path is not None and path.resolve() in read:
+            raise InvalidInput.single(
+                (),
+                file=str(path),
+                seen="the file is read and would be overwritten",
+                expected="another file to write to",
+            )
 
 
 def print_document(document: Mapping[str, Any]) -> None:
@@ -90,16 +148,6 @@ def report_error(error: StreamgaugeError, *, as_json: bool) -> None:
         say(f"error: and {len(lines) - MANY_PROBLEMS} more; --json lists them all")
     for note in getattr(error, "__notes__", ()):
         say(f"       {note}")
-
-
-@contextmanager
-def in_file(file: str) -> Iterator[None]:
-    """Say which file a problem is in that was found only after reading it."""
-    try:
-        yield
-    except InvalidInput as error:
-        problems = [p if p.file else replace(p, file=file) for p in error.problems]
-        raise type(error)(problems) from None
 
 
 def write_text(path: Path, text: str) -> None:

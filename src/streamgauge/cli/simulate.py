@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.output import in_file, print_document, warn, write_text
+from streamgauge.cli.output import in_file, print_document, say, warn, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -183,22 +183,10 @@ def _sharing(quantum: float | None, switch: float) -> Sharing:
 
 
 def simulator() -> Callable[..., SimulationResult]:
-    """The simulator, or one line on what to install."""
-    from streamgauge.errors import InvalidInput
+    """The simulator, compiled where it was not yet."""
+    from streamgauge.api.simulator import load_simulator
 
-    try:
-        from streamgauge.simulation.topology_run import simulate as run
-    except ModuleNotFoundError as error:
-        raise InvalidInput.single(
-            (),
-            seen=f"no module {error.name!r}",
-            expected="the extra that simulates",
-            remedy="pip install 'streamgauge[simulation]'",
-        ) from None
-    from streamgauge.cli.warm_up import warm_up
-
-    warm_up()
-    return run
+    return load_simulator(say)
 
 
 def progress_bar() -> Callable[[float, float], None] | None:

@@ -18,7 +18,7 @@ from streamgauge.drawing.charts import (
 )
 from streamgauge.drawing.quantities import duration, plain_duration, share
 from streamgauge.drawing.svg import STYLE, Svg, shorten, text_width
-from streamgauge.drawing.themes import CHARTS, SERIES
+from streamgauge.drawing.themes import CHARTS, COLOURS, SERIES
 
 THICKNESS = 15.0
 ROW_GAP = 7.0
@@ -36,7 +36,8 @@ class Bar:
 
     Attributes:
         name: What it is of.
-        parts: What it is made up of, one after the other; not finite: it has no length.
+        parts: What it is made up of, one after the other; not finite: it has no length. Names in
+            `COLOURS` have their colour in every chart.
         label: What is written at its end.
         group: Bars of one group that stand together share a heading.
     """
@@ -117,14 +118,19 @@ def _plot(bars: Sequence[Bar]) -> _Plot:
         axis=linear_axis([bar.length for bar in bars]),
         left=4.0 + names * LETTER_ROOM + EDGE,
         right=WIDTH - labels * LETTER_ROOM - EDGE,
-        colours={name: _colour(index) for index, name in enumerate(parts)},
+        colours=_choose_colours(list(parts)),
         parted=any(len(bar.parts) > 1 for bar in bars if bar.is_drawn),
     )
 
 
-def _colour(index: int) -> str:
+def _choose_colours(names: Sequence[str]) -> dict[str, str]:
+    """By name: the colour of its meaning, or else the next one."""
+    unknown = [name for name in names if name not in COLOURS]
     # One more than lines can be told apart by: its colour is a bar's own.
-    return f"dot dot-{index}" if index < SERIES else "bar"
+    others = {
+        name: f"dot dot-{index}" if index < SERIES else "bar" for index, name in enumerate(unknown)
+    }
+    return {name: COLOURS.get(name) or others[name] for name in names}
 
 
 def _rows(bars: Sequence[Bar], top: float, below: float) -> tuple[list[float], float]:

@@ -7,6 +7,23 @@ from streamgauge.drawing.svg import STYLE
 # Lines differ by colour and by dash: one of the two is always seen.
 SERIES = 6
 
+# One colour for one meaning on all pages; what is not listed is coloured by its place in a chart.
+# Waiting for the network, tuples between nodes: the same thing, so the same colour.
+COLOURS = {
+    "service": "dot dot-0",
+    "queueing": "dot dot-1",
+    "transfer": "dot dot-2",
+    "network": "dot dot-3",
+    "batching": "dot dot-4",
+    "wake-up": "dot dot-5",
+    "window": "bar",
+    "local": "dot dot-6",
+    "inter-worker": "dot dot-2",
+    "remote": "dot dot-3",
+    "before": "dot dot-5",
+    "after": "dot dot-0",
+}
+
 CHARTS = """
 .heading { font-size: 13px; font-weight: 600; }
 .tick { font-size: 10.5px; fill: #46535f; }
@@ -30,6 +47,7 @@ CHARTS = """
 .dot-3 { fill: #8a3ea0; }
 .dot-4 { fill: #806000; }
 .dot-5 { fill: #46535f; }
+.dot-6 { fill: #7fae42; }
 """
 
 GAUGES = """
@@ -82,6 +100,7 @@ _DARK = """
 .picture .dot-3 { fill: #cd9ae6; }
 .picture .dot-4 { fill: #e3c253; }
 .picture .dot-5 { fill: #b4bfca; }
+.picture .dot-6 { fill: #a9d36b; }
 """
 
 

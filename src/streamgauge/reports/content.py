@@ -6,7 +6,7 @@ A renderer (`terminal`, `page`) decides how they look; nothing here knows about 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 # A cell is shown as it is; None is shown as a dash.
@@ -20,7 +20,7 @@ class Grade(StrEnum):
 
     FINE = "fine"
     WARNING = "warning"
-    BAD = "bad"
+    BAD = "bad"  # overloaded, or nothing feasible: commands then exit with 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +60,14 @@ class Column:
         unit: What its figures are measured in, or what exactly they are.
         words: Whether it holds words, which are set to the left and may be wrapped.
         page_only: Whether a terminal leaves it out.
+        terminal_only: Whether a page leaves it out.
     """
 
     name: str
     unit: str = ""
     words: bool = False
     page_only: bool = False
+    terminal_only: bool = False
 
     @property
     def heading(self) -> str:
@@ -112,6 +114,18 @@ class Table:
     def is_empty(self) -> bool:
         """Whether there is no row at all."""
         return not any(group.rows for group in self.row_groups)
+
+    def keep_columns(self, indexes: Sequence[int]) -> Table:
+        """The table with these columns only."""
+        return replace(
+            self,
+            columns=[self.columns[index] for index in indexes],
+            rows=(),
+            groups=[
+                replace(group, rows=[[row[index] for index in indexes] for row in group.rows])
+                for group in self.row_groups
+            ],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

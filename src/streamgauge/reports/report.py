@@ -54,8 +54,11 @@ class Report(ABC):
 
     @property
     def headline(self) -> Sequence[Term]:
-        """The few figures that a reader looks for first."""
+        """The few figures that a reader looks for first; the first two are set large."""
         return ()
+
+    # What went wrong on the way without making the result useless; the CLI prints it on stderr.
+    warnings: Sequence[str] = ()
 
     @abstractmethod
     def sections(self) -> Sequence[Section]:
@@ -127,4 +130,4 @@ class Report(ABC):
         return render_fragment(self)
 
     def __str__(self) -> str:
-        return self.to_text()
+        return "".join(f"warning: {text}\n" for text in self.warnings) + self.to_text()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamgauge.drawing.canvas import text_width
@@ -20,11 +20,15 @@ MOST_ROWS = 40
 # Columns are apart by this much, and a table is indented by one.
 GAP, INDENT = 3, 1
 NARROWEST = 8
+# No line ends between a figure and its unit.
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|ns|µs|ms|s|min|tuples/s)(?!\w))")
+_GLUE = "\u00a0"
 
 
 def render_text(report: Report, width: int) -> str:
     """The report, at most `width` columns wide."""
     lines = [*wrap(report.about, width), *wrap(str(report.verdict), width)]
+    lines += wrap("; ".join(f"{term.name} {term.value}" for term in report.headline), width)
     for caution in report.verdict.cautions:
         lines += wrap(caution, width)
     for section in report.sections():
@@ -84,15 +88,16 @@ def render_table(table: Table, width: int) -> Iterator[str]:
 
 
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
-    """The text in lines of at most that width."""
-    return textwrap.wrap(
-        printable(text),
+    """The text in lines of at most that width; neither words nor figures are broken."""
+    lines = textwrap.wrap(
+        _BEFORE_UNIT.sub(_GLUE, printable(text)),
         width,
         initial_indent=indent,
         subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(_GLUE, " ") for line in lines]
 
 
 def clip(name: str, width: int) -> str:
@@ -116,15 +121,7 @@ def _drop_columns(table: Table) -> Table:
         if not column.page_only
         and (index == 0 or any(row[index] not in ("", MISSING, None) for row in rows))
     ]
-    return replace(
-        table,
-        columns=[table.columns[index] for index in kept],
-        rows=(),
-        groups=[
-            replace(group, rows=[[row[index] for index in kept] for row in group.rows])
-            for group in table.row_groups
-        ],
-    )
+    return table.keep_columns(kept)
 
 
 def _fit_widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
@@ -159,7 +156,8 @@ def _shrink(widths: list[int], least: Sequence[int], room: int) -> None:
 
 
 def _longest_word(cells: Sequence[str] | Iterator[str]) -> int:
-    return max((text_width(word) for cell in cells for word in cell.split()), default=1)
+    glued = (_BEFORE_UNIT.sub(_GLUE, cell) for cell in cells)
+    return max((text_width(word) for cell in glued for word in cell.split(" ")), default=1)
 
 
 def _render_row(

@@ -1,11 +1,16 @@
-"""Compiling the simulator before it is needed, once: ``python -m streamgauge.cli.warm_up``."""
+"""The simulator as questions use it: whether it is installed, and compiled before it is needed."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from streamgauge.cli.output import say
+from streamgauge.extras import require_extra
+
+if TYPE_CHECKING:
+    from streamgauge.simulation.results import SimulationResult
 
 TINY = """
 streamgauge: 1
@@ -17,8 +22,26 @@ behaviours: {out: {}}
 workload: [{source: in, per_second: 1}]
 """
 
+Say = Callable[[str], None]
 
-def warm_up() -> None:
+
+def stay_silent(message: str) -> None:
+    """What says nothing of the progress."""
+
+
+def load_simulator(say: Say = stay_silent) -> Callable[..., SimulationResult]:
+    """The simulator's `simulate`, compiled where it was not yet.
+
+    Raises:
+        MissingExtra: What compiles it is not installed.
+    """
+    with require_extra("simulation"):
+        from streamgauge.simulation.topology_run import simulate
+    compile_simulator(say)
+    return simulate
+
+
+def compile_simulator(say: Say = stay_silent) -> None:
     """Compile the simulator unless that was done before, and say so: it takes a while."""
     from streamgauge.planning.scheduling.deploy import place_job
     from streamgauge.profile.files.jobs import parse_job
@@ -41,4 +64,4 @@ def warm_up() -> None:
 
 
 if __name__ == "__main__":
-    warm_up()
+    compile_simulator(print)

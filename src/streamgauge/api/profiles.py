@@ -1,0 +1,113 @@
+"""Which profile a prediction rests on: a file, one that the lake keeps, or what a job declares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamgauge.api.loading import PlannedJob, ProfileLike, load_profile
+from streamgauge.errors import InvalidInput, in_file
+from streamgauge.extras import require_extra
+from streamgauge.models.declared import declared_profile
+from streamgauge.profile.profile import Profile
+
+if TYPE_CHECKING:
+    from streamgauge.lake.profile_choice import ProfileChoice
+    from streamgauge.topology.physical_plan import PhysicalPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenProfile:
+    """A profile and where it came from.
+
+    Attributes:
+        profile: What was measured or declared.
+        origin: Its file, or a sentence on why this one was chosen.
+        is_measured: Whether it was measured; what a job declares never ran.
+        warnings: Profiles that could not be considered.
+    """
+
+    profile: Profile
+    origin: str
+    is_measured: bool = True
+    warnings: tuple[str, ...] = ()
+
+
+def choose_profile(
+    profile: ProfileLike | None,
+    lake: str | None,
+    topology: str | None,
+    planned: PlannedJob | None,
+) -> ChosenProfile:
+    """The profile that is named, the lake's most alike, or what the plan's job declares.
+
+    Raises:
+        InvalidInput: None of the three is given, or two of them.
+        NotEnoughData: The lake has no profile of the topology.
+    """
+    neither = profile is None and lake is None
+    if neither and planned is not None and planned.job is not None and planned.job.behaviours:
+        with in_file(planned.file):
+            declared = declared_profile(planned.job)
+        return ChosenProfile(
+            profile=declared, origin=f"as {planned.name} declares", is_measured=False
+        )
+    if neither or (profile is not None and lake is not None):
+        raise InvalidInput.single(
+            ("--profile",),
+            seen="--profile and --lake" if profile else "neither --profile nor --lake",
+            expected="a profile in a file, a lake that keeps some, or a plan with behaviours",
+        )
+    if profile is not None:
+        loaded = load_profile(profile)
+        name = loaded.topology.name if isinstance(profile, Profile) else str(profile)
+        return ChosenProfile(profile=loaded, origin=name)
+    assert lake is not None
+    return choose_from_lake(lake, None if planned is None else planned.plan, topology)
+
+
+def choose_from_lake(
+    uri: str, plan: PhysicalPlan | None = None, topology: str | None = None
+) -> ChosenProfile:
+    """The stored profile whose plan is most like the proposed one; Spark is not needed.
+
+    Args:
+        uri: The lake.
+        plan: The proposed plan; without one the newest profile is taken.
+        topology: Name of the topology in the lake; as in the plan where none is given.
+
+    Raises:
+        NotEnoughData: There is no profile, or none of the topology.
+        InvalidInput: There is no lake, no profile can be read, or the lake has several topologies
+            and none is named.
+        MissingExtra: The packages that read lakes are not installed.
+    """
+    with require_extra("lake"):
+        from streamgauge.lake.profile_choice import choose_profile as choose
+        from streamgauge.lake.tables import Lake
+    choice = choose(Lake(uri), plan, topology)
+    return ChosenProfile(
+        profile=choice.best.profile,
+        origin=_explain_choice(choice),
+        warnings=tuple(f"{fault}; not considered" for fault in choice.faults),
+    )
+
+
+def _explain_choice(choice: ProfileChoice) -> str:
+    """Which profile it is, of when, and how its plan differs from the proposed one."""
+    profile, stored, distance = choice.best.profile, choice.best.stored, choice.best.distance
+    when = "period not known"
+    if profile.period is not None:
+        when = f"{profile.period.start} to {profile.period.end}"
+    if choice.compared == 1:
+        why = "the only one kept"
+    else:
+        quality = "newest" if distance is None else "most like the proposed plan"
+        why = f"of {choice.compared} kept the {quality}"
+    text = f"profile of {stored.name}, {when}, {why}"
+    if distance is not None and not profile.placement:
+        text += "; the plan it was measured on is not known"
+    elif distance is not None:
+        differs = f"its plan differs: {distance}" if any(distance) else "its plan is laid out alike"
+        text += f"; {differs}"
+    return f"{text} ({stored.uri})"

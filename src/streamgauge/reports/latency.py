@@ -1,0 +1,212 @@
+"""Latencies as people read them: figures, tables and charts of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from streamgauge.drawing.bar_charts import Bar, bar_chart
+from streamgauge.drawing.quantities import duration_within, share
+from streamgauge.reports.content import (
+    Block,
+    Cell,
+    Chart,
+    ChartRow,
+    Column,
+    RowGroup,
+    Table,
+    Text,
+)
+from streamgauge.reports.wording import name_percentile, printable, show_duration
+
+if TYPE_CHECKING:
+    from streamgauge.models.latency import Latency
+
+# More bars are no picture any more; tables have the rest.
+MOST_BARS = 12
+PATH = "time from emission to the end of service at a sink"
+
+# What a time is made up of, in seconds by part, and the whole.
+TimeParts = tuple[Mapping[str, float], float]
+
+
+def get_quantile(latency: Latency, level: float) -> float:
+    """A quantile; infinite where latency grows without bound, NaN where it is not known."""
+    unknown = math.inf if math.isinf(latency.mean) else math.nan
+    return latency.quantiles.get(level, unknown)
+
+
+def show_mean(latency: Latency) -> str:
+    """The mean, with the half width of its confidence interval where it was sampled."""
+    if latency.halfwidth is None or not math.isfinite(latency.mean):
+        return show_duration(latency.mean)
+    return duration_within(latency.mean, latency.halfwidth)
+
+
+def chart_latencies(latencies: Mapping[str, Latency]) -> Iterator[Block]:
+    """Mean latencies with what makes them up, and percentiles: of plans, models or sources.
+
+    Args:
+        latencies: By what they are of.
+    """
+    known = {
+        printable(name): latency
+        for name, latency in latencies.items()
+        if not math.isnan(latency.mean)
+    }
+    if not known:
+        yield Text(sentences=["No tuple reaches a sink: there is no latency."], page_only=True)
+        return
+    if all(math.isinf(latency.mean) for latency in known.values()):
+        text = "Latency grows without bound: there is nothing to draw."
+        yield Text(sentences=[text], page_only=True)
+        return
+    shown = dict(list(known.items())[:MOST_BARS])
+    yield ChartRow(charts=[_chart_parts(shown), _chart_quantiles(shown)])
+    left_out = len(known) - len(shown)
+    if left_out:
+        text = f"{left_out} more are not drawn; the tables list them."
+        yield Text(sentences=[text], page_only=True)
+
+
+def build_latency_table(
+    groups: Mapping[str, Mapping[str, Latency]], *, caption: str = "Latency"
+) -> Table:
+    """Mean, percentiles, and on a terminal what the mean is made up of.
+
+    Args:
+        groups: By heading, latencies by what they are of.
+        caption: What the table lists.
+    """
+    latencies = [latency for group in groups.values() for latency in group.values()]
+    levels = sorted({level for latency in latencies for level in latency.quantiles})
+    return Table(
+        caption=caption,
+        columns=[
+            Column(name="latency", words=True),
+            Column(name="mean"),
+            *(Column(name=name_percentile(level)) for level in levels),
+            Column(name="made up of", words=True, terminal_only=True),
+        ],
+        groups=[
+            RowGroup(
+                heading=heading,
+                rows=[
+                    [name, *show_latency(latency, levels), _list_parts(latency)]
+                    for name, latency in group.items()
+                ],
+            )
+            for heading, group in groups.items()
+        ],
+    )
+
+
+def show_latency(latency: Latency, levels: Sequence[float]) -> list[Cell]:
+    """The mean and these quantiles; None where a model does not know them."""
+    quantiles = [get_quantile(latency, level) for level in levels]
+    return [
+        show_mean(latency),
+        *(None if math.isnan(seconds) else show_duration(seconds) for seconds in quantiles),
+    ]
+
+
+def build_parts_table(
+    caption: str, subject: str, groups: Mapping[str, Mapping[str, TimeParts]]
+) -> Table:
+    """What mean times are made up of, a column for each part; for pages only.
+
+    Args:
+        caption: What the table lists.
+        subject: What its rows are.
+        groups: By heading and name of the row, the parts and the whole in seconds.
+    """
+    known = {
+        heading: {
+            name: (parts, whole)
+            for name, (parts, whole) in group.items()
+            if parts and math.isfinite(whole) and whole > 0.0
+        }
+        for heading, group in groups.items()
+    }
+    shown = dict.fromkeys(
+        part
+        for group in known.values()
+        for parts, _ in group.values()
+        for part, seconds in parts.items()
+        if seconds > 0.0
+    )
+    return Table(
+        caption=caption,
+        columns=[Column(name=subject, words=True), *(Column(name=part) for part in shown)],
+        groups=[
+            RowGroup(
+                heading=heading,
+                rows=[
+                    [name, *(_show_part(parts.get(part, 0.0), whole) for part in shown)]
+                    for name, (parts, whole) in group.items()
+                ],
+            )
+            for heading, group in known.items()
+            if shown and group
+        ],
+        page_only=True,
+    )
+
+
+def name_parts(latency: Latency) -> dict[str, float]:
+    """Seconds by the name of the part."""
+    return {str(part): seconds for part, seconds in latency.parts.items()}
+
+
+def _show_part(seconds: float, whole: float) -> Cell:
+    return f"{show_duration(seconds)} ({share(seconds / whole)})" if seconds > 0.0 else None
+
+
+def _list_parts(latency: Latency) -> Cell:
+    """The largest first, as parts of the mean."""
+    if not math.isfinite(latency.mean) or latency.mean <= 0.0 or not latency.parts:
+        return None
+    parts = sorted(latency.parts.items(), key=lambda item: -item[1])
+    return ", ".join(
+        f"{part.value} {share(seconds / latency.mean)}" for part, seconds in parts if seconds > 0.0
+    )
+
+
+def _chart_parts(latencies: Mapping[str, Latency]) -> Chart:
+    bars = []
+    for name, latency in latencies.items():
+        parts = {part: seconds for part, seconds in name_parts(latency).items() if seconds > 0.0}
+        bars.append(
+            Bar(
+                name=name,
+                parts=parts or {"parts not known": latency.mean},
+                label=show_mean(latency),
+            )
+        )
+    title = "Mean latency and what it is made up of"
+
+    def draw(embedded: bool) -> str:
+        return bar_chart(bars, title=title, x_title=f"mean {PATH}", embedded=embedded)
+
+    return Chart(title=title, draw=draw)
+
+
+def _chart_quantiles(latencies: Mapping[str, Latency]) -> Chart:
+    levels = sorted({level for latency in latencies.values() for level in latency.quantiles})
+    bars = [
+        Bar(
+            name=name,
+            parts={name: get_quantile(latency, level)},
+            label=show_duration(get_quantile(latency, level)),
+            group=name_percentile(level),
+        )
+        for level in levels
+        for name, latency in latencies.items()
+    ]
+    title = "Percentiles of latency"
+
+    def draw(embedded: bool) -> str:
+        return bar_chart(bars, title=title, x_title=PATH, embedded=embedded)
+
+    return Chart(title=title, draw=draw)

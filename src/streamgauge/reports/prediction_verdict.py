@@ -1,0 +1,81 @@
+"""Whether a predicted plan carries its load, in words, and what limits it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from streamgauge.drawing.quantities import estimate, number, share
+from streamgauge.drawing.topology_picture import HIGH_LEVEL
+from streamgauge.reports.content import Grade, Verdict
+from streamgauge.reports.wording import list_names
+
+if TYPE_CHECKING:
+    from streamgauge.models.prediction import Limit, Prediction
+
+FITS, OVERLOADED = "Fits", "Overloaded"
+# From here on a multiple reads better than a percentage.
+MANIFOLD = 10.0
+
+
+def judge_prediction(prediction: Prediction) -> Verdict:
+    """Whether the plan carries its load, and up to which rate it would."""
+    limit = prediction.limit
+    if prediction.overloaded:
+        names = [f"{name} ({_show_load(load)})" for name, load in prediction.overloaded.items()]
+        return Verdict(
+            grade=Grade.BAD,
+            word=OVERLOADED,
+            sentence=f": {list_names(names)}.{_say_what_fits(limit)}",
+        )
+    if math.isnan(limit.factor):
+        sentence = "."
+    elif math.isinf(limit.factor):
+        sentence = ", and nothing that was measured limits the rate."
+    else:
+        sentence = (
+            f". Up to {estimate(limit.per_second)} tuples/s would,"
+            f" {estimate(limit.factor)} times the load; then {limit.by} is full."
+        )
+    nearly_full = limit.factor * HIGH_LEVEL < 1.0 or find_busiest(prediction) >= HIGH_LEVEL
+    return Verdict(grade=Grade.WARNING if nearly_full else Grade.FINE, word=FITS, sentence=sentence)
+
+
+def find_bottleneck(prediction: Prediction) -> str:
+    """The executor or machine that is full first; empty where that is not known or none would."""
+    if math.isfinite(prediction.limit.factor):
+        return prediction.limit.by
+    return next(iter(prediction.overloaded), "")
+
+
+def find_busiest(prediction: Prediction) -> float:
+    """Utilisation of the busiest executor."""
+    return max((executor.utilisation for executor in prediction.executors), default=math.nan)
+
+
+def show_headroom(limit: Limit) -> str:
+    """How much more of the same load would fit: ``1.77 times the load``."""
+    if math.isnan(limit.factor):
+        return "not known"
+    if math.isinf(limit.factor):
+        return "no limit"
+    if limit.factor < 1.0:
+        return f"none: only {share(limit.factor)} of the load fits"
+    return f"{estimate(limit.factor)} times the load"
+
+
+def _say_what_fits(limit: Limit) -> str:
+    if math.isnan(limit.factor):
+        return ""
+    if limit.factor == 0.0:
+        return " No rate at all would fit."
+    return (
+        f" At most {estimate(limit.per_second)} tuples/s would fit,"
+        f" {share(limit.factor)} of the load; then {limit.by} is full."
+    )
+
+
+def _show_load(part: float) -> str:
+    if math.isinf(part):
+        return "no free core"
+    return share(part) if part < MANIFOLD else f"{number(part)} times its capacity"
