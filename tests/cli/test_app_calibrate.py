@@ -8,8 +8,8 @@ from streamgauge.applications.cycles import LoadTiming
 from streamgauge.applications.files.platforms import load_platform
 from streamgauge.engines.storm import busy_wait
 from streamgauge.engines.storm.busy_wait import BusyWaits, time_busy_waits
-from streamgauge.engines.storm.jars import own_jar
-from streamgauge.errors import InternalError, InvalidInput, SourceUnreachable
+from streamgauge.errors import InternalError, InvalidInput
+from tests.engines.storm.toolchain import require_java_and_maven
 
 OVERHEAD_NS, CYCLE_NS = 2.0, 0.25
 
@@ -87,10 +87,7 @@ def test_a_java_that_fails_is_told(script, error, words):
 def test_a_real_java_takes_more_time_for_more_cycles(run, monkeypatch):
     from streamgauge.cli import applications
 
-    try:
-        own_jar()
-    except (InvalidInput, SourceUnreachable) as error:
-        pytest.skip(str(error).splitlines()[0])
+    require_java_and_maven()
     monkeypatch.setattr("streamgauge.cli.app.app", applications.app)
     document = json.loads(run("calibrate", "--rounds", 5, "--ms", "0.2", "--json").out)
     # No core does more than four such cycles a nanosecond, none that runs Storm less than one in

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.engines.storm.toolchain import require_jars
+
 pytestmark = pytest.mark.storm
 
 EXPERIMENT = """\
@@ -49,14 +51,8 @@ repetitions: 1
 
 @pytest.fixture(scope="module", autouse=True)
 def engine():
-    """Storm, where it can be had."""
-    from streamgauge.engines.storm.jars import own_jar, storm_jars
-    from streamgauge.errors import InvalidInput, SourceUnreachable
-
-    try:
-        return storm_jars(), own_jar()
-    except (InvalidInput, SourceUnreachable) as error:
-        pytest.skip(str(error).splitlines()[0])
+    """Storm, where Java and Maven are there."""
+    require_jars()
 
 
 def test_an_experiment_ends_in_its_truth_and_its_metrics_in_a_profile(run, tmp_path):
@@ -96,5 +92,12 @@ def test_an_application_runs_on_storm(run, project, tmp_path):
     )
     assert done.code == 0, done.err
     steps = json.loads(done.out)["truth"]["steps"]
-    assert set(steps) == {"run"}
-    assert steps["run"]["figures"]
+    figures = {
+        (one["kind"], one["subject"], one["quantity"]): one["value"]
+        for one in steps["run"]["figures"]
+    }
+    emitted = figures["throughput", "word_generator", "emitted_per_second"]
+    executed = [figures["throughput", task, "executed_per_second"] for task in ("counter", "sink")]
+    assert [emitted, *executed] == pytest.approx([1000.0] * 3, rel=0.1)
+    # Microseconds of work, and what two hops and sleeping threads add.
+    assert 0.0 < figures["latency", "all", "mean"] < 0.1

@@ -3,17 +3,13 @@
 import pytest
 
 from streamgauge.engines.storm.cluster import StormCluster
-from streamgauge.engines.storm.jars import own_jar, storm_jars
-from streamgauge.errors import InvalidInput, SourceUnreachable
+from tests.engines.storm.toolchain import require_jars
 
 
 @pytest.fixture(scope="session")
 def jars():
-    """Storm's jars and ours; where they cannot be had, what needs them is skipped."""
-    try:
-        return storm_jars(), own_jar()
-    except (InvalidInput, SourceUnreachable) as error:
-        pytest.skip(str(error).splitlines()[0])
+    """Storm's jars and ours."""
+    require_jars()
 
 
 @pytest.fixture(scope="session")

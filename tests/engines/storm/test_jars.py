@@ -4,7 +4,13 @@ import stat
 import pytest
 
 from streamgauge.engines.storm import jars, java_tools
-from streamgauge.engines.storm.jars import JAR_NAME, JAR_VARIABLE, own_jar, storm_jars
+from streamgauge.engines.storm.jars import (
+    JAR_NAME,
+    JAR_VARIABLE,
+    own_jar,
+    package_jar,
+    storm_jars,
+)
 from streamgauge.errors import InternalError, InvalidInput, SourceUnreachable, UnreadableFile
 
 BUILDS = """
@@ -80,6 +86,15 @@ def test_jars_are_made_once(tools, tmp_path):
     found = storm_jars()
     assert (found.daemons / "storm.jar").exists()
     assert (found.workers / "storm.jar").exists()
+
+
+def test_junit_tests_run_only_where_they_are_asked_for(tools, tmp_path):
+    tools("mvn", f'echo "$@" >> {tmp_path}/calls; {BUILDS}')
+    for run_tests in (False, True):
+        jar = package_jar(tmp_path / "build", log=tmp_path / "log", run_tests=run_tests)
+        assert jar.read_text() == "jar\n"
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert ["-Dmaven.test.skip" in call for call in calls] == [True, False]
 
 
 def test_a_full_disk_says_so(tools):

@@ -24,7 +24,7 @@ JAR_NAME = "streamgauge-storm.jar"
 JAR_VARIABLE = "STREAMGAUGE_STORM_JAR"
 _HERE = Path(__file__).parent
 _HOME_POM = _HERE / "home" / "pom.xml"
-_JAVA = _HERE / "java"
+JAVA_SOURCES = _HERE / "java"
 _DIGEST_LENGTH = 12
 _MAVEN_SECONDS = 900.0
 # What Maven says where a registry is out of reach or lacks something.
@@ -92,13 +92,30 @@ def own_jar() -> Path:
 
     def build(unfinished: Path) -> None:
         target = unfinished / "build"
-        goal = ("-f", str(_JAVA / "pom.xml"), "-Dmaven.test.skip", "package")
-        _maven(*goal, f"-Dstreamgauge.build={target}", log=_log_of(place))
-        (target / JAR_NAME).replace(unfinished / JAR_NAME)
+        package_jar(target, log=_log_of(place)).replace(unfinished / JAR_NAME)
         shutil.rmtree(target)
 
     _make_once(place, build)
     return place / JAR_NAME
+
+
+def package_jar(target: Path, *, log: Path, run_tests: bool = False) -> Path:
+    """Build our jar for Storm in a folder, and say where it lies.
+
+    Args:
+        target: Maven's build folder.
+        log: Where Maven's output goes.
+        run_tests: Whether the JUnit tests are run first; the build fails where one does.
+
+    Raises:
+        SourceUnreachable: Maven cannot fetch what the build needs.
+        InvalidInput: Java, its compiler or Maven are missing.
+        InternalError: The build failed.
+    """
+    tests = () if run_tests else ("-Dmaven.test.skip",)
+    project = ("-f", str(JAVA_SOURCES / "pom.xml"), f"-Dstreamgauge.build={target}")
+    _maven(*project, *tests, "package", log=log)
+    return target / JAR_NAME
 
 
 def _named_jar(jar: Path) -> Path:
@@ -111,9 +128,9 @@ def _named_jar(jar: Path) -> Path:
 
 def _sources_digest() -> str:
     digest = hashlib.sha256()
-    for path in (_JAVA / "pom.xml", *sorted((_JAVA / "src" / "main").rglob("*"))):
+    for path in (JAVA_SOURCES / "pom.xml", *sorted((JAVA_SOURCES / "src" / "main").rglob("*"))):
         if path.is_file():
-            digest.update(f"{path.relative_to(_JAVA)}\n".encode())
+            digest.update(f"{path.relative_to(JAVA_SOURCES)}\n".encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()[:_DIGEST_LENGTH]
 
