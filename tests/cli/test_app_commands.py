@@ -136,13 +136,33 @@ def test_a_task_that_cannot_keep_up_is_named(app, file):
     assert "Saturated: task-1 gets 1,000 tuples" in outcome.err
 
 
-def test_an_application_runs_on_an_engine_and_leaves_what_was_measured(app, file, tmp_path):
-    file.write_text("workflow: {depth: 2, scalability: {parallelism: 2}}")
+def test_an_application_runs_with_the_rates_and_latency_that_its_file_describes(
+    app, file, tmp_path
+):
+    """Tuples come every 2.5 ms, so that none waits; two tasks take a millisecond of CPU each.
+
+    Half of the tuples end at the first task: their trees take 1 ms, the others 2 ms.
+    """
+    file.write_text(
+        "datastream: {synthetic: {flow: {distribution: uniform, rate: 400}}}\n"
+        "workflow: {depth: 3, scalability: {parallelism: 3}, workload: {processing: 1000},\n"
+        "  filtering: 0.5}"
+    )
+    platform = tmp_path / "platform.yaml"
+    platform.write_text("cycle_ns: 1\ncluster: {uniform: {nodes: 1, cores: 8}}\n")
     folder = tmp_path / "out"
     arguments = ("--engine", "emulator", "--seconds", "4", "--warmup", "1", "--output", folder)
-    outcome = app("run", file, *arguments, "--json")
+    outcome = app("run", file, "--platform", platform, *arguments, "--json")
     assert outcome.code == 0, outcome.err
-    assert list(json.loads(outcome.out)["truth"]["steps"]) == ["run"]
+    figures = {
+        (one["kind"], one["subject"], one["quantity"]): one["value"]
+        for one in json.loads(outcome.out)["truth"]["steps"]["run"]["figures"]
+    }
+    assert figures["throughput", "source-1", "emitted_per_second"] == pytest.approx(400, rel=0.01)
+    assert figures["throughput", "task-1", "executed_per_second"] == pytest.approx(400, rel=0.01)
+    assert figures["throughput", "task-2", "executed_per_second"] == pytest.approx(200, rel=0.1)
+    assert figures["latency", "all", "mean"] == pytest.approx(0.002, rel=0.02)
+    assert figures["complete", "all", "mean"] == pytest.approx(0.0015, rel=0.05)
     assert list(folder.glob("raw/*/samples-*.jsonl.gz"))
 
 

@@ -1,12 +1,13 @@
 """Units for a congested component, and all that its larger output asks for below it."""
 
 import pytest
+from hypothesis import given
 
-from streamgauge.planning.scaling.congestion import BY_CAPACITY
+from streamgauge.planning.scaling.congestion import BY_CAPACITY, congested
 from streamgauge.planning.scaling.graph import ScalingGraph
 from streamgauge.planning.scaling.packages import Package, candidates, package_of, union
 from streamgauge.planning.scaling.rates import FlowModel
-from tests.planning.scaling.graphs import levelling_off
+from tests.planning.scaling.graphs import graphs, levelling_off
 from tests.planning.scaling.published import LINEAR, TOPOLOGY_17, graph
 
 
@@ -69,6 +70,32 @@ def test_a_package_below_which_a_law_levels_off_is_incomplete():
     model = FlowModel(levelling_off())
     package = package_of(model, model.flow(), model.index["a"], 1, BY_CAPACITY)
     assert not package.complete
+
+
+@given(graph=graphs())
+def test_nothing_below_a_head_is_congested_and_with_a_unit_less_it_would_be(graph: ScalingGraph):
+    for package in packages(graph, 4):
+        below = graph.descendants[package.head]
+        assert package.allocation.keys() <= {package.head, *below}
+        if package.complete:
+            assert below.isdisjoint(congested(graph, package.allocation))
+        for name in below.intersection(package.allocation):
+            less = {**package.allocation, name: package.allocation[name] - 1}
+            assert name in congested(graph, less)
+
+
+@given(graph=graphs())
+def test_a_package_holds_those_of_congested_components_below_its_head(graph: ScalingGraph):
+    """Once the head lets more through, whoever was congested below it needs no less."""
+    found = [one for one in packages(graph, 6) if one.complete]
+    for large in found:
+        inside = [
+            one for one in found if one.relieved and one.head in graph.descendants[large.head]
+        ]
+        for small in inside:
+            assert all(
+                large.allocation.get(name, 0) >= units for name, units in small.allocation.items()
+            )
 
 
 def test_two_congested_branches_and_one_below():

@@ -1,6 +1,10 @@
 """Whole packages by what a unit gains."""
 
+from itertools import product
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from streamgauge.planning.scaling.congestion import congested
 from streamgauge.planning.scaling.predictive import PredictiveScaler, Selection
@@ -70,11 +74,46 @@ def test_the_best_set_beats_the_best_ratio():
     assert (best.allocation, best.increase) == ({"11": 1, "16": 1}, pytest.approx(800))
 
 
-def test_the_best_set_holds_no_package_within_another():
+def test_the_best_set_gains_no_less_than_the_greedy_one():
     for units in range(1, 11):
         scaling = BEST_SET.scale(TOPOLOGY_17, units)
         assert scaling.units <= units
         assert scaling.increase >= PredictiveScaler().scale(TOPOLOGY_17, units).increase - 1e-6
+
+
+def test_the_best_set_holds_no_package_within_another():
+    """{2, 3} relieves 3 as well: 350 and the 150 of {3} would count the same tuples twice."""
+    model = FlowModel(LINEAR)
+    choice = BEST_SET.choose(model, model.flow(), 4)
+    assert [dict(one.allocation) for one in choice.chosen] == [{"2": 1, "3": 2}]
+
+
+def sets_without_nesting(graph, packages, units):
+    """All sets of packages that can be had together, none of whose heads is below another."""
+    by_head = {one.head: [None] for one in packages}
+    for one in packages:
+        by_head[one.head].append(one)
+    for choice in product(*by_head.values()):
+        some = {one for one in choice if one is not None}
+        heads = {one.head for one in some}
+        nested = any(heads & graph.descendants[head] for head in heads)
+        if not nested and sum(one.units for one in some) <= units:
+            yield some
+
+
+@given(capacities=st.lists(st.integers(100, 500), min_size=2, max_size=4), units=st.integers(3, 9))
+@settings(max_examples=50)
+def test_the_best_set_is_the_best_of_all_sets_without_nesting(capacities, units):
+    """In a chain every package lies within those of the heads above it."""
+    rows = ["0 1 1000 1 1:1"]
+    rows += [f"{place} 1 {most} 1 {place + 1}:1" for place, most in enumerate(capacities, start=1)]
+    chain = graph("chain", "\n".join([*rows, f"{len(rows)} 1 1000 1"]))
+    model = FlowModel(chain)
+    choice = BEST_SET.choose(model, model.flow(), units)
+    sets = [*sets_without_nesting(chain, choice.packages, units)]
+    best = max(sum(one.increase for one in some) for some in sets)
+    assert sum(one.increase for one in choice.chosen) == pytest.approx(best)
+    assert set(choice.chosen) in sets
 
 
 def test_the_best_set_can_be_looked_at_twice_as_well():
