@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from streamgauge.errors import InvalidInput
+from streamgauge.lake.http import TooLarge, unreachable
 from streamgauge.lake.mapping import (
     MEASUREMENT_COLUMN,
     TIME_COLUMN,
@@ -24,7 +25,7 @@ from streamgauge.lake.mapping import (
 )
 from streamgauge.lake.row_mapping import RejectedRow, RowMapper
 from streamgauge.lake.rules import Reason
-from streamgauge.pipeline.http_queries import Query, TooLarge, ask, read_json, unreachable
+from streamgauge.pipeline.http_queries import Query, read_json
 from streamgauge.pipeline.range_queries import Answer, Probe, RangeRequest, TimeRange, moment
 from streamgauge.topology.files.document import parse_document
 
@@ -139,7 +140,7 @@ class _Asked:
         first = self._mapping.version == 1
         query = self._influxql(part) if first else self._flux(part)
         try:
-            answer = ask(query, self._request.patience, sleep)
+            answer = query.ask(self._request.patience, sleep)
         except TooLarge:
             if part.end_us - part.start_us == 1:
                 what = f"more than {self._request.patience.most_bytes:,} bytes at a single time"

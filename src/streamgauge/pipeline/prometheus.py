@@ -18,6 +18,7 @@ from typing import Any
 
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.definition import Kind
+from streamgauge.lake.http import TooLarge, unreachable
 from streamgauge.lake.mapping import (
     TIME_COLUMN,
     VALUE_COLUMN,
@@ -35,7 +36,7 @@ from streamgauge.lake.row_mapping import (
     microseconds,
 )
 from streamgauge.lake.rules import Reason
-from streamgauge.pipeline.http_queries import Query, TooLarge, ask, read_json, unreachable
+from streamgauge.pipeline.http_queries import Query, read_json
 from streamgauge.pipeline.range_queries import Answer, Probe, RangeRequest, TimeRange
 from streamgauge.topology.files.document import parse_document
 
@@ -285,7 +286,7 @@ class _Asked:
             place=("queries", self.index, "query"),
             explain=_explain,
         )
-        with ask(query, self.request.patience, self.sleep) as answer:
+        with query.ask(self.request.patience, self.sleep) as answer:
             document = read_json(answer, server)
         if document.get("status") != "success":
             what = f"{document.get('errorType')}: {document.get('error')}"

@@ -15,13 +15,13 @@ from typing import Any
 import pyarrow as pa
 
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.lake.http import USUAL_PATIENCE, Patience
 from streamgauge.lake.mapping import InfluxMapping, PrometheusMapping, SourceMapping
 from streamgauge.lake.mapping_file import parse_mapping
 from streamgauge.lake.row_mapping import RejectedRow, rfc3339_microseconds
 from streamgauge.lake.rules import MOST_WHOLE
 from streamgauge.lake.schemas import TIMESTAMP
 from streamgauge.lake.servers import NO_CREDENTIALS, Credentials, server_url
-from streamgauge.pipeline.http_queries import USUAL_PATIENCE, Patience
 from streamgauge.topology.validation import shown
 
 DEFAULT_SLICE_SECONDS = 3_600
