@@ -114,11 +114,11 @@ def test_spark_is_not_needed(lake):
 def test_where_what_reads_lakes_is_missing_the_extra_is_named():
     code = (
         "from streamgauge.cli.stored_profile import profile_from_lake\n"
-        "from streamgauge.errors import InvalidInput\n"
-        "try:\n    profile_from_lake('lake')\nexcept InvalidInput as error:\n    print(error)\n"
+        "from streamgauge.errors import MissingExtra\n"
+        "try:\n    profile_from_lake('lake')\nexcept MissingExtra as error:\n    print(error)\n"
     )
     shown = run_without(["pyarrow"], code)
     assert shown.stdout == (
-        "pyarrow is not installed; expected the extra that reads lakes"
-        " (pip install 'streamgauge[lake]')\n"
+        "the package 'pyarrow' is not installed; expected the extra 'lake' (pip"
+        " install 'streamgauge[lake]')\n"
     )

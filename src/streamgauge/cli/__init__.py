@@ -43,13 +43,15 @@ def _flush() -> None:
 def _run() -> None:
     from streamgauge.cli.app import app
     from streamgauge.errors import StreamgaugeError
+    from streamgauge.extras import require_extra
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks is shown with marks, not refused.
             stream.reconfigure(errors="replace")
     try:
-        app()
+        with require_extra():
+            app()
     except StreamgaugeError as error:
         from streamgauge.cli.output import report_error
 

@@ -12,6 +12,7 @@ from streamgauge.cli.ingest import moment
 from streamgauge.cli.output import counted, print_document, say, warn
 from streamgauge.cli.spark import Conf, Config, Master, spark_session
 from streamgauge.errors import Findings, NotEnoughData
+from streamgauge.extras import require_extra
 
 if TYPE_CHECKING:
     from streamgauge.lake.tables import Lake
@@ -46,7 +47,8 @@ def calibrate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Turn what was measured into profiles: small files that predictions are made from."""
-    from streamgauge.lake.tables import Lake
+    with require_extra("pipeline"):
+        from streamgauge.lake.tables import Lake
 
     _check(topology, output, every=every)
     wish = _wish(start, end, for_plan, warmup, strict=strict)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from streamgauge.cli.output import print_document, print_table, say, write_text
+from streamgauge.extras import require_extra
 
 if TYPE_CHECKING:
     from streamgauge.cli.scalings import Growths
@@ -47,6 +48,11 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Run the main job on a bundled example: every stage of the product that there is."""
+    with require_extra("simulation,pipeline" if spark else "simulation,lake"):
+        from streamgauge.engines.emulator import emulate  # noqa: F401 - before anything is said
+
+        if spark:
+            from streamgauge.pipeline import session  # noqa: F401
     from streamgauge.cli.examples import example_path
     from streamgauge.cli.prediction_report import print_prediction
     from streamgauge.cli.scaling_tables import growth_document, print_growths

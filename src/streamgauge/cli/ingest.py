@@ -12,6 +12,7 @@ from streamgauge.cli.interrupts import interrupted
 from streamgauge.cli.output import counted, print_document, print_table, say, warn
 from streamgauge.cli.spark import BYTES_PER_ROW, Conf, Config, Master, spark_session
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.extras import require_extra
 
 if TYPE_CHECKING:
     from streamgauge.lake.tables import Lake
@@ -56,7 +57,8 @@ def ingest(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Take raw metrics into the lake: each row once, nothing lost, all of it or nothing."""
-    from streamgauge.lake.tables import Lake
+    with require_extra("pipeline"):
+        from streamgauge.lake.tables import Lake
 
     target = Lake(lake)
     receipt = None if received_at is None else moment(received_at, "received_at")

@@ -299,19 +299,11 @@ def _open(uri: str) -> Iterator[Lake]:
     """A lake that exists.
 
     Raises:
-        InvalidInput: What reads lakes is not installed.
         UnreadableFile: There is no lake, or a file of it cannot be read.
     """
-    try:
-        from streamgauge.lake.scanning import readable
-        from streamgauge.lake.tables import Lake
-    except ModuleNotFoundError as error:
-        raise InvalidInput.single(
-            (),
-            seen=f"{error.name} is not installed",
-            expected="the extra that reads lakes",
-            remedy="pip install 'streamgauge[lake]'",
-        ) from None
+    from streamgauge.lake.scanning import readable
+    from streamgauge.lake.tables import Lake
+
     lake = Lake(uri)
     lake.check_exists()
     with readable(lake.uri):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.errors import InvalidInput
+from streamgauge.extras import require_extra
 
 if TYPE_CHECKING:
     from streamgauge.pipeline.session import Session
@@ -86,20 +87,14 @@ def spark_session(
     What is read, where it is known, decides whether starting quickly matters most.
 
     Raises:
-        InvalidInput: Spark is not installed, or did not start.
+        MissingExtra: Spark is not installed.
+        InvalidInput: It did not start.
     """
     settings = settings_of(conf, config)
-    try:
+    with require_extra("pipeline"):
         from streamgauge.pipeline.failures import failures_explained
         from streamgauge.pipeline.progress import watched
         from streamgauge.pipeline.session import make_session, running_session
-    except ModuleNotFoundError as error:
-        raise InvalidInput.single(
-            (),
-            seen=f"{error.name} is not installed",
-            expected="the extra that runs on Spark",
-            remedy="pip install 'streamgauge[pipeline]'",
-        ) from None
     brief = input_rows is not None and input_rows < MOST_BRIEF_ROWS
     others = running_session()
     session = make_session(f"streamgauge {name}", master=master, conf=settings, brief=brief)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamgauge.cli.output import warn
-from streamgauge.errors import InvalidInput
+from streamgauge.extras import require_extra
 
 if TYPE_CHECKING:
-    from streamgauge.lake.profile_choice import ProfileChoice
     from streamgauge.profile.profile import Profile
     from streamgauge.topology.physical_plan import PhysicalPlan
 
@@ -18,7 +17,7 @@ def profile_from_lake(
 ) -> tuple[Profile, str]:
     """The stored profile with the plan most like the proposed one, and a sentence that says which.
 
-    Profiles that cannot be read are warned of. Spark is not needed.
+    Warns of profiles that cannot be read. Spark is not needed.
 
     Args:
         uri: The lake.
@@ -27,38 +26,13 @@ def profile_from_lake(
 
     Raises:
         NotEnoughData: There is no profile, or none of the topology.
-        InvalidInput: There is no lake, of several topologies it is not said which, no profile can
-            be read, or what reads lakes is not installed.
+        InvalidInput: There is no lake, of several topologies it is not said which, or no profile
+            can be read.
+        MissingExtra: The packages that read lakes are not installed.
     """
-    try:
+    with require_extra("lake"):
         from streamgauge.lake.profile_choice import choose_profile
         from streamgauge.lake.tables import Lake
-    except ModuleNotFoundError as error:
-        raise InvalidInput.single(
-            (),
-            seen=f"{error.name} is not installed",
-            expected="the extra that reads lakes",
-            remedy="pip install 'streamgauge[lake]'",
-        ) from None
     choice = choose_profile(Lake(uri), plan, topology)
     warn(f"{fault}; not considered" for fault in choice.faults)
-    return choice.best.profile, _reason(choice)
-
-
-def _reason(choice: ProfileChoice) -> str:
-    """Which profile it is, of when, and how far its plan is from the proposed one."""
-    profile, stored, far = choice.best.profile, choice.best.stored, choice.best.distance
-    when = "period not known"
-    if profile.period is not None:
-        when = f"{profile.period.start} to {profile.period.end}"
-    if choice.compared == 1:
-        why = "the only one kept"
-    else:
-        quality = "newest" if far is None else "most like the proposed plan"
-        why = f"of {choice.compared} kept the {quality}"
-    text = f"profile of {stored.name}, {when}, {why}"
-    if far is not None and not profile.placement:
-        text += "; the plan it was measured on is not known"
-    elif far is not None:
-        text += f"; its plan differs: {far}" if any(far) else "; its plan is laid out alike"
-    return f"{text} ({stored.uri})"
+    return choice.best.profile, choice.describe()

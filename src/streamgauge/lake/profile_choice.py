@@ -58,6 +58,24 @@ class ProfileChoice:
     compared: int
     faults: tuple[str, ...] = ()
 
+    def describe(self) -> str:
+        """Which profile it is, of when, and how far its plan is from the one to be predicted."""
+        profile, stored, far = self.best.profile, self.best.stored, self.best.distance
+        when = "period not known"
+        if profile.period is not None:
+            when = f"{profile.period.start} to {profile.period.end}"
+        if self.compared == 1:
+            why = "the only one kept"
+        else:
+            quality = "newest" if far is None else "most like the proposed plan"
+            why = f"of {self.compared} kept the {quality}"
+        text = f"profile of {stored.name}, {when}, {why}"
+        if far is not None and not profile.placement:
+            text += "; the plan it was measured on is not known"
+        elif far is not None:
+            text += f"; its plan differs: {far}" if any(far) else "; its plan is laid out alike"
+        return f"{text} ({stored.uri})"
+
 
 def choose_profile(
     lake: Lake, plan: PhysicalPlan | None = None, topology: str | None = None
