@@ -15,6 +15,7 @@ from streamgauge.cli import (
     collect,
     compare,
     demo,
+    examples,
     experiment,
     ingest,
     lake,
@@ -61,6 +62,7 @@ app.command(name="compare")(compare.compare)
 app.add_typer(plan.app, name="plan")
 app.command(name="simulate")(simulate.simulate)
 app.command(name="demo")(demo.demo)
+app.command(name="examples")(examples.examples)
 
 
 def _add_commands(engine: Engine) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.output import (
+    check_output,
     counted,
     in_file,
     print_document,
@@ -87,6 +88,7 @@ def show(
     if job_file is not None:
         from streamgauge.profile.files.jobs import job_to_data, save
 
+        check_output(job_file)
         save(job_to_data(job), job_file)
         say(f"wrote {job_file}")
     if svg is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.ingest import moment
-from streamgauge.cli.output import counted, print_document, say, warn
+from streamgauge.cli.output import counted, make_folder, print_document, say, warn
 from streamgauge.cli.spark import Conf, Config, Master, spark_session
 from streamgauge.errors import Findings, NotEnoughData
 from streamgauge.extras import require_extra
@@ -114,7 +114,6 @@ def write_profiles(
     lake: Lake, made: Iterable[Calibrated], output: Path | None, *, every: bool
 ) -> tuple[list[dict[str, str]], dict[str, str]]:
     """Write profiles as they come, here and in the lake; faults are gathered."""
-    from streamgauge.cli.demo import make_folder
     from streamgauge.lake.profiles import file_name, keep_profile
 
     assert output is not None

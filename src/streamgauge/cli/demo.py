@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from streamgauge.cli.output import print_document, print_table, say, write_text
+from streamgauge.cli.output import make_folder, print_document, print_table, say, write_text
 from streamgauge.extras import require_extra
 
 if TYPE_CHECKING:
@@ -267,18 +267,3 @@ def _grown(job: Job, profile: Profile, output: Path) -> Growths:
     growths = scale_all(scaled_of(loaded, profile, GROWN_UNITS), DEFAULT, with_sweep=True)
     write_text(output / "growth.svg", growth_picture(growths))
     return growths
-
-
-def make_folder(folder: Path) -> None:
-    """Create a folder to write into, or say why not."""
-    from streamgauge.errors import InvalidInput
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput.single(
-            (),
-            file=str(folder),
-            seen=(error.strerror or str(error)).lower(),
-            expected="a folder that can be made",
-        ) from None

@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,17 +152,61 @@ def report_error(error: StreamgaugeError, *, as_json: bool) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all, and say where it is; ``-`` is standard output."""
+    """Write a file whole or not at all, and say where it is; ``-`` is standard output.
+
+    Raises:
+        InvalidInput: The file is one that the command reads, or it cannot be written.
+    """
     from streamgauge.topology.files.document import STANDARD_INPUT, write_whole
 
     if str(path) == STANDARD_INPUT:
         print(text, end="")
         return
+    check_output(path)
     write_whole(path, text)
     say(f"wrote {path}")
+
+
+def check_output(path: Path) -> None:
+    """Refuse to write over a file that the command line names as something else, too.
+
+    Raises:
+        InvalidInput: The command line names the file twice.
+    """
+    if path.exists() and sum(_names_file(word, path) for word in sys.argv[1:]) > 1:
+        raise InvalidInput.single(
+            (),
+            file=str(path),
+            seen="a file that this command also reads or writes",
+            expected="another file to write to",
+            remedy="it was left as it is",
+        )
+
+
+def _names_file(word: str, path: Path) -> bool:
+    """Whether a word of the command line names a file: FILE, FILE@STEP or --OPTION=FILE."""
+    value = word.partition("=")[2] if word.startswith("-") else word
+    for text in (value, value.rpartition("@")[0]):
+        with suppress(OSError, ValueError):
+            if text and path.samefile(text):
+                return True
+    return False
 
 
 def _cell(value: object) -> str:
     if value is None:
         return "–"
     return f"{value:g}" if isinstance(value, float) else printable(str(value))
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder to write into, or say why not."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput.single(
+            (),
+            file=str(folder),
+            seen=(error.strerror or str(error)).lower(),
+            expected="a folder that can be made",
+        ) from None

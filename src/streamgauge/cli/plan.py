@@ -150,10 +150,11 @@ def _command() -> str:
 
 
 def _write_job(path: Path, job: object) -> None:
-    from streamgauge.cli.output import say
+    from streamgauge.cli.output import check_output, say
     from streamgauge.profile.files.jobs import job_to_data, save
     from streamgauge.profile.job import Job
 
     assert isinstance(job, Job)
+    check_output(path)
     save(job_to_data(job), path)
     say(f"wrote {path}")
