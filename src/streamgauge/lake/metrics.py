@@ -75,19 +75,19 @@ class Metric(Enum):
     ROOTS_REPLAYED = counted(_TASK, OUTPUT, "Roots emitted again after a failure.", Unit.ROOTS)
     ROOTS_PENDING = gauge(_TASK, Unit.ROOTS, "Roots neither acked nor failed yet.")
 
-    # Time of one execution, by the clock and on a core.
-    EXECUTE_LATENCY_SUM = summed(_TASK, INPUT, "Time by the clock in execute.")
-    EXECUTE_LATENCY_SQUARES = squares(_TASK, INPUT, "Squares of times by the clock in execute.")
-    EXECUTE_LATENCY_BIN = binned(_TASK, INPUT, "Executions by time by the clock in ns.")
+    # Time of one execution, wall-clock and on a core.
+    EXECUTE_LATENCY_SUM = summed(_TASK, INPUT, "Wall-clock time in execute.")
+    EXECUTE_LATENCY_SQUARES = squares(_TASK, INPUT, "Squares of wall-clock times in execute.")
+    EXECUTE_LATENCY_BIN = binned(_TASK, INPUT, "Executions by wall-clock time in ns.")
     EXECUTE_LATENCY_MEAN = averaged(_TASK, INPUT, "Mean time in execute, by the engine.")
     EXECUTE_CPU_SUM = summed(_TASK, INPUT, "Time on a core in execute.")
     EXECUTE_CPU_SQUARES = squares(_TASK, INPUT, "Squares of times on a core in execute.")
     EXECUTE_CPU_BIN = binned(_TASK, INPUT, "Executions by time on a core in ns.")
-    EMIT_LATENCY_SUM = summed(_TASK, OUTPUT, "Time by the clock a source took for its tuples.")
+    EMIT_LATENCY_SUM = summed(_TASK, OUTPUT, "Wall-clock time a source took for its tuples.")
     EMIT_LATENCY_SQUARES = squares(
-        _TASK, OUTPUT, "Squares of times by the clock a source took for a tuple."
+        _TASK, OUTPUT, "Squares of wall-clock times a source took for a tuple."
     )
-    EMIT_LATENCY_BIN = binned(_TASK, OUTPUT, "A source's tuples by time by the clock in ns.")
+    EMIT_LATENCY_BIN = binned(_TASK, OUTPUT, "A source's tuples by wall-clock time in ns.")
     EMIT_CPU_SUM = summed(_TASK, OUTPUT, "Time on a core a source took for its tuples.")
     EMIT_CPU_SQUARES = squares(
         _TASK, OUTPUT, "Squares of times on a core a source took for a tuple."
@@ -143,11 +143,11 @@ class Metric(Enum):
     # Windows.
     WINDOW_TRIGGERS = counted(_TASK, (), "Windows that fired.", Unit.TRIGGERS)
     WINDOW_TUPLES = counted(_TASK, (), "Tuples in the windows that fired.")
-    WINDOW_LATENCY_SUM = summed(_TASK, (), "Time by the clock in the window's function.")
+    WINDOW_LATENCY_SUM = summed(_TASK, (), "Wall-clock time in the window's function.")
     WINDOW_LATENCY_SQUARES = squares(
-        _TASK, (), "Squares of times by the clock in the window's function."
+        _TASK, (), "Squares of wall-clock times in the window's function."
     )
-    WINDOW_LATENCY_BIN = binned(_TASK, (), "Triggers by time by the clock in ns.")
+    WINDOW_LATENCY_BIN = binned(_TASK, (), "Triggers by wall-clock time in ns.")
     WINDOW_LATENCY_MEAN = averaged(
         _TASK, (), "Mean time in the window's function, by the bolt's own metric."
     )
@@ -197,14 +197,14 @@ class Metric(Enum):
 
     # Time of threads.
     EXECUTOR_CPU = summed(_EXECUTOR, (), "CPU time of the executor's thread, polling included.")
-    EXECUTOR_IDLE = summed(_EXECUTOR, (), "Time by the clock in which the thread had no tuple.")
+    EXECUTOR_IDLE = summed(_EXECUTOR, (), "Wall-clock time in which the thread had no tuple.")
     EXECUTOR_CAPACITY = gauge(
         _EXECUTOR, Unit.RATIO, "Share of time spent in execute, by the engine."
     )
     TRANSFER_THREAD_CPU = summed(_WORKER, (), "CPU time of the transfer thread.")
     NETWORK_THREADS_CPU = summed(_WORKER, (), "CPU time of the network threads.")
     GC_CPU = summed(_WORKER, (), "CPU time of the garbage collector's threads.")
-    GC_TIME = summed(_WORKER, (), "Time by the clock in garbage collections.")
+    GC_TIME = summed(_WORKER, (), "Wall-clock time in garbage collections.")
     GC_RUNS = counted(_WORKER, (), "Garbage collections.", Unit.RUNS)
 
     # Workers, nodes and machines.
