@@ -12,18 +12,16 @@ import math
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from scipy.special import stdtrit
 
-from benchmarks.report import Entry
+from benchmarks.report import Entry, say
 from streamgauge.engines.storm.agent_settings import agent_settings
 from streamgauge.engines.storm.bridge import Bridge
 from streamgauge.engines.storm.cluster import StormCluster
@@ -45,52 +43,50 @@ _ALL_TIME = ":all-time"
 _GONE_SECONDS = 120.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """Sentences a second, and what a bolt computes for a tuple, in microseconds."""
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a topology has done so far: CPU of its workers, roots acked, and how long they took."""
 
-    per_second: int
-    micros: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """A repetition: cores that workers kept busy, and mean complete latency in milliseconds."""
-
-    cores: dict[str, float]
-    complete_ms: dict[str, float]
-
-    @property
-    def overhead(self) -> float:
-        """CPU with the agent over that without it, less one."""
-        return self.cores[WITH] / self.cores[WITHOUT] - 1.0
+    cpu_seconds: float
+    acked: float
+    complete_ms: float
 
 
-LOADS = {
-    "bolts that do nothing": Load(per_second=1000, micros=0),
-    "bolts that compute 50 µs": Load(per_second=300, micros=50),
-}
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Cores that workers kept busy, and mean complete latency in milliseconds."""
+
+    cores: float
+    complete_ms: float
+
+
+# What is run, and its arguments: sentences a second, and microseconds that a bolt computes a tuple.
+LOADS = {"bolts that do nothing": (1000, 0), "bolts that compute 50 µs": (300, 50)}
 
 
 def run(*, large: bool) -> list[Entry]:
     """Pairs for each load."""
-    repetitions = 10 if large else 4
+    try:
+        storm_jars(), own_jar()
+    except (InvalidInput, SourceUnreachable) as error:
+        say(f"agent_overhead is left out: {error}")
+        return []
+    entries = []
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            storm_jars(), own_jar()
-        except (InvalidInput, SourceUnreachable) as error:
-            print(f"agent_overhead is left out: {error}", file=sys.stderr)
-            return []
         jar = compiled_topology(Path(folder))
         cluster = StormCluster.up(Path(folder) / "storm", nodes=2, slots=WORKERS, outlives=False)
         try:
             with cluster.bridge() as bridge:
-                return [
-                    _entry(name, [_pair(cluster, bridge, jar, load, n) for n in range(repetitions)])
-                    for name, load in LOADS.items()
-                ]
+                for name, (per_second, micros) in LOADS.items():
+                    arguments = (str(per_second), str(WORKERS), str(micros))
+                    pairs = [
+                        _run_pair(cluster, bridge, jar, arguments, number)
+                        for number in range(10 if large else 4)
+                    ]
+                    entries.append(_summarise(name, pairs))
         finally:
             cluster.down()
+    return entries
 
 
 def compiled_topology(folder: Path) -> Path:
@@ -98,37 +94,41 @@ def compiled_topology(folder: Path) -> Path:
     tools = Path(java_command()).resolve().parent
     classes, jar = folder / "classes", folder / "words.jar"
     libraries = f"{storm_jars().workers}/*"
-    paths = [str(one) for one in (tools / "javac", classes, SOURCE, tools / "jar", jar)]
-    subprocess.run([paths[0], "-cp", libraries, "-d", *paths[1:3]], check=True)
-    subprocess.run([paths[3], "cf", paths[4], "-C", paths[1], "."], check=True)
+    for command in (
+        [tools / "javac", "-cp", libraries, "-d", classes, SOURCE],
+        [tools / "jar", "cf", jar, "-C", classes, "."],
+    ):
+        subprocess.run([str(word) for word in command], check=True)
     return jar
 
 
-def _pair(cluster: StormCluster, bridge: Bridge, jar: Path, load: Load, number: int) -> Pair:
+def _run_pair(
+    cluster: StormCluster, bridge: Bridge, jar: Path, arguments: tuple[str, ...], number: int
+) -> dict[str, Costs]:
+    """The topology with and without the agent at the same time, in new processes."""
     order = (WITH, WITHOUT) if number % 2 == 0 else (WITHOUT, WITH)
-    arguments = (str(load.per_second), str(WORKERS), str(load.micros))
-    with _running(cluster, bridge):
+    with _cleared(cluster, bridge):
         for name in order:
             settings = {**QUIET, **(agent_settings() if name == WITH else {})}
             submit_jar(cluster, jar, "Words", (name, *arguments), settings=settings)
         time.sleep(WARM_UP_SECONDS)
-        begin = {name: _cpu_seconds(cluster, name) for name in order}
-        roots = {name: _roots(bridge, name) for name in order}
-        began = time.monotonic()
+        before, began = _read_totals(cluster, bridge), time.monotonic()
         time.sleep(MEASURED_SECONDS)
-        end = {name: _cpu_seconds(cluster, name) for name in order}
-        seconds = time.monotonic() - began
-        after = {name: _roots(bridge, name) for name in order}
-    pair = Pair(
-        cores={name: (end[name] - begin[name]) / seconds for name in order},
-        complete_ms={name: _mean_since(roots[name], after[name]) for name in order},
-    )
-    print(f"  {number + 1}: {pair.overhead:+.1%} {pair}", file=sys.stderr)
+        after, seconds = _read_totals(cluster, bridge), time.monotonic() - began
+    pair = {}
+    for name in order:
+        acked = after[name].acked - before[name].acked
+        took = after[name].complete_ms - before[name].complete_ms
+        pair[name] = Costs(
+            cores=(after[name].cpu_seconds - before[name].cpu_seconds) / seconds,
+            complete_ms=took / acked if acked else math.nan,
+        )
+    say(f"{number + 1}: {pair}")
     return pair
 
 
 @contextmanager
-def _running(cluster: StormCluster, bridge: Bridge) -> Iterator[None]:
+def _cleared(cluster: StormCluster, bridge: Bridge) -> Iterator[None]:
     """Whatever is submitted inside is gone in the end."""
     try:
         yield
@@ -138,6 +138,12 @@ def _running(cluster: StormCluster, bridge: Bridge) -> Iterator[None]:
         deadline = time.monotonic() + _GONE_SECONDS
         while cluster.has_workers() and time.monotonic() < deadline:
             time.sleep(0.2)
+
+
+def _read_totals(cluster: StormCluster, bridge: Bridge) -> dict[str, Totals]:
+    names = (WITH, WITHOUT)
+    cpu = {name: _cpu_seconds(cluster, name) for name in names}
+    return {name: Totals(cpu[name], *_roots(bridge, name)) for name in names}
 
 
 def _cpu_seconds(cluster: StormCluster, topology: str) -> float:
@@ -161,7 +167,7 @@ def _roots(bridge: Bridge, topology: str) -> tuple[float, float]:
     """Roots acked so far, and milliseconds that they took together, as nimbus knows."""
     acked, took = 0.0, 0.0
     for one in bridge.ask("statistics", topology=topology)["executors"]:
-        counters: dict[str, Any] = one.get("counters", {})
+        counters = one.get("counters", {})
         if "complete_ms" in counters:
             count = counters["acked"].get(_ALL_TIME, {}).get("default", 0)
             acked += count
@@ -169,28 +175,24 @@ def _roots(bridge: Bridge, topology: str) -> tuple[float, float]:
     return acked, took
 
 
-def _mean_since(before: tuple[float, float], after: tuple[float, float]) -> float:
-    roots = after[0] - before[0]
-    return (after[1] - before[1]) / roots if roots else math.nan
-
-
-def _entry(name: str, pairs: list[Pair]) -> Entry:
-    overheads = [pair.overhead for pair in pairs]
-    later = [pair.complete_ms[WITH] - pair.complete_ms[WITHOUT] for pair in pairs]
-    cores = [pair.cores[WITHOUT] for pair in pairs]
+def _summarise(name: str, pairs: Sequence[dict[str, Costs]]) -> Entry:
+    more = [pair[WITH].cores / pair[WITHOUT].cores - 1.0 for pair in pairs]
+    later = [pair[WITH].complete_ms - pair[WITHOUT].complete_ms for pair in pairs]
+    without = [pair[WITHOUT] for pair in pairs]
     return Entry(
-        name=f"agent overhead, {name}",
-        about=f"CPU of a topology's workers with the agent against without; {len(pairs)} pairs",
-        cases={str(n): {"cores": p.cores, "ms": p.complete_ms} for n, p in enumerate(pairs, 1)},
+        f"agent overhead, {name}",
+        f"CPU of a topology's workers with the agent against without; {len(pairs)} pairs",
+        cases={
+            str(number): {kind: asdict(costs) for kind, costs in pair.items()}
+            for number, pair in enumerate(pairs, start=1)
+        },
         ratios={
-            "CPU more with the agent, mean": statistics.fmean(overheads),
-            "± 95 %": _halfwidth(overheads),
+            "CPU more with the agent, mean": statistics.fmean(more),
+            "± 95 %": _halfwidth(more),
             "complete latency more, ms, mean": statistics.fmean(later),
             "± 95 %, ms": _halfwidth(later),
-            "cores without the agent": statistics.fmean(cores),
-            "complete latency without it, ms": statistics.fmean(
-                pair.complete_ms[WITHOUT] for pair in pairs
-            ),
+            "cores without the agent": statistics.fmean(one.cores for one in without),
+            "complete latency without it, ms": statistics.fmean(one.complete_ms for one in without),
         },
     )
 

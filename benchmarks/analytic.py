@@ -10,63 +10,40 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from benchmarks.jobs import chain_job, simulate_job
 from benchmarks.report import Entry
-from streamgauge.planning.scheduling.deploy import place_job
-from streamgauge.profile.files.jobs import parse_job
-from streamgauge.simulation.topology_run import simulate
 from streamgauge.transport.mechanics import PLAIN
 
-RATE, FIRST, SECOND = 60.0, 0.010, 0.012
-SECONDS = 20_000.0
-STATIONS = ("a", "b")
+RATE = 60.0
+MEAN_SECONDS = {"a": 0.010, "b": 0.012}
+SIMULATED_SECONDS, WARM_UP = 20_000.0, 100.0
 
 
 def run(*, large: bool) -> list[Entry]:
-    """The entries of this module."""
+    """Mean numbers of tuples at each server."""
     del large
-    cases, ratios = {}, {}
+    entry = Entry("analytic", "two servers in a row, 60 and 72 % busy; LINE is exact for scv 1")
     for scv in (0.25, 1.0, 4.0):
-        ours, theirs = _simulated(scv), _solved(scv)
-        for name in STATIONS:
-            cases[f"scv {scv:g}, {name}"] = {"simulated": ours[name], "LINE": theirs[name]}
-            ratios[f"LINE / simulated, mean population of {name}, scv {scv:g}"] = (
-                theirs[name] / ours[name]
-            )
-    about = "two servers in a row, 60 and 72 % busy; LINE is exact for scv 1"
-    return [Entry(name="analytic", about=about, cases=cases, ratios=ratios)]
+        ours, theirs = _simulate(scv), _solve(scv)
+        for name in MEAN_SECONDS:
+            entry.cases[f"scv {scv:g}, {name}"] = {"simulated": ours[name], "LINE": theirs[name]}
+            label = f"LINE / simulated, mean population of {name}, scv {scv:g}"
+            entry.ratios[label] = theirs[name] / ours[name]
+    return [entry]
 
 
-def _simulated(scv: float) -> dict[str, float]:
-    job = parse_job(
-        f"""
-streamgauge: 1
-topology:
-  name: t
-  operators: {{s: {{kind: source}}, a: {{}}, b: {{}}}}
-  streams: [{{from: s, to: a, grouping: shuffle}}, {{from: a, to: b, grouping: shuffle}}]
-behaviours:
-  a:
-    service: {{wait_ms: {{gamma: {{mean: {1000 * FIRST}, scv: {scv}}}}}}}
-    outputs: {{default: 1}}
-  b: {{service: {{wait_ms: {{gamma: {{mean: {1000 * SECOND}, scv: {scv}}}}}}}}}
-workload: [{{source: s, per_second: {RATE}}}]
-"""
-    )
-    assert job.workload is not None
-    result = simulate(
-        place_job(job).plan,
-        job.behaviours,
-        job.workload,
-        seconds=SECONDS,
-        warmup=100.0,
-        seed=1,
-        mechanics=PLAIN,
-    )
+def _simulate(scv: float) -> dict[str, float]:
+    services = {
+        name: {"wait_ms": {"gamma": {"mean": 1000 * mean, "scv": scv}}}
+        for name, mean in MEAN_SECONDS.items()
+    }
+    job = chain_job(services, rate=RATE)
+    result = simulate_job(job, seconds=SIMULATED_SECONDS, warmup=WARM_UP, seed=1, mechanics=PLAIN)
     figures = result.operators
-    return {name: figures[name].queue_length + figures[name].utilisation for name in STATIONS}
+    return {name: figures[name].queue_length + figures[name].utilisation for name in MEAN_SECONDS}
 
 
-def _solved(scv: float) -> dict[str, float]:
+def _solve(scv: float) -> dict[str, float]:
     with warnings.catch_warnings():
         # It uses parts of numpy that are to go away.
         warnings.simplefilter("ignore")
@@ -74,10 +51,10 @@ def _solved(scv: float) -> dict[str, float]:
 
         model = line.Network("tandem")
         source, sink = line.Source(model, "s"), line.Sink(model, "end")
-        stations = [line.Queue(model, name, line.SchedStrategy.FCFS) for name in STATIONS]
+        stations = [line.Queue(model, name, line.SchedStrategy.FCFS) for name in MEAN_SECONDS]
         tuples = line.OpenClass(model, "tuples")
         source.set_arrival(tuples, line.Exp(RATE))
-        for station, mean in zip(stations, (FIRST, SECOND), strict=True):
+        for station, mean in zip(stations, MEAN_SECONDS.values(), strict=True):
             station.set_service(tuples, _service(line, mean, scv))
         model.link(line.Network.serial_routing(source, *stations, sink))
         table = line.MVA(model, verbose=False).avg_table()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import asdict
 from functools import partial
 
-from benchmarks.report import Entry, measure
+from benchmarks.report import Entry
 from streamgauge.models.executor import mean_sojourn
 from streamgauge.simulation.executor import simulate_executor
 from streamgauge.transport.batched_queue import BatchedQueue, Flush
@@ -23,35 +22,25 @@ QUEUE = BatchedQueue(
 
 
 def run(*, large: bool) -> list[Entry]:
-    """The entries of this module."""
+    """Seconds of a million arrivals, by each way to find them."""
     del large
-    simulate_executor(QUEUE, arrivals=1_000, seed=1)  # compiled outside the measurement
-    simulate_executor(QUEUE, arrivals=1_000, seed=1, full=True)
-    compiled = measure(partial(simulate_executor, QUEUE, arrivals=ARRIVALS, seed=1), repetitions=5)
-    full = measure(
-        partial(simulate_executor, QUEUE, arrivals=ARRIVALS, seed=1, full=True), repetitions=5
+    entry = Entry(
+        "executor",
+        "a million arrivals at half load, simplified chain; plain Python is the same algorithm, "
+        "timed on fewer arrivals",
     )
-    plain = measure(partial(_plain, QUEUE, PLAIN_ARRIVALS), repetitions=3)
-    exact = measure(partial(mean_sojourn, QUEUE), repetitions=5)
-    per_arrival = plain.seconds / PLAIN_ARRIVALS
-    return [
-        Entry(
-            name="executor",
-            about="a million arrivals at half load, simplified chain; plain Python is the same "
-            "algorithm, timed on fewer arrivals",
-            cases={
-                "compiled": asdict(compiled),
-                "compiled, full": asdict(full),
-                "plain Python": asdict(plain),
-                "exact": asdict(exact),
-            },
-            ratios={
-                "plain Python / compiled, per arrival": per_arrival * ARRIVALS / compiled.seconds,
-                "full / simplified": full.seconds / compiled.seconds,
-                "compiled / exact solution": compiled.seconds / exact.seconds,
-            },
-        )
-    ]
+    simplified = partial(simulate_executor, QUEUE, arrivals=ARRIVALS, seed=1)
+    for full in (False, True):
+        simulate_executor(QUEUE, arrivals=1_000, seed=1, full=full)  # compiled before the timing
+    compiled = entry.time("compiled", simplified, repetitions=5)
+    full_chain = entry.time("compiled, full", partial(simplified, full=True), repetitions=5)
+    plain = entry.time("plain Python", partial(_plain, QUEUE, PLAIN_ARRIVALS), repetitions=3)
+    exact = entry.time("exact", partial(mean_sojourn, QUEUE), repetitions=5)
+    plain_seconds = plain.seconds * ARRIVALS / PLAIN_ARRIVALS
+    entry.ratios["plain Python / compiled, per arrival"] = plain_seconds / compiled.seconds
+    entry.ratios["full / simplified"] = full_chain.seconds / compiled.seconds
+    entry.ratios["compiled / exact solution"] = compiled.seconds / exact.seconds
+    return [entry]
 
 
 def _plain(queue: BatchedQueue, arrivals: int) -> float:

@@ -8,102 +8,57 @@ measured, core sharing and queue statistics included.
 from __future__ import annotations
 
 import random
-from collections.abc import Generator
-from dataclasses import asdict
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
 import ciw
 import simpy
 
-from benchmarks.report import Entry, measure
-from streamgauge.planning.scheduling.deploy import place_job
-from streamgauge.profile.files.jobs import parse_job
-from streamgauge.profile.job import Job
-from streamgauge.simulation.topology_run import simulate
+from benchmarks.jobs import chain_job, simulate_job
+from benchmarks.report import Entry
 from streamgauge.transport.mechanics import PLAIN
 
 STAGES, WIDTH, RATE, SERVICE = 4, 4, 200.0, 0.01
-OURS_SECONDS, SIMPY_SECONDS, CIW_SECONDS = 2_000.0, 100.0, 25.0
+OURS_SECONDS, ACKED_SECONDS, SIMPY_SECONDS, CIW_SECONDS = 2_000.0, 1_000.0, 100.0, 25.0
+HOPS_PER_SECOND = RATE * STAGES
+# The tuple's own hops, an acknowledgement for each, one beginning and one end.
+ACKED_HOPS_PER_SECOND = 2 * HOPS_PER_SECOND + 2 * RATE
 
 
 def run(*, large: bool) -> list[Entry]:
-    """The entries of this module."""
+    """Hops per second of wall-clock time, by simulator."""
     del large
-    open_network, acked = _job(acked=False), _job(acked=True)
-    for job in (open_network, acked):
-        _simulate(job, 1.0)  # compiled outside the measurement
-    ours = measure(partial(_simulate, open_network, OURS_SECONDS), repetitions=3)
-    with_acks = measure(partial(_simulate, acked, OURS_SECONDS / 2), repetitions=3)
-    theirs = measure(partial(_simpy, SIMPY_SECONDS), repetitions=3)
-    ciws = measure(partial(_ciw, CIW_SECONDS), repetitions=3)
-    hops = RATE * STAGES
-    ours_rate = hops * OURS_SECONDS / ours.seconds
-    # Acked: the tuple's own hops, an acknowledgement for each, one beginning and one end.
-    acked_rate = (2 * hops + 2 * RATE) * OURS_SECONDS / 2 / with_acks.seconds
-    return [
-        Entry(
-            name="network",
-            about=f"{STAGES} stages of {WIDTH} executors at half load; hops per second",
-            cases={
-                "ours": {**asdict(ours), "hops per second": ours_rate},
-                "ours, acked": {**asdict(with_acks), "hops per second": acked_rate},
-                "SimPy": {
-                    **asdict(theirs),
-                    "hops per second": hops * SIMPY_SECONDS / theirs.seconds,
-                },
-                "Ciw": {**asdict(ciws), "hops per second": hops * CIW_SECONDS / ciws.seconds},
-            },
-            ratios={
-                "ours / SimPy, hops per second": ours_rate
-                / (hops * SIMPY_SECONDS / theirs.seconds),
-                "ours / Ciw, hops per second": ours_rate / (hops * CIW_SECONDS / ciws.seconds),
-                "acked / not acked, hops per second": acked_rate / ours_rate,
-            },
-        )
-    ]
+    entry = Entry("network", f"{STAGES} stages of {WIDTH} executors at half load; hops per second")
+
+    def rate(case: str, work: Callable[[], object], hops: float) -> float:
+        hops_per_second = hops / entry.time(case, work, repetitions=3).seconds
+        entry.cases[case]["hops per second"] = hops_per_second
+        return hops_per_second
+
+    plain, acked = _simulation(acked=False), _simulation(acked=True)
+    for simulation in (plain, acked):
+        simulation(seconds=1.0)  # compiled before the timing
+    ours = rate("ours", partial(plain, seconds=OURS_SECONDS), HOPS_PER_SECOND * OURS_SECONDS)
+    with_acks = rate(
+        "ours, acked",
+        partial(acked, seconds=ACKED_SECONDS),
+        ACKED_HOPS_PER_SECOND * ACKED_SECONDS,
+    )
+    simpy_rate = rate("SimPy", partial(_simpy, SIMPY_SECONDS), HOPS_PER_SECOND * SIMPY_SECONDS)
+    ciw_rate = rate("Ciw", partial(_ciw, CIW_SECONDS), HOPS_PER_SECOND * CIW_SECONDS)
+    entry.ratios["ours / SimPy, hops per second"] = ours / simpy_rate
+    entry.ratios["ours / Ciw, hops per second"] = ours / ciw_rate
+    entry.ratios["acked / not acked, hops per second"] = with_acks / ours
+    return [entry]
 
 
-def _job(*, acked: bool) -> Job:
-    names = [f"s{stage}" for stage in range(STAGES)]
-    operators = "".join(f", {name}: {{tasks: {WIDTH}}}" for name in names)
-    streams = ", ".join(
-        f"{{from: {a}, to: {b}, grouping: shuffle}}"
-        for a, b in zip(["source", *names], names, strict=False)
-    )
-    service = f"service: {{wait_ms: {{exponential: {SERVICE * 1000}}}}}"
-    behaviours = "\n".join(
-        f"  {name}: {{{service}{', outputs: {default: 1}' if name != names[-1] else ''}}}"
-        for name in names
-    )
-    executors = ", ".join(f"{name}: {WIDTH}" for name in names)
-    return parse_job(
-        f"""
-streamgauge: 1
-topology:
-  name: network
-  acked: {str(acked).lower()}
-  operators: {{source: {{kind: source}}{operators}}}
-  streams: [{streams}]
-behaviours:
-{behaviours}
-configuration: {{executors: {{{executors}}}}}
-cluster: {{uniform: {{nodes: 1, cores: 64}}}}
-workload: [{{source: source, per_second: {RATE}}}]
-"""
-    )
-
-
-def _simulate(job: Job, seconds: float) -> None:
-    assert job.workload is not None
-    simulate(
-        place_job(job).plan,
-        job.behaviours,
-        job.workload,
-        seconds=seconds,
-        seed=1,
-        mechanics=PLAIN,
-    )
+def _simulation(*, acked: bool) -> Callable[..., object]:
+    services = {
+        f"s{stage}": {"wait_ms": {"exponential": SERVICE * 1000}} for stage in range(STAGES)
+    }
+    job = chain_job(services, rate=RATE, tasks=WIDTH, acked=acked)
+    return partial(simulate_job, job, seed=1, mechanics=PLAIN)
 
 
 def _simpy(seconds: float) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
-
-from streamgauge.lake.schemas import SAMPLES
 
 MEMORY = "2GB"
 _INPUT = "topology, component, task"
@@ -73,50 +71,29 @@ _QUERIES = {
 
 def aggregate(paths: Sequence[str], *, threads: int) -> dict[str, int]:
     """Run all queries over Parquet files; gives the rows of each answer."""
-    with tempfile.TemporaryDirectory() as folder, _connection(folder, threads) as database:
+    with _connect(":memory:", threads) as database:
         database.read_parquet(list(paths)).create_view("samples")
-        return {name: _rows(database, query) for name, query in _QUERIES.items()}
+        return {name: len(database.sql(query).fetchall()) for name, query in _QUERIES.items()}
 
 
 def read_lines(pattern: str, target: Path, *, threads: int) -> int:
     """Read files of JSON lines of samples into a table; gives its rows."""
-    columns = {"type": "VARCHAR", "v": "INTEGER"}
-    for field in SAMPLES.schema:
-        if field.name not in ("received_at", "file", "date", "bucket_start"):
-            columns[field.name] = _KINDS[field.type]
-        if field.name == "bucket_start":
-            columns["bucket_start_us"] = "BIGINT"
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        _connection(folder, threads, target) as database,
-    ):
+    with _connect(str(target), threads) as database:
         database.execute(
             "CREATE TABLE samples AS SELECT *, make_timestamp(bucket_start_us) AS bucket_start"
-            " FROM read_json($files, format = 'newline_delimited', columns = $columns)",
-            {"files": pattern, "columns": columns},
+            " FROM read_json($files, format = 'newline_delimited')",
+            {"files": pattern},
         )
-        found = database.execute("SELECT count(*) FROM samples").fetchone()
-    assert found is not None
-    return int(found[0])
+        return len(database.table("samples"))
 
 
-_KINDS = {
-    pa.string(): "VARCHAR",
-    pa.int16(): "SMALLINT",
-    pa.int32(): "INTEGER",
-    pa.int64(): "BIGINT",
-    pa.float64(): "DOUBLE",
-}
-
-
-def _connection(folder: str, threads: int, target: Path | None = None) -> duckdb.DuckDBPyConnection:
-    settings: dict[str, Any] = {
-        "memory_limit": MEMORY,
-        "threads": threads,
-        "temp_directory": folder,
-    }
-    return duckdb.connect(":memory:" if target is None else str(target), config=settings)
-
-
-def _rows(database: duckdb.DuckDBPyConnection, query: str) -> int:
-    return len(database.sql(query).fetchall())
+@contextmanager
+def _connect(target: str, threads: int) -> Iterator[duckdb.DuckDBPyConnection]:
+    with tempfile.TemporaryDirectory() as folder:
+        settings: dict[str, Any] = {
+            "memory_limit": MEMORY,
+            "threads": threads,
+            "temp_directory": folder,
+        }
+        with duckdb.connect(target, config=settings) as database:
+            yield database

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,14 @@ from streamgauge.lake.histogram import bin_of
 Values = npt.NDArray[np.int64]
 
 OPERATORS, WIDTH, WORKERS = 25, 2, 5
+# CPU and idle time of every task; what all but the last emit; seven of all but the first, and what
+# they got from each sender; three of every worker.
+SERIES = 2 * OPERATORS * WIDTH + (OPERATORS - 1) * WIDTH * (6 + WIDTH) + 3 * WORKERS
 START = datetime(2026, 3, 1, tzinfo=UTC)
 START_US = int(START.timestamp() * 1e6)
 # Five of these are a block of eight hours, and 45 are three days.
 BUCKET_US = 96 * 60 * 1_000_000
 DAY_US = 86_400 * 1_000_000
-BUCKETS_PER_DAY = DAY_US // BUCKET_US
 # Tuples a second of each source task, and the part by which that rises and falls in a day.
 RATE, SWING = 20.0, 0.5
 SPLIT = 0.6
@@ -36,33 +38,15 @@ CPU_NS, POLL_SHARE = 150_000, 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """How large a fleet is.
-
-    Attributes:
-        topologies: How many.
-        days: How long they ran.
-        seed: Of everything random in it.
-    """
+    """How large a fleet is: how many jobs, and how long they ran."""
 
     topologies: int
     days: int
-    seed: int = 1
-
-    @property
-    def buckets(self) -> int:
-        """Buckets of a job that is not watched."""
-        return self.days * BUCKETS_PER_DAY
-
-    @property
-    def watched_bucket_us(self) -> int:
-        """How long a bucket of the watched job is."""
-        return BUCKET_US // (self.topologies - 1)
 
     @property
     def samples(self) -> int:
         """Samples of all jobs."""
-        watched = self.days * DAY_US // self.watched_bucket_us
-        return len(SERIES) * ((self.topologies - 1) * self.buckets + watched)
+        return SERIES * sum(len(self.starts_us(number)) for number in range(self.topologies))
 
     @property
     def end_us(self) -> int:
@@ -75,168 +59,137 @@ class Fleet:
 
     def bucket_us(self, number: int) -> int:
         """How long the buckets of a job are."""
-        return self.watched_bucket_us if number == 0 else BUCKET_US
+        return BUCKET_US if number else BUCKET_US // (self.topologies - 1)
+
+    def starts_us(self, number: int) -> Values:
+        """When the buckets of a job begin."""
+        length = self.bucket_us(number)
+        return START_US + length * np.arange(self.days * DAY_US // length, dtype=np.int64)
+
+    def each_day(self, number: int) -> Iterator[tuple[date, slice]]:
+        """Which buckets of a job lie in which day."""
+        days = (self.starts_us(number) - START_US) // DAY_US
+        for day in range(self.days):
+            yield START.date() + timedelta(days=day), slice(*np.searchsorted(days, [day, day + 1]))
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What names one series of a job, in the order in which the table is sorted."""
+    """One series of a job: what names it, and its values with their counts by bucket."""
 
     metric: str
-    component: str | None = None
-    task: int | None = None
-    executor: str | None = None
-    worker: int = 0
-    stream: str | None = None
-    source_component: str | None = None
-    source_task: int | None = None
-    bin: int | None = None
+    worker: int
+    labels: dict[str, Any]
+    values: Values
+    counts: Values
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """What the lake's table is sorted by."""
+        labels = self.labels
+        return self.metric, labels.get("component", ""), labels.get("task", 0), self.worker
 
 
-def operator(place: int) -> str:
-    """Name of the operator at a place of the chain."""
-    return f"op-{place:02d}"
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task by its operator's place in the chain and its own among that operator's."""
+
+    place: int
+    index: int
+
+    @property
+    def operator(self) -> str:
+        """Name of its operator."""
+        return f"op-{self.place:02d}"
+
+    @property
+    def number(self) -> int:
+        """The engine's number of it."""
+        return 1 + self.place * WIDTH + self.index
+
+    @property
+    def worker(self) -> int:
+        """Which of the job's workers runs it."""
+        return (self.number - 1) * WORKERS // (OPERATORS * WIDTH)
+
+    @property
+    def executor(self) -> dict[str, Any]:
+        """What names its executor."""
+        return {"component": self.operator, "executor": f"{self.operator}[{self.number}]"}
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What names a stream of it."""
+        return {**self.executor, "task": self.number, "stream": "default"}
 
 
-def coefficient(place: int) -> float:
-    """Tuples out per tuple in."""
-    return 1.25 if place % 2 else 0.8
+def all_tasks() -> list[Task]:
+    """The tasks of a job, in the order of their numbers."""
+    return [Task(place, index) for place in range(OPERATORS) for index in range(WIDTH)]
 
 
-def task_number(place: int, index: int) -> int:
-    """The engine's number of a task."""
-    return 1 + place * WIDTH + index
-
-
-def worker_of(place: int, index: int) -> int:
-    """Which of a job's workers runs the task."""
-    return (task_number(place, index) - 1) * WORKERS // (OPERATORS * WIDTH)
-
-
-def _task_rows(place: int, index: int) -> Iterator[Series]:
-    name, task = operator(place), task_number(place, index)
-    worker = worker_of(place, index)
-    label = f"{name}[{task}]"
-    for metric in ("executor_cpu", "executor_idle"):
-        yield Series(metric, name, None, label, worker)
-    if place < OPERATORS - 1:
-        yield Series("emitted", name, task, label, worker, "default")
-    if place == 0:
-        return
-    source = operator(place - 1)
-    for metric in ("executed", "execute_latency_sum", "execute_latency_squares"):
-        yield Series(metric, name, task, label, worker, "default", source)
-    for time in (FAST_NS, SLOW_NS):
-        bin_number = bin_of(time)
-        yield Series(
-            "execute_latency_bin", name, task, label, worker, "default", source, None, bin_number
-        )
-    for sender in range(WIDTH):
-        from_task = task_number(place - 1, sender)
-        at = worker_of(place - 1, sender)
-        yield Series("transferred", name, task, label, at, "default", source, from_task)
-
-
-def _series() -> list[Series]:
-    rows = [
-        row
-        for place in range(OPERATORS)
-        for index in range(WIDTH)
-        for row in _task_rows(place, index)
-    ]
-    rows += [
-        Series(metric, worker=worker)
-        for metric in ("worker_cpu", "worker_heartbeats", "heap_used")
-        for worker in range(WORKERS)
-    ]
-    return sorted(
-        rows, key=lambda row: (row.metric, row.component or "", row.task or 0, row.worker)
-    )
-
-
-SERIES = _series()
-
-
-def _flows(fleet: Fleet, number: int, buckets: int) -> dict[tuple[Any, ...], Values]:
-    """Values of all series by metric and task, and by sender or bin where there are several."""
-    draw = np.random.default_rng([fleet.seed, number])
+def job_series(fleet: Fleet, number: int) -> list[Series]:
+    """All series of a job, in the order of the lake's table."""
+    draw = np.random.default_rng([1, number])
     seconds = fleet.bucket_us(number) / 1e6
+    buckets = len(fleet.starts_us(number))
     # By day and night: what a tuple costs shows only where the load changes.
-    times = (np.arange(buckets) + 0.5) * fleet.bucket_us(number) / DAY_US
-    load = RATE * seconds * (1.0 + SWING * np.sin(2.0 * np.pi * times))
-    found: dict[tuple[Any, ...], Values] = {}
-    arriving = [np.zeros(buckets, dtype=np.int64) for _ in range(WIDTH)]
-    for place in range(OPERATORS):
-        coming = [np.zeros(buckets, dtype=np.int64) for _ in range(WIDTH)]
-        for index in range(WIDTH):
-            task, executed = task_number(place, index), arriving[index]
-            busy = np.zeros(buckets, dtype=np.int64)
-            if place:
-                fast = draw.binomial(executed, FAST_SHARE)
-                slow = executed - fast
-                busy = fast * FAST_NS + slow * SLOW_NS
-                found["executed", task] = executed
-                found["execute_latency_sum", task] = busy
-                found["execute_latency_squares", task] = fast * FAST_NS**2 + slow * SLOW_NS**2
-                found["execute_latency_bin", task, bin_of(FAST_NS)] = fast
-                found["execute_latency_bin", task, bin_of(SLOW_NS)] = slow
-            idle = np.maximum(np.int64(seconds * 1e9) - busy, 0)
-            noise = draw.normal(1.0, 0.001, buckets)
-            used = (executed * CPU_NS + idle * POLL_SHARE) * noise
-            found["executor_idle", task] = idle
-            found["executor_cpu", task] = used.astype(np.int64)
-            if place == OPERATORS - 1:
-                continue
-            mean = load if place == 0 else executed * coefficient(place)
-            emitted = draw.poisson(mean, buckets)
-            found["emitted", task] = emitted
+    days = (np.arange(buckets) + 0.5) * fleet.bucket_us(number) / DAY_US
+    load = RATE * seconds * (1.0 + SWING * np.sin(2.0 * np.pi * days))
+    once = np.ones(buckets, dtype=np.int64)
+    arrived = np.zeros((OPERATORS, WIDTH, buckets), dtype=np.int64)
+    worker_cpu = np.zeros((WORKERS, buckets), dtype=np.int64)
+    series: list[Series] = []
+    for task in all_tasks():
+        executed, busy = arrived[task.place, task.index], np.zeros(buckets, dtype=np.int64)
+        if task.place:
+            fast = draw.binomial(executed, FAST_SHARE)
+            busy = fast * FAST_NS + (executed - fast) * SLOW_NS
+            series += _execution(task, executed, fast)
+        idle = np.maximum(np.int64(seconds * 1e9) - busy, 0)
+        noise = draw.normal(1.0, 0.001, buckets)
+        cpu = ((executed * CPU_NS + idle * POLL_SHARE) * noise).astype(np.int64)
+        worker_cpu[task.worker] += cpu
+        for metric, values in (("executor_cpu", cpu), ("executor_idle", idle)):
+            series.append(Series(metric, task.worker, task.executor, values, once))
+        if task.place < OPERATORS - 1:
+            # Odd operators emit more than they get, even ones less.
+            coefficient = 1.25 if task.place % 2 else 0.8
+            emitted = draw.poisson(executed * coefficient if task.place else load, buckets)
             first = draw.binomial(emitted, SPLIT)
-            for target, part in enumerate((first, emitted - first)):
-                found["transferred", task_number(place + 1, target), task] = part
-                coming[target] = coming[target] + part
-        arriving = coming
-    _worker_values(found, buckets, draw)
-    return found
+            parts = (first, emitted - first)
+            arrived[task.place + 1] += parts
+            series.append(Series("emitted", task.worker, task.labels, emitted, emitted))
+            series += _transfers(task, parts)
+    for worker, cpu in enumerate(worker_cpu):
+        heap = draw.integers(1 << 28, 1 << 29, buckets)
+        for metric, values in (
+            ("worker_cpu", cpu + cpu // 10),
+            ("worker_heartbeats", once),
+            ("heap_used", heap),
+        ):
+            series.append(Series(metric, worker, {}, values, once))
+    return sorted(series, key=lambda one: one.order)
 
 
-def _worker_values(
-    found: dict[tuple[Any, ...], Values], buckets: int, draw: np.random.Generator
-) -> None:
-    for worker in range(WORKERS):
-        used = np.zeros(buckets, dtype=np.int64)
-        for place in range(OPERATORS):
-            for index in range(WIDTH):
-                if worker_of(place, index) == worker:
-                    used += found["executor_cpu", task_number(place, index)]
-        found["worker_cpu", worker] = used + used // 10
-        found["worker_heartbeats", worker] = np.ones(buckets, dtype=np.int64)
-        found["heap_used", worker] = draw.integers(1 << 28, 1 << 29, buckets)
+def _execution(task: Task, executed: Values, fast: Values) -> Iterator[Series]:
+    """What a task executed and how long that took, some tuples fast and all others slowly."""
+    slow = executed - fast
+    labels = {**task.labels, "source_component": Task(task.place - 1, 0).operator}
+    for metric, values in (
+        ("executed", executed),
+        ("execute_latency_sum", fast * FAST_NS + slow * SLOW_NS),
+        ("execute_latency_squares", fast * FAST_NS**2 + slow * SLOW_NS**2),
+    ):
+        yield Series(metric, task.worker, labels, values, executed)
+    for time_ns, values in ((FAST_NS, fast), (SLOW_NS, slow)):
+        binned = {**labels, "bin": bin_of(time_ns)}
+        yield Series("execute_latency_bin", task.worker, binned, values, values)
 
 
-def _key_of(row: Series) -> tuple[Any, ...]:
-    if row.component is None:
-        return row.metric, row.worker
-    if row.task is None:
-        assert row.executor is not None
-        return row.metric, int(row.executor.partition("[")[2][:-1])
-    more = row.source_task if row.source_task is not None else row.bin
-    return (row.metric, row.task) if more is None else (row.metric, row.task, more)
-
-
-def _counts(row: Series, flows: dict[tuple[Any, ...], Values], values: Values) -> Values:
-    """Observations behind the values: what was timed, or what was counted."""
-    if row.metric in ("execute_latency_sum", "execute_latency_squares"):
-        return flows["executed", row.task]
-    if row.metric in ("executor_cpu", "executor_idle", "worker_cpu", "heap_used"):
-        return np.ones(len(values), dtype=np.int64)
-    return values
-
-
-def values_of(fleet: Fleet, number: int) -> tuple[Values, list[Values], list[Values]]:
-    """Starts of a job's buckets in microseconds, and by series its values and their counts."""
-    bucket_us = fleet.bucket_us(number)
-    starts = START_US + np.arange(fleet.days * DAY_US // bucket_us, dtype=np.int64) * bucket_us
-    found = _flows(fleet, number, len(starts))
-    values = [found[_key_of(row)] for row in SERIES]
-    counts = [_counts(row, found, value) for row, value in zip(SERIES, values, strict=True)]
-    return starts, values, counts
+def _transfers(sender: Task, parts: tuple[Values, ...]) -> Iterator[Series]:
+    """What each task of the next operator was sent."""
+    source = {"source_component": sender.operator, "source_task": sender.number}
+    for index, values in enumerate(parts):
+        labels = {**Task(sender.place + 1, index).labels, **source}
+        yield Series("transferred", sender.worker, labels, values, values)

@@ -7,7 +7,7 @@ quantiles has a hundred replicas, as a profile's has: sums by block of time, wei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,16 +19,8 @@ import pyarrow.parquet as pq
 # A figure's name, then what names its subject: topology, operator or worker, task and the like.
 Figures = dict[tuple[Any, ...], float]
 
-NAMES = (
-    "topology",
-    "component",
-    "executor",
-    "worker",
-    "metric",
-    "stream",
-    "source_component",
-)
-COLUMNS = (*NAMES, "task", "source_task", "bin", "bucket_start", "bucket_seconds", "value", "count")
+NAMES = ["topology", "component", "executor", "worker", "metric", "stream", "source_component"]
+COLUMNS = [*NAMES, "task", "source_task", "bin", "bucket_start", "bucket_seconds", "value", "count"]
 QUANTILES = (0.5, 0.95, 0.99)
 BUCKETS_PER_BLOCK, MOST_BLOCKS, REPLICAS = 5, 256, 100
 _INPUT = ["topology", "component", "task"]
@@ -38,8 +30,8 @@ Estimate = Callable[..., Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was found: figures by name and subject, and replicas by name, a row a subject."""
+class Estimates:
+    """Figures by name and subject, and replicas by name, a row a subject."""
 
     figures: Figures = field(default_factory=dict)
     replicas: dict[str, Floats] = field(default_factory=dict)
@@ -47,46 +39,44 @@ class Found:
     def add(self, name: str, sums: pd.DataFrame, estimate: Estimate) -> None:
         """A figure from sums by subject and block, and how it follows from their totals."""
         blocks = sums.index.get_level_values("block").to_numpy()
-        subjects = [one for one in sums.index.names if one != "block"]
+        subjects = [level for level in sums.index.names if level != "block"]
         totals = sums.groupby(subjects, observed=True).sum()
-        values = estimate(*(totals[one].to_numpy(dtype=float) for one in totals))
+        values = estimate(*totals.to_numpy(dtype=float).T)
         self.figures.update(
             ((name, *key), float(value)) for key, value in zip(totals.index, values, strict=True)
         )
-        counts = sums.groupby(subjects, observed=True).size().to_numpy()
-        first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        first = np.concatenate([[0], np.cumsum(sums.groupby(subjects, observed=True).size())[:-1]])
         distinct, place = np.unique(blocks, return_inverse=True)
         weights = np.random.default_rng(1).exponential(size=(len(distinct), REPLICAS))[place]
-        resampled = (
-            np.add.reduceat(sums[one].to_numpy(dtype=float)[:, None] * weights, first)
-            for one in sums
+        columns = sums.to_numpy(dtype=float).T[:, :, None]
+        self.replicas[name] = estimate(
+            *(np.add.reduceat(column * weights, first) for column in columns)
         )
-        self.replicas[name] = estimate(*resampled)
 
 
 def read(paths: Sequence[str]) -> pd.DataFrame:
     """All samples; in a lake every row is there once."""
-    table = pq.read_table(list(paths), columns=list(COLUMNS), read_dictionary=list(NAMES))
+    table = pq.read_table(list(paths), columns=COLUMNS, read_dictionary=NAMES)
     return table.unify_dictionaries().to_pandas()
 
 
-def figures(samples: pd.DataFrame) -> Found:
+def figures(samples: pd.DataFrame) -> Estimates:
     """All figures of all topologies."""
     samples["block"] = _blocks(samples)
     of = dict(iter(samples.groupby("metric", observed=True)))
     seconds = _known_seconds(of["worker_heartbeats"])
-    found = Found()
-    _rates(found, of["executed"], seconds, "input")
-    _rates(found, of["emitted"], seconds, "output")
-    _dispersion(found, of["executed"])
-    _service(found, of["execute_latency_sum"], of["execute_latency_squares"])
-    _quantiles(found, of["execute_latency_bin"])
-    _routing(found, of["transferred"])
-    _coefficients(found, of["executed"], of["emitted"])
-    _cpu(found, of["executed"], of["executor_cpu"], of["executor_idle"])
-    _cores(found, of["executor_cpu"], seconds, "executor")
-    _cores(found, of["worker_cpu"], seconds, "worker")
-    return found
+    estimates = Estimates()
+    _rates(estimates, of["executed"], seconds, "input")
+    _rates(estimates, of["emitted"], seconds, "output")
+    _dispersion(estimates, of["executed"])
+    _service(estimates, of["execute_latency_sum"], of["execute_latency_squares"])
+    _quantiles(estimates, of["execute_latency_bin"])
+    _routing(estimates, of["transferred"])
+    _coefficients(estimates, of["executed"], of["emitted"])
+    _cpu(estimates, of["executed"], of["executor_cpu"], of["executor_idle"])
+    _cores(estimates, of["executor_cpu"], seconds, "executor")
+    _cores(estimates, of["worker_cpu"], seconds, "worker")
+    return estimates
 
 
 def _blocks(samples: pd.DataFrame) -> pd.Series:
@@ -125,25 +115,25 @@ def _beside(sums: pd.DataFrame, seconds: pd.Series) -> pd.DataFrame:
     return sums.assign(seconds=seconds.reindex(place).to_numpy())
 
 
-def _rates(found: Found, rows: pd.DataFrame, seconds: pd.Series, name: str) -> None:
+def _rates(estimates: Estimates, rows: pd.DataFrame, seconds: pd.Series, name: str) -> None:
     totals = _by(rows, _INPUT, "value")
-    found.add(f"{name} rate", _beside(totals, seconds), _ratio)
+    estimates.add(f"{name} rate", _beside(totals, seconds), _ratio)
     operator = ["topology", "component", "block"]
     of_all = totals.groupby(operator, observed=True)["value"].transform("sum")
-    found.add(f"{name} share", totals.assign(of_all=of_all), _ratio)
+    estimates.add(f"{name} share", totals.assign(of_all=of_all), _ratio)
 
 
-def _dispersion(found: Found, rows: pd.DataFrame) -> None:
+def _dispersion(estimates: Estimates, rows: pd.DataFrame) -> None:
     squared = rows.assign(buckets=1.0, squares=rows["value"] ** 2)
 
     def index(buckets: Floats, total: Floats, squares: Floats) -> Floats:
         variance = (squares - total**2 / buckets) / (buckets - 1.0)
         return variance / (total / buckets)
 
-    found.add("dispersion", _by(squared, _INPUT, "buckets", "value", "squares"), index)
+    estimates.add("dispersion", _by(squared, _INPUT, "buckets", "value", "squares"), index)
 
 
-def _service(found: Found, sums: pd.DataFrame, squares: pd.DataFrame) -> None:
+def _service(estimates: Estimates, sums: pd.DataFrame, squares: pd.DataFrame) -> None:
     added = _by(sums, _INPUT, "value", "count")
     both = added.assign(squares=_by(squares, _INPUT, "value")["value"])
 
@@ -153,11 +143,11 @@ def _service(found: Found, sums: pd.DataFrame, squares: pd.DataFrame) -> None:
     def scv(total: Floats, count: Floats, squared: Floats) -> Floats:
         return squared / count / (total / count) ** 2 - 1.0
 
-    found.add("service mean", both, mean)
-    found.add("service scv", both, scv)
+    estimates.add("service mean", both, mean)
+    estimates.add("service scv", both, scv)
 
 
-def _quantiles(found: Found, bins: pd.DataFrame) -> None:
+def _quantiles(estimates: Estimates, bins: pd.DataFrame) -> None:
     """By bins that are ever wider by 2^(1/8); within a bin, even over the logarithm."""
     weights = bins.groupby([*_INPUT, "bin"], observed=True)["value"].sum().reset_index("bin")
     by_task = weights.groupby(_INPUT, observed=True)["value"]
@@ -171,25 +161,27 @@ def _quantiles(found: Found, bins: pd.DataFrame) -> None:
         share = (here["rank"] - here["until"] + first["value"]) / first["value"]
         values = 2.0 ** ((first["bin"] - 1 + share) / 8) / 1e6
         name = f"service q{probability:g}"
-        found.figures.update(((name, *key), float(value)) for key, value in values.items())
+        estimates.figures.update(((name, *key), float(value)) for key, value in values.items())
 
 
-def _routing(found: Found, rows: pd.DataFrame) -> None:
+def _routing(estimates: Estimates, rows: pd.DataFrame) -> None:
     keys = ["topology", "source_component", "source_task", "task"]
     sent = _by(rows, keys, "value")
     of_all = sent.groupby([*keys[:3], "block"], observed=True)["value"].transform("sum")
-    found.add("routing", sent.assign(of_all=of_all), _ratio)
+    estimates.add("routing", sent.assign(of_all=of_all), _ratio)
 
 
-def _coefficients(found: Found, executed: pd.DataFrame, emitted: pd.DataFrame) -> None:
+def _coefficients(estimates: Estimates, executed: pd.DataFrame, emitted: pd.DataFrame) -> None:
     """Tuples out per tuple in: least squares through the origin, bucket by bucket."""
     keys = [*_INPUT, "block", "bucket_start"]
     both = executed[[*keys, "value"]].merge(emitted[[*keys, "value"]], on=keys)
     both = both.assign(xy=both["value_x"] * both["value_y"], xx=both["value_x"] ** 2)
-    found.add("coefficient", _by(both, _INPUT, "xy", "xx"), _ratio)
+    estimates.add("coefficient", _by(both, _INPUT, "xy", "xx"), _ratio)
 
 
-def _cpu(found: Found, executed: pd.DataFrame, cpu: pd.DataFrame, idle: pd.DataFrame) -> None:
+def _cpu(
+    estimates: Estimates, executed: pd.DataFrame, cpu: pd.DataFrame, idle: pd.DataFrame
+) -> None:
     """CPU time of a tuple: least squares on tuples executed and time idle, without intercept."""
     keys = ["topology", "component", "executor", "block", "bucket_start"]
     both = executed[[*keys, "value"]].merge(cpu[[*keys, "value"]], on=keys, suffixes=("", "_cpu"))
@@ -200,30 +192,28 @@ def _cpu(found: Found, executed: pd.DataFrame, cpu: pd.DataFrame, idle: pd.DataF
     def per_tuple(xx: Floats, xz: Floats, zz: Floats, xy: Floats, zy: Floats) -> Floats:
         return (xy * zz - zy * xz) / (xx * zz - xz**2) / 1e6
 
-    found.add("cpu mean", _by(both, keys[:3], "xx", "xz", "zz", "xy", "zy"), per_tuple)
+    estimates.add("cpu mean", _by(both, keys[:3], "xx", "xz", "zz", "xy", "zy"), per_tuple)
 
 
-def _cores(found: Found, rows: pd.DataFrame, seconds: pd.Series, subject: str) -> None:
+def _cores(estimates: Estimates, rows: pd.DataFrame, seconds: pd.Series, subject: str) -> None:
     used = _by(rows, ["topology", subject], "value") / 1e9
-    found.add(f"{subject} cores", _beside(used, seconds), _ratio)
+    estimates.add(f"{subject} cores", _beside(used, seconds), _ratio)
 
 
-def largest_difference(
-    ours: Figures, theirs: Figures, names: Iterable[str]
-) -> dict[str, dict[str, float]]:
+def largest_difference(ours: Figures, theirs: Figures) -> dict[str, dict[str, float]]:
     """By figure: how many both have, how many only one has, and the largest relative difference.
 
     Where nothing can be compared, the difference is one.
     """
-    found = {}
-    for name in names:
-        one = {key for key in ours if key[0] == name}
-        other = {key for key in theirs if key[0] == name}
-        both = sorted(one & other, key=repr)
+    differences = {}
+    for name in sorted({key[0] for key in (*ours, *theirs)}):
+        our_keys = {key for key in ours if key[0] == name}
+        their_keys = {key for key in theirs if key[0] == name}
+        both = our_keys & their_keys
         apart = [abs(ours[key] - theirs[key]) / max(abs(theirs[key]), 1e-12) for key in both]
-        found[name] = {
+        differences[name] = {
             "compared": float(len(both)),
-            "only in one": float(len(one ^ other)),
+            "only in one": float(len(our_keys ^ their_keys)),
             "largest relative difference": max(apart, default=1.0),
         }
-    return found
+    return differences

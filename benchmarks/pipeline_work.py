@@ -1,28 +1,24 @@
 """``python -m benchmarks.pipeline_work``: one piece of work, whose last line says how it went.
 
 Every piece runs in a process of its own, so that one's memory, cores and warm code are not the
-next one's. Starting Spark is told apart from what it then does.
+next one's. The start of Spark is timed apart from what it then does.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import shutil
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.pipeline_figures import figures_of, write_figures
-from benchmarks.processes import Stopwatch
-from benchmarks.spark_tasks import log_settings
+from benchmarks.processes import Answer, Stopwatch
 from streamgauge.lake.tables import Lake
 
 DRIVER_MEMORY = "2g"
 # Reading profiles back takes longer than making them; a few dozen show whether they are right.
 MOST_CHECKED = 40
-
-Answer = dict[str, Any]
 
 
 def main() -> None:
@@ -39,80 +35,77 @@ def main() -> None:
     print(json.dumps(_WORK[arguments.work](arguments)))
 
 
-def _session(arguments: argparse.Namespace, rows: int) -> Any:
-    """The session that the command would make for so many rows."""
+@contextmanager
+def _session(arguments: argparse.Namespace, rows: int) -> Iterator[tuple[Any, Answer]]:
+    """The session that the command would make for so many rows, and what its start took."""
+    from benchmarks.spark_tasks import log_settings
     from streamgauge.cli.spark import MOST_BRIEF_ROWS
     from streamgauge.pipeline.session import make_session
 
     conf = {"spark.driver.memory": DRIVER_MEMORY}
     if arguments.log is not None:
-        arguments.log.mkdir(parents=True)
         conf |= log_settings(arguments.log)
-    brief = rows < MOST_BRIEF_ROWS
-    master = f"local[{arguments.cores}]"
-    return make_session("benchmark", master=master, conf=conf, brief=brief)
+    starting = Stopwatch()
+    spark = make_session(
+        "benchmark",
+        master=f"local[{arguments.cores}]",
+        conf=conf,
+        brief=rows < MOST_BRIEF_ROWS,
+    )
+    try:
+        yield spark, starting.read()
+    finally:
+        spark.stop()
 
 
 def _calibrate(arguments: argparse.Namespace) -> Answer:
+    from benchmarks.pipeline_figures import figures_of, write_figures
     from streamgauge.pipeline.calibrate.choosing import ANYTHING, Wish
     from streamgauge.pipeline.calibrate.job import calibrate
     from streamgauge.pipeline.calibrate.stretches import Period
+    from streamgauge.profile.files.jobs import parse_profile
 
     wish = ANYTHING
     if arguments.period:
         first, last = arguments.period
         wish = Wish(period=Period(start_us=first, end_us=last))
-    lake, starting = Lake(arguments.source), Stopwatch()
-    spark = _session(arguments, lake.table("samples").snapshot().rows)
-    started, working = starting.read(), Stopwatch()
-    said: list[tuple[str, float | None]] = []
-    made = list(
-        calibrate(
-            spark,
-            lake,
-            wish=wish,
-            say=lambda text: said.append((text, working.read()["seconds"])),
-        )
-    )
-    answer: Answer = {
-        **working.read(),
-        "starting": started,
-        "steps": said,
-        "profiles": sum(one.profile is not None for one in made),
-        "faults": sorted({one.fault for one in made if one.fault is not None})[:5],
-        "profile_bytes": sum(len(one.profile or "") for one in made),
-    }
-    spark.stop()
+    lake = Lake(arguments.source)
+    steps: list[tuple[str, float]] = []
+    with _session(arguments, lake.table("samples").snapshot().rows) as (spark, starting):
+        working = Stopwatch()
+
+        def note(text: str) -> None:
+            steps.append((text, working.read()["seconds"]))
+
+        made = list(calibrate(spark, lake, wish=wish, say=note))
+        taken = working.read()
+    profiles = [one.profile for one in made if one.profile is not None]
     if arguments.figures is not None:
-        _write_some([one.profile for one in made if one.profile], arguments.figures)
-    return answer
-
-
-def _write_some(profiles: list[str], path: Path) -> None:
-    from streamgauge.profile.files.jobs import parse_profile
-
-    figures = {}
-    for text in profiles[:: max(1, len(profiles) // MOST_CHECKED)]:
-        figures.update(figures_of(parse_profile(text)))
-    write_figures(path, figures)
+        chosen = profiles[:: max(1, len(profiles) // MOST_CHECKED)]
+        figures = [figures_of(parse_profile(text)) for text in chosen]
+        write_figures(arguments.figures, {key: one[key] for one in figures for key in one})
+    return {
+        **taken,
+        "starting": starting,
+        "steps": steps,
+        "profiles": len(profiles),
+        "faults": sorted({one.fault for one in made if one.fault is not None})[:5],
+        "profile_bytes": sum(map(len, profiles)),
+    }
 
 
 def _pandas(arguments: argparse.Namespace) -> Answer:
     from benchmarks import pipeline_pandas
+    from benchmarks.pipeline_figures import write_figures
 
     paths, working = _paths(arguments.source), Stopwatch()
     samples = pipeline_pandas.read(paths)
     reading = working.read()
-    found = pipeline_pandas.figures(samples)
-    answer: Answer = {
-        **working.read(),
-        "reading": reading,
-        "samples": len(samples),
-        "figures": len(found.figures),
-    }
+    figures = pipeline_pandas.figures(samples).figures
+    taken = working.read()
     if arguments.figures is not None:
-        write_figures(arguments.figures, found.figures)
-    return answer
+        write_figures(arguments.figures, figures)
+    return {**taken, "reading": reading, "samples": len(samples), "figures": len(figures)}
 
 
 def _duckdb(arguments: argparse.Namespace) -> Answer:
@@ -128,20 +121,11 @@ def _ingest(arguments: argparse.Namespace) -> Answer:
     from streamgauge.pipeline.ingest.job import ingest_files
     from streamgauge.pipeline.ingest.listing import find_files
 
-    starting = Stopwatch()
-    spark = _session(arguments, _size(arguments.source) // BYTES_PER_ROW)
-    started, working = starting.read(), Stopwatch()
-    tally = ingest_files(spark, Lake(arguments.target), find_files([str(arguments.source)]))
-    answer: Answer = {
-        **working.read(),
-        "starting": started,
-        "lines": tally.lines,
-        "taken": sum(tally.taken.values()),
-        "bytes": _size(arguments.target),
-    }
-    spark.stop()
-    shutil.rmtree(arguments.target)
-    return answer
+    rows = sum(path.stat().st_size for path in arguments.source.iterdir()) // BYTES_PER_ROW
+    with _session(arguments, rows) as (spark, starting):
+        working = Stopwatch()
+        tally = ingest_files(spark, Lake(arguments.target), find_files([str(arguments.source)]))
+        return {**working.read(), "starting": starting, "lines": sum(tally.taken.values())}
 
 
 def _duckdb_ingest(arguments: argparse.Namespace) -> Answer:
@@ -149,9 +133,7 @@ def _duckdb_ingest(arguments: argparse.Namespace) -> Answer:
 
     working = Stopwatch()
     rows = read_lines(str(arguments.source / "*.jsonl"), arguments.target, threads=arguments.cores)
-    answer: Answer = {**working.read(), "lines": rows, "bytes": arguments.target.stat().st_size}
-    arguments.target.unlink()
-    return answer
+    return {**working.read(), "lines": rows}
 
 
 def _paths(lake: Path) -> list[str]:
@@ -159,11 +141,7 @@ def _paths(lake: Path) -> list[str]:
     return [f"{table.uri}/{file.path}" for file in table.snapshot().files]
 
 
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-_WORK: dict[str, Callable[[argparse.Namespace], Answer]] = {
+_WORK = {
     "calibrate": _calibrate,
     "pandas": _pandas,
     "duckdb": _duckdb,

@@ -6,153 +6,131 @@ Writes, besides its part of the report, the tables of docs/planners.md to build/
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from benchmarks import planners_page as pages
 from benchmarks import planners_placing as placing
 from benchmarks import planners_scaling as scaling
-from benchmarks.planners_jobs import EXAMPLES, LEFT_OUT, example_case, random_case
-from benchmarks.report import Entry
+from benchmarks.planners_jobs import LEFT_OUT, example_case, example_names, random_case
+from benchmarks.planners_page import (
+    ACKED,
+    PLACING,
+    SCALING,
+    Section,
+    example_columns,
+    page,
+    spread,
+    table,
+)
+from benchmarks.report import Entry, progress
 
 PAGE = Path("build/planners.md")
-RANDOM, FEW_RANDOM = 100, 6
+RANDOM, FEW_RANDOM = range(100), range(6)
 FEW_EXAMPLES = ("henge-diamond", "henge-star", "word-count-top-3-small")
 REPEAT_EVERY, FEW_REPEAT_EVERY = 10, 4
-SHUFFLES = {False: "nearness off", True: "nearness on"}
 
 
 def run(*, large: bool) -> list[Entry]:
     """The comparison of schedulers, and that of scalers."""
-    placed, sections = _placing(large=large)
-    scaled, more = _scaling(large=large)
+    seeds, every = (RANDOM, REPEAT_EVERY) if large else (FEW_RANDOM, FEW_REPEAT_EVERY)
+    sections: list[Section] = []
+    entries = [
+        _compare_schedulers(seeds, example_names() if large else FEW_EXAMPLES, every, sections),
+        _compare_scalers(seeds, every, sections),
+    ]
     PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(pages.page([*sections, *more]), encoding="utf-8")
-    return [replace(one, cases=_written(one.cases)) for one in (placed, scaled)]
+    PAGE.write_text(page(sections), encoding="utf-8")
+    return entries
 
 
-def _written(value: Any) -> Any:
-    """The same without what JSON has no numbers for: infinite and missing figures are null."""
-    if isinstance(value, Mapping):
-        return {key: _written(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_written(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _placing(*, large: bool) -> tuple[Entry, list[Any]]:
-    number, every = (RANDOM, REPEAT_EVERY) if large else (FEW_RANDOM, FEW_REPEAT_EVERY)
-    names = EXAMPLES if large else FEW_EXAMPLES
-    found = list(
-        placing.place_cases(
-            ((random_case(seed), True) for seed in range(number)),
-            total=number,
-            repeat_every=every,
-        )
-    )
-    examples = list(
-        placing.place_cases(
-            ((example_case(name), False) for name in names), total=len(names), repeat_every=every
-        )
-    )
-    sections: list[Any] = []
-    ratios: dict[str, float] = {}
-    cases: dict[str, dict[str, Any]] = {"left out": dict(LEFT_OUT)}
-    for near, called in SHUFFLES.items():
-        here = [one for one in found if one.near is near]
-        sections += _random_sections(here, called, cases, ratios)
-        shown = {one.name: one.to_dict() for one in examples if one.near is near}
-        cases[f"examples, {called}"] = shown
-        table = pages.example_table(shown, list(examples[0].plans))
-        sections.append((f"Examples, {called}: mean latency, tuples between nodes", table))
-        cases |= {f"{one.name}, {called}": one.to_dict() for one in here}
-    return (
-        Entry(
-            name="planners_placing",
-            about=f"schedulers on {number} random and {len(names)} example jobs, over even",
-            cases=cases,
-            ratios=ratios,
-        ),
-        sections,
-    )
-
-
-def _random_sections(
-    found: Sequence[placing.CaseFigures],
-    called: str,
-    cases: dict[str, dict[str, Any]],
-    ratios: dict[str, float],
-) -> list[Any]:
-    """All random jobs, light and heavy ones, acked ones; and what noise there is."""
-    groups = {
-        "random jobs": found,
-        "light random jobs": [one for one in found if one.light],
-        "heavy random jobs": [one for one in found if not one.light],
-    }
-    acked = [one for one in found if not math.isnan(one.plans[placing.EVEN].acked_ms)]
-    sections: list[Any] = []
-    for group, some in groups.items():
-        if not some:
-            continue
-        summary = cases[f"summary of {group}, {called}"] = placing.summary(some)
-        sections.append((f"{len(some)} {group}, {called}", pages.placing_table(summary)))
-    if acked:
-        summary = cases[f"summary of acked random jobs, {called}"] = placing.summary(acked)
-        sections.append((f"{len(acked)} acked random jobs, {called}", pages.acked_table(summary)))
-    noise = cases[f"noise, {called}"] = placing.floor(found)
-    text = f"{noise['cases']} jobs repeated: " + ", ".join(
-        f"{figure} {pages.spread(noise[figure], digits=3)}"
-        for figure in ("mean_ms", "p99_ms", "acked_ms")
-    )
-    sections.append((f"What ratios to even move by with another seed, {called}", [text]))
-    whole = cases[f"summary of random jobs, {called}"]
-    ratios |= {
-        f"median mean latency of {name} over even's, {called}": one["ratios"]["mean_ms"][1]
-        for name, one in whole.items()
-    }
-    return sections
-
-
-def _scaling(*, large: bool) -> tuple[Entry, list[Any]]:
-    number, every = (RANDOM, REPEAT_EVERY) if large else (FEW_RANDOM, FEW_REPEAT_EVERY)
-    published = list(
-        scaling.scale_graphs(
-            ((name, scaling.published_graph(name)) for name in scaling.PUBLISHED),
-            total=len(scaling.PUBLISHED),
-            repeat_every=every,
-        )
-    )
-    found = list(
-        scaling.scale_graphs(
-            ((f"random {seed}", scaling.random_graph(seed)) for seed in range(number)),
-            total=number,
-            repeat_every=every,
-        )
-    )
-    sections: list[Any] = []
-    cases: dict[str, dict[str, Any]] = {}
-    ratios: dict[str, float] = {}
-    for title, graphs in (("random graphs", found), ("published graphs", published)):
-        for budget in scaling.BUDGETS:
-            called = f"{title}, {budget} units"
-            summary = cases[f"summary of {called}"] = scaling.summary(graphs, budget)
-            sections.append((f"{len(graphs)} {called}", pages.scaling_table(summary)))
-            ratios |= {
-                f"median increase of {name} over that of exact, {called}": one["queues"][
-                    "realised over exact"
-                ][1]
-                for name, one in summary.items()
-            }
-    noise = cases["noise"] = scaling.floor([*published, *found])
-    text = f"{noise['throughputs']} throughputs repeated: {pages.spread(noise['moved'], digits=4)}"
-    sections.append(("What throughputs move by with another seed", [text]))
-    cases |= {one.name: scaling.to_dict(one) for one in (*published, *found)}
+def _compare_schedulers(
+    seeds: Sequence[int], examples: Sequence[str], every: int, sections: list[Section]
+) -> Entry:
+    """Random jobs, of which every so many-th is repeated with another seed, and the examples."""
     entry = Entry(
-        name="planners_scaling",
-        about=f"scalers on {number} random and {len(published)} published graphs, simulated",
-        cases=cases,
-        ratios=ratios,
+        "planners_placing",
+        f"schedulers on {len(seeds)} random and {len(examples)} example jobs, over even",
     )
-    return entry, sections
+    entry.cases["left out"] = dict(LEFT_OUT)
+    random_jobs = [
+        figures
+        for seed in progress(seeds, "jobs placed")
+        for figures in placing.place_case(random_case(seed), again=seed % every == 0)
+    ]
+    example_jobs = [
+        figures
+        for name in progress(examples, "examples placed")
+        for figures in placing.place_case(example_case(name), again=False)
+    ]
+    for near, shuffle in ((False, "nearness off"), (True, "nearness on")):
+        here = [figures for figures in random_jobs if figures.near is near]
+        _summarise_random_jobs(entry, here, shuffle, sections)
+        shown = {figures.name: asdict(figures) for figures in example_jobs if figures.near is near}
+        entry.cases[f"examples, {shuffle}"] = shown
+        columns = example_columns(example_jobs[0].plans)
+        title = f"Examples, {shuffle}: mean latency, tuples between nodes"
+        sections.append((title, table("example", shown, columns)))
+        entry.cases.update({f"{figures.name}, {shuffle}": asdict(figures) for figures in here})
+    return entry
+
+
+def _summarise_random_jobs(
+    entry: Entry, jobs: Sequence[placing.CaseFigures], shuffle: str, sections: list[Section]
+) -> None:
+    """All random jobs, light and heavy ones, acked ones; and what noise there is."""
+    acked = [one for one in jobs if not math.isnan(one.plans[placing.EVEN].acked_ms)]
+    groups = (
+        ("random jobs", jobs, PLACING),
+        ("light random jobs", [one for one in jobs if one.light], PLACING),
+        ("heavy random jobs", [one for one in jobs if not one.light], PLACING),
+        ("acked random jobs", acked, ACKED),
+    )
+    for group, members, columns in groups:
+        if members:
+            summary = placing.summarise(members)
+            entry.cases[f"summary of {group}, {shuffle}"] = summary
+            title = f"{len(members)} {group}, {shuffle}"
+            sections.append((title, table("scheduler", summary, columns)))
+    noise = entry.cases[f"noise, {shuffle}"] = placing.find_noise(jobs)
+    text = f"{noise['cases']} jobs repeated: " + ", ".join(
+        f"{figure} {spread(noise[figure], digits=3)}" for figure in placing.NOISY
+    )
+    sections.append((f"What ratios to even move by with another seed, {shuffle}", [text]))
+    for name, row in entry.cases[f"summary of random jobs, {shuffle}"].items():
+        label = f"median mean latency of {name} over even's, {shuffle}"
+        entry.ratios[label] = row["ratios"]["mean_ms"][1]
+
+
+def _compare_scalers(seeds: Sequence[int], every: int, sections: list[Section]) -> Entry:
+    """Random and published graphs, of which every so many-th is repeated with another seed."""
+    entry = Entry(
+        "planners_scaling",
+        f"scalers on {len(seeds)} random and {len(scaling.PUBLISHED)} published graphs, simulated",
+    )
+    groups = {
+        "random graphs": [
+            scaling.scale_graph(
+                f"random {seed}", scaling.random_graph(seed), again=seed % every == 0
+            )
+            for seed in progress(seeds, "random graphs scaled")
+        ],
+        "published graphs": [
+            scaling.scale_graph(name, scaling.published_graph(name), again=index % every == 0)
+            for index, name in progress([*enumerate(scaling.PUBLISHED)], "graphs scaled")
+        ],
+    }
+    for group, graphs in groups.items():
+        for budget in scaling.BUDGETS:
+            title = f"{group}, {budget} units"
+            summary = entry.cases[f"summary of {title}"] = scaling.summarise(graphs, budget)
+            sections.append((f"{len(graphs)} {title}", table("scaler", summary, SCALING)))
+            for name, row in summary.items():
+                label = f"median increase of {name} over that of exact, {title}"
+                entry.ratios[label] = row["queues"]["realised over exact"][1]
+    every_graph = [graph for graphs in groups.values() for graph in graphs]
+    noise = entry.cases["noise"] = scaling.find_noise(every_graph)
+    text = f"{noise['throughputs']} throughputs repeated: {spread(noise['moved'], digits=4)}"
+    sections.append(("What throughputs move by with another seed", [text]))
+    entry.cases.update({graph.name: asdict(graph) for graph in every_graph})
+    return entry

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchmarks.jobs import make_operators, simulate_job
 from streamgauge.cli.examples import example_path
 from streamgauge.models.declared import declared_profile
 from streamgauge.models.loading import limit_of
@@ -22,7 +23,6 @@ from streamgauge.profile.distribution import Constant, Distribution, Exponential
 from streamgauge.profile.files.jobs import load_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.keys import KeyDistribution, UniformKeys, ZipfKeys
-from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology import (
     Cluster,
     Configuration,
@@ -30,8 +30,6 @@ from streamgauge.topology import (
     Fields,
     Grouping,
     LocalOrShuffle,
-    Operator,
-    OperatorKind,
     Shuffle,
     Stream,
     Topology,
@@ -68,21 +66,6 @@ LEFT_OUT = {
     "feedback": "has a cycle, whose rates the analytic model does not solve",
     "yahoo-streaming-benchmark": "its source has no rate: it emits as fast as it can",
 }
-EXAMPLES = (
-    "all-in-one",
-    "fields-to-fields",
-    "fields-to-fields-4-nodes",
-    "henge-diamond",
-    "henge-linear",
-    "henge-star",
-    "join-split",
-    "join-split-time-window",
-    "multiplier",
-    "windowed",
-    "word-count",
-    "word-count-top-3-small",
-    "word-count-top-3-large",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,14 +87,24 @@ class Case:
     @property
     def expected(self) -> Expected:
         """What schedulers are told."""
-        found = expected_of_job(self.job)
-        assert found is not None
-        return replace(found, cores=self.cores)
+        return replace(_expected(self.job), cores=self.cores)
 
     @property
     def light(self) -> bool:
         """Whether its processors take less than half a millisecond for a tuple, on the mean."""
-        return mean_service_ms(self.job) < LIGHT_MS
+        sources = {source.name for source in self.job.topology.sources}
+        services = [
+            self.job.behaviours[name].service.mean_ms
+            for name in self.job.topology.operator_names
+            if name not in sources
+        ]
+        return float(np.mean(services)) < LIGHT_MS
+
+
+def _expected(job: Job) -> Expected:
+    expected = expected_of_job(job)
+    assert expected is not None
+    return expected
 
 
 def random_case(seed: int) -> Case:
@@ -125,18 +118,17 @@ def random_case(seed: int) -> Case:
     load, busy = float(rng.uniform(0.5, 0.7)), float(rng.uniform(0.4, 0.7))
     nodes, latency_ms = int(rng.integers(FEWEST_NODES, MOST_NODES + 1)), rng.uniform(0.1, 0.5)
     workers = int(rng.integers(1, 3))
-    ample = _loaded(_on_nodes(random_job(seed), nodes, AMPLE_CORES, latency_ms, workers), load)
-    expected = expected_of_job(ample)
-    assert expected is not None
-    wanted = sum(expected.cores.values()) / busy
-    nodes = int(np.clip(round(wanted), FEWEST_NODES, nodes))
-    cores = float(max(round(wanted / nodes), FEWEST_CORES))
-    job = _loaded(_on_nodes(ample, nodes, cores, latency_ms, workers), load)
-    cores_used = measured_cores(job)
-    return Case(name=f"random {seed}", job=with_needs(job, cores_used), load=load, cores=cores_used)
+    ample = _set_load(_set_nodes(random_job(seed), nodes, AMPLE_CORES, latency_ms, workers), load)
+    needed = sum(_expected(ample).cores.values()) / busy
+    nodes = int(np.clip(round(needed), FEWEST_NODES, nodes))
+    cores = float(max(round(needed / nodes), FEWEST_CORES))
+    job = _set_load(_set_nodes(ample, nodes, cores, latency_ms, workers), load)
+    cores_used = measure_cores(job)
+    job = declare_needs(job, cores_used)
+    return Case(name=f"random {seed}", job=job, load=load, cores=cores_used)
 
 
-def _on_nodes(job: Job, nodes: int, cores: float, latency_ms: float, workers: int) -> Job:
+def _set_nodes(job: Job, nodes: int, cores: float, latency_ms: float, workers: int) -> Job:
     """On equal nodes, with slots for a worker of every operator, one of ackers, and spare ones."""
     return replace(
         job,
@@ -151,9 +143,15 @@ def _on_nodes(job: Job, nodes: int, cores: float, latency_ms: float, workers: in
     )
 
 
-def _loaded(job: Job, load: float) -> Job:
+def _set_load(job: Job, load: float) -> Job:
     assert job.workload is not None
     return replace(job, workload=job.workload.times(load * even_limit(job)))
+
+
+def example_names() -> list[str]:
+    """The examples that can be placed."""
+    folder = example_path("word-count.yaml").parent
+    return sorted(path.stem for path in folder.glob("*.yaml") if path.stem not in LEFT_OUT)
 
 
 def example_case(name: str) -> Case:
@@ -161,11 +159,11 @@ def example_case(name: str) -> Case:
     job = load_job(example_path(f"{name}.yaml"))
     configuration = replace(job.configuration, engine=ENGINE)
     job = replace(job, configuration=configuration, plan=None, steps={})
-    cores = measured_cores(job)
-    return Case(name=name, job=with_needs(job, cores), load=1.0 / even_limit(job), cores=cores)
+    cores = measure_cores(job)
+    return Case(name=name, job=declare_needs(job, cores), load=1.0 / even_limit(job), cores=cores)
 
 
-def dealt(job: Job, *, near: bool) -> Job:
+def with_nearness(job: Job, *, near: bool) -> Job:
     """With Storm 2.x's load-aware and locality-aware shuffle, or without."""
     settings = {**job.configuration.settings, LOAD_AWARE_OFF: not near}
     return replace(job, configuration=replace(job.configuration, settings=settings))
@@ -173,10 +171,8 @@ def dealt(job: Job, *, near: bool) -> Job:
 
 def even_limit(job: Job) -> float:
     """By how much all rates may grow until the even plan is full, nearness on or off."""
-    return min(
-        highest_rate(one, place_job(one, "even").plan)
-        for one in (dealt(job, near=False), dealt(job, near=True))
-    )
+    jobs = [with_nearness(job, near=near) for near in (False, True)]
+    return min(highest_rate(one, place_job(one, "even").plan) for one in jobs)
 
 
 def highest_rate(job: Job, plan: PhysicalPlan) -> float:
@@ -186,15 +182,12 @@ def highest_rate(job: Job, plan: PhysicalPlan) -> float:
     return limit_of(parameters, job.workload).factor
 
 
-def measured_cores(job: Job) -> Mapping[str, float]:
+def measure_cores(job: Job) -> Mapping[str, float]:
     """What each operator keeps busy on the even plan with nearness off, as one would measure it."""
-    assert job.workload is not None
-    plan = place_job(dealt(job, near=False), "even").plan
-    expected = expected_of_job(job)
-    assert expected is not None
-    seconds = seconds_for(plan, expected, MEASURED_DELIVERIES)
-    result = simulate(plan, job.behaviours, job.workload, seconds=seconds, warmup=0.0, seed=0)
-    return {name: one.cores for name, one in result.operators.items()}
+    plan = place_job(with_nearness(job, near=False), "even").plan
+    seconds = seconds_for(plan, _expected(job), MEASURED_DELIVERIES)
+    result = simulate_job(job, plan, seconds=seconds, warmup=0.0, seed=0)
+    return {name: operator.cores for name, operator in result.operators.items()}
 
 
 def seconds_for(plan: PhysicalPlan, expected: Expected, deliveries: float) -> float:
@@ -203,33 +196,19 @@ def seconds_for(plan: PhysicalPlan, expected: Expected, deliveries: float) -> fl
     return min(max(deliveries / per_second, SHORTEST_SECONDS), LONGEST_SECONDS)
 
 
-def with_needs(job: Job, cores: Mapping[str, float]) -> Job:
+def declare_needs(job: Job, cores: Mapping[str, float]) -> Job:
     """What each executor declares to need: the cores it was seen to use and a reserve.
 
     128 MB of memory, Storm's default. Operators that declare something keep it.
     """
     configuration = job.configuration
-    needs = {
-        operator.name: Resources(
-            cpu_cores=_stepped(
-                RESERVE * cores[operator.name] / configuration.executors_of(operator.name)
-            ),
-            memory_bytes=MEMORY_BYTES,
-        )
-        for operator in job.topology.operators
-    }
+    needs = {}
+    for name in job.topology.operator_names:
+        used = cores[name] / configuration.executors_of(name)
+        steps = max(1, math.ceil(RESERVE * used / CORES_STEP - 1e-9))
+        needs[name] = Resources(cpu_cores=round(steps * CORES_STEP, 2), memory_bytes=MEMORY_BYTES)
     declared = replace(configuration, resources={**needs, **configuration.resources})
     return replace(job, configuration=declared)
-
-
-def mean_service_ms(job: Job) -> float:
-    """Of a job's processors, one as important as the other."""
-    processors = [one for one in job.topology.operators if one.kind is OperatorKind.PROCESSOR]
-    return float(np.mean([job.behaviours[one.name].service.mean_ms for one in processors]))
-
-
-def _stepped(cores: float) -> float:
-    return round(max(1, math.ceil(cores / CORES_STEP - 1e-9)) * CORES_STEP, 2)
 
 
 def random_job(seed: int) -> Job:
@@ -256,14 +235,7 @@ def random_job(seed: int) -> Job:
         del behaviours[ACKER]
     topology = Topology(
         name=f"random-{seed}",
-        operators=tuple(
-            Operator(
-                name=name,
-                kind=OperatorKind.SOURCE if name in sources else OperatorKind.PROCESSOR,
-                tasks=executors[name],
-            )
-            for name in names
-        ),
+        operators=make_operators({name: executors[name] for name in names}, sources),
         streams=tuple(streams),
         acked=acked,
     )

@@ -3,115 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.planners_scaling import HELD_BACK, SETTINGS
 
+Columns = Mapping[str, Callable[[Any], str]]
+# A title, and the lines below it.
+Section = tuple[str, Sequence[str]]
 
-def page(sections: Iterable[tuple[str, Iterable[str]]]) -> str:
+
+def page(sections: Iterable[Section]) -> str:
     """Headed sections, one below the other."""
     parts = [f"### {title}\n\n" + "\n".join(lines) for title, lines in sections]
     return "\n\n".join(parts) + "\n"
 
 
-def placing_table(summary: Mapping[str, Any]) -> Iterator[str]:
-    """One row per scheduler: latency, traffic and machines against even placement."""
-    yield from _table(
-        (
-            "scheduler",
-            "mean latency",
-            "p99",
-            "tuples between nodes",
-            "nodes",
-            "highest rate",
-            "lower / same / higher mean",
-            "best",
-            "worst",
-            "hot",
-            "overloaded",
-            "infeasible",
-        ),
-        [
-            (
-                name,
-                spread(one["ratios"]["mean_ms"]),
-                spread(one["ratios"]["p99_ms"]),
-                spread(one["ratios"]["remote_per_second"]),
-                spread(one["nodes"]),
-                spread(one["ratios"]["limit"]),
-                "{lower} / {same} / {higher}".format(**one["signs"]),
-                percent(one["best"]),
-                percent(one["worst"]),
-                str(one["hot"]),
-                str(one["overloaded"]),
-                str(one["infeasible"]),
-            )
-            for name, one in summary.items()
-        ],
-    )
-
-
-def acked_table(summary: Mapping[str, Any]) -> Iterator[str]:
-    """One row per scheduler: when sources learn that a tree is complete, against even."""
-    yield from _table(
-        ("scheduler", "time until acked", "mean latency", "overloaded"),
-        [
-            (
-                name,
-                spread(one["ratios"]["acked_ms"]),
-                spread(one["ratios"]["mean_ms"]),
-                str(one["overloaded"]),
-            )
-            for name, one in summary.items()
-        ],
-    )
-
-
-def example_table(
-    cases: Mapping[str, Mapping[str, Any]], schedulers: Sequence[str]
-) -> Iterator[str]:
-    """One row per example: mean latency in milliseconds by scheduler."""
-    rows = []
-    for name, case in cases.items():
-        plans = case["plans"]
-        rows.append((name, percent(case["load"]), *(_plan_cell(plans[one]) for one in schedulers)))
-    yield from _table(("example", "load", *schedulers), rows)
-
-
-def _plan_cell(plan: Mapping[str, Any]) -> str:
-    if not plan["feasible"]:
-        return "infeasible"
-    if plan["overloaded"]:
-        return "overloaded"
-    return f"{plan['mean_ms']:.3g} ms, {plan['remote_per_second']:,.0f}/s"
-
-
-def scaling_table(summary: Mapping[str, Any]) -> Iterator[str]:
-    """One row per scaler: increases as parts of the throughput before."""
-    yield from _table(
-        (
-            "scaler",
-            "units used",
-            "predicted increase",
-            *(f"simulated, {setting}" for setting in SETTINGS),
-            "over the exact one's, queues",
-            f"over the exact one's, {HELD_BACK}",
-            "throughput over prediction, queues",
-        ),
-        [
-            (
-                name,
-                f"{one['units used']:.1f}",
-                spread(one["predicted"]),
-                *(spread(one[setting]["realised"]) for setting in SETTINGS),
-                spread(one["queues"]["realised over exact"]),
-                spread(one[HELD_BACK]["realised over exact"]),
-                spread(one["measured over expected"], digits=3),
-            )
-            for name, one in summary.items()
-        ],
-    )
+def table(of: str, rows: Mapping[str, Any], columns: Columns) -> list[str]:
+    """One row per name of what the table is of, and a column per function of a row."""
+    head = [of, *columns]
+    body = [[name, *(cell(row) for cell in columns.values())] for name, row in rows.items()]
+    return [f"| {' | '.join(head)} |", "|" + "---|" * len(head)] + [
+        f"| {' | '.join(cells)} |" for cells in body
+    ]
 
 
 def spread(quartiles: Sequence[float], *, digits: int = 2) -> str:
@@ -127,8 +41,57 @@ def percent(part: float) -> str:
     return f"{part:.1%}" if part < 0.1 else f"{part:.0%}"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield "|" + "---|" * len(head)
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
+# Latency, traffic and machines against even placement.
+PLACING: Columns = {
+    "mean latency": lambda row: spread(row["ratios"]["mean_ms"]),
+    "p99": lambda row: spread(row["ratios"]["p99_ms"]),
+    "tuples between nodes": lambda row: spread(row["ratios"]["remote_per_second"]),
+    "nodes": lambda row: spread(row["ratios"]["nodes"]),
+    "highest rate": lambda row: spread(row["ratios"]["limit"]),
+    "lower / same / higher mean": lambda row: "{lower} / {same} / {higher}".format(**row["signs"]),
+    "best": lambda row: percent(row["best"]),
+    "worst": lambda row: percent(row["worst"]),
+    "hot": lambda row: str(row["hot"]),
+    "overloaded": lambda row: str(row["overloaded"]),
+    "infeasible": lambda row: str(row["infeasible"]),
+}
+# When sources learn that a tree is complete, against even placement.
+ACKED: Columns = {
+    "time until acked": lambda row: spread(row["ratios"]["acked_ms"]),
+    "mean latency": PLACING["mean latency"],
+    "overloaded": PLACING["overloaded"],
+}
+
+
+def _spread_of(setting: str, figure: str) -> Callable[[Any], str]:
+    return lambda row: spread(row[setting][figure])
+
+
+# Increases as parts of the throughput before.
+SCALING: Columns = {
+    "units used": lambda row: f"{row['units used']:.1f}",
+    "predicted increase": lambda row: spread(row["predicted"]),
+    **{f"simulated, {setting}": _spread_of(setting, "realised") for setting in SETTINGS},
+    "over the exact one's, queues": _spread_of("queues", "realised over exact"),
+    f"over the exact one's, {HELD_BACK}": _spread_of(HELD_BACK, "realised over exact"),
+    "throughput over prediction, queues": lambda row: spread(row["agreement"], digits=3),
+}
+
+
+def example_columns(schedulers: Iterable[str]) -> Columns:
+    """The load of an example, and what each scheduler's plan does."""
+    return {"load": lambda row: percent(row["load"])} | {
+        name: _plan_cell(name) for name in schedulers
+    }
+
+
+def _plan_cell(scheduler: str) -> Callable[[Any], str]:
+    def cell(row: Any) -> str:
+        plan = row["plans"][scheduler]
+        if not plan["feasible"]:
+            return "infeasible"
+        if plan["overloaded"]:
+            return "overloaded"
+        return f"{plan['mean_ms']:.3g} ms, {plan['remote_per_second']:,.0f}/s"
+
+    return cell

@@ -13,15 +13,13 @@ nothing away, so throughput is what leaves execute per second, in three settings
 
 from __future__ import annotations
 
-import math
-import sys
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from benchmarks.jobs import make_operators, simulate_job
 from benchmarks.planners_jobs import ENGINE, LOAD_AWARE_OFF
-from benchmarks.planners_statistics import Quartiles, noise
+from benchmarks.planners_statistics import noise, quartiles
 from streamgauge.cli.examples import example_path
 from streamgauge.planning.scaling.contract import load_scaler, scaler_names
 from streamgauge.planning.scaling.files.scale_out_file import load_scale_out
@@ -34,13 +32,10 @@ from streamgauge.profile.behaviour import Behaviour, Service
 from streamgauge.profile.counts import Fixed
 from streamgauge.profile.distribution import Constant
 from streamgauge.profile.job import Job
-from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology import (
     Cluster,
     Configuration,
     Emission,
-    Operator,
-    OperatorKind,
     Shuffle,
     Stream,
     Topology,
@@ -77,17 +72,15 @@ class ScalingFigures:
         allocation: Units handed out.
         predicted: Increase of throughput that it expected, as a part of the throughput before.
         realised: The same as simulated, by setting.
-        expected: Throughput that it expected.
-        measured: Throughput in the first setting.
+        agreement: Throughput in the first setting, as a part of what it expected.
     """
 
     scaler: str
     budget: int
     allocation: Allocation
     predicted: float
-    realised: Mapping[str, float] = field(default_factory=dict)
-    expected: float
-    measured: float
+    realised: Mapping[str, float]
+    agreement: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +88,8 @@ class GraphFigures:
     """All allocations of one graph, and throughputs that were measured twice."""
 
     name: str
-    found: tuple[ScalingFigures, ...]
-    first: tuple[float, ...] = ()
-    second: tuple[float, ...] = ()
+    allocations: tuple[ScalingFigures, ...]
+    repeated: tuple[tuple[float, float], ...]
 
 
 def random_graph(seed: int) -> ScalingGraph:
@@ -124,14 +116,7 @@ def job_of_graph(graph: ScalingGraph, allocation: Allocation | None = None) -> J
     return Job(
         topology=Topology(
             name="scaled",
-            operators=tuple(
-                Operator(
-                    name=one.name,
-                    kind=OperatorKind.SOURCE if one.source else OperatorKind.PROCESSOR,
-                    tasks=units[one.name],
-                )
-                for one in graph.components
-            ),
+            operators=make_operators(units, sources),
             streams=tuple(
                 Stream(source=edge.source, target=edge.target, name=edge.target, grouping=Shuffle())
                 for edge in graph.edges
@@ -169,125 +154,97 @@ def _behaviour(graph: ScalingGraph, one: Component, scale: float) -> Behaviour:
     )
 
 
-def scale_graphs(
-    graphs: Iterable[tuple[str, ScalingGraph]], *, total: int, repeat_every: int
-) -> Iterator[GraphFigures]:
-    """Each graph with every scaler and budget; every so many-th repeated with another seed."""
-    begin = time.perf_counter()
-    for index, (name, graph) in enumerate(graphs):
-        yield scale_graph(name, graph, again=index % repeat_every == 0)
-        passed = time.perf_counter() - begin
-        print(f"  {index + 1} of {total} graphs scaled, {passed:.0f} s", file=sys.stderr)
-
-
 def scale_graph(name: str, graph: ScalingGraph, *, again: bool) -> GraphFigures:
     """All scalers on one graph, as it is derived from the job that runs it."""
     derived = with_fixed_sources(graph_of_job(job_of_graph(graph)).graph)
-    seen: dict[tuple[tuple[tuple[str, int], ...], str], float] = {}
+    # Equal allocations behave the same: each is simulated once.
+    measured: dict[tuple[tuple[tuple[str, int], ...], str], float] = {}
 
-    def measured(allocation: Allocation, setting: str) -> float:
+    def measure(allocation: Allocation, setting: str) -> float:
         key = (tuple(sorted(allocation.items())), setting)
-        if key not in seen:
-            seen[key] = throughput(graph, allocation, setting, SEED)
-        return seen[key]
+        if key not in measured:
+            measured[key] = throughput(graph, allocation, setting, SEED)
+        return measured[key]
 
-    found = []
+    figures = []
     for budget in BUDGETS:
         for scaler in scaler_names():
-            chosen = load_scaler(scaler).scale(derived, budget)
-            found.append(
+            scaling = load_scaler(scaler).scale(derived, budget)
+            allocation = scaling.allocation
+            figures.append(
                 ScalingFigures(
                     scaler=scaler,
                     budget=budget,
-                    allocation=chosen.allocation,
-                    predicted=chosen.increase / chosen.throughput,
+                    allocation=allocation,
+                    predicted=scaling.increase / scaling.throughput,
                     realised={
-                        setting: measured(chosen.allocation, setting) / measured({}, setting) - 1.0
+                        setting: measure(allocation, setting) / measure({}, setting) - 1.0
                         for setting in SETTINGS
                     },
-                    expected=chosen.expected,
-                    measured=measured(chosen.allocation, "queues"),
+                    agreement=measure(allocation, "queues") / scaling.expected,
                 )
             )
-    first: list[float] = []
-    second: list[float] = []
-    if again:
-        for (allocation, setting), one in list(seen.items()):
-            first.append(one)
-            second.append(throughput(graph, dict(allocation), setting, OTHER_SEED))
-    return GraphFigures(name=name, found=tuple(found), first=tuple(first), second=tuple(second))
+    repeated = [
+        (first, throughput(graph, dict(allocation), setting, OTHER_SEED))
+        for (allocation, setting), first in measured.items()
+        if again
+    ]
+    return GraphFigures(name=name, allocations=tuple(figures), repeated=tuple(repeated))
 
 
 def throughput(graph: ScalingGraph, allocation: Allocation, setting: str, seed: int) -> float:
     """Tuples per second that leaves execute."""
     job = job_of_graph(graph, allocation)
-    assert job.workload is not None
     settings = {
         # Units have a core: nobody is in anybody's way, and idle threads need not poll.
         "topology.bolt.wait.progressive.level2.count": 0,
         **SETTINGS[setting],
     }
-    placed = replace(
+    job = replace(
         job,
         topology=replace(job.topology, acked=setting == HELD_BACK),
         configuration=replace(job.configuration, ackers=1, settings=settings),
     )
-    result = simulate(
-        place_job(placed, "isolation").plan,
-        job.behaviours,
-        job.workload,
-        seconds=SECONDS,
-        warmup=WARM_UP,
-        seed=seed,
-    )
+    plan = place_job(job, "isolation").plan
+    result = simulate_job(job, plan, seconds=SECONDS, warmup=WARM_UP, seed=seed)
     return sum(result.operators[name].executed_per_second for name in graph.leaves)
 
 
-def summary(found: Sequence[GraphFigures], budget: int) -> dict[str, Any]:
+def summarise(graphs: Sequence[GraphFigures], budget: int) -> dict[str, Any]:
     """By scaler: what was predicted and realised, and how near it comes to the exact optimum."""
-    rows = [one for graph in found for one in graph.found if one.budget == budget]
-    by_scaler = {name: [one for one in rows if one.scaler == name] for name in scaler_names()}
-    return {name: _of_scaler(ours, by_scaler[EXACT]) for name, ours in by_scaler.items()}
+    rows = [row for graph in graphs for row in graph.allocations if row.budget == budget]
+    by_scaler = {name: [row for row in rows if row.scaler == name] for name in scaler_names()}
+    return {name: _summarise(ours, by_scaler[EXACT]) for name, ours in by_scaler.items()}
 
 
-def _of_scaler(ours: Sequence[ScalingFigures], exact: Sequence[ScalingFigures]) -> dict[str, Any]:
-    pairs = list(zip(ours, exact, strict=True))
+def _summarise(ours: Sequence[ScalingFigures], exact: Sequence[ScalingFigures]) -> dict[str, Any]:
+    agreements = [row.agreement for row in ours]
     figures: dict[str, Any] = {
         "graphs": len(ours),
-        "units used": sum(sum(one.allocation.values()) for one in ours) / len(ours),
-        "predicted": Quartiles.of(one.predicted for one in ours).as_list(),
-        "predicted over exact": Quartiles.of(
-            one.predicted / best.predicted for one, best in pairs if best.predicted > NOTEWORTHY
-        ).as_list(),
-        "measured over expected": Quartiles.of(
-            one.measured / one.expected for one in ours
-        ).as_list(),
-        "within 10 %": sum(abs(one.measured / one.expected - 1.0) <= 0.1 for one in ours)
-        / len(ours),
+        "units used": sum(sum(row.allocation.values()) for row in ours) / len(ours),
+        "predicted": quartiles(row.predicted for row in ours),
+        "agreement": quartiles(agreements),
+        "within 10 %": sum(abs(part - 1.0) <= 0.1 for part in agreements) / len(ours),
     }
     for setting in SETTINGS:
+        realised = [row.realised[setting] for row in ours]
+        best = [row.realised[setting] for row in exact]
         figures[setting] = {
-            "realised": Quartiles.of(one.realised[setting] for one in ours).as_list(),
-            "mean": math.fsum(one.realised[setting] for one in ours) / len(ours),
-            "realised over predicted": Quartiles.of(
-                one.realised[setting] / one.predicted for one in ours if one.predicted > NOTEWORTHY
-            ).as_list(),
-            "realised over exact": Quartiles.of(
-                one.realised[setting] / best.realised[setting]
-                for one, best in pairs
-                if best.realised[setting] > NOTEWORTHY
-            ).as_list(),
+            "realised": quartiles(realised),
+            "mean": sum(realised) / len(ours),
+            "realised over predicted": _over(realised, [row.predicted for row in ours]),
+            "realised over exact": _over(realised, best),
         }
     return figures
 
 
-def floor(found: Sequence[GraphFigures]) -> dict[str, Any]:
+def _over(increases: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Quartiles of the ratios to increases that are large enough to be compared with."""
+    pairs = zip(increases, others, strict=True)
+    return quartiles(one / other for one, other in pairs if other > NOTEWORTHY)
+
+
+def find_noise(graphs: Sequence[GraphFigures]) -> dict[str, Any]:
     """How far throughputs move with another seed."""
-    first = [value for one in found for value in one.first]
-    second = [value for one in found for value in one.second]
-    return {"throughputs": len(first), "moved": noise(first, second).as_list()}
-
-
-def to_dict(one: GraphFigures) -> dict[str, Any]:
-    """For the report."""
-    return {"allocations": [asdict(row) for row in one.found]}
+    pairs = [pair for graph in graphs for pair in graph.repeated]
+    return {"throughputs": len(pairs), "moved": noise(*zip(*pairs, strict=True))}

@@ -7,25 +7,22 @@ simulated.
 
 from __future__ import annotations
 
-import tempfile
-import time
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from benchmarks.jobs import predict_job, simulate_job
 from benchmarks.profiles import measured_profiles
-from benchmarks.report import Entry
+from benchmarks.report import Entry, measure
 from streamgauge.cli.examples import example_path
-from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.prediction import Prediction
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import load_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.simulation.results import SimulationResult
-from streamgauge.simulation.topology_run import simulate
 
 TOPOLOGIES = ("fields-to-fields", "multiplier", "windowed", "all-in-one", "join-split")
 FEW = ("multiplier", "all-in-one")
@@ -33,68 +30,60 @@ ENGINES = ("storm-1", "storm-2")
 SOURCE, TARGETS = "step-1", ("step-2", "step-4")
 TRUTH_SECONDS = 2000.0
 LEVELS = (0.5, 0.9, 0.95, 0.99)
-REPETITIONS = 5
 
 
 def run(*, large: bool) -> list[Entry]:
     """The errors of mean latency and percentiles, as parts of the simulated ones."""
-    names = TOPOLOGIES if large else FEW
-    cases: dict[str, dict[str, Any]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        jobs = {(name, engine): _job(name, engine) for name in names for engine in ENGINES}
-        sources = {case: job.at_step(SOURCE) for case, job in jobs.items()}
-        for (name, engine), profile in measured_profiles(Path(folder), sources):
-            for step in TARGETS:
-                cases[f"{name} on {engine}, {SOURCE} → {step}"] = _compared(
-                    jobs[name, engine], profile, step
-                )
-    errors = [abs(case["mean_error"]) for case in cases.values()]
-    tails = [abs(case["p99_error"]) for case in cases.values()]
-    rates = [case["operator_rate_error"] for case in cases.values()]
-    shares = [case["executor_rate_error"] for case in cases.values()]
-    return [
-        Entry(
-            name="prediction",
-            about="mean latency of plans that were never measured, against the simulator",
-            cases=cases,
-            ratios={
-                "largest error of a mean": max(errors),
-                "median error of a mean": sorted(errors)[len(errors) // 2],
-                "largest error of a 99th percentile": max(tails),
-                "largest error of an operator's arrival rate": max(rates),
-                "largest, over cases, of the median error of an executor's": max(shares),
-            },
-        )
-    ]
+    entry = Entry(
+        "prediction", "mean latency of plans that were never measured, against the simulator"
+    )
+    jobs = {
+        f"{name} on {engine}": _load(name, engine)
+        for name in (TOPOLOGIES if large else FEW)
+        for engine in ENGINES
+    }
+    measured = {name: job.at_step(SOURCE) for name, job in jobs.items()}
+    for name, profile in measured_profiles(measured):
+        for step in TARGETS:
+            entry.cases[f"{name}, {SOURCE} → {step}"] = _compare(jobs[name].at_step(step), profile)
+
+    def errors(figure: str) -> list[float]:
+        return [abs(case[figure]) for case in entry.cases.values()]
+
+    means = sorted(errors("mean_error"))
+    entry.ratios["largest error of a mean"] = means[-1]
+    entry.ratios["median error of a mean"] = means[len(means) // 2]
+    entry.ratios["largest error of a 99th percentile"] = max(errors("p99_error"))
+    label = "largest error of an operator's arrival rate"
+    entry.ratios[label] = max(errors("operator_rate_error"))
+    label = "largest, over cases, of the median error of an executor's"
+    entry.ratios[label] = max(errors("executor_rate_error"))
+    return [entry]
 
 
-def _job(name: str, engine: str) -> Job:
+def _load(name: str, engine: str) -> Job:
     job = load_job(example_path(f"{name}.yaml"))
     return replace(job, configuration=replace(job.configuration, engine=engine))
 
 
-def _compared(job: Job, profile: Profile, step: str) -> dict[str, Any]:
-    proposed = job.at_step(step)
-    plan, workload = place_job(proposed).plan, proposed.workload
-    assert workload is not None
-    simulated = simulate(plan, job.behaviours, workload, seconds=TRUTH_SECONDS, warmup=None, seed=7)
-    model, seconds = AnalyticModel(), []
-    for _ in range(REPETITIONS):
-        begin = time.perf_counter()
-        predicted = model.predict(profile, plan, workload)
-        seconds.append(time.perf_counter() - begin)
-    found, truth = predicted.latency, simulated.latency
-    case: dict[str, Any] = {
+def _compare(job: Job, profile: Profile) -> dict[str, Any]:
+    plan = place_job(job).plan
+    simulated = simulate_job(job, plan, seconds=TRUTH_SECONDS, warmup=None, seed=7)
+    predict = partial(predict_job, job, plan, profile)
+    predicted = predict()
+    latency, truth = predicted.latency, simulated.latency
+    return {
         "executors": len(plan.logical.executors),
-        "predicted_ms": found.mean * 1e3,
+        "predicted_ms": latency.mean * 1e3,
         "simulated_ms": truth.mean * 1e3,
-        "mean_error": found.mean / truth.mean - 1.0,
-        "seconds": sorted(seconds)[REPETITIONS // 2],
+        "mean_error": latency.mean / truth.mean - 1.0,
+        "seconds": measure(predict, repetitions=5).seconds,
         **_rate_errors(predicted, simulated),
+        **{
+            f"p{100 * level:g}_error": latency.quantiles[level] / truth.quantile(level) - 1.0
+            for level in LEVELS
+        },
     }
-    for level in LEVELS:
-        case[f"p{100 * level:g}_error"] = found.quantiles[level] / truth.quantile(level) - 1.0
-    return case
 
 
 def _rate_errors(predicted: Prediction, simulated: SimulationResult) -> dict[str, float]:

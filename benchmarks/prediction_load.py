@@ -7,12 +7,12 @@ four each at loads up to 80 %.
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from benchmarks.jobs import predict_job, simulate_job
 from benchmarks.profiles import measured_profiles
 from benchmarks.report import Entry
 from streamgauge.errors import InvalidInput
@@ -21,7 +21,6 @@ from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
-from streamgauge.simulation.topology_run import simulate
 
 LINE = """
 streamgauge: 1
@@ -59,52 +58,41 @@ SECONDS, WARM_UP = 400.0, 60.0
 
 def run(*, large: bool) -> list[Entry]:
     """The errors of mean latency and its 99th percentile, by model."""
-    cases: dict[str, dict[str, Any]] = {}
+    entry = Entry("prediction_load", "mean latency under load, against the simulator")
     jobs = {
-        case: parse_job(LINE.format(engine=case[0], sources=case[1], measured=MEASURED))
-        for case in (CASES if large else CASES[:1])
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        for case, profile in measured_profiles(Path(folder), jobs):
-            for load in LOADS if large else FEW_LOADS:
-                name = f"{case[0]}, {case[1]} sources, {load:.0%} busy"
-                cases[name] = _compared(
-                    jobs[case].at_step("four"), profile, load, seeds=SEEDS if large else FEW_SEEDS
-                )
-    return [
-        Entry(
-            name="prediction_load",
-            about="mean latency under load, against the simulator",
-            cases=cases,
-            ratios={
-                f"largest error of {model}": max(
-                    abs(case["mean_error"][model])
-                    for case in cases.values()
-                    if model in case["mean_error"]
-                )
-                for model in model_names()
-            },
+        f"{engine}, {sources} sources": parse_job(
+            LINE.format(engine=engine, sources=sources, measured=MEASURED)
         )
-    ]
+        for engine, sources in (CASES if large else CASES[:1])
+    }
+    seeds = range(SEEDS if large else FEW_SEEDS)
+    for name, profile in measured_profiles(jobs):
+        for load in LOADS if large else FEW_LOADS:
+            case = _compare(jobs[name].at_step("four"), profile, load * FULL, seeds)
+            entry.cases[f"{name}, {load:.0%} busy"] = case
+    for model in model_names():
+        errors = [case["mean_error"] for case in entry.cases.values()]
+        largest = max(abs(error[model]) for error in errors if model in error)
+        entry.ratios[f"largest error of {model}"] = largest
+    return [entry]
 
 
-def _compared(job: Job, profile: Profile, load: float, *, seeds: int) -> dict[str, Any]:
-    plan = place_job(job).plan
+def _compare(job: Job, profile: Profile, rate: float, seeds: range) -> dict[str, Any]:
     assert job.workload is not None
-    workload = job.workload.times(load * FULL / MEASURED)
+    plan, loaded = place_job(job).plan, replace(job, workload=job.workload.at_rate(rate))
     truths = [
-        simulate(plan, job.behaviours, workload, seconds=SECONDS, warmup=WARM_UP, seed=seed).latency
-        for seed in range(seeds)
+        simulate_job(loaded, plan, seconds=SECONDS, warmup=WARM_UP, seed=seed).latency
+        for seed in seeds
     ]
-    mean = float(np.mean([one.mean for one in truths]))
-    p99 = float(np.mean([one.quantile(0.99) for one in truths]))
-    found: dict[str, Any] = {"simulated_ms": mean * 1e3, "mean_error": {}, "p99_error": {}}
+    mean = float(np.mean([truth.mean for truth in truths]))
+    p99 = float(np.mean([truth.quantile(0.99) for truth in truths]))
+    case: dict[str, Any] = {"simulated_ms": mean * 1e3, "mean_error": {}, "p99_error": {}}
     for name in model_names():
         try:
-            latency = load_model(name).predict(profile, plan, workload).latency
+            latency = predict_job(loaded, plan, profile, load_model(name)).latency
         except InvalidInput:
             continue  # Storm-Tracer knows one engine only.
-        found["mean_error"][name] = latency.mean / mean - 1.0
+        case["mean_error"][name] = latency.mean / mean - 1.0
         if 0.99 in latency.quantiles:
-            found["p99_error"][name] = latency.quantiles[0.99] / p99 - 1.0
-    return found
+            case["p99_error"][name] = latency.quantiles[0.99] / p99 - 1.0
+    return case

@@ -2,7 +2,7 @@
 
 Memory is what the process and all that it starts hold at once (resident sets), looked at often.
 Pages that several of them share count once for each, so that the figure is rather too high. CPU
-time hardly depends on what else runs on the machine, as wall time does.
+time hardly depends on what else runs on the machine, as wall-clock time does.
 """
 
 from __future__ import annotations
@@ -13,40 +13,21 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 LOOK_EVERY_SECONDS = 0.25
-_PROCESSES = Path("/proc")
+# Fields of /proc/PID/stat, counted from behind the command's name (proc(5)).
+_PARENT, _CPU_TICKS, _RESIDENT_PAGES = 1, slice(11, 15), 21
+
+Answer = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What a process and all below it use.
-
-    Attributes:
-        resident_bytes: Memory that they hold now.
-        cpu_seconds: CPU time that they, and those of them that ended, had so far.
-    """
+class Usage(NamedTuple):
+    """Memory that processes hold now, and CPU time that they and those that ended had so far."""
 
     resident_bytes: int
     cpu_seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a process came to.
-
-    Attributes:
-        answer: The document that it wrote last.
-        seconds: From its start to its end.
-        peak_bytes: Most that it and its children held at once; nothing where that is not known.
-    """
-
-    answer: dict[str, Any]
-    seconds: float
-    peak_bytes: int | None
 
 
 class WorkFailed(Exception):
@@ -54,22 +35,22 @@ class WorkFailed(Exception):
 
 
 class Stopwatch:
-    """Wall and CPU time of this process and all below it, from here on."""
+    """Wall-clock and CPU time of this process and all below it, from here on."""
 
     def __init__(self) -> None:
-        self._begin = time.perf_counter()
-        self._before = usage(os.getpid())
+        self._begin, self._before = time.perf_counter(), usage(os.getpid())
 
-    def read(self) -> dict[str, float | None]:
+    def read(self) -> dict[str, float]:
         """Seconds since it was made."""
-        seconds, now = time.perf_counter() - self._begin, usage(os.getpid())
-        if now is None or self._before is None:
-            return {"seconds": seconds, "cpu_seconds": None}
-        return {"seconds": seconds, "cpu_seconds": now.cpu_seconds - self._before.cpu_seconds}
+        cpu_seconds = usage(os.getpid()).cpu_seconds - self._before.cpu_seconds
+        return {"seconds": time.perf_counter() - self._begin, "cpu_seconds": cpu_seconds}
 
 
-def run_apart(module: str, *arguments: str) -> Outcome:
-    """Run a module with arguments; its last line is a JSON document.
+def run_apart(module: str, *arguments: str) -> Answer:
+    """Run a module with arguments; gives the JSON document that is its last line.
+
+    Added to it: `process_seconds` from its start to its end, and `peak_bytes`, the most memory that
+    it and its children held at once.
 
     Raises:
         WorkFailed: It ended with an error.
@@ -81,55 +62,38 @@ def run_apart(module: str, *arguments: str) -> Outcome:
         stderr=subprocess.PIPE,
         text=True,
     )
-    peaks: list[int] = []
-    looking = threading.Thread(target=_watch, args=(process, peaks), daemon=True)
-    looking.start()
+    held = [0]
+    watcher = threading.Thread(target=_watch, args=(process, held), daemon=True)
+    watcher.start()
     written, errors = process.communicate()
     seconds = time.perf_counter() - begin
-    looking.join()
+    watcher.join()
     if process.returncode:
         raise WorkFailed(f"{module} {' '.join(arguments)}: {errors.strip()[-2000:]}")
-    return Outcome(
-        answer=json.loads(written.splitlines()[-1]),
-        seconds=seconds,
-        peak_bytes=max(peaks, default=None),
-    )
+    answer: Answer = json.loads(written.splitlines()[-1])
+    return {**answer, "process_seconds": seconds, "peak_bytes": max(held)}
 
 
-def _watch(process: subprocess.Popen[str], peaks: list[int]) -> None:
+def _watch(process: subprocess.Popen[str], held: list[int]) -> None:
     while process.poll() is None:
-        held = usage(process.pid)
-        if held is None:
-            return
-        peaks.append(held.resident_bytes)
+        held.append(usage(process.pid).resident_bytes)
         time.sleep(LOOK_EVERY_SECONDS)
 
 
-def usage(root: int) -> Usage | None:
-    """What a process and all below it use; nothing where the system does not say."""
-    if not _PROCESSES.is_dir():
-        return None
-    parents: dict[int, int] = {}
-    pages: dict[int, int] = {}
-    ticks: dict[int, int] = {}
-    for place in _PROCESSES.iterdir():
-        if not place.name.isdigit():
-            continue
+def usage(root: int) -> Usage:
+    """What a process and all below it use, by Linux's accounts of them."""
+    stats: dict[int, list[str]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             # The name in the second field may hold blanks and brackets.
-            fields = (place / "stat").read_text().rpartition(")")[2].split()
+            stats[int(path.parent.name)] = path.read_text().rpartition(")")[2].split()
         except OSError:
-            continue
-        number = int(place.name)
-        parents[number], pages[number] = int(fields[1]), int(fields[21])
-        # Its own, and those of its children that ended.
-        ticks[number] = sum(int(field) for field in fields[11:15])
-    below = {root}
-    size = 0
-    while len(below) > size:
-        size = len(below)
-        below |= {one for one, parent in parents.items() if parent in below}
-    return Usage(
-        resident_bytes=sum(pages.get(one, 0) for one in below) * os.sysconf("SC_PAGE_SIZE"),
-        cpu_seconds=sum(ticks.get(one, 0) for one in below) / os.sysconf("SC_CLK_TCK"),
-    )
+            continue  # It has just ended.
+    family, size = {root}, 0
+    while len(family) > size:
+        size = len(family)
+        family |= {pid for pid, fields in stats.items() if int(fields[_PARENT]) in family}
+    members = [stats[pid] for pid in family if pid in stats]
+    pages = sum(int(fields[_RESIDENT_PAGES]) for fields in members)
+    ticks = sum(int(field) for fields in members for field in fields[_CPU_TICKS])
+    return Usage(pages * os.sysconf("SC_PAGE_SIZE"), ticks / os.sysconf("SC_CLK_TCK"))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
+from benchmarks.jobs import simulate_job
 from streamgauge.engines.emulator import emulate
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.calibrate.job import calibrate
@@ -17,34 +19,34 @@ from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
-from streamgauge.simulation.topology_run import simulate
 
 MEASURED_SECONDS, BUCKET_SECONDS = 1200.0, 10.0
 
 Case = TypeVar("Case", bound=Hashable)
 
 
-def measured_profiles(folder: Path, jobs: Mapping[Case, Job]) -> Iterator[tuple[Case, Profile]]:
+def measured_profiles(jobs: Mapping[Case, Job]) -> Iterator[tuple[Case, Profile]]:
     """A profile of twenty minutes of every job, one after the other."""
     spark = make_session("benchmark", master="local[2]", brief=True)
     try:
-        for number, (case, job) in enumerate(jobs.items()):
-            place = folder / str(number)
-            _measure(job, place / "samples")
-            lake = Lake(place / "lake")
-            ingest_files(spark, lake, find_files([str(place / "samples")]))
-            (made,) = calibrate(spark, lake, job.topology.name)
-            if made.profile is None:
-                raise RuntimeError(made.fault)
-            yield case, parse_profile(made.profile)
+        for case, job in jobs.items():
+            with TemporaryDirectory() as folder:
+                samples, lake = Path(folder, "samples"), Lake(Path(folder, "lake"))
+                plan = place_job(job).plan
+                run = partial(simulate_job, job, plan, seconds=MEASURED_SECONDS, warmup=0.0)
+                emulate(
+                    job,
+                    plan,
+                    run,
+                    folder=samples,
+                    seed=1,
+                    bucket_seconds=BUCKET_SECONDS,
+                    trace_every=0,
+                )
+                ingest_files(spark, lake, find_files([str(samples)]))
+                (made,) = calibrate(spark, lake, job.topology.name)
+                if made.profile is None:
+                    raise RuntimeError(made.fault)
+                yield case, parse_profile(made.profile)
     finally:
         spark.stop()
-
-
-def _measure(job: Job, folder: Path) -> None:
-    plan = place_job(job).plan
-    assert job.workload is not None
-    run = partial(
-        simulate, plan, job.behaviours, job.workload, seconds=MEASURED_SECONDS, warmup=0.0
-    )
-    emulate(job, plan, run, folder=folder, seed=1, bucket_seconds=BUCKET_SECONDS, trace_every=0)

@@ -21,50 +21,47 @@ BY_CORES, BY_COUNTS = "machines up to 80 % busy", "executors dealt evenly over n
 
 
 def run(*, large: bool) -> list[Entry]:
-    """The entries of this module."""
+    """All examples under each kind of limit."""
     del large
     jobs = {path.stem: load_job(path) for path in sorted(EXAMPLES.glob("*.yaml"))}
-    return [_entry(jobs, limits) for limits in (BY_CORES, BY_COUNTS)]
+    return [_compare_placements(jobs, limits) for limits in (BY_CORES, BY_COUNTS)]
 
 
-def _entry(jobs: dict[str, Job], limits: str) -> Entry:
-    cases: dict[str, dict[str, Any]] = {}
-    ratios: dict[str, float] = {}
+def _compare_placements(jobs: dict[str, Job], limits: str) -> Entry:
+    entry = Entry(
+        f"remote traffic: {limits}",
+        "part of even placement's tuples and acks between nodes that traffic-aware placement "
+        "saves, and that any could save at most; by the even split",
+    )
     for name, job in jobs.items():
         expected = expected_of_job(job)
         if expected is None or job.cluster is None:
-            cases[name] = {"left out": "no rates or no cluster are described"}
+            entry.cases[name] = {"left out": "no rates or no cluster are described"}
             continue
-        told = expected if limits == BY_CORES else replace(expected, cores={})
-        case = cases[name] = _case(job, expected, told)
-        before = case["even per second"]
-        if before > 0.0:
-            ratios[f"saved: {name}"] = 1.0 - case["traffic-aware per second"] / before
-            ratios[f"at most: {name}"] = 1.0 - case["proven least per second"] / before
-    return Entry(
-        name=f"remote traffic: {limits}",
-        about="part of even placement's tuples and acks between nodes that traffic-aware "
-        "placement saves, and that any could save at most; by the even split",
-        cases=cases,
-        ratios=ratios,
-    )
+        case = entry.cases[name] = _place(job, expected, by_cores=limits == BY_CORES)
+        even = case["even per second"]
+        if even > 0.0:
+            entry.ratios[f"saved: {name}"] = 1.0 - case["traffic-aware per second"] / even
+            entry.ratios[f"at most: {name}"] = 1.0 - case["proven least per second"] / even
+    return entry
 
 
-def _case(job: Job, expected: Expected, told: Expected) -> dict[str, Any]:
+def _place(job: Job, expected: Expected, *, by_cores: bool) -> dict[str, Any]:
     assert job.cluster is not None
-    asked = (job.topology, job.configuration, job.cluster)
+    inputs = (job.topology, job.configuration, job.cluster)
     engine = job.configuration.engine
-    even = EvenScheduler.for_engine(engine).schedule(*asked)
-    found = TrafficAwareScheduler.for_engine(engine).schedule(*asked, expected=told)
+    even = EvenScheduler.for_engine(engine).schedule(*inputs)
+    aware = TrafficAwareScheduler.for_engine(engine).schedule(
+        *inputs, expected=expected if by_cores else replace(expected, cores={})
+    )
     case: dict[str, Any] = {
         "total per second": split_traffic(even.plan, expected).total,
-        "proven least per second": found.least_remote,
-        "nodes": len(found.plan.nodes),
-        "warnings": list(found.warnings),
+        "proven least per second": aware.least_remote,
+        "nodes": len(aware.plan.nodes),
+        "warnings": list(aware.warnings),
     }
-    for name, plan in (("even", even.plan), ("traffic-aware", found.plan)):
+    for name, plan in (("even", even.plan), ("traffic-aware", aware.plan)):
         case[f"{name} per second"] = split_traffic(plan, expected).remote
-        case[f"{name} per second by the nearest split"] = split_traffic(
-            plan, expected, nearest=True
-        ).remote
+        nearest = split_traffic(plan, expected, nearest=True)
+        case[f"{name} per second by the nearest split"] = nearest.remote
     return case

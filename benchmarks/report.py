@@ -1,4 +1,4 @@
-"""What a benchmark report is made of."""
+"""What a benchmark report is made of, and how work is timed for it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import math
 import os
 import platform
 import statistics
+import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 REPORT_VERSION = 1
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +27,7 @@ class Measurement:
     """How long something took and what it needed, over several repetitions.
 
     Attributes:
-        seconds: Median wall time of one repetition.
+        seconds: Median wall-clock time of one repetition.
         spread_seconds: Distance between the quartiles of the repetitions.
         repetitions: How many there were.
         peak_bytes: Most memory that Python and numpy held at once, in a repetition of its own.
@@ -36,7 +39,7 @@ class Measurement:
     peak_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One benchmark: what was measured, and the ratios that are its result."""
 
@@ -44,6 +47,12 @@ class Entry:
     about: str
     cases: dict[str, dict[str, Any]] = field(default_factory=dict)
     ratios: dict[str, float] = field(default_factory=dict)
+
+    def time(self, case: str, work: Callable[[], object], *, repetitions: int) -> Measurement:
+        """Measure `work` and keep the measurement as a case."""
+        measurement = measure(work, repetitions=repetitions)
+        self.cases[case] = asdict(measurement)
+        return measurement
 
 
 def measure(work: Callable[[], object], *, repetitions: int) -> Measurement:
@@ -61,13 +70,23 @@ def measure(work: Callable[[], object], *, repetitions: int) -> Measurement:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    quartiles = statistics.quantiles(seconds, n=4)
+    first, median, third = statistics.quantiles(seconds, n=4)
     return Measurement(
-        seconds=statistics.median(seconds),
-        spread_seconds=quartiles[2] - quartiles[0],
-        repetitions=repetitions,
-        peak_bytes=peak,
+        seconds=median, spread_seconds=third - first, repetitions=repetitions, peak_bytes=peak
     )
+
+
+def say(text: str) -> None:
+    """A line of progress on standard error."""
+    print(f"  {text}", file=sys.stderr)
+
+
+def progress(items: Sequence[Item], what: str) -> Iterator[Item]:
+    """The items one by one, with a line of progress when the work on one is done."""
+    begin = time.perf_counter()
+    for number, item in enumerate(items, start=1):
+        yield item
+        say(f"{number} of {len(items)} {what}, {time.perf_counter() - begin:.0f} s")
 
 
 def growth(small: float, large: float, size_ratio: float) -> float:
@@ -75,24 +94,30 @@ def growth(small: float, large: float, size_ratio: float) -> float:
     return math.log(large / small) / math.log(size_ratio)
 
 
-def environment() -> dict[str, Any]:
-    """The machine and versions that the figures hold for."""
-    return {
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "system": platform.system(),
-        "cores": os.cpu_count(),
-        "packages": {name: version(name) for name in ("streamgauge", "numpy", "scipy", "numba")},
-    }
-
-
 def write_report(path: Path, entries: Sequence[Entry], seconds: float) -> None:
-    """The report as one JSON document."""
+    """The report as one JSON document, with the machine and versions that its figures hold for."""
     document = {
         "schema_version": REPORT_VERSION,
-        "environment": environment(),
+        "environment": {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "system": platform.system(),
+            "cores": os.cpu_count(),
+            "packages": {
+                name: version(name) for name in ("streamgauge", "numpy", "scipy", "numba")
+            },
+        },
         "seconds": round(seconds, 1),
-        "entries": [asdict(entry) for entry in entries],
+        "entries": [_finite(asdict(entry)) for entry in entries],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def _finite(value: Any) -> Any:
+    """The same with null for infinite and missing figures, which JSON has no numbers for."""
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from functools import partial
 
-from benchmarks.report import Entry, Measurement, growth, measure
-from benchmarks.topologies import random_topology
+from benchmarks.jobs import random_topology
+from benchmarks.report import Entry, growth
 from streamgauge.planning.scheduling.contract import Expected, load_scheduler, scheduler_names
 from streamgauge.topology import Cluster, Configuration, Resources, Topology
 
@@ -19,46 +18,37 @@ SLOTS, CORES, MEMORY_BYTES = 20, 8.0, 32 * 2**30
 
 
 def run(*, large: bool) -> list[Entry]:
-    """The entries of this module."""
+    """Seconds of every scheduler, by size."""
+    entry = Entry(
+        "scheduling: speed",
+        f"{MIDDLE[0]} executors on {MIDDLE[1]} nodes, three kinds of needs, rates given; "
+        "growth as executors and nodes double, 1 is linear",
+    )
     sizes = (*SIZES, (12800, 800)) if large else SIZES
-    cases: dict[str, dict[str, Any]] = {}
-    ratios: dict[str, float] = {}
     for name in scheduler_names():
-        timed = {size: _timed(name, *size) for size in sizes}
-        cases |= {f"{name}, {size[0]} on {size[1]}": asdict(one) for size, one in timed.items()}
-        part = timed[MIDDLE].seconds / ALLOWED_SECONDS
-        ratios[f"part of the 2 s allowed: {name}"] = round(part, 3)
-        times = growth(timed[sizes[0]].seconds, timed[sizes[-1]].seconds, sizes[-1][0] / 1600)
-        ratios[f"growth exponent: {name}"] = round(times, 2)
-    return [
-        Entry(
-            name="scheduling: speed",
-            about=f"{MIDDLE[0]} executors on {MIDDLE[1]} nodes, three kinds of needs, rates given; "
-            "growth as executors and nodes double, 1 is linear",
-            cases=cases,
-            ratios=ratios,
-        )
-    ]
+        seconds = {size: _time_scheduler(entry, name, *size) for size in sizes}
+        entry.ratios[f"part of the 2 s allowed: {name}"] = seconds[MIDDLE] / ALLOWED_SECONDS
+        exponent = growth(seconds[sizes[0]], seconds[sizes[-1]], sizes[-1][0] / sizes[0][0])
+        entry.ratios[f"growth exponent: {name}"] = exponent
+    return [entry]
 
 
-def _timed(name: str, executors: int, nodes: int) -> Measurement:
+def _time_scheduler(entry: Entry, name: str, executors: int, nodes: int) -> float:
     topology = random_topology(
         executors // EXECUTORS_PER_OPERATOR, tasks=EXECUTORS_PER_OPERATOR, seed=1
     )
-    configuration = _configured(topology, workers=2 * nodes)
+    configuration = _configure(topology, workers=2 * nodes)
     cluster = Cluster.uniform(nodes=nodes, slots=SLOTS, cores=CORES, memory_bytes=MEMORY_BYTES)
     expected = Expected(
         rates={stream.key: 100.0 for stream in topology.streams},
         cores=dict.fromkeys(topology.operator_names, 1.0),
     )
     scheduler = load_scheduler(name, configuration)
-    return measure(
-        lambda: scheduler.schedule(topology, configuration, cluster, expected=expected),
-        repetitions=3,
-    )
+    work = partial(scheduler.schedule, topology, configuration, cluster, expected=expected)
+    return entry.time(f"{name}, {executors} on {nodes}", work, repetitions=3).seconds
 
 
-def _configured(topology: Topology, workers: int) -> Configuration:
+def _configure(topology: Topology, workers: int) -> Configuration:
     """One executor a task; needs of 0.2, 0.3 or 0.4 cores."""
     return Configuration(
         executors={operator.name: operator.tasks for operator in topology.operators},

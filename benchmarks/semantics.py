@@ -8,9 +8,9 @@ process of its own.
 
 from __future__ import annotations
 
-import resource
+import re
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,7 +18,8 @@ from typing import Any
 
 from numba import njit
 
-from benchmarks.report import Entry, Measurement, growth, measure
+from benchmarks.jobs import simulate_job
+from benchmarks.report import Entry, growth
 from streamgauge.cli.examples import example_path
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.behaviour import Service
@@ -28,157 +29,117 @@ from streamgauge.profile.job import Job
 from streamgauge.simulation.random_streams import exponential, make_streams
 from streamgauge.simulation.results import SimulationResult
 from streamgauge.simulation.timers import Timers, first_timer, make_timers, set_timer
-from streamgauge.simulation.topology_run import simulate
 from streamgauge.transport.engine import load_engine
-from streamgauge.transport.mechanics import Mechanics
 
 STEP, LOAD, SERVICE = "step-4", 0.5, 0.0002
 # The most frequent of the sixteen keys, each of which has a task to itself.
 BUSIEST = 6 / 32
+RATE = LOAD / (BUSIEST * SERVICE)
+FULL = "full semantics"
 HEAP_EVENTS = 5_000_000
 TUPLES = 60_000.0
 LONG_HOPS = {False: 1e7, True: 1e8}
+# Simulated time in which sources emit `TUPLES`.
+SECONDS = TUPLES / RATE
 
 
 def run(*, large: bool) -> list[Entry]:
-    """The entries of this module."""
-    job = half_loaded(load_job(example_path("fields-to-fields.yaml")).at_step(STEP))
-    timers = len(place_job(job).plan.logical.executors)
-    _heap(timers, 1000)
-    heap = measure(partial(_heap, timers, HEAP_EVENTS), repetitions=3)
-    heap_rate = HEAP_EVENTS / heap.seconds
-    seconds = TUPLES / sum(one.per_second or 0.0 for one in _emissions(job))
-    cases: dict[str, dict[str, Any]] = {
-        "bare heap": {**asdict(heap), "events per second": heap_rate}
-    }
-    rates: dict[str, float] = {}
-    for name, work in _features(job, seconds).items():
-        work()  # compiled outside the measurement
-        hops = work().hops
-        taken = measure(work, repetitions=3)
-        rates[name] = hops / taken.seconds
-        cases[name] = {**asdict(taken), "hops": hops, "hops per second": rates[name]}
-    full = "full semantics"
-    short, long = _twice(job, seconds)
-    memory = _in_a_process(LONG_HOPS[large] / (cases[full]["hops"] / seconds))
-    cases[f"{memory['hops']:.3g} hops"] = memory
-    ratios = {f"{name} / bare heap, per second": rate / heap_rate for name, rate in rates.items()}
-    ratios["growth of time with simulated time (1 is linear)"] = growth(
-        short.seconds, long.seconds, 4.0
+    """Hops per second of the whole semantics and with one thing changed at a time."""
+    entry = Entry(
+        "full semantics", "68 executors at half load; hops per second, acknowledgements included"
     )
-    ratios["memory of that run in MB"] = memory["peak_bytes"] / 1e6
-    about = "68 executors at half load; hops per second, acknowledgements included"
-    return [Entry(name="full semantics", about=about, cases=cases, ratios=ratios)]
+    job = half_loaded_job()
+    timers = len(place_job(job).plan.logical.executors)
+    _run_heap(timers, 1000)
+    heap = entry.time("bare heap", partial(_run_heap, timers, HEAP_EVENTS), repetitions=3)
+    heap_rate = entry.cases["bare heap"]["events per second"] = HEAP_EVENTS / heap.seconds
+    for name, work in _features(job).items():
+        work()  # compiled before the timing
+        hops = work().hops
+        rate = hops / entry.time(name, work, repetitions=3).seconds
+        entry.cases[name] |= {"hops": hops, "hops per second": rate}
+        entry.ratios[f"{name} / bare heap, per second"] = rate / heap_rate
+    full = entry.cases[FULL]
+    longer = entry.time(f"{FULL}, four times as long", _work(job, 4.0 * SECONDS), repetitions=3)
+    exponent = growth(full["seconds"], longer.seconds, 4.0)
+    entry.ratios["growth of time with simulated time (1 is linear)"] = exponent
+    with get_context("spawn").Pool(1) as pool:
+        memory = pool.apply(_run_long, (LONG_HOPS[large] / (full["hops"] / SECONDS),))
+    entry.cases[f"{memory['hops']:.3g} hops"] = memory
+    entry.ratios["memory of that run in MB"] = memory["peak_bytes"] / 1e6
+    return [entry]
 
 
-def half_loaded(job: Job) -> Job:
+def half_loaded_job() -> Job:
     """Services and a rate such that the executor of the most frequent key works half of the time.
 
     Every operator but the source takes an exponential time on a core, of which there are enough.
     """
-    sources = {one.name for one in job.topology.sources}
-    behaviours = {
-        name: one
-        if name in sources
-        else replace(one, service=Service(cpu_ms=Exponential(mean=1000 * SERVICE)))
-        for name, one in job.behaviours.items()
-    }
+    job = load_job(example_path("fields-to-fields.yaml")).at_step(STEP)
     assert job.workload is not None
-    rate = LOAD / (BUSIEST * SERVICE)
-    emissions = tuple(
-        replace(one, per_second=rate / len(job.workload.emissions))
-        for one in job.workload.emissions
-    )
-    cluster = job.cluster
-    assert cluster is not None
-    machines = tuple(replace(one, cores=16.0) for one in cluster.machines)
+    assert job.cluster is not None
+    service = Service(cpu_ms=Exponential(mean=1000 * SERVICE))
+    sources = {source.name for source in job.topology.sources}
+    behaviours = {
+        name: behaviour if name in sources else replace(behaviour, service=service)
+        for name, behaviour in job.behaviours.items()
+    }
+    machines = tuple(replace(machine, cores=16.0) for machine in job.cluster.machines)
     return replace(
         job,
         behaviours=behaviours,
-        workload=replace(job.workload, emissions=emissions),
-        cluster=replace(cluster, machines=machines),
+        workload=job.workload.at_rate(RATE),
+        cluster=replace(job.cluster, machines=machines),
     )
 
 
-def _emissions(job: Job) -> tuple[Any, ...]:
-    assert job.workload is not None
-    return job.workload.emissions
-
-
-def _features(job: Job, seconds: float) -> dict[str, Callable[[], SimulationResult]]:
+def _features(job: Job) -> dict[str, Callable[[], SimulationResult]]:
     """The job as it is, then with one thing changed at a time."""
     plain = replace(job, topology=replace(job.topology, acked=False))
-    idle = replace(
-        job,
-        behaviours={name: replace(one, service=Service()) for name, one in job.behaviours.items()},
-    )
+    idle = {
+        name: replace(behaviour, service=Service()) for name, behaviour in job.behaviours.items()
+    }
     storm2 = replace(job, configuration=replace(job.configuration, engine="storm-2"))
+    waits = ("bolt_sleep", "bolt_spin", "source_sleep", "transfer_sleep", "poll_cores")
     return {
-        "full semantics": _work(job, seconds),
-        "without acks": _work(plain, seconds),
-        "without batches": _work(job, seconds, batch=1),
-        "without service times": _work(idle, seconds),
-        "Storm 2.x": _work(storm2, seconds),
-        "Storm 2.x, load-aware off": _work(storm2, seconds, load_aware=False),
-        "Storm 2.x, no waiting": _work(
-            storm2,
-            seconds,
-            bolt_sleep=0.0,
-            bolt_spin=0.0,
-            source_sleep=0.0,
-            transfer_sleep=0.0,
-            poll_cores=0.0,
-        ),
+        FULL: _work(job),
+        "without acks": _work(plain),
+        "without batches": _work(job, batch=1),
+        "without service times": _work(replace(job, behaviours=idle)),
+        "Storm 2.x": _work(storm2),
+        "Storm 2.x, load-aware off": _work(storm2, load_aware=False),
+        "Storm 2.x, no waiting": _work(storm2, **dict.fromkeys(waits, 0.0)),
     }
 
 
-def _work(job: Job, seconds: float, **changes: Any) -> Callable[[], SimulationResult]:
-    plan = place_job(job).plan
-    configuration = plan.logical.configuration
-    mechanics: Mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
-    assert job.workload is not None
+def _work(job: Job, seconds: float = SECONDS, **changes: Any) -> Callable[[], SimulationResult]:
+    """A simulation with some of its engine's mechanics changed."""
+    configuration = job.configuration
+    mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
     return partial(
-        simulate,
-        plan,
-        job.behaviours,
-        job.workload,
+        simulate_job,
+        job,
+        place_job(job).plan,
         seconds=seconds,
         seed=1,
         mechanics=replace(mechanics, **changes),
     )
 
 
-def _twice(job: Job, seconds: float) -> tuple[Measurement, Measurement]:
-    """A run, and one four times as long."""
-    return (
-        measure(_work(job, seconds), repetitions=3),
-        measure(_work(job, 4.0 * seconds), repetitions=3),
-    )
+def _run_long(seconds: float) -> dict[str, Any]:
+    """Hops and peak memory of one long run, in a fresh process."""
+    hops = _work(half_loaded_job(), seconds)().hops
+    # What the system counts for a child begins with its parent's, but for this figure (proc(5)).
+    peak = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert peak is not None
+    return {"hops": hops, "peak_bytes": int(peak[1]) * 1024}
 
 
-def _in_a_process(seconds: float) -> dict[str, Any]:
-    """Hops and peak memory of one long run in a fresh process."""
-    with get_context("spawn").Pool(1) as pool:
-        return pool.apply(_peak, (seconds,))
-
-
-def _peak(seconds: float) -> dict[str, Any]:
-    job = half_loaded(load_job(example_path("fields-to-fields.yaml")).at_step(STEP))
-    hops = _work(job, seconds)().hops
-    status = Path("/proc/self/status")
-    if status.exists():
-        # What the system counts for a child begins with its parent's.
-        (line,) = (one for one in status.read_text().splitlines() if one.startswith("VmHWM"))
-        return {"hops": hops, "peak_bytes": int(line.split()[1]) * 1024}
-    return {"hops": hops, "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}
-
-
-def _heap(timers: int, events: int) -> None:
-    made = make_timers(timers)
-    streams = make_streams(1, 1)
+def _run_heap(timers: int, events: int) -> None:
+    heap, streams = make_timers(timers), make_streams(1, 1)
     for timer in range(timers):
-        set_timer(made, timer, float(timer))
-    _bare_loop(made, streams, events)
+        set_timer(heap, timer, float(timer))
+    _bare_loop(heap, streams, events)
 
 
 @njit(cache=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterator
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 
 def log_settings(folder: Path) -> dict[str, str]:
-    """Settings of Spark by which it writes its events to a folder."""
+    """Settings of Spark by which it writes its events to a folder, which is made."""
+    folder.mkdir(parents=True)
     return {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": folder.resolve().as_uri(),
@@ -19,43 +20,28 @@ def log_settings(folder: Path) -> dict[str, str]:
     }
 
 
-def _events(folder: Path) -> Iterator[dict[str, Any]]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.name.startswith("."):
-            with path.open(encoding="utf-8") as lines:
-                yield from (json.loads(line) for line in lines)
-
-
-def stages(folder: Path) -> list[dict[str, Any]]:
-    """The stages that ran, the heaviest first: tasks, and seconds of them."""
-    seconds: dict[int, list[float]] = {}
+def read_stages(folder: Path) -> tuple[int, list[dict[str, Any]]]:
+    """How many jobs were started, and the stages that ran, the heaviest first."""
+    kinds: Counter[str] = Counter()
     names: dict[int, str] = {}
-    read: dict[int, int] = {}
-    for event in _events(folder):
-        if event["Event"] == "SparkListenerStageCompleted":
-            names[event["Stage Info"]["Stage ID"]] = event["Stage Info"]["Stage Name"]
-        if event["Event"] != "SparkListenerTaskEnd" or event["Task Info"]["Failed"]:
-            continue
-        info, stage = event["Task Info"], event["Stage ID"]
-        seconds.setdefault(stage, []).append((info["Finish Time"] - info["Launch Time"]) / 1000)
-        shuffled = (event.get("Task Metrics") or {}).get("Shuffle Read Metrics", {})
-        read[stage] = read.get(stage, 0) + shuffled.get("Total Records Read", 0)
-    found = [
+    seconds: defaultdict[int, list[float]] = defaultdict(list)
+    for path in folder.rglob("[!.]*"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            event = json.loads(line)
+            kinds[event["Event"]] += 1
+            if event["Event"] == "SparkListenerStageCompleted":
+                names[event["Stage Info"]["Stage ID"]] = event["Stage Info"]["Stage Name"]
+            if event["Event"] == "SparkListenerTaskEnd" and not event["Task Info"]["Failed"]:
+                info = event["Task Info"]
+                milliseconds = info["Finish Time"] - info["Launch Time"]
+                seconds[event["Stage ID"]].append(milliseconds / 1000)
+    stages = [
         {
-            "stage": stage,
             "name": names.get(stage, ""),
-            "tasks": len(each),
-            "seconds": round(sum(each), 3),
-            "median task": statistics.median(each),
-            "slowest task": max(each),
-            "slowest / median": max(each) / max(statistics.median(each), 1e-3),
-            "shuffled rows read": read[stage],
+            "tasks": len(tasks),
+            "seconds": round(sum(tasks), 3),
+            "slowest / median": max(tasks) / max(statistics.median(tasks), 1e-3),
         }
-        for stage, each in seconds.items()
+        for stage, tasks in seconds.items()
     ]
-    return sorted(found, key=lambda one: -one["seconds"])
-
-
-def jobs(folder: Path) -> int:
-    """How many jobs were started."""
-    return sum(event["Event"] == "SparkListenerJobStart" for event in _events(folder))
+    return kinds["SparkListenerJobStart"], sorted(stages, key=lambda one: -one["seconds"])

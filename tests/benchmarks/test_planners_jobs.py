@@ -2,7 +2,13 @@
 
 import pytest
 
-from benchmarks.planners_jobs import LOAD_AWARE_OFF, dealt, even_limit, random_case, random_job
+from benchmarks.planners_jobs import (
+    LOAD_AWARE_OFF,
+    even_limit,
+    random_case,
+    random_job,
+    with_nearness,
+)
 from benchmarks.planners_scaling import job_of_graph, published_graph, random_graph
 from streamgauge.planning.scaling.from_profile import graph_of_job
 from streamgauge.planning.scaling.rates import propagate
@@ -46,8 +52,8 @@ def test_cases_declare_what_executors_need_and_leave_slots_to_isolate():
 
 def test_nearness_is_switched_by_the_engine_s_own_setting():
     job = random_job(1)
-    assert dealt(job, near=False).configuration.settings[LOAD_AWARE_OFF] is True
-    assert dealt(job, near=True).configuration.settings[LOAD_AWARE_OFF] is False
+    assert with_nearness(job, near=False).configuration.settings[LOAD_AWARE_OFF] is True
+    assert with_nearness(job, near=True).configuration.settings[LOAD_AWARE_OFF] is False
 
 
 @pytest.mark.parametrize(
