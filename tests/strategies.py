@@ -90,6 +90,7 @@ from streamgauge.topology import (
     Window,
     Workload,
 )
+from streamgauge.topology.workload import MOST_PER_SECOND
 
 # Texts that some YAML reader, old or new, takes for something else.
 NASTY_NAMES = (
@@ -254,7 +255,7 @@ def configurations(draw: st.DrawFn, topology: Topology) -> Configuration:
         if draw(st.booleans())
     }
     return Configuration(
-        engine=draw(st.sampled_from(("storm-1", "storm-2", "no"))),
+        engine=draw(st.sampled_from(("storm-1", "storm-2"))),
         executors=executors,
         workers=draw(SMALL),
         ackers=draw(st.none() | st.integers(min_value=0, max_value=3)),
@@ -368,7 +369,7 @@ def workloads(draw: st.DrawFn, topology: Topology) -> Workload:
             Emission(
                 source=key.source,
                 stream=key.name,
-                per_second=draw(NON_NEGATIVE) if limited else None,
+                per_second=min(draw(NON_NEGATIVE), MOST_PER_SECOND) if limited else None,
                 shape=draw(shapes()) if limited else Unlimited(),
                 shares=draw(st.none() | shares(tasks)),
             )

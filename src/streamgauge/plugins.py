@@ -7,10 +7,12 @@ with the extra that brings it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
 from streamgauge.errors import InvalidInput, Place, guess
@@ -37,7 +39,14 @@ SCALERS = Group("streamgauge.scalers", "planner")
 
 def plugin_names(group: Group) -> tuple[str, ...]:
     """The names of all installed plug-ins of a group, sorted."""
-    return tuple(sorted({point.name for point in entry_points(group=group.entry_points)}))
+    return tuple(sorted(_entries(group, tuple(sys.path))))
+
+
+@cache
+def _entries(group: Group, path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """By name: what packages on that search path register; metadata is read once a path."""
+    del path
+    return {point.name: point for point in entry_points(group=group.entry_points)}
 
 
 def load_plugin(group: Group, name: str, place: Place = ()) -> Any:
@@ -52,10 +61,9 @@ def load_plugin(group: Group, name: str, place: Place = ()) -> Any:
         InvalidInput: There is none of that name.
         MissingExtra: A package that it needs is not installed.
     """
-    for point in entry_points(group=group.entry_points, name=name):
-        with _naming_package(f"{group.kind} {name!r}"):
-            return point.load()
-    raise unknown_name(group.kind, name, plugin_names(group), place)
+    check_plugin(group, name, place)
+    with _naming_package(f"{group.kind} {name!r}"):
+        return _entries(group, tuple(sys.path))[name].load()
 
 
 def check_plugin(group: Group, name: str, place: Place = ()) -> None:

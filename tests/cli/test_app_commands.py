@@ -89,7 +89,7 @@ def test_an_engine_that_nobody_knows_is_refused(app, file, tmp_path):
     platform.write_text("engine: storm-3\n")
     outcome = app("check", file, "--platform", platform)
     assert outcome.code == 2
-    assert "platform.yaml: engine: engine 'storm-3'; expected one of storm-1" in outcome.err
+    assert "platform.yaml:1: engine: engine 'storm-3'; expected one of storm-1" in outcome.err
 
 
 def test_a_cycle_that_takes_no_time_is_refused(app, file):

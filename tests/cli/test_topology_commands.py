@@ -154,13 +154,6 @@ def test_a_picture_that_cannot_be_written_is_said_so(run, job, tmp_path):
     assert "expected a file that can be written" in outcome.err
 
 
-def test_an_engine_without_a_transport_is_refused_by_name(run, job):
-    job.write_text(job.read_text().replace("configuration: {", "configuration: {engine: storm-3, "))
-    outcome = run("topology", "show", job)
-    assert outcome.code == 2
-    assert "storm-2" in outcome.err
-
-
 def test_a_job_with_other_operators_is_no_other_plan_of_it(run, job, tmp_path):
     other = tmp_path / "other.yaml"
     other.write_text(job.read_text().replace("work: {tasks: 4}", "work: {tasks: 5}"))
@@ -178,11 +171,15 @@ def test_check_places_every_step(run, job):
     assert "warning: slim: 9 workers were asked for" in run("topology", "check", job).err
 
 
-def test_check_refuses_an_unknown_engine_too(run, job):
-    job.write_text(job.read_text().replace("configuration: {", "configuration: {engine: sturm, "))
-    outcome = run("topology", "check", job)
+@pytest.mark.parametrize("command", ["show", "check"])
+def test_an_unknown_engine_is_refused_with_its_line_and_a_guess(run, job, command):
+    text = job.read_text().replace("configuration: {", "configuration: {engine: strom-2, ")
+    job.write_text(text)
+    line = text[: text.index("strom-2")].count("\n") + 1
+    outcome = run("topology", command, job)
     assert outcome.code == 2
-    assert f"{job}: configuration.engine: engine 'sturm'" in outcome.err
+    assert f"{job}:{line}: configuration.engine: engine 'strom-2'; expected one of" in outcome.err
+    assert "did you mean 'storm-2'?" in outcome.err
 
 
 def test_a_flood_of_problems_is_cut_short(run, job):

@@ -269,28 +269,11 @@ def load(
 
     application = load_application(file)
     described = Platform() if platform is None else load_platform(platform)
-    _check_engine(described, platform)
     if cycle_ns is not None:
         with in_file("--cycle-ns"):
             described = replace(described, cycle_ns=cycle_ns)
     with in_file(file):
         return application, described, job_of(application, described)
-
-
-def _check_engine(described: Platform, platform: Path | None) -> None:
-    """Raise InvalidInput where nobody knows how the platform's engine moves tuples."""
-    from streamgauge.errors import InvalidInput, guess
-    from streamgauge.transport.engine import engine_names
-
-    names = engine_names()
-    if described.engine not in names:
-        raise InvalidInput.single(
-            ("engine",),
-            file=str(platform),
-            seen=f"engine {described.engine!r}",
-            expected=f"one of {', '.join(names)}",
-            remedy=guess(described.engine, names),
-        )
 
 
 def said_of(application: Application, platform: Platform) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field
 from streamgauge.applications.files.former_keys import FormerKeys, as_written, renamed
 from streamgauge.applications.platform import DEFAULT_CYCLE_NS, DEFAULT_SOURCE_MS, Platform
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.plugins import ENGINES, check_plugin
 from streamgauge.topology.configuration import DEFAULT_ENGINE, Setting
 from streamgauge.topology.files.document import (
     Document,
@@ -52,6 +53,8 @@ class PlatformFile(FileModel):
         if self.cluster is not None:
             with findings.at("cluster"):
                 cluster = self.cluster.build()
+        with findings.at():
+            check_plugin(ENGINES, self.engine, ("engine",))
         findings.raise_if_any()
         return Platform(
             engine=self.engine,

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, RootModel
 
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.plugins import ENGINES, check_plugin
 from streamgauge.topology.cluster import Cluster, Link, Machine, Node, ports_of
 from streamgauge.topology.configuration import DEFAULT_ENGINE, Configuration, Setting
 from streamgauge.topology.files.schema import FileModel, Name, build_part, one_of
@@ -187,6 +188,7 @@ class ConfigurationFile(FileModel):
 
     def build(self) -> Configuration:
         """The configuration."""
+        check_plugin(ENGINES, self.engine, ("engine",))
         given = {name: getattr(self, name) for name in type(self).model_fields}
         return Configuration(**{**given, "resources": build_resources(self.resources)})
 
