@@ -9,28 +9,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from streamgauge.api.compare import compare
     from streamgauge.api.loading import load_job, load_profile
+    from streamgauge.api.predict import predict
     from streamgauge.errors import StreamgaugeError
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
+    from streamgauge.reports.comparison import ComparisonReport
+    from streamgauge.reports.prediction import PredictionReport
 
 __version__ = "0.1.0"
 
 # Where each public name is found.
 _MODULES = {
+    "compare": "api.compare",
     "load_job": "api.loading",
     "load_profile": "api.loading",
+    "predict": "api.predict",
+    "ComparisonReport": "reports.comparison",
     "Job": "profile.job",
+    "PredictionReport": "reports.prediction",
     "Profile": "profile.profile",
     "StreamgaugeError": "errors",
 }
 
 __all__ = [
+    "ComparisonReport",
     "Job",
+    "PredictionReport",
     "Profile",
     "StreamgaugeError",
+    "compare",
     "load_job",
     "load_profile",
+    "predict",
 ]
 
 

@@ -10,8 +10,12 @@ import streamgauge as sg
 PUBLIC = {
     "load_job",
     "load_profile",
+    "predict",
+    "compare",
     "Job",
     "Profile",
+    "PredictionReport",
+    "ComparisonReport",
     "StreamgaugeError",
 }
 

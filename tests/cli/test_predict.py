@@ -37,7 +37,7 @@ def test_the_verdict_comes_first_and_then_tables(run, profile, plan):
     lines = shown.out.splitlines()
     assert "100 tuples/s (the given rate), model analytic" in lines[0]
     assert lines[1].startswith("Fits. Up to ")
-    for title in ("Latency", "What is full first", "Operators", "Machines, in cores"):
+    for title in ("Latency", "What is full first", "Operators", "Machines"):
         assert title in shown.out
     assert "splitter" in shown.out
 
@@ -136,7 +136,7 @@ def test_pictures_and_a_page_show_the_plan(run, profile, plan, tmp_path):
     assert svg.read_text().startswith("<svg")
     assert "What is full first" in page.read_text()
     # The fixture's executors ran on nodes that its cluster does not have.
-    assert "no picture of the plan before" in shown.err
+    assert "no prediction of the plan before" in shown.err
 
 
 def test_a_profile_is_asked_for_once(run, profile):
@@ -180,7 +180,7 @@ def test_plans_are_ranked_and_models_vote(run, profile, plan, tmp_path):
 def test_where_no_plan_carries_the_load_the_best_is_still_named(run, profile, plan):
     shown = run("compare", plan, plan, "--profile", profile, "--rate", 1e6)
     assert shown.code == 3
-    assert "no plan carries the load" in shown.out
+    assert "no plan carries the load" in " ".join(shown.out.split())
 
 
 def test_a_step_needs_a_plan(run, profile):

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from streamgauge.cli.prediction_verdict import verdict_of
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import load_model, model_names
@@ -20,6 +19,7 @@ from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.figures import Figure, LinkFigures, TimeFigures
 from streamgauge.profile.files.jobs import parse_job
+from streamgauge.reports.prediction_verdict import judge_prediction
 from streamgauge.simulation.topology_run import simulate
 from tests.engines.emulator.emulations import emulated
 from tests.pipeline.estimation.aggregation import partials
@@ -198,9 +198,11 @@ def test_where_nothing_fits_the_limit_is_nothing(measured):
         assert found.verdict is Verdict.OVERLOADED
         assert found.limit.per_second <= most
         assert next(iter(found.overloaded)) in ("m1", "m2")
-        assert verdict_of(found).startswith("Overloaded: m")
+        assert str(judge_prediction(found)).startswith("Overloaded: m")
         if most == 0.0:
-            assert verdict_of(found).endswith("(no free core). No rate at all would fit.")
+            assert str(judge_prediction(found)).endswith(
+                "(no free core). No rate at all would fit."
+            )
 
 
 def test_links_count_by_the_percentile_that_is_asked_for(measured):

@@ -10,6 +10,7 @@ from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files import jobs as files
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
+from streamgauge.topology.files.document import STANDARD_INPUT, read_document
 from streamgauge.topology.physical_plan import PhysicalPlan
 
 JobLike = str | Path | Job
@@ -46,6 +47,16 @@ def load_profile(profile: ProfileLike) -> Profile:
         InvalidInput: The file is wrong or holds no profile; every problem is listed.
     """
     return profile if isinstance(profile, Profile) else files.load_profile(profile)
+
+
+def describes_job(source: ProfileLike | Job) -> bool:
+    """Whether a file declares how a job behaves and holds no profile."""
+    if isinstance(source, Job):
+        return True
+    if isinstance(source, Profile) or str(source) == STANDARD_INPUT:
+        return False
+    sections = read_document(source).data
+    return "behaviours" in sections and "profile" not in sections
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,6 @@ from streamgauge.models.declared import declared_profile
 from streamgauge.profile.profile import Profile
 
 if TYPE_CHECKING:
-    from streamgauge.lake.profile_choice import ProfileChoice
     from streamgauge.topology.physical_plan import PhysicalPlan
 
 
@@ -88,26 +87,6 @@ def choose_from_lake(
     choice = choose(Lake(uri), plan, topology)
     return ChosenProfile(
         profile=choice.best.profile,
-        origin=_explain_choice(choice),
+        origin=choice.describe(),
         warnings=tuple(f"{fault}; not considered" for fault in choice.faults),
     )
-
-
-def _explain_choice(choice: ProfileChoice) -> str:
-    """Which profile it is, of when, and how its plan differs from the proposed one."""
-    profile, stored, distance = choice.best.profile, choice.best.stored, choice.best.distance
-    when = "period not known"
-    if profile.period is not None:
-        when = f"{profile.period.start} to {profile.period.end}"
-    if choice.compared == 1:
-        why = "the only one kept"
-    else:
-        quality = "newest" if distance is None else "most like the proposed plan"
-        why = f"of {choice.compared} kept the {quality}"
-    text = f"profile of {stored.name}, {when}, {why}"
-    if distance is not None and not profile.placement:
-        text += "; the plan it was measured on is not known"
-    elif distance is not None:
-        differs = f"its plan differs: {distance}" if any(distance) else "its plan is laid out alike"
-        text += f"; {differs}"
-    return f"{text} ({stored.uri})"

@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from streamgauge.cli.output import make_folder, print_document, print_table, say, write_text
+from streamgauge.cli.output import (
+    make_folder,
+    print_document,
+    print_table,
+    say,
+    terminal_width,
+    write_text,
+)
 from streamgauge.extras import require_extra
 
 if TYPE_CHECKING:
     from streamgauge.cli.scalings import Growths
-    from streamgauge.cli.seen import Seen
     from streamgauge.models.latency import Latency
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
+    from streamgauge.reports.prediction import PredictionReport
     from streamgauge.simulation.results import SimulationResult
     from streamgauge.topology.physical_plan import PhysicalPlan
 
@@ -54,7 +61,6 @@ def demo(
         if spark:
             from streamgauge.pipeline import session  # noqa: F401
     from streamgauge.cli.examples import example_path
-    from streamgauge.cli.prediction_report import print_prediction
     from streamgauge.cli.scaling_tables import growth_document, print_growths
     from streamgauge.cli.simulation_report import print_result, result_document
     from streamgauge.cli.topology import load_plan, picture, plan_document, print_job
@@ -86,12 +92,12 @@ def demo(
 
             print()
             print_profile(profile, assess_profile(profile))
-        predicted = _predicted(job, profile, output)
+        predicted = _predicted(profile, output)
         truth = _truth(job, predicted)
         if as_json:
             document |= _beside(predicted, truth)
         else:
-            print_prediction(predicted, [])
+            print(predicted.to_text(terminal_width()))
             print_table(*_table(predicted, truth))
         growths = _grown(job, profile, output)
         if as_json:
@@ -144,47 +150,17 @@ def _calibrated(topology: str, output: Path) -> Profile:
     return load_profile(output / "profile.json")
 
 
-def _predicted(job: Job, profile: Profile, output: Path) -> Seen:
+def _predicted(profile: Profile, output: Path) -> PredictionReport:
     """How the job would behave on another plan under another load, with a page of it."""
-    from dataclasses import replace
-
-    from streamgauge.cli.prediction_page import prediction_page
-    from streamgauge.cli.prediction_reasons import reasons_of
-    from streamgauge.cli.proposed import own_plan
-    from streamgauge.cli.seen import Seen
-    from streamgauge.models.analytic import AnalyticModel
-    from streamgauge.models.explanation import explain
-    from streamgauge.planning.scheduling.deploy import place_job
+    from streamgauge.api.predict import predict
+    from streamgauge.cli.examples import example_path
 
     say(f"predicting another plan, {STEP}, at {ASKED_RATE:g} tuples/s, from the profile alone")
-    assert job.workload is not None
-    plan, workload = place_job(job.at_step(STEP)).plan, job.workload.at_rate(ASKED_RATE)
-    model = AnalyticModel()
-    explained = explain(profile, plan, workload)
-    after = Seen(
-        name=f"{EXAMPLE}, {STEP}",
-        plan=plan,
-        workload=workload,
-        load="ten times what was measured",
-        prediction=replace(model.predict(profile, plan, workload), explanation=explained),
-    )
-    own = own_plan(profile)
-    before = Seen(
-        name=own.name,
-        plan=own.plan,
-        workload=own.workload,
-        load=own.load,
-        prediction=model.predict(profile, own.plan, own.workload),
-    )
+    report = predict(profile, example_path(EXAMPLE), step=STEP, rate=ASKED_RATE, before=True)
     command = f"streamgauge predict --profile profile.json --plan {EXAMPLE} --step {STEP}"
-    page = prediction_page(
-        before,
-        after,
-        reasons=reasons_of(after.prediction),
-        command=f"{command} --rate {ASKED_RATE:g} --html prediction.html",
-    )
+    page = report.to_html(f"{command} --rate {ASKED_RATE:g} --html prediction.html")
     write_text(output / "prediction.html", page)
-    return after
+    return report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +176,7 @@ class _Truth:
     complete: Latency
 
 
-def _truth(job: Job, predicted: Seen) -> _Truth:
+def _truth(job: Job, predicted: PredictionReport) -> _Truth:
     """The same plan and load with the job's true behaviours, which the profile never saw."""
     from streamgauge.cli.simulate import simulator
     from streamgauge.models.simulated import latency_of
@@ -221,20 +197,20 @@ def _truth(job: Job, predicted: Seen) -> _Truth:
     )
 
 
-def _beside(predicted: Seen, truth: _Truth) -> dict[str, Any]:
+def _beside(predicted: PredictionReport, truth: _Truth) -> dict[str, Any]:
     """The document's part on prediction and truth."""
-    from streamgauge.cli.prediction_report import finite
+    from streamgauge.reports.document import replace_non_finite
 
     return {
-        "prediction": finite(predicted.prediction.to_dict()),
-        "truth": finite(asdict(truth)),
+        "prediction": replace_non_finite(predicted.prediction.to_dict()),
+        "truth": replace_non_finite(asdict(truth)),
     }
 
 
-def _table(predicted: Seen, truth: _Truth) -> tuple[str, list[str], list[list[str]]]:
+def _table(predicted: PredictionReport, truth: _Truth) -> tuple[str, list[str], list[list[str]]]:
     """Predicted figures beside simulated ones."""
-    from streamgauge.cli.seen import mean_of
     from streamgauge.drawing.quantities import duration
+    from streamgauge.reports.latency import show_mean
 
     found = predicted.prediction
     assert found.complete is not None
@@ -244,7 +220,7 @@ def _table(predicted: Seen, truth: _Truth) -> tuple[str, list[str], list[list[st
         ("complete", found.complete, truth.complete),
     ):
         off = f"{100.0 * (mine.mean / theirs.mean - 1.0):+.1f} %"
-        rows.append([f"{name}, mean", duration(mine.mean), mean_of(theirs), off])
+        rows.append([f"{name}, mean", duration(mine.mean), show_mean(theirs), off])
         for level in (0.5, 0.9, 0.99):
             one, other = mine.quantiles[level], theirs.quantiles[level]
             off = f"{100.0 * (one / other - 1.0):+.1f} %"

@@ -58,23 +58,6 @@ def present(
         raise typer.Exit(OVERLOADED)
 
 
-def check_outputs(inputs: Iterable[str | Path | None], outputs: Iterable[Path | None]) -> None:
-    """Refuse to write over a file that is read: call it before anything is computed.
-
-    Raises:
-        InvalidInput: An output is one of the inputs.
-    """
-    read = {Path(path).resolve() for path in inputs if path is not None}
-    for path in outputs:
-        if path is not None and path.resolve() in read:
-            raise InvalidInput.single(
-                (),
-                file=str(path),
-                seen="the file is read and would be overwritten",
-                expected="another file to write to",
-            )
-
-
 def print_document(document: Mapping[str, Any]) -> None:
     """One JSON document on standard output, with its schema version."""
     print(json.dumps({"schema_version": SCHEMA_VERSION, **document}, indent=2, ensure_ascii=False))

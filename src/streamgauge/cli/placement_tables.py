@@ -10,7 +10,6 @@ from typing import Any
 
 from streamgauge.cli.output import counted, print_document, print_table, printable, terminal_width
 from streamgauge.cli.placements import EVEN, OWN, Placement, Placements
-from streamgauge.cli.prediction_report import finite
 from streamgauge.cli.prediction_verdict import verdict_of as said_of
 from streamgauge.cli.scaling_tables import PLAN_FILE, print_commands, print_lines, short, signed
 from streamgauge.cli.seen import any_duration, any_share, mean_of, quantile_of
@@ -19,6 +18,7 @@ from streamgauge.models.ranking import CRITERIA
 from streamgauge.planning.scheduling.diagnostics import BY_CORES
 from streamgauge.profile.files.jobs import PlanFile
 from streamgauge.profile.job import Assignment
+from streamgauge.reports.document import replace_non_finite as finite
 from streamgauge.topology.topology import ACKER
 from streamgauge.transport.engine import load_engine
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from streamgauge.api.rates import choose_workload as job_load
 from streamgauge.cli.output import in_file, warn
-from streamgauge.cli.proposed import job_load
 from streamgauge.errors import Infeasible, InvalidInput, NotEnoughData, guess
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.declared import declared_profile

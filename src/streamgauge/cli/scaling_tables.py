@@ -9,7 +9,6 @@ from dataclasses import asdict
 from typing import Any
 
 from streamgauge.cli.output import counted, print_table, printable, terminal_width
-from streamgauge.cli.prediction_report import finite
 from streamgauge.cli.prediction_verdict import verdict_of as said_of
 from streamgauge.cli.scalings import Growth, Growths
 from streamgauge.cli.seen import changed
@@ -17,6 +16,7 @@ from streamgauge.drawing.quantities import estimate, number, plain_number, share
 from streamgauge.planning.scaling.graph import Allocation
 from streamgauge.planning.scaling.rates import ComponentRates
 from streamgauge.planning.scaling.sweep import Bottleneck
+from streamgauge.reports.document import replace_non_finite as finite
 from streamgauge.transport.engine import load_engine
 
 # More lines say no more at a glance; --json has them all.

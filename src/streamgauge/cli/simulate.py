@@ -106,7 +106,7 @@ def simulate_job(
     as_json: bool = False,
 ) -> None:
     """Simulate a planned job and present what came of it; options as those of the command."""
-    from streamgauge.cli.rates import with_rates
+    from streamgauge.api.rates import apply_rates as with_rates
     from streamgauge.cli.simulation_report import (
         estimates_document,
         print_estimates,

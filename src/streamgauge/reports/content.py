@@ -137,12 +137,14 @@ class Chart:
         draw: Makes the SVG; the argument says whether a page around it brings the style.
         caption: What is written below.
         wide: Whether it takes the whole width of a page, and may be wider than a screen.
+        instead: What a page says in place of a picture that is too large to be read there.
     """
 
     title: str
     draw: Callable[[bool], str]
     caption: str = ""
     wide: bool = False
+    instead: str = ""
 
     def svg(self, *, embedded: bool = False) -> str:
         """The picture as an SVG document, or as a part of a page that brings the style."""

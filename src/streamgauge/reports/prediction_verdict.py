@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 from streamgauge.drawing.quantities import estimate, number, share
 from streamgauge.drawing.topology_picture import HIGH_LEVEL
 from streamgauge.reports.content import Grade, Verdict
-from streamgauge.reports.wording import list_names
+from streamgauge.reports.wording import MANIFOLD, list_names, show_utilisation
 
 if TYPE_CHECKING:
     from streamgauge.models.prediction import Limit, Prediction
 
 FITS, OVERLOADED = "Fits", "Overloaded"
-# From here on a multiple reads better than a percentage.
-MANIFOLD = 10.0
 
 
 def judge_prediction(prediction: Prediction) -> Verdict:
@@ -53,15 +51,15 @@ def find_busiest(prediction: Prediction) -> float:
     return max((executor.utilisation for executor in prediction.executors), default=math.nan)
 
 
-def show_headroom(limit: Limit) -> str:
+def show_headroom(factor: float) -> str:
     """How much more of the same load would fit: ``1.77 times the load``."""
-    if math.isnan(limit.factor):
+    if math.isnan(factor):
         return "not known"
-    if math.isinf(limit.factor):
+    if math.isinf(factor):
         return "no limit"
-    if limit.factor < 1.0:
-        return f"none: only {share(limit.factor)} of the load fits"
-    return f"{estimate(limit.factor)} times the load"
+    if factor < 1.0:
+        return f"none: only {share(factor)} of the load fits"
+    return f"{estimate(factor)} times the load"
 
 
 def _say_what_fits(limit: Limit) -> str:
@@ -78,4 +76,4 @@ def _say_what_fits(limit: Limit) -> str:
 def _show_load(part: float) -> str:
     if math.isinf(part):
         return "no free core"
-    return share(part) if part < MANIFOLD else f"{number(part)} times its capacity"
+    return show_utilisation(part) if part < MANIFOLD else f"{number(part)} times its capacity"

@@ -134,7 +134,7 @@ def _fit_widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width:
         if column.words or index == 0:
             least[index] = max(least[index], _longest_word(cells))
         else:
-            least[index] = max([least[index], *map(text_width, cells)])
+            least[index] = max([least[index], *map(_longest_figure, cells)])
     room = width - GAP * (len(columns) - 1)
     _shrink(widths, least, room)
     # Names that are longer than the whole table has room for are cut.
@@ -158,6 +158,12 @@ def _shrink(widths: list[int], least: Sequence[int], room: int) -> None:
 def _longest_word(cells: Sequence[str] | Iterator[str]) -> int:
     glued = (_BEFORE_UNIT.sub(_GLUE, cell) for cell in cells)
     return max((text_width(word) for cell in glued for word in cell.split(" ")), default=1)
+
+
+def _longest_figure(cell: str) -> int:
+    """A figure is not broken; a change from one to another may be, behind its arrow."""
+    first, *others = cell.split(" → ")
+    return max(text_width(f"{first} →" if others else first), *map(text_width, others), 0)
 
 
 def _render_row(

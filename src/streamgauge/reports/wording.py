@@ -10,6 +10,8 @@ from streamgauge.drawing.quantities import duration, estimate, number, share
 INFINITE = "infinite"
 # Figures that are nearer to each other than this are shown as one: they were measured.
 SAME = 0.01
+# From here on a multiple reads better than a percentage.
+MANIFOLD = 10.0
 
 
 def printable(text: str) -> str:
@@ -34,7 +36,9 @@ def show_duration(seconds: float) -> str:
 
 def show_utilisation(part: float) -> str:
     """Part of the time that something is busy; infinite where its machine has no free core."""
-    return "over 100 %" if math.isinf(part) else share(part)
+    if math.isinf(part):
+        return "over 100 %"
+    return share(part) if part < MANIFOLD or math.isnan(part) else f"{number(part)} times"
 
 
 def show_emission(per_second: float) -> str:
@@ -42,11 +46,11 @@ def show_emission(per_second: float) -> str:
     return "unlimited" if math.isnan(per_second) else number(per_second)
 
 
-def show_limit(per_second: float) -> str:
+def show_limit(per_second: float, unit: str = " tuples/s") -> str:
     """The highest rate that fits: to three digits, as it is searched for."""
     if math.isnan(per_second):
         return "not known"
-    return "no limit" if math.isinf(per_second) else f"{estimate(per_second)} tuples/s"
+    return "no limit" if math.isinf(per_second) else f"{estimate(per_second)}{unit}"
 
 
 def show_change(before: float, after: float, show: Callable[[float], str]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.cli.stored_profile import profile_from_lake
+from streamgauge.api.profiles import choose_from_lake
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.lake.profiles import keep_profile
 from streamgauge.lake.tables import Lake
@@ -32,12 +32,18 @@ def measured(splitters=4, **changed):
     return word_count(splitters, cluster=None, **changed)
 
 
+def found_in(*where, **how):
+    """The profile of that lake, and the sentence on why it is this one."""
+    chosen = choose_from_lake(*where, **how)
+    return chosen.profile, chosen.origin
+
+
 def keep(lake, profile, name="word-count"):
     return keep_profile(lake, name, profile_to_json(profile))
 
 
 def test_the_sentence_says_which_of_when_and_how_far(lake):
-    profile, sentence = profile_from_lake(lake.uri, measured_plan(measured(3)))
+    profile, sentence = found_in(lake.uri, measured_plan(measured(3)))
     assert profile == measured(2)
     start, _, rest = sentence.partition("; ")
     assert start == f"profile of word-count, {WHEN}, of 2 kept the most like the proposed plan"
@@ -46,7 +52,7 @@ def test_the_sentence_says_which_of_when_and_how_far(lake):
 
 
 def test_a_plan_like_the_measured_one_is_called_so(lake):
-    profile, sentence = profile_from_lake(lake.uri, measured_plan(measured(8)))
+    profile, sentence = found_in(lake.uri, measured_plan(measured(8)))
     assert profile == measured(8)
     assert "; its plan is laid out alike (" in sentence
 
@@ -54,7 +60,7 @@ def test_a_plan_like_the_measured_one_is_called_so(lake):
 def test_without_a_plan_the_newest_is_taken(lake):
     newest = measured(3, period=Period(start="2026-02-01T00:00Z", end="2026-02-02T00:00Z"))
     uri = keep(lake, newest)
-    assert profile_from_lake(lake.uri, topology="word-count") == (
+    assert found_in(lake.uri, topology="word-count") == (
         newest,
         "profile of word-count, 2026-02-01T00:00Z to 2026-02-02T00:00Z,"
         f" of 3 kept the newest ({uri})",
@@ -63,28 +69,28 @@ def test_without_a_plan_the_newest_is_taken(lake):
 
 def test_what_is_not_known_is_said(lake):
     uri = keep(lake, measured(placement={}, period=None), "bare")
-    _, sentence = profile_from_lake(lake.uri, measured_plan(measured()), "bare")
+    _, sentence = found_in(lake.uri, measured_plan(measured()), "bare")
     assert sentence == (
         "profile of bare, period not known, the only one kept;"
         f" the plan it was measured on is not known ({uri})"
     )
 
 
-def test_profiles_that_cannot_be_read_are_warned_of(lake, capsys):
+def test_profiles_that_cannot_be_read_are_warned_of(lake):
     Path(keep(lake, measured(5))).write_text("{")
-    _, sentence = profile_from_lake(lake.uri, measured_plan(measured(5)))
-    assert "of 2 kept" in sentence
-    said = capsys.readouterr().err
-    assert said.startswith(f"warning: {lake.uri}/profiles/word-count/")
-    assert said.endswith("; not considered\n")
+    chosen = choose_from_lake(lake.uri, measured_plan(measured(5)))
+    assert "of 2 kept" in chosen.origin
+    [warning] = chosen.warnings
+    assert warning.startswith(f"{lake.uri}/profiles/word-count/")
+    assert warning.endswith("; not considered")
 
 
 def test_errors_say_what_there_is_and_what_to_do(lake):
     keep(lake, measured(), "pair")
     with pytest.raises(InvalidInput, match=r"pair, word-count; expected one of them .*--topology"):
-        profile_from_lake(lake.uri)
+        choose_from_lake(lake.uri)
     with pytest.raises(NotEnoughData, match=r"did you mean 'pair'\?\): `streamgauge calibrate"):
-        profile_from_lake(lake.uri, topology="pear")
+        choose_from_lake(lake.uri, topology="pear")
 
 
 def run_without(modules, code):
@@ -101,10 +107,10 @@ def run_without(modules, code):
 
 def test_spark_is_not_needed(lake):
     code = (
-        "from streamgauge.cli.stored_profile import profile_from_lake\n"
+        "from streamgauge.api.profiles import choose_from_lake\n"
         "from streamgauge.models.source_plan import measured_plan\n"
-        f"profile, _ = profile_from_lake({lake.uri!r})\n"
-        f"print(profile_from_lake({lake.uri!r}, measured_plan(profile))[1])\n"
+        f"profile = choose_from_lake({lake.uri!r}).profile\n"
+        f"print(choose_from_lake({lake.uri!r}, measured_plan(profile)).origin)\n"
     )
     shown = run_without(["pyspark", "py4j"], code)
     assert shown.stderr == ""
@@ -113,9 +119,9 @@ def test_spark_is_not_needed(lake):
 
 def test_where_what_reads_lakes_is_missing_the_extra_is_named():
     code = (
-        "from streamgauge.cli.stored_profile import profile_from_lake\n"
+        "from streamgauge.api.profiles import choose_from_lake\n"
         "from streamgauge.errors import MissingExtra\n"
-        "try:\n    profile_from_lake('lake')\nexcept MissingExtra as error:\n    print(error)\n"
+        "try:\n    choose_from_lake('lake')\nexcept MissingExtra as error:\n    print(error)\n"
     )
     shown = run_without(["pyarrow"], code)
     assert shown.stdout == (

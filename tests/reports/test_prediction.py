@@ -7,24 +7,27 @@ from xml.etree import ElementTree
 
 import pytest
 
-from streamgauge.cli.html_page import Column
-from streamgauge.cli.prediction_charts import latency_pictures, plans_picture
-from streamgauge.cli.prediction_page import Reasons, prediction_page
-from streamgauge.cli.prediction_verdict import verdict_of
-from streamgauge.cli.seen import Seen, bottleneck, changed, highest_rate
 from streamgauge.drawing.quantities import duration, number
 from streamgauge.models.delays import Part
 from streamgauge.models.latency import Latency
 from streamgauge.models.prediction import (
+    Bottleneck,
     ExecutorPrediction,
+    Explanation,
     Limit,
     MachinePrediction,
     OperatorPrediction,
     Prediction,
+    Sensitivity,
     Swing,
     Verdict,
     WorkerPrediction,
 )
+from streamgauge.reports.latency import chart_latencies
+from streamgauge.reports.prediction import PredictedPlan, PredictionReport
+from streamgauge.reports.prediction_charts import chart_plans
+from streamgauge.reports.prediction_verdict import find_bottleneck, judge_prediction
+from streamgauge.reports.wording import show_change, show_limit
 from streamgauge.topology import Cluster, Configuration, Operator, Stream, Topology
 from streamgauge.topology.grouping import Shuffle
 from streamgauge.topology.logical_plan import LogicalPlan
@@ -42,7 +45,7 @@ LATENCY = Latency(
     quantiles={0.5: 0.003, 0.9: 0.006, 0.95: 0.007, 0.99: 0.009},
     parts={Part.QUEUEING: 0.001, Part.SERVICE: 0.003, Part.WINDOW: 0.0},
 )
-ENDLESS = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={Part.QUEUEING: math.inf})
+UNBOUNDED = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={Part.QUEUEING: math.inf})
 
 
 def plan_of(executors: dict[str, int], name: str = "work") -> PhysicalPlan:
@@ -111,8 +114,8 @@ def predicted(plan: PhysicalPlan, busy: dict[str, list[float]], **changes) -> Pr
         limit=Limit(
             factor=1.0 / worst.utilisation, per_second=80.0 / worst.utilisation, by=worst.name
         ),
-        latency=ENDLESS if full else LATENCY,
-        by_source={"in": ENDLESS if full else LATENCY},
+        latency=UNBOUNDED if full else LATENCY,
+        by_source={"in": UNBOUNDED if full else LATENCY},
         operators=operators,
         executors=tuple(executors),
         workers=tuple(
@@ -131,9 +134,11 @@ def predicted(plan: PhysicalPlan, busy: dict[str, list[float]], **changes) -> Pr
     return replace(found, **changes)
 
 
-def seen(executors: int, busy: list[float], *, operator="work", rate=80.0, **changes) -> Seen:
+def seen(
+    executors: int, busy: list[float], *, operator="work", rate=80.0, **changes
+) -> PredictedPlan:
     plan = plan_of({"in": 2, operator: executors, "out": 2}, operator)
-    return Seen(
+    return PredictedPlan(
         name=f"{executors} at work",
         plan=plan,
         workload=Workload(emissions=(Emission(source="in", per_second=rate),)),
@@ -143,22 +148,26 @@ def seen(executors: int, busy: list[float], *, operator="work", rate=80.0, **cha
 
 
 @pytest.fixture(scope="module")
-def before() -> Seen:
+def before() -> PredictedPlan:
     return seen(2, [0.82, 0.6])
 
 
 @pytest.fixture(scope="module")
-def after() -> Seen:
+def after() -> PredictedPlan:
     return seen(4, [0.41, 0.3])
 
 
 @pytest.fixture(scope="module")
-def rushed() -> Seen:
+def rushed() -> PredictedPlan:
     return seen(4, [1.25, 0.9], rate=200.0)
 
 
-def page_of(before: Seen | None, after: Seen, **how) -> str:
-    return prediction_page(before, after, command=COMMAND, **how)
+def page_of(before: PredictedPlan | None, after: PredictedPlan, *others: Prediction) -> str:
+    return PredictionReport(predicted=after, before=before, others=others).to_html(COMMAND)
+
+
+def plans_picture(before: PredictedPlan | None, after: PredictedPlan) -> str:
+    return chart_plans(before, after).svg()
 
 
 def texts(picture: str) -> list[str]:
@@ -181,7 +190,7 @@ def test_the_caption_says_plan_executors_workers_nodes_rate_and_verdict(before, 
     for one, count in ((before, 8), (after, 10)):
         assert one.name in said
         assert f"tiny: {count} executors in 2 workers on 2 nodes, 80.0 tuples/s" in said
-        assert verdict_of(one.prediction) in said
+        assert str(judge_prediction(one.prediction)) in said
 
 
 def test_operators_say_how_busy_they_are_and_what_changed(before, after):
@@ -214,7 +223,7 @@ def test_the_bottleneck_is_marked_by_words_and_by_form(before):
 
 def test_a_machine_or_an_acker_is_named_where_it_is_the_bottleneck(after):
     def flags(by: str) -> list[str]:
-        limited = replace(after.prediction, limit=Limit(factor=2.0, per_second=160.0, by=by))
+        limited = replace(after.prediction, limit=Limit(factor=1.2, per_second=96.0, by=by))
         picture = plans_picture(None, replace(after, prediction=limited))
         assert "bottleneck: full first" not in texts(picture)
         return [one.text or "" for one in of_class(picture, "mark-label")]
@@ -236,10 +245,10 @@ def test_without_a_limit_there_is_no_bottleneck(after):
 
 def test_where_nobody_looked_for_the_limit_the_worst_is_the_bottleneck(after, rushed):
     unknown = Limit(factor=math.nan, per_second=math.nan, by="")
-    assert bottleneck(replace(after.prediction, limit=unknown)) == ""
+    assert find_bottleneck(replace(after.prediction, limit=unknown)) == ""
     worst = next(iter(rushed.prediction.overloaded))
-    assert bottleneck(replace(rushed.prediction, limit=unknown)) == worst
-    assert highest_rate(unknown.per_second) == "not known"
+    assert find_bottleneck(replace(rushed.prediction, limit=unknown)) == worst
+    assert show_limit(unknown.per_second) == "not known"
 
 
 def test_overloaded_operators_are_alarmed_with_how_many(rushed):
@@ -262,14 +271,14 @@ def test_an_overloaded_machine_alarms_who_runs_there(after):
     picture = plans_picture(None, replace(after, prediction=found))
     [alarm] = of_class(picture, "alarm-word")
     assert alarm.text == "on an overloaded machine: 2 of 2"
-    assert {"busiest over 100 %", "delay endless"} <= set(texts(picture))
-    assert "inf" not in re.sub("info", "", picture)
+    assert {"busiest over 100 %", "delay infinite"} <= set(texts(picture))
+    assert "inf" not in re.sub("infinite|info", "", picture)
 
 
 def test_executors_that_get_nothing_are_counted():
     idle = seen(4, [0.5, 0.0, 0.0, 0.0])
     assert "3 of 4 get nothing" in texts(plans_picture(None, idle))
-    assert "3 of 4 executors of work would get nothing." in verdict(page_of(None, idle))
+    assert "3 of 4 executors of work would get no tuples." in verdict(page_of(None, idle))
     assert table(page_of(None, idle), "Operators")["work"]["executors"] == "4 (3 idle)"
 
 
@@ -290,11 +299,11 @@ def test_a_source_without_a_rate_of_its_own_emits_what_it_can(after):
     ],
 )
 def test_only_what_changed_is_said_to_have_changed(before, after, told):
-    assert changed(before, after, number) == told
+    assert show_change(before, after, number) == told
 
 
 def test_the_page_is_well_formed_and_asks_for_nothing(before, after):
-    page = page_of(before, after, others=[replace(after.prediction, model="simulation")])
+    page = page_of(before, after, replace(after.prediction, model="simulation"))
     reader = Balanced()
     reader.feed(page)
     assert reader.open == []
@@ -317,15 +326,15 @@ def test_the_page_is_well_formed_and_asks_for_nothing(before, after):
 def test_the_verdict_comes_first_with_what_changed(before, after):
     page = page_of(before, after)
     said = verdict(page)
-    assert said.startswith(verdict_of(after.prediction))
+    assert said.startswith(str(judge_prediction(after.prediction)))
     assert "<title>Fits: tiny, predicted</title>" in page
     assert page.index('class="verdict fine"') < page.index("<svg")
     figures = {words(div[0]): words(div[1]) for dl in parsed(page).iter("dl") for div in dl}
-    assert figures["sources emit"] == "80.0 tuples/s"
-    assert figures["highest rate that fits"] == "97.6 tuples/s → 195 tuples/s"
+    assert list(figures)[:4] == ["p99 latency", "headroom", "median latency", "busiest executor"]
+    assert figures["p99 latency"] == "9.00 ms"
+    assert figures["headroom"] == "1.22 → 2.44 times the load"
+    assert figures["median latency"] == "3.00 ms"
     assert figures["busiest executor"] == "82.0 % → 41.0 %"
-    assert figures["mean latency"] == "4.00 ms"
-    assert figures["p99 of latency"] == "9.00 ms"
 
 
 @pytest.mark.parametrize(("part", "grade"), [(0.5, "fine"), (0.95, "warning"), (1.2, "bad")])
@@ -337,14 +346,14 @@ def test_overload_has_no_end_and_no_pictures_of_latency(before, rushed):
     page = page_of(None, rushed)
     assert verdict(page).startswith("Overloaded: ")
     assert "there is nothing to draw" in page
-    row = table(page, "Latency with percentiles")["all, from source to sink"]
-    assert row["mean"] == "endless"
+    row = table(page, "Latency")["source to sink"]
+    assert row["mean"] == "infinite"
     assert not re.search(r"\b(nan|inf|None)\b", page.split("</head>")[1])
     compared = page_of(before, rushed)
-    assert "4.00 ms → endless" in compared
-    endless = [one for one in parsed(compared).iter("text") if one.text == "endless"]
+    assert "9.00 ms → infinite" in compared
+    infinite = [one for one in parsed(compared).iter("text") if one.text == "infinite"]
     # Of the mean and of four percentiles.
-    assert len(endless) == 5
+    assert len(infinite) == 5
 
 
 def test_latency_is_listed_by_source_and_of_whole_trees(after):
@@ -356,18 +365,18 @@ def test_latency_is_listed_by_source_and_of_whole_trees(after):
         seen_by_source=replace(trees, mean=0.006),
     )
     page = page_of(None, replace(after, prediction=found))
-    rows = table(page, "Latency with percentiles")
+    rows = table(page, "Latency")
     assert rows["from other"]["mean"] == "100 ms"
     assert rows["from in"]["p95"] == duration(0.007)
-    assert rows["complete, as the engine reports it"]["mean"] == "5.00 ± 0.10 ms"
-    assert rows["complete, as the source sees it"]["mean"] == "6.00 ± 0.10 ms"
+    assert rows["complete (engine)"]["mean"] == "5.00 ± 0.10 ms"
+    assert rows["complete (source)"]["mean"] == "6.00 ± 0.10 ms"
     parts = table(page, "What mean latency is made up of")
     assert parts["from in"] == {
         "latency": "from in",
         "queueing": "1.00 ms (25.0 %)",
         "service": "3.00 ms (75.0 %)",
     }
-    assert "complete, as the engine reports it" not in parts
+    assert "complete (engine)" not in parts
 
 
 def test_bars_show_what_latency_is_made_up_of(before, after):
@@ -383,12 +392,13 @@ def test_bars_show_what_latency_is_made_up_of(before, after):
 
 def test_latencies_that_nobody_has_are_said_to_be_missing():
     none = Latency(mean=math.nan, variance=math.nan, quantiles={}, parts={})
-    assert "there is no latency to show" in latency_pictures({"all": none})
+    [text] = chart_latencies({"all": none})
+    assert text.sentences == ["No tuple reaches a sink: there is no latency."]
 
 
 def test_more_latencies_than_can_be_drawn_are_counted():
-    shown = latency_pictures({f"source-{n}": LATENCY for n in range(15)})
-    assert "3 more are not drawn" in shown
+    _, text = chart_latencies({f"source-{n}": LATENCY for n in range(15)})
+    assert text.sentences == ["3 more are not drawn; the tables list them."]
 
 
 def test_the_tables_have_every_operator_executor_worker_and_machine(before, after):
@@ -398,11 +408,11 @@ def test_the_tables_have_every_operator_executor_worker_and_machine(before, afte
     assert set(operators) == set(found.operators)
     assert operators["work"]["executors"] == "2 → 4"
     assert operators["work"]["busiest"] == "82.0 % → 41.0 %"
-    assert operators["in"]["gets"] == "–"
+    assert operators["in"]["in"] == "–"
     executors = table(page, "Executors, the busiest first")
     busiest = sorted(found.executors, key=lambda one: -one.utilisation)
     assert list(executors) == [one.name for one in busiest]
-    assert executors[busiest[0].name]["gets"] == "41.0"
+    assert executors[busiest[0].name]["in"] == "41.0"
     assert [row["CPU"] for row in table(page, "Workers").values()] == ["1.25", "1.25"]
     machine = table(page, "Machines")[found.machines[0].name]
     # Half a core of others, one of work and half of one of idle threads, of four.
@@ -418,17 +428,17 @@ def test_long_tables_say_how_much_they_leave_out(after):
     found = replace(after.prediction, executors=many)
     page = page_of(None, replace(after, prediction=found))
     assert len(table(page, "Executors, the busiest first")) == 200
-    assert "30 more, less busy, are left out." in page
+    assert "30 more rows are left out." in page
 
 
 def test_every_model_has_a_row_and_dissent_is_said(after, rushed):
     other = replace(rushed.prediction, model="simulation", notes=("600 s",), complete=LATENCY)
-    page = page_of(None, after, others=[other])
+    page = page_of(None, after, other)
     rows = table(page, "Models")
     assert list(rows) == ["analytic", "simulation"]
     assert rows["analytic"]["verdict"] == "Fits"
     assert rows["simulation"]["verdict"] == "Overloaded"
-    assert rows["simulation"]["full first"] == rushed.prediction.limit.by
+    assert rows["simulation"]["then full"] == rushed.prediction.limit.by
     assert rows["simulation"]["complete"] == "4.00 ms"
     assert rows["analytic"]["complete"] == "–"
     assert "Not all models agree: simulation would not say so." in verdict(page)
@@ -439,20 +449,76 @@ def test_every_model_has_a_row_and_dissent_is_said(after, rushed):
 def test_a_swing_is_said_with_the_verdict(after):
     found = replace(after.prediction, swing=Swing(lowest=0.01, highest=0.2, period=3.0))
     said = verdict(page_of(None, replace(after, prediction=found)))
-    assert "goes to and fro between 10.0 ms and 200 ms, once in 3.00 s." in said
+    assert "swings between 10.0 ms and 200 ms, once in 3.00 s." in said
+
+
+EXPLAINED = Explanation(
+    bottlenecks=(
+        Bottleneck(
+            limit=Limit(factor=2.0, per_second=160.0, by="work[3-4]"),
+            operator="work",
+            executors=3,
+            tasks=8,
+        ),
+        Bottleneck(
+            limit=Limit(factor=4.0, per_second=320.0, by="node-1"),
+            operator=None,
+            executors=None,
+            tasks=None,
+        ),
+    ),
+    sensitivities={
+        "work": Sensitivity(
+            longer_service=0.5, longer_service_p99=0.00677, one_more=-0.001, one_more_limit=200.0
+        ),
+        "out": Sensitivity(
+            longer_service=0.0, longer_service_p99=math.inf, one_more=None, one_more_limit=None
+        ),
+    },
+)
 
 
 def test_reasons_stand_in_a_section_of_their_own(after):
-    reasons = Reasons(
-        caption="What one more executor brings",
-        columns=[Column(name="operator", words=True), Column(name="mean latency")],
-        rows=[["work", "−12 %"]],
-        note="All else as it is.",
-    )
-    page = page_of(None, after, reasons=[reasons])
-    assert table(page, "What one more executor brings")["work"]["mean latency"] == "−12 %"
-    assert 'href="#reasons"' in page
     assert 'id="reasons"' not in page_of(None, after)
+    found = replace(after.prediction, explanation=EXPLAINED)
+    page = page_of(None, replace(after, prediction=found))
+    assert 'href="#reasons"' in page
+    rows = table(page, "What is full first as all rates grow")
+    assert rows["this plan"]["then full"] == "work[3-4]"
+    assert rows["6 of work"]["fits up to"] == "320"
+    [caption] = [one for one in re.findall("<caption>(.*)</caption>", page) if "change" in one]
+    rows = [[words(cell) for cell in row] for row in parsed(page).iter("tr")]
+    # Half a per cent, less than can be told, a millisecond less, and 200 tuples/s would fit.
+    assert ["work", "0.5 %", "<0.1 %", "−1.00 ms", "200"] in rows
+    assert table(page, caption)["out"]["one executor more"] == "no task left"
+
+
+def test_terminal_and_page_have_the_same_figures(after):
+    found = replace(after.prediction, explanation=EXPLAINED, complete=LATENCY)
+    report = PredictionReport(predicted=replace(after, prediction=found))
+    text = report.to_text(200)
+    for caption in ("Latency", "What is full first as all rates grow", "Operators", "Machines"):
+        assert caption in text
+        for name in table(report.to_html(), caption):
+            assert name in text
+    assert "queueing 25.0 %" in text
+    assert "Executors, the busiest first" not in text
+
+
+def test_a_bottleneck_with_much_room_is_not_marked(after):
+    idle = replace(after.prediction, limit=Limit(factor=900.0, per_second=72e3, by="work[3-4]"))
+    picture = plans_picture(None, replace(after, prediction=idle))
+    assert not of_class(picture, "mark")
+    assert not of_class(picture, "mark-label")
+
+
+def test_the_long_table_has_latencies_operators_and_executors(after):
+    frame = PredictionReport(predicted=after).to_pandas()
+    latency = frame[(frame.subject == "latency") & (frame.figure == "p99")]
+    assert latency.value.tolist() == [0.009]
+    busy = frame[(frame.subject == "operator") & (frame.figure == "busiest")]
+    assert dict(zip(busy.name, busy.value, strict=True))["work"] == 0.41
+    assert set(frame.unit) == {"", "s", "tuples/s"}
 
 
 def test_the_page_says_how_it_was_made(before, after):
@@ -476,7 +542,7 @@ def test_names_are_text_wherever_they_stand():
     one = replace(seen(2, [0.5], operator=NASTY), name="\x1b[31m" + NASTY)
     found = replace(one.prediction, model=f"\x1b{NASTY}", notes=(NASTY,), provenance={NASTY: NASTY})
     one = replace(one, prediction=found, load=NASTY)
-    page = page_of(one, one, others=[replace(found, model=f"{NASTY} too")])
+    page = page_of(one, one, replace(found, model=f"{NASTY} too"))
     assert "<script" not in page
     assert "\x1b" not in page
     assert words(parsed(page)).count(NASTY) > 10
@@ -485,5 +551,5 @@ def test_names_are_text_wherever_they_stand():
 
 
 def test_a_graph_that_is_too_large_to_draw_is_listed_only(after, monkeypatch):
-    monkeypatch.setattr("streamgauge.cli.prediction_charts.MANY_OPERATORS", 2)
+    monkeypatch.setattr("streamgauge.reports.prediction_charts.MANY_OPERATORS", 2)
     assert "3 operators are too many to draw" in page_of(None, after)

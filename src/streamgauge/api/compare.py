@@ -1,0 +1,93 @@
+"""`sg.compare`: which of several proposed plans is best, by one model or by vote.
+
+N-version planning (Cooper 2020, section 6.2): plans of several schedulers or people are judged
+before any of them is deployed, and a model that errs can be outvoted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from streamgauge.api.loading import PlanLike, PlannedJob, ProfileLike, load_plan
+from streamgauge.api.models import DEFAULT, ModelPanel
+from streamgauge.api.predict import propose
+from streamgauge.api.profiles import choose_profile
+from streamgauge.api.rates import Rates
+from streamgauge.api.simulator import Say, stay_silent
+from streamgauge.errors import InvalidInput, in_file
+from streamgauge.models.ranking import rank
+from streamgauge.reports.comparison import ComparedPlan, ComparisonReport
+
+STEP_MARK = "@"
+
+
+def compare(
+    plans: Sequence[PlanLike],
+    profile: ProfileLike | None = None,
+    *,
+    rate: Rates = None,
+    by: str = "p99",
+    model: str = DEFAULT,
+    lake: str | None = None,
+    topology: str | None = None,
+    say: Say = stay_silent,
+) -> ComparisonReport:
+    """Rank several proposed plans, and say which one most models prefer.
+
+    Args:
+        plans: Job files, ``FILE@STEP`` for a step of a file, jobs, or physical plans.
+        profile: What was measured: a file or a profile; what the first plan's job declares when
+            not given.
+        rate: Tuples per second of all sources together, or by source; as each plan's file says
+            or what was measured when not given.
+        by: What counts: ``mean``, ``p50``, ``p90``, ``p95``, ``p99`` or ``rate``, the highest that
+            fits.
+        model: Which model decides; with ``all`` every model has a vote.
+        lake: Instead of `profile`: a lake, of whose profiles the one is taken whose plan is most
+            like the first plan.
+        topology: With `lake`: the topology's name there; as in the plans when not given.
+        say: Is told of what takes long.
+
+    Raises:
+        StreamgaugeError: What was given cannot be read, is wrong, or says too little.
+    """
+    panel = ModelPanel(model, None, say)
+    planned = [_load_plan(plan) for plan in plans]
+    if not planned:
+        raise InvalidInput.single(("plans",), seen="no plan", expected="plans to compare")
+    chosen = choose_profile(profile, lake, topology, planned[0])
+    if lake is not None:
+        say(chosen.origin)
+    compared: dict[str, ComparedPlan] = {}
+    for name, one in zip(_name_plans(plans, planned), planned, strict=True):
+        with in_file(one.file):
+            proposal = propose(chosen.profile, one, rate)
+            predictions = panel.ask(chosen.profile, proposal.plan, proposal.workload)
+        compared[name] = ComparedPlan(plan=proposal.plan, predictions=predictions)
+    ranking = rank({name: one.predictions for name, one in compared.items()}, by=by)
+    warnings = dict.fromkeys(warning for one in planned for warning in one.warnings)
+    return ComparisonReport(
+        ranking=ranking,
+        plans=compared,
+        profile=chosen.origin,
+        warnings=(*warnings, *chosen.warnings, *panel.warnings),
+    )
+
+
+def _load_plan(plan: PlanLike) -> PlannedJob:
+    if isinstance(plan, str | Path) and STEP_MARK in str(plan):
+        file, _, step = str(plan).rpartition(STEP_MARK)
+        return load_plan(file, step)
+    return load_plan(plan)
+
+
+def _name_plans(plans: Sequence[PlanLike], planned: Sequence[PlannedJob]) -> list[str]:
+    """Short names, or those that were given where short ones do not tell the plans apart."""
+    short = [one.name for one in planned]
+    if len(set(short)) == len(short):
+        return short
+    return [
+        str(plan) if isinstance(plan, str | Path) else f"{name} {place}"
+        for place, (plan, name) in enumerate(zip(plans, short, strict=True), start=1)
+    ]

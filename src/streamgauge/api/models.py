@@ -1,0 +1,131 @@
+"""Asking models: which ones, what each says of a plan, and why some say nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from streamgauge.api.simulator import Say, load_simulator
+from streamgauge.errors import InvalidInput, MissingExtra
+from streamgauge.models.analytic import AnalyticModel
+from streamgauge.models.contract import Model, load_model, model_names
+from streamgauge.models.explanation import explain
+from streamgauge.models.parameters import parameters_of
+from streamgauge.models.regimes import swinging_operators
+
+if TYPE_CHECKING:
+    from streamgauge.models.prediction import Prediction, Swing
+    from streamgauge.profile.profile import Profile
+    from streamgauge.topology.physical_plan import PhysicalPlan
+    from streamgauge.topology.workload import Workload
+
+ALL = "all"
+DEFAULT = "analytic"
+SIMULATION = "simulation"
+
+
+class ModelPanel:
+    """The models that are asked, the one that decides first, and what they could not answer.
+
+    Args:
+        name: One model, or ``all``.
+        link_percentile: Which percentile of the probes between nodes the analytic model takes.
+        say: Is told of what takes long.
+
+    Raises:
+        InvalidInput: There is no such model, or it takes no percentile.
+        MissingExtra: What the only model needs is not installed.
+    """
+
+    def __init__(self, name: str, link_percentile: float | None, say: Say) -> None:
+        self._say = say
+        # In the order in which they came up; each is kept once, however many plans there are.
+        self._warnings: dict[str, None] = {}
+        names = [name]
+        if name == ALL:
+            names = sorted(model_names(), key=lambda known: known != DEFAULT)
+        self._models = [model for model in map(load_model, names) if self._is_ready(model, name)]
+        if link_percentile is not None:
+            self._models[0] = _take_percentile(link_percentile, name)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why a model was not asked or says nothing, each once."""
+        return tuple(self._warnings)
+
+    def _is_ready(self, model: Model, name: str) -> bool:
+        """Whether a model can be asked; one of several may be missing."""
+        if model.name != SIMULATION:
+            return True
+        try:
+            load_simulator(self._say)
+        except MissingExtra as error:
+            if name != ALL:
+                raise
+            self._warnings[f"model {model.name} is not asked: {error}"] = None
+            return False
+        return True
+
+    def ask(
+        self, profile: Profile, plan: PhysicalPlan, workload: Workload
+    ) -> tuple[Prediction, ...]:
+        """What each model says of a plan; the first must answer, others may have nothing to say."""
+        predictions = [self.ask_first(profile, plan, workload)]
+        for model in self._models[1:]:
+            try:
+                predictions.append(model.predict(profile, plan, workload))
+            except InvalidInput as error:
+                self._warnings[f"model {model.name} says nothing: {error}"] = None
+        return tuple(predictions)
+
+    def ask_first(self, profile: Profile, plan: PhysicalPlan, workload: Workload) -> Prediction:
+        """What the model says that decides."""
+        return self._models[0].predict(profile, plan, workload)
+
+    def explain(
+        self, prediction: Prediction, profile: Profile, plan: PhysicalPlan, workload: Workload
+    ) -> Prediction:
+        """The analytic model's prediction with its reasons; any other as it is."""
+        if not isinstance(self._models[0], AnalyticModel):
+            return prediction
+        explained = replace(prediction, explanation=explain(profile, plan, workload))
+        if not prediction.overloaded:
+            return explained
+        return replace(explained, swing=self._simulate_swing(profile, plan, workload))
+
+    def repeat_measurement(self, profile: Profile) -> Prediction:
+        """The profile's own plan from measured rates and service times only."""
+        model = self._models[0]
+        assert isinstance(model, AnalyticModel)
+        return model.as_measured(profile)
+
+    def _simulate_swing(
+        self, profile: Profile, plan: PhysicalPlan, workload: Workload
+    ) -> Swing | None:
+        """How far latency swings where formulas can only say that it does."""
+        from streamgauge.models.simulated import SimulationModel
+
+        if not swinging_operators(parameters_of(profile, plan, workload)):
+            return None
+        try:
+            load_simulator(self._say)
+        except MissingExtra as error:
+            self._warnings[f"how far latency swings is not known: {error}"] = None
+            return None
+        self._say("simulating how latency swings; this takes some seconds")
+        return SimulationModel().predict(profile, plan, workload).swing
+
+
+def _take_percentile(percentile: float, model: str) -> Model:
+    """The analytic model, the only one that takes other than typical links."""
+    if model != DEFAULT:
+        raise InvalidInput.single(
+            ("--link-percentile",),
+            seen=f"model {model!r}",
+            expected=f"{DEFAULT!r}, which takes any percentile; the others take the median",
+        )
+    if not 0.0 <= percentile <= 100.0:
+        raise InvalidInput.single(
+            ("--link-percentile",), seen=f"{percentile:g}", expected="per cent, from 0 to 100"
+        )
+    return AnalyticModel(link_percentile=percentile / 100.0)

@@ -1,0 +1,173 @@
+"""`sg.predict`: how a job would behave on a plan that has never run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from streamgauge.api.loading import PlanLike, PlannedJob, ProfileLike, describes_job, load_plan
+from streamgauge.api.models import DEFAULT, ModelPanel
+from streamgauge.api.profiles import choose_profile
+from streamgauge.api.rates import Rates, apply_rates, measure_workload
+from streamgauge.api.simulator import Say, stay_silent
+from streamgauge.errors import InvalidInput, NotEnoughData, in_file
+from streamgauge.models.source_plan import measured_plan
+from streamgauge.profile.job import Job
+from streamgauge.profile.profile import Profile
+from streamgauge.reports.prediction import PredictedPlan, PredictionReport
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.workload import Workload
+
+OWN_PLAN = "the profile's own plan"
+AS_MEASURED, AS_GIVEN, AS_IN_FILE = "as measured", "the given rate", "as the plan's file says"
+
+
+def predict(
+    profile: ProfileLike | Job | None = None,
+    plan: PlanLike | None = None,
+    *,
+    step: str | None = None,
+    rate: Rates = None,
+    model: str = DEFAULT,
+    lake: str | None = None,
+    topology: str | None = None,
+    measured: bool = False,
+    link_percentile: float | None = None,
+    before: bool = False,
+    say: Say = stay_silent,
+) -> PredictionReport:
+    """Latency with percentiles, utilisation and the highest rate of a plan.
+
+    Args:
+        profile: What was measured: a file or a profile. A job that is only described, as a file or
+            an object, is predicted from what it declares.
+        plan: The plan to predict: a job file, a job, or a physical plan; the profile's own plan
+            when not given. A job without a placement is placed by the even scheduler.
+        step: Configure the plan as in this step of its file.
+        rate: Tuples per second of all sources together, or by source; the load of the plan's file
+            or what was measured when not given.
+        model: Which model predicts; ``all`` asks every model.
+        lake: Instead of `profile`: a lake, of whose profiles the one is taken whose plan is most
+            like `plan`.
+        topology: With `lake`: the topology's name there; as in `plan` when not given.
+        measured: Predict the profile's own plan from measured rates and service times only.
+        link_percentile: Per cent of the probes between nodes that are no longer than the latency
+            that counts; 50 when not given.
+        before: Predict the profile's own plan at the same load too, to show what changes.
+        say: Is told of what takes long.
+
+    Raises:
+        StreamgaugeError: What was given cannot be read, is wrong, or says too little.
+    """
+    if plan is None and profile is not None and describes_job(profile):
+        assert not isinstance(profile, Profile)
+        profile, plan = None, profile
+    _check_combination(plan, step, measured=measured, is_rated=rate is not None, model=model)
+    panel = ModelPanel(model, link_percentile, say)
+    planned = None if plan is None else load_plan(plan, step)
+    assert not isinstance(profile, Job)
+    chosen = choose_profile(profile, lake, topology, planned)
+    if lake is not None:
+        say(chosen.origin)
+    with in_file(_name_file(plan or profile or lake)):
+        proposal = propose(chosen.profile, planned, rate)
+        if measured:
+            first, *others = [panel.repeat_measurement(chosen.profile)]
+        else:
+            first, *others = panel.ask(chosen.profile, proposal.plan, proposal.workload)
+            first = panel.explain(first, chosen.profile, proposal.plan, proposal.workload)
+    former: PredictedPlan | None = None
+    problems: list[str] = []
+    if before and planned is not None and chosen.is_measured:
+        former, problems = _predict_before(panel, chosen.profile, proposal)
+    return PredictionReport(
+        predicted=PredictedPlan(**proposal._asdict(), prediction=first),
+        others=tuple(others),
+        before=former,
+        profile=chosen.origin,
+        warnings=(
+            *(planned.warnings if planned is not None else _warn_of_cluster(chosen.profile)),
+            *chosen.warnings,
+            *panel.warnings,
+            *problems,
+        ),
+    )
+
+
+class Proposal(NamedTuple):
+    """A plan under a load.
+
+    Attributes:
+        name: What the plan is called: its file and step.
+        plan: Where every executor runs.
+        workload: What sources emit.
+        load: Where the workload comes from.
+    """
+
+    name: str
+    plan: PhysicalPlan
+    workload: Workload
+    load: str
+
+
+def propose(profile: Profile, planned: PlannedJob | None, rate: Rates) -> Proposal:
+    """The plan under its file's load, or what was measured, at the given rates.
+
+    Args:
+        profile: Whose own plan is proposed where no other is.
+        planned: A plan of the same job.
+        rate: As in `predict`.
+    """
+    job = None if planned is None else planned.job
+    if job is None or job.workload is None:
+        workload, load = measure_workload(profile, rate), AS_MEASURED
+    else:
+        workload, load = apply_rates(job.workload, rate), AS_IN_FILE
+    return Proposal(
+        name=OWN_PLAN if planned is None else planned.name,
+        plan=measured_plan(profile) if planned is None else planned.plan,
+        workload=workload,
+        load=AS_GIVEN if rate is not None else load,
+    )
+
+
+def _predict_before(
+    panel: ModelPanel, profile: Profile, proposal: Proposal
+) -> tuple[PredictedPlan | None, list[str]]:
+    """The plan that was measured, under the proposal's load, or why there is none."""
+    try:
+        plan = measured_plan(profile)
+        prediction = panel.ask_first(profile, plan, proposal.workload)
+    except (InvalidInput, NotEnoughData) as error:
+        return None, [f"no prediction of the plan before: {error}"]
+    before = proposal._replace(name=OWN_PLAN, plan=plan)
+    return PredictedPlan(**before._asdict(), prediction=prediction), []
+
+
+def _warn_of_cluster(profile: Profile) -> list[str]:
+    """What is assumed of the machines that a profile does not describe."""
+    if profile.cluster is not None:
+        return []
+    return [
+        "the profile describes no cluster: assuming that each node is a machine with one core for"
+        " each of its workers"
+    ]
+
+
+def _name_file(source: object) -> str:
+    return str(source) if isinstance(source, str | Path) else ""
+
+
+def _check_combination(
+    plan: PlanLike | None, step: str | None, *, measured: bool, is_rated: bool, model: str
+) -> None:
+    if step is not None and plan is None:
+        raise InvalidInput.single(
+            ("--step",), seen=f"step {step!r} without --plan", expected="a job file with steps"
+        )
+    if measured and (plan is not None or is_rated or model != DEFAULT):
+        raise InvalidInput.single(
+            ("--measured",),
+            seen="--measured beside --plan, --rate or --model",
+            expected="the profile's own plan and load, which is what was measured",
+        )

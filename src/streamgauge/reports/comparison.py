@@ -1,0 +1,191 @@
+"""What a comparison of plans says: which one is preferred, and how the others differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.reports.content import (
+    Column,
+    FigureRow,
+    Grade,
+    Section,
+    Table,
+    Term,
+    Terms,
+    Text,
+    Verdict,
+)
+from streamgauge.reports.latency import chart_latencies, get_quantile, show_latency
+from streamgauge.reports.prediction_tables import PER_SECOND, list_figures
+from streamgauge.reports.prediction_verdict import find_busiest, judge_prediction, show_headroom
+from streamgauge.reports.report import Report
+from streamgauge.reports.wording import (
+    count,
+    name_percentile,
+    show_duration,
+    show_limit,
+    show_utilisation,
+)
+
+if TYPE_CHECKING:
+    from streamgauge.models.prediction import Prediction
+    from streamgauge.models.ranking import Ranking
+    from streamgauge.topology.physical_plan import PhysicalPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedPlan:
+    """A plan and what models say of it, the model that decides first."""
+
+    plan: PhysicalPlan
+    predictions: tuple[Prediction, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonReport(Report):
+    """Which of several plans models prefer.
+
+    Attributes:
+        ranking: The order, and the votes.
+        plans: By name.
+        profile: Which profile the predictions rest on.
+        warnings: What was assumed, and which models could not be asked.
+    """
+
+    ranking: Ranking
+    plans: Mapping[str, ComparedPlan]
+    profile: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def preferred(self) -> Prediction:
+        """What the deciding model says of the preferred plan."""
+        return self.plans[self.ranking.preferred].predictions[0]
+
+    @property
+    def title(self) -> str:
+        """The job's name and how many plans of it there are."""
+        topology = self.plans[self.ranking.preferred].plan.logical.topology
+        return f"{topology.name}: {count(len(self.plans), 'plan')} compared"
+
+    @property
+    def verdict(self) -> Verdict:
+        """Which plan is preferred, by how many models, and whether it carries the load."""
+        ranking, best = self.ranking, self.preferred
+        models = len(ranking.votes)
+        voters = f"{ranking.majority} of {models} models prefer"
+        word = voters if models > 1 else f"{best.model} prefers"
+        sentence = f" {ranking.preferred}."
+        if models > 1 and ranking.order[0] != ranking.preferred:
+            sentence += f" {best.model} alone would take {ranking.order[0]}."
+        if ranking.equals:
+            sentence += f" As good: {', '.join(ranking.equals)}."
+        if best.overloaded:
+            sentence += f" But no plan carries the load. {judge_prediction(best)}"
+        return Verdict(
+            grade=Grade.BAD if best.overloaded else judge_prediction(best).grade,
+            word=word,
+            sentence=sentence,
+        )
+
+    @property
+    def headline(self) -> list[Term]:
+        """Of the preferred plan."""
+        best = self.preferred
+        p99 = show_duration(get_quantile(best.latency, 0.99))
+        return [
+            Term(name="p99 latency", value=p99),
+            Term(name="headroom", value=show_headroom(best.limit.factor)),
+        ]
+
+    def sections(self) -> list[Section]:
+        """Charts and tables of the plans, votes, notes, and how it was made."""
+        notes = dict.fromkeys(note for note in self.preferred.notes)
+        return [
+            Section(anchor="plans", heading="Plans, the best first", blocks=[self._tabulate()]),
+            Section(
+                anchor="latency",
+                heading="Latency",
+                blocks=list(
+                    chart_latencies(
+                        {
+                            name: self.plans[name].predictions[0].latency
+                            for name in self.ranking.order
+                        }
+                    )
+                ),
+            ),
+            Section(anchor="votes", heading="Votes", blocks=[self._tabulate_votes()]),
+            Section(
+                anchor="notes",
+                heading="Notes",
+                blocks=[Text(sentences=list(notes), page_only=True)] if notes else [],
+            ),
+            Section(
+                anchor="made",
+                heading="How this was made",
+                blocks=[Terms(terms=[Term(name="profile", value=self.profile)])],
+            ),
+        ]
+
+    def _tabulate(self) -> Table:
+        levels = (0.5, 0.9, 0.99)
+        rows = []
+        for name in self.ranking.order:
+            compared = self.plans[name]
+            prediction = compared.predictions[0]
+            rows.append(
+                [
+                    name,
+                    len(compared.plan.logical.executors),
+                    judge_prediction(prediction).word,
+                    *show_latency(prediction.latency, levels),
+                    show_utilisation(find_busiest(prediction)),
+                    show_limit(prediction.limit.per_second, unit=""),
+                    prediction.limit.by or None,
+                ]
+            )
+        return Table(
+            caption=f"Plans, the best first by {self.ranking.by} of {self.preferred.model}",
+            columns=[
+                Column(name="plan", words=True),
+                Column(name="executors"),
+                Column(name="verdict", words=True),
+                Column(name="mean"),
+                *(Column(name=name_percentile(level), page_only=level == 0.9) for level in levels),
+                Column(name="busiest", unit="executor"),
+                Column(name="fits up to", unit=PER_SECOND),
+                Column(name="then full", words=True, page_only=True),
+            ],
+            rows=rows,
+        )
+
+    def _tabulate_votes(self) -> Table:
+        votes = self.ranking.votes
+        return Table(
+            caption="Votes",
+            columns=(Column(name="model", words=True), Column(name="prefers", words=True)),
+            rows=[[model, plan] for model, plan in votes.items()] if len(votes) > 1 else [],
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The ranking, the votes, and all predictions by plan."""
+        ranking = self.ranking
+        return {
+            "preferred": ranking.preferred,
+            "by": ranking.by,
+            "votes": dict(ranking.votes),
+            "ranking": list(ranking.order),
+            "plans": {
+                name: [prediction.to_dict() for prediction in compared.predictions]
+                for name, compared in self.plans.items()
+            },
+            "profile": self.profile,
+        }
+
+    def figures(self) -> Iterator[FigureRow]:
+        """Figures of each plan by the deciding model, the plan's name before each name."""
+        for plan, compared in self.plans.items():
+            yield from list_figures(compared.predictions[0], plan)

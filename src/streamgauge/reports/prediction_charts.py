@@ -1,0 +1,154 @@
+"""Plans as pictures: operators by how busy they are, before and after."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from streamgauge.drawing.quantities import number
+from streamgauge.drawing.side_by_side import Panel, draw_side_by_side
+from streamgauge.drawing.topology_picture import (
+    MIDDLE_LEVEL,
+    OperatorMark,
+    parallelism,
+    without_ackers,
+)
+from streamgauge.reports.content import Chart
+from streamgauge.reports.prediction_verdict import find_bottleneck, judge_prediction
+from streamgauge.reports.wording import (
+    count,
+    printable,
+    show_change,
+    show_duration,
+    show_emission,
+    show_utilisation,
+)
+from streamgauge.topology.topology import Operator, OperatorKind
+
+if TYPE_CHECKING:
+    from streamgauge.models.prediction import Prediction
+    from streamgauge.reports.prediction import PredictedPlan
+
+# Graphs with more operators are unreadable on a page.
+MANY_OPERATORS = 200
+
+
+def chart_plans(before: PredictedPlan | None, after: PredictedPlan) -> Chart:
+    """Operators by how busy they are: the plan before, and how the plan in question differs.
+
+    Args:
+        before: The plan as it is; None draws one plan only.
+        after: The plan in question.
+    """
+    topology = after.plan.logical.topology
+    plans = " and ".join(plan.name for plan in (before, after) if plan)
+    title = printable(f"operators of {topology.name} and how busy they are: {plans}")
+    panels = [_build_panel(f"before: {before.name}", before, before)] if before else []
+    panels.append(
+        _build_panel(f"after: {after.name}" if before else after.name, after, before or after)
+    )
+
+    def draw(embedded: bool) -> str:
+        return draw_side_by_side(panels, title=title, embedded=embedded)
+
+    caption = "Busy: mean over an operator's executors. Colours and gauges: its busiest executor."
+    if before:
+        caption += " Arrows: from the figure before to the figure after."
+    operators = len(without_ackers(topology).operators)
+    too_many = f"{count(operators, 'operator')} are too many to draw; the tables below list them."
+    return Chart(
+        title=title,
+        draw=draw,
+        caption=caption,
+        wide=True,
+        instead=too_many if operators > MANY_OPERATORS else "",
+    )
+
+
+def _build_panel(title: str, plan: PredictedPlan, former: PredictedPlan) -> Panel:
+    prediction = plan.prediction
+    topology = without_ackers(plan.plan.logical.topology)
+    drawn = {operator.name for operator in topology.operators}
+    lines = [plan.about, str(judge_prediction(prediction))]
+    ackers = [one for name, one in prediction.operators.items() if name not in drawn]
+    if ackers:
+        busiest = max(acker.busiest for acker in ackers)
+        lines.append(f"Ackers are not drawn: busy at most {show_utilisation(busiest)}.")
+    return Panel(
+        title=printable(title),
+        lines=[printable(line) for line in lines],
+        flag=printable(_name_bottleneck(prediction)),
+        topology=topology,
+        executors=plan.executors,
+        marks={
+            operator.name: _mark_operator(operator, plan, former) for operator in topology.operators
+        },
+    )
+
+
+def _name_bottleneck(prediction: Prediction) -> str:
+    """What is full first, where it is busy enough to matter."""
+    bottleneck = find_bottleneck(prediction)
+    if not bottleneck or not _is_near_limit(prediction):
+        return ""
+    is_machine = any(machine.name == bottleneck for machine in prediction.machines)
+    return f"Bottleneck: {'machine ' if is_machine else ''}{bottleneck}"
+
+
+def _is_near_limit(prediction: Prediction) -> bool:
+    """Whether a bottleneck deserves attention: most of what it can do is used."""
+    return bool(prediction.overloaded) or prediction.limit.factor * MIDDLE_LEVEL <= 1.0
+
+
+def _mark_operator(operator: Operator, plan: PredictedPlan, former: PredictedPlan) -> OperatorMark:
+    """What the picture says of an operator, and what it was before."""
+    name = operator.name
+    now = plan.prediction.operators[name]
+    was = former.prediction.operators.get(name, now)
+    if operator.kind is OperatorKind.SOURCE:
+        # A source receives acknowledgements only: their delay delays no tuple.
+        lines = [
+            f"emits {show_change(former.emits(name), plan.emits(name), show_emission)} tuples/s"
+        ]
+    else:
+        arrived = show_change(was.arrived_per_second, now.arrived_per_second, number)
+        delay = show_change(was.delay_seconds, now.delay_seconds, show_duration)
+        lines = [f"gets {arrived} tuples/s", f"delay {delay}"]
+    lines.append(f"busy {show_change(was.utilisation, now.utilisation, show_utilisation)}")
+    if now.idle:
+        lines.append(f"{now.idle} of {now.executors} get nothing")
+    return OperatorMark(
+        level=1.0 if math.isinf(now.busiest) else now.busiest,
+        level_text=f"{'busiest ' if now.executors > 1 else ''}{show_utilisation(now.busiest)}",
+        parallelism=_show_parallelism(operator, was.executors, now.executors),
+        line=lines[0],
+        more=tuple(lines[1:]),
+        flag="bottleneck: full first" if _is_bottleneck(operator, plan.prediction) else "",
+        alarm=_find_alarm(operator, plan.prediction),
+    )
+
+
+def _show_parallelism(operator: Operator, before: int, after: int) -> str:
+    now = parallelism(operator, {operator.name: after})
+    return now if before == after else f"{before} → {now}"
+
+
+def _is_bottleneck(operator: Operator, prediction: Prediction) -> bool:
+    """Whether one of its executors is full first, and near enough to its limit to matter."""
+    bottleneck = find_bottleneck(prediction)
+    return _is_near_limit(prediction) and any(
+        executor.name == bottleneck and executor.operator == operator.name
+        for executor in prediction.executors
+    )
+
+
+def _find_alarm(operator: Operator, prediction: Prediction) -> str:
+    """Whether executors are overloaded, by their own work or with their machine."""
+    own = [executor for executor in prediction.executors if executor.operator == operator.name]
+    full = [executor for executor in own if executor.name in prediction.overloaded]
+    if full:
+        return f"overloaded: {len(full)} of {len(own)}" if len(own) > 1 else "overloaded"
+    slowed = sum(executor.utilisation >= 1.0 for executor in own)
+    if slowed:
+        return f"on an overloaded machine: {slowed} of {len(own)}"
+    return ""

@@ -1,0 +1,414 @@
+"""A prediction's figures as tables, and as rows of a long table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from streamgauge.drawing.quantities import estimate, number, share
+from streamgauge.reports.content import Cell, Column, FigureRow, Table
+from streamgauge.reports.latency import (
+    build_latency_table,
+    build_parts_table,
+    name_parts,
+    show_latency,
+    show_mean,
+)
+from streamgauge.reports.prediction_verdict import (
+    find_bottleneck,
+    find_busiest,
+    judge_prediction,
+)
+from streamgauge.reports.wording import (
+    INFINITE,
+    name_percentile,
+    show_change,
+    show_duration,
+    show_limit,
+    show_utilisation,
+)
+
+if TYPE_CHECKING:
+    from streamgauge.models.latency import Latency
+    from streamgauge.models.prediction import (
+        Bottleneck,
+        ExecutorPrediction,
+        MachinePrediction,
+        OperatorPrediction,
+        Prediction,
+        Sensitivity,
+        WorkerPrediction,
+    )
+    from streamgauge.reports.prediction import PredictedPlan
+
+PER_SECOND = "tuples/s"
+# By the end of a field's name.
+UNITS = {"_per_second": PER_SECOND, "_seconds": "s"}
+COMPLETE = (
+    "Complete: until the whole tree of a tuple is processed, as the engine reports it and as the"
+    " source sees it."
+)
+# Changes by a smaller part of the latency are noise of the formulas.
+NO_CHANGE = 1e-3
+# Percentiles of the model table that a terminal has room for.
+FEW_LEVELS = (0.5, 0.99)
+
+
+def tabulate_latency(before: PredictedPlan | None, after: PredictedPlan) -> Table:
+    """Latency of all tuples, by source, and of whole trees where they are tracked."""
+    table = build_latency_table(_group_by_plan(before, after))
+    if after.prediction.complete is None:
+        return table
+    return replace(table, note=COMPLETE)
+
+
+def tabulate_latency_parts(before: PredictedPlan | None, after: PredictedPlan) -> Table:
+    """What mean latencies are made up of, where that is known."""
+    groups = {
+        heading: {name: (name_parts(latency), latency.mean) for name, latency in group.items()}
+        for heading, group in _group_by_plan(before, after).items()
+    }
+    return build_parts_table("What mean latency is made up of", "latency", groups)
+
+
+def _group_by_plan(
+    before: PredictedPlan | None, after: PredictedPlan
+) -> dict[str, dict[str, Latency]]:
+    if before is None:
+        return {"": _name_latencies(after.prediction)}
+    return {
+        "before": _name_latencies(before.prediction),
+        "after": _name_latencies(after.prediction),
+    }
+
+
+def _name_latencies(prediction: Prediction) -> dict[str, Latency]:
+    """Everything that is known of a plan's latency, by what it is of."""
+    latencies = {"source to sink": prediction.latency}
+    if len(prediction.by_source) > 1:
+        latencies |= {f"from {name}": latency for name, latency in prediction.by_source.items()}
+    if prediction.complete is not None:
+        latencies["complete (engine)"] = prediction.complete
+    if prediction.seen_by_source is not None:
+        latencies["complete (source)"] = prediction.seen_by_source
+    return latencies
+
+
+def tabulate_delay_parts(predicted: PredictedPlan) -> Table:
+    """What the delays at operators are made up of."""
+    delays = {
+        name: (operator.parts, operator.delay_seconds)
+        for name, operator in predicted.prediction.operators.items()
+        if name not in predicted.sources
+    }
+    return build_parts_table(
+        "What mean delays at operators are made up of", "operator", {"": delays}
+    )
+
+
+def tabulate_models(predictions: Sequence[Prediction]) -> Table:
+    """What each model says of one plan."""
+    levels = sorted({level for one in predictions for level in one.latency.quantiles})
+    has_complete = any(one.complete is not None for one in predictions)
+    columns = [
+        Column(name="model", words=True),
+        Column(name="verdict", words=True),
+        Column(name="mean"),
+        *(
+            Column(name=name_percentile(level), page_only=level not in FEW_LEVELS)
+            for level in levels
+        ),
+        *([Column(name="complete", unit="mean", page_only=True)] if has_complete else []),
+        Column(name="busiest", unit="executor"),
+        Column(name="fits up to", unit=PER_SECOND),
+        Column(name="then full", words=True),
+    ]
+    rows: list[list[Cell]] = [
+        [
+            one.model,
+            judge_prediction(one).word,
+            *show_latency(one.latency, levels),
+            *([None if one.complete is None else show_mean(one.complete)] if has_complete else []),
+            show_utilisation(find_busiest(one)),
+            show_limit(one.limit.per_second, unit=""),
+            find_bottleneck(one) or None,
+        ]
+        for one in predictions
+    ]
+    return Table(caption="Models", columns=columns, rows=rows)
+
+
+def tabulate_reasons(prediction: Prediction) -> Iterator[Table]:
+    """What is full first, and what would help; nothing where the model explains nothing."""
+    explanation = prediction.explanation
+    if explanation is None:
+        return
+    yield Table(
+        caption="What is full first as all rates grow",
+        columns=(
+            Column(name="with", words=True),
+            Column(name="fits up to", unit=PER_SECOND),
+            Column(name="times the load"),
+            Column(name="then full", words=True),
+        ),
+        rows=list(_list_bottlenecks(explanation.bottlenecks)),
+        note="Each row doubles the executors of the operator that was full in the row above,"
+        " up to one for each task.",
+    )
+    yield _tabulate_sensitivities(explanation.sensitivities, prediction)
+
+
+def _list_bottlenecks(bottlenecks: Sequence[Bottleneck]) -> Iterator[list[Cell]]:
+    doubled: dict[str, int] = {}
+    for bottleneck in bottlenecks:
+        limit = bottleneck.limit
+        changes = ", ".join(f"{executors} of {name}" for name, executors in doubled.items())
+        yield [
+            changes or "this plan",
+            show_limit(limit.per_second, unit=""),
+            estimate(limit.factor),
+            limit.by,
+        ]
+        operator, executors, tasks = bottleneck.operator, bottleneck.executors, bottleneck.tasks
+        if operator is not None and executors is not None and tasks is not None:
+            doubled[operator] = min(2 * executors, tasks)
+
+
+def _tabulate_sensitivities(
+    sensitivities: Mapping[str, Sensitivity], prediction: Prediction
+) -> Table:
+    return Table(
+        caption="What a change of one operator would do to latency from source to sink",
+        columns=(
+            Column(name="operator", words=True),
+            Column(name="1 % longer service", unit="mean"),
+            Column(name="1 % longer service", unit="p99"),
+            Column(name="one executor more", unit="mean"),
+            Column(name="then fits up to", unit=PER_SECOND),
+        ),
+        rows=[
+            [
+                name,
+                _show_growth(change.longer_service),
+                _show_growth(change.longer_service_p99),
+                _show_gain(change, prediction.latency.mean),
+                None
+                if change.one_more_limit is None
+                else show_limit(change.one_more_limit, unit=""),
+            ]
+            for name, change in sensitivities.items()
+        ],
+        note="An operator has at most one executor for each task.",
+    )
+
+
+def _show_new_limit(change: Sensitivity) -> Cell:
+    limit = change.one_more_limit
+    return None if limit is None else show_limit(limit, unit="")
+
+
+def _show_growth(elasticity: float) -> Cell:
+    """By how many per cent latency grows."""
+    if math.isnan(elasticity):
+        return None
+    if math.isinf(elasticity):
+        return "overloads"
+    return "none" if abs(elasticity) < NO_CHANGE else share(elasticity / 100.0)
+
+
+def _show_gain(change: Sensitivity, mean: float) -> Cell:
+    gained = change.one_more
+    if gained is None:
+        return "no task left"
+    if gained == -math.inf:
+        return "fits then"
+    if not math.isfinite(gained):
+        return None
+    if abs(gained) < NO_CHANGE * mean:
+        return "none"
+    return f"{'−' if gained < 0.0 else '+'}{show_duration(abs(gained))}"
+
+
+def tabulate_operators(before: PredictedPlan | None, after: PredictedPlan) -> Table:
+    """Operators in the plan's order, with what their figures were before."""
+    now = after.prediction.operators
+    was = before.prediction.operators if before else now
+    note = "Messages of the engine, such as acknowledgements, count as tuples."
+    if before:
+        note += " Arrows: from the figure before to the figure after."
+    return Table(
+        caption="Operators",
+        columns=(
+            Column(name="operator", words=True),
+            Column(name="executors"),
+            Column(name="in", unit=PER_SECOND),
+            Column(name="out", unit=PER_SECOND),
+            Column(name="busy", unit="mean"),
+            Column(name="busiest", unit="executor"),
+            Column(name="service", unit="mean"),
+            Column(name="delay", unit="mean"),
+        ),
+        rows=[
+            _show_operator(name, was.get(name, operator), operator, name in after.sources)
+            for name, operator in now.items()
+        ],
+        note=note,
+    )
+
+
+def _show_operator(
+    name: str, was: OperatorPrediction, now: OperatorPrediction, is_source: bool
+) -> list[Cell]:
+    idle = f" ({now.idle} idle)" if now.idle else ""
+    arrived = show_change(was.arrived_per_second, now.arrived_per_second, number)
+    delay = show_change(was.delay_seconds, now.delay_seconds, show_duration)
+    return [
+        name,
+        show_change(was.executors, now.executors, "{:.0f}".format) + idle,
+        # A source receives acknowledgements only, and their delay delays no tuple.
+        None if is_source else arrived,
+        show_change(was.emitted_per_second, now.emitted_per_second, number),
+        show_change(was.utilisation, now.utilisation, show_utilisation),
+        show_change(was.busiest, now.busiest, show_utilisation),
+        show_change(was.service_seconds, now.service_seconds, show_duration),
+        None if is_source else delay,
+    ]
+
+
+def tabulate_executors(predicted: PredictedPlan) -> Table:
+    """Executors, the busiest first."""
+    busiest = sorted(predicted.prediction.executors, key=lambda executor: -executor.utilisation)
+    rows: list[list[Cell]] = []
+    for executor in busiest:
+        is_source = executor.operator in predicted.sources
+        rows.append(
+            [
+                executor.name,
+                executor.worker,
+                None if is_source else number(executor.arrived_per_second),
+                number(executor.emitted_per_second),
+                show_utilisation(executor.utilisation),
+                _show_number(executor.stretch),
+                show_duration(executor.service_seconds),
+                None if is_source else show_duration(executor.delay_seconds),
+                _show_number(executor.queue_length),
+                "overloaded" if executor.utilisation >= 1.0 else "",
+            ]
+        )
+    return Table(
+        caption="Executors, the busiest first",
+        columns=(
+            Column(name="executor", words=True),
+            Column(name="worker", words=True),
+            Column(name="in", unit=PER_SECOND),
+            Column(name="out", unit=PER_SECOND),
+            Column(name="busy", unit="of the time"),
+            Column(name="slowed down", unit="times"),
+            Column(name="service", unit="mean"),
+            Column(name="delay", unit="mean"),
+            Column(name="waiting", unit="tuples, mean"),
+            Column(name="state", words=True),
+        ),
+        rows=rows,
+        note="Slowed down: how many times as long the same work takes on its crowded machine.",
+        page_only=True,
+    )
+
+
+def _show_number(value: float) -> str:
+    return INFINITE if math.isinf(value) else number(value)
+
+
+def tabulate_workers(prediction: Prediction) -> Table:
+    """Workers in the plan's order."""
+    return Table(
+        caption="Workers",
+        columns=(
+            Column(name="worker", words=True),
+            Column(name="executors"),
+            Column(name="CPU", unit="cores"),
+            Column(name="sends to other workers", unit=PER_SECOND),
+        ),
+        rows=[
+            [worker.name, worker.executors, number(worker.cores), number(worker.sent_per_second)]
+            for worker in prediction.workers
+        ],
+        page_only=True,
+    )
+
+
+def tabulate_machines(prediction: Prediction) -> Table:
+    """Machines and what keeps their cores busy."""
+    return Table(
+        caption="Machines",
+        columns=(
+            Column(name="machine", words=True),
+            Column(name="cores"),
+            Column(name="the job's work", unit="cores"),
+            Column(name="its idle threads", unit="cores"),
+            Column(name="others", unit="cores"),
+            Column(name="in use"),
+            Column(name="state", words=True),
+        ),
+        rows=[
+            [
+                machine.name,
+                f"{machine.cores:g}",
+                number(machine.busy),
+                number(machine.polling),
+                number(machine.background),
+                show_utilisation(
+                    (machine.busy + machine.polling + machine.background) / machine.cores
+                ),
+                "overloaded" if machine.overloaded else "",
+            ]
+            for machine in prediction.machines
+        ],
+    )
+
+
+def list_figures(prediction: Prediction, plan: str = "") -> Iterator[FigureRow]:
+    """Every figure of a prediction.
+
+    Args:
+        prediction: What a model says.
+        plan: Stands before every name where there are several plans.
+    """
+    limit = prediction.limit
+    for figure, value, unit in (
+        ("highest_rate", limit.per_second, PER_SECOND),
+        ("headroom", limit.factor, ""),
+    ):
+        yield FigureRow(subject="job", name=plan, figure=figure, value=value, unit=unit)
+    before = f"{plan}: " if plan else ""
+    for name, latency in _name_latencies(prediction).items():
+        quantiles = {name_percentile(level): value for level, value in latency.quantiles.items()}
+        for figure, seconds in ({"mean": latency.mean} | quantiles | name_parts(latency)).items():
+            yield FigureRow(
+                subject="latency", name=f"{before}{name}", figure=figure, value=seconds, unit="s"
+            )
+    for name, operator in prediction.operators.items():
+        yield from _list_numbers("operator", f"{before}{name}", operator)
+    for executor in prediction.executors:
+        yield from _list_numbers("executor", f"{before}{executor.name}", executor)
+    for worker in prediction.workers:
+        yield from _list_numbers("worker", f"{before}{worker.name}", worker)
+    for machine in prediction.machines:
+        yield from _list_numbers("machine", f"{before}{machine.name}", machine)
+
+
+def _list_numbers(
+    subject: str,
+    name: str,
+    record: OperatorPrediction | ExecutorPrediction | WorkerPrediction | MachinePrediction,
+) -> Iterator[FigureRow]:
+    """The numeric fields of a record, with the unit that a field's name ends in."""
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            unit = next((unit for end, unit in UNITS.items() if field.name.endswith(end)), "")
+            yield FigureRow(
+                subject=subject, name=name, figure=field.name, value=float(value), unit=unit
+            )
