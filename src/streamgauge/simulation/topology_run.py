@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from streamgauge.errors import Findings, InvalidInput
 from streamgauge.profile.behaviour import Behaviour
 from streamgauge.simulation import records
 from streamgauge.simulation.binning import BINS, COARSE_BINS
+from streamgauge.simulation.chained import chain_behaviours, chain_members, split_result
 from streamgauge.simulation.cores import EVENLY, Sharing, make_cores
 from streamgauge.simulation.estimates import settled_after
 from streamgauge.simulation.figures import figures
@@ -29,6 +31,7 @@ from streamgauge.simulation.timers import make_timers
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.validation import check_number, check_whole
 from streamgauge.topology.workload import Workload
+from streamgauge.transport.chaining import find_chaining
 from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import Mechanics
 
@@ -95,7 +98,46 @@ def simulate(
     check_whole(findings, seed, "seed", least=0)
     findings.raise_if_any()
     chosen = mechanics or _mechanics_of(plan)
-    compiled = compile_job(plan, behaviours, workload, chosen, detailed=tracing is not None)
+    run_on = partial(
+        _simulate,
+        workload=workload,
+        seconds=seconds,
+        warmup=warmup,
+        seed=seed,
+        mechanics=chosen,
+        sharing=sharing,
+        progress=progress,
+        tracing=tracing,
+    )
+    logical = plan.logical
+    chaining = find_chaining(logical.topology, logical.configuration)
+    if chaining is None:
+        return run_on(plan, behaviours)
+    if tracing is not None:
+        raise InvalidInput.single(
+            ("configuration", "engine"),
+            seen=f"engine {logical.configuration.engine!r}, which runs operators as chains",
+            expected="an engine without chains, where samples of every operator are written",
+        )
+    result = run_on(chaining.chain_plan(plan), chain_behaviours(chaining, behaviours))
+    return split_result(result, chaining, logical, chain_members(chaining, behaviours))
+
+
+def _simulate(
+    plan: PhysicalPlan,
+    behaviours: Mapping[str, Behaviour],
+    workload: Workload,
+    *,
+    seconds: float,
+    warmup: float | None,
+    seed: int,
+    mechanics: Mechanics,
+    sharing: Sharing,
+    progress: Callable[[float, float], None] | None,
+    tracing: Tracing | None,
+) -> SimulationResult:
+    """The same without chains."""
+    compiled = compile_job(plan, behaviours, workload, mechanics, detailed=tracing is not None)
     every = tracing.trace_every if tracing else 0
     state = initial_state(plan, compiled, seed, sharing=sharing, trace_every=every)
     under_way = _Run(compiled, state, progress, tracing)

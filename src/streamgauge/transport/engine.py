@@ -30,8 +30,8 @@ class Engine:
         name: What a configuration calls it.
         transport: A `Transport`: hops, numbering of tasks, routing of keys, mechanics by settings.
         delays: A `models.delays.DelayFormulas`: the delays in a plan's elements by formula.
-        chaining: A function from a job to chains, tuples of the names of operators that run as
-            one (`planning.chaining`).
+        chaining: A function (topology, configuration) to chains: tuples of the names of operators
+            that run in one thread (`transport.chaining`).
         rebalance: A function (topology, executors=, workers=) to the command, word by word, that
             gives a running topology other executors.
         apply: A function from a plan's file to the command that applies it.

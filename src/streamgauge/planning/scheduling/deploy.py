@@ -8,6 +8,8 @@ from streamgauge.planning.scheduling.contract import Expected, Schedule, load_sc
 from streamgauge.planning.scheduling.expectation import expected_of_job
 from streamgauge.profile.job import Job
 from streamgauge.topology.cluster import Cluster
+from streamgauge.topology.topology import StreamKey
+from streamgauge.transport.chaining import Chaining, find_chaining
 
 
 def place_job(
@@ -36,5 +38,36 @@ def place_job(
     chosen = load_scheduler(scheduler or "even", job.configuration)
     if expected is None and scheduler is not None:
         expected = expected_of_job(job)
-    schedule = chosen.schedule(job.topology, job.configuration, cluster, expected=expected)
+    chaining = find_chaining(job.topology, job.configuration)
+    if chaining is None:
+        schedule = chosen.schedule(job.topology, job.configuration, cluster, expected=expected)
+    else:
+        schedule = chosen.schedule(
+            chaining.chained_topology,
+            chaining.chained_configuration,
+            cluster,
+            expected=None if expected is None else _chain_expected(chaining, expected),
+        )
+        schedule = replace(schedule, plan=chaining.split_plan(schedule.plan))
     return replace(schedule, warnings=(*warnings, *schedule.warnings))
+
+
+def _chain_expected(chaining: Chaining, expected: Expected) -> Expected:
+    """What is expected of chains: nothing of the streams inside them, all cores together."""
+    cores: dict[str, float] = {}
+    for name, busy in expected.cores.items():
+        chain = chaining.name_of.get(name, name)
+        cores[chain] = cores.get(chain, 0.0) + busy
+    return Expected(
+        rates={
+            chaining.rename_stream(key): rate
+            for key, rate in expected.rates.items()
+            if not chaining.is_inner(key)
+        },
+        cores=cores,
+        task_shares={
+            (*chaining.rename_stream(StreamKey(source, name)), chaining.name_of[target]): shares
+            for (source, name, target), shares in expected.task_shares.items()
+            if not chaining.is_inner(StreamKey(source, name))
+        },
+    )
