@@ -25,7 +25,7 @@ def apply_rates(workload: Workload, rates: Rates) -> Workload:
     Raises:
         InvalidInput: A rate is no number above zero, or names something that does not emit.
     """
-    texts = _list_rates(rates)
+    texts = list_rates(rates)
     if not texts:
         return workload
     findings = Findings()
@@ -62,7 +62,7 @@ def choose_workload(job: Job, profile: Profile | None, rates: Rates) -> Workload
         return apply_rates(job.workload, rates)
     if profile is not None:
         return measure_workload(profile, rates)
-    return apply_rates(_emit_evenly(job.topology), rates) if _list_rates(rates) else None
+    return apply_rates(_emit_evenly(job.topology), rates) if list_rates(rates) else None
 
 
 def measure_workload(profile: Profile, rates: Rates) -> Workload:
@@ -74,13 +74,13 @@ def measure_workload(profile: Profile, rates: Rates) -> Workload:
     try:
         workload = measured_workload(profile)
     except NotEnoughData:
-        if not _list_rates(rates):
+        if not list_rates(rates):
             raise
         workload = _emit_evenly(profile.topology)
     return apply_rates(workload, rates)
 
 
-def _list_rates(rates: Rates) -> list[str]:
+def list_rates(rates: Rates) -> list[str]:
     """The rates as texts, as the command line takes them."""
     if rates is None:
         return []

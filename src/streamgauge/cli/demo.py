@@ -20,11 +20,11 @@ from streamgauge.cli.output import (
 from streamgauge.extras import require_extra
 
 if TYPE_CHECKING:
-    from streamgauge.cli.scalings import Growths
     from streamgauge.models.latency import Latency
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
     from streamgauge.reports.prediction import PredictionReport
+    from streamgauge.reports.scaling import ScalingRanking
     from streamgauge.simulation.results import SimulationResult
     from streamgauge.topology.physical_plan import PhysicalPlan
 
@@ -61,7 +61,6 @@ def demo(
         if spark:
             from streamgauge.pipeline import session  # noqa: F401
     from streamgauge.cli.examples import example_path
-    from streamgauge.cli.scaling_tables import growth_document, print_growths
     from streamgauge.cli.simulation_report import print_result, result_document
     from streamgauge.cli.topology import load_plan, picture, plan_document, print_job
 
@@ -101,10 +100,10 @@ def demo(
             print_table(*_table(predicted, truth))
         growths = _grown(job, profile, output)
         if as_json:
-            document |= growth_document(growths)
+            document |= growths.to_dict()
         else:
             print()
-            print_growths(growths)
+            print(growths.to_text(terminal_width()), end="")
     if as_json:
         print_document(document)
 
@@ -230,16 +229,11 @@ def _table(predicted: PredictionReport, truth: _Truth) -> tuple[str, list[str], 
     return title, ["", "predicted", "simulated", "difference"], rows
 
 
-def _grown(job: Job, profile: Profile, output: Path) -> Growths:
+def _grown(job: Job, profile: Profile, output: Path) -> ScalingRanking:
     """Where the job should grow under a much higher load, with a picture of it."""
-    from dataclasses import replace
-
-    from streamgauge.cli.scaling_page import growth_picture
-    from streamgauge.cli.scalings import DEFAULT, scale_all, scaled_of
+    from streamgauge.api.rank_scalings import rank_scalings
 
     say(f"asking where it should grow for {GROWN_RATE:,g} tuples/s, from the profile alone")
-    assert job.workload is not None
-    loaded = replace(job, workload=job.workload.at_rate(GROWN_RATE))
-    growths = scale_all(scaled_of(loaded, profile, GROWN_UNITS), DEFAULT, with_sweep=True)
-    write_text(output / "growth.svg", growth_picture(growths))
+    growths = rank_scalings(job, GROWN_UNITS, profile, GROWN_RATE, sweep=True)
+    write_text(output / "growth.svg", growths.picture().svg)
     return growths

@@ -150,6 +150,21 @@ def write_text(path: Path, text: str) -> None:
     say(f"wrote {path}")
 
 
+def check_outputs(*paths: Path | None) -> None:
+    """Refuse outputs that cannot be written: call it before anything is computed.
+
+    Raises:
+        InvalidInput: The command line names a file twice.
+        UnreadableFile: A file cannot be written.
+    """
+    from streamgauge.topology.files.document import check_writable
+
+    for path in paths:
+        if path is not None:
+            check_output(path)
+            check_writable(path)
+
+
 def check_output(path: Path) -> None:
     """Refuse to write over a file that the command line names as something else, too.
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from streamgauge.cli.output import print_document, write_text
-from streamgauge.cli.simulate import OVERLOADED
+from streamgauge.cli.output import check_outputs, present, say, write_text
 
 app = typer.Typer(
     help="Say where to place a job's executors, and which operators to give more.",
@@ -19,7 +18,7 @@ app = typer.Typer(
 
 Profile = Annotated[
     str | None,
-    typer.Option(help="A profile in JSON or YAML, instead of what FILE says of behaviours."),
+    typer.Option(help="A profile in JSON or YAML, used instead of the behaviours in FILE."),
 ]
 Step = Annotated[str | None, typer.Option(help="Configure the job as in this step.")]
 Rate = Annotated[
@@ -38,7 +37,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")
 def place(
     file: Annotated[str, typer.Argument(help="A job file; - reads standard input.")],
     scheduler: Annotated[
-        str, typer.Option(help="Who places; all: every scheduler, side by side.")
+        str, typer.Option(help="The scheduler to use; all: every one, side by side.")
     ] = "all",
     profile: Profile = None,
     step: Step = None,
@@ -58,35 +57,20 @@ def place(
     as_json: AsJson = False,
 ) -> None:
     """Place a job by one scheduler or all: traffic between nodes, ackers, predicted latency."""
-    from streamgauge.cli.placement_page import placement_page, placement_picture
-    from streamgauge.cli.placement_tables import (
-        commands_of,
-        print_document_of,
-        print_placements,
-    )
-    from streamgauge.cli.placements import ask, place_all, placed_job
+    from streamgauge.api.rank_placements import rank_placements
 
-    found = place_all(ask(file, step, profile, rate or ()), scheduler, by)
-    options: dict[str, list[str | None]] = {
-        "--profile": [profile],
-        "--step": [step],
-        "--rate": [*(rate or ())],
-    }
-    commands = commands_of(found, file, options, output)
-    if as_json:
-        print_document_of(found, commands)
-    else:
-        print_placements(found, commands)
-    # Last, so that a file that cannot be written costs nothing but the file.
+    check_outputs(output, svg, html)
+    report = replace(
+        rank_placements(file, profile, rate, step, scheduler, by),
+        written="" if output is None else str(output),
+        ackers=ackers,
+    )
     if output is not None:
-        _write_job(output, placed_job(found))
+        report.save_job(output)
+        say(f"wrote {output}")
     if svg is not None:
-        write_text(svg, placement_picture(found, ackers=ackers))
-    if html is not None:
-        write_text(html, placement_page(found, commands, ackers=ackers, command=_command()))
-    prediction = found.chosen.prediction
-    if prediction is not None and prediction.overloaded:
-        raise typer.Exit(OVERLOADED)
+        write_text(svg, report.picture().svg)
+    present(report, as_json=as_json, html=html)
 
 
 @app.command()
@@ -96,12 +80,10 @@ def scale(
     ],
     units: Annotated[
         int | None,
-        typer.Option(
-            help="Units to hand out: executors with a core each. As FILE says by default."
-        ),
+        typer.Option(help="How many units to hand out. By default as FILE says."),
     ] = None,
     planner: Annotated[
-        str, typer.Option(help="Who decides; all: every planner, side by side.")
+        str, typer.Option(help="The planner to use; all: every one, side by side.")
     ] = "combined",
     profile: Profile = None,
     step: Step = None,
@@ -109,52 +91,90 @@ def scale(
     sweep: Annotated[
         bool, typer.Option("--sweep", help="Also say what 1, 2 … units would bring.")
     ] = False,
+    unit: Annotated[
+        str,
+        typer.Option(
+            help="What a unit is: an executor, or an isolated-worker: a worker of its own for"
+            " every executor."
+        ),
+    ] = "executor",
+    ties: Annotated[
+        str,
+        typer.Option(
+            help="Stela: who gets a unit among equals: the first or last declared, or most-dropped."
+        ),
+    ] = "first",
+    packages: Annotated[
+        str,
+        typer.Option(help="How packages are chosen: greedy (by gain per unit) or knapsack."),
+    ] = "greedy",
+    recheck: Annotated[
+        bool, typer.Option("--recheck", help="Check packages together that share components.")
+    ] = False,
+    tolerate_drops: Annotated[
+        float,
+        typer.Option(help="Tuples per second a component may drop before it is congested."),
+    ] = 0.0,
+    sink_weight: Annotated[
+        list[str] | None,
+        typer.Option(help="SINK=NUMBER: what a tuple of that sink counts; 1 by default."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="A profile of a run: compare its rates with the estimated ones."),
+    ] = None,
     output: Output = None,
     svg: SvgPath = None,
     curve: Annotated[
-        Path | None, typer.Option(help="Write a picture of throughput by units; implies --sweep.")
+        Path | None,
+        typer.Option(help="Write a picture of what units deliver; implies --sweep."),
     ] = None,
     html: HtmlPath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say who gets how many more units, what that would bring, and what is full next."""
-    from streamgauge.cli.scaling_page import curve_picture, growth_page, growth_picture
-    from streamgauge.cli.scaling_tables import growth_document, print_growths
-    from streamgauge.cli.scalings import ask, scale_all
+    """Say which operators get more executors, what that would bring, and what is full next."""
+    from streamgauge.api.rank_scalings import rank_scalings
+
+    check_outputs(output, svg, curve, html)
+    report = rank_scalings(
+        file,
+        units,
+        profile,
+        rate,
+        step,
+        planner,
+        sweep=sweep or curve is not None or html is not None,
+        unit=unit,
+        ties=ties,
+        packages=packages,
+        recheck=recheck,
+        tolerate_drops=tolerate_drops,
+        sink_weights=_parse_weights(sink_weight or ()),
+        against=against,
+    )
+    if output is not None:
+        report = replace(report, written=str(output))
+        report.save_job(output)
+        say(f"wrote {output}")
+    if svg is not None:
+        write_text(svg, report.picture().svg)
+    if curve is not None:
+        write_text(curve, report.curve().svg)
+    present(report, as_json=as_json, html=html)
+
+
+def _parse_weights(texts: Sequence[str]) -> dict[str, float]:
     from streamgauge.errors import InvalidInput
 
-    scaled = ask(file, step=step, profile=profile, rates=rate or (), units=units)
-    if output is not None and scaled.job is None:
-        raise InvalidInput.single(
-            ("--output",), seen="a file of components", expected="a job file, to be written anew"
-        )
-    swept = sweep or curve is not None or html is not None
-    found = scale_all(scaled, planner, with_sweep=swept)
-    written = "" if output is None else str(output)
-    if as_json:
-        print_document(growth_document(found, written))
-    else:
-        print_growths(found, written)
-    if output is not None and found.chosen.job is not None:
-        _write_job(output, found.chosen.job)
-    if svg is not None:
-        write_text(svg, growth_picture(found))
-    if curve is not None:
-        write_text(curve, curve_picture(found))
-    if html is not None:
-        write_text(html, growth_page(found, command=_command(), written=written))
-
-
-def _command() -> str:
-    return shlex.join(["streamgauge", *sys.argv[1:]])
-
-
-def _write_job(path: Path, job: object) -> None:
-    from streamgauge.cli.output import check_output, say
-    from streamgauge.profile.files.jobs import job_to_data, save
-    from streamgauge.profile.job import Job
-
-    assert isinstance(job, Job)
-    check_output(path)
-    save(job_to_data(job), path)
-    say(f"wrote {path}")
+    weights = {}
+    for text in texts:
+        sink, _, amount = text.rpartition("=")
+        try:
+            weights[sink] = float(amount)
+        except ValueError:
+            sink = ""
+        if not sink:
+            raise InvalidInput.single(
+                ("--sink-weight",), seen=repr(text), expected="SINK=NUMBER, such as counter=2"
+            )
+    return weights

@@ -210,7 +210,19 @@ class Section:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to show."""
-        return all(isinstance(block, Table) and block.is_empty for block in self.blocks)
+        return all(_is_empty(block) for block in self.blocks)
+
+
+def _is_empty(block: Block) -> bool:
+    match block:
+        case Table():
+            return block.is_empty
+        case Text():
+            return not block.sentences
+        case Commands():
+            return not block.lines
+        case _:
+            return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

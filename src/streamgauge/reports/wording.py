@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from streamgauge.drawing.quantities import duration, estimate, number, share
+from streamgauge.drawing.quantities import duration, estimate, number, plain_number, share
 
 INFINITE = "infinite"
 # Figures that are nearer to each other than this are shown as one: they were measured.
@@ -51,6 +51,18 @@ def show_limit(per_second: float, unit: str = " tuples/s") -> str:
     if math.isnan(per_second):
         return "not known"
     return "no limit" if math.isinf(per_second) else f"{estimate(per_second)}{unit}"
+
+
+def show_rate(per_second: float) -> str:
+    """To three digits, large ones abbreviated: ``1.4M``."""
+    return plain_number(float(f"{per_second:.3g}"))
+
+
+def show_difference(part: float) -> str:
+    """A relative change: ``+12.3 %``, ``−5.0 %``, ``±0 %``."""
+    if abs(part) < 0.0005:
+        return "±0 %"
+    return f"{'+' if part > 0.0 else '−'}{share(abs(part))}"
 
 
 def show_change(before: float, after: float, show: Callable[[float], str]) -> str:

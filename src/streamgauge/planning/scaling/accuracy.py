@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from streamgauge.errors import Findings, NotEnoughData, did_you_mean
-from streamgauge.planning.scaling.graph import Allocation, ScalingGraph
+from streamgauge.planning.scaling.graph import Allocation, ScalingGraph, TableLaw
+from streamgauge.planning.scaling.measured import measured_rates
 from streamgauge.planning.scaling.rates import NOTHING, propagate
+from streamgauge.profile.profile import Profile
 from streamgauge.topology.validation import check_number
 
 BAND = 0.10
@@ -142,3 +144,32 @@ def accuracy_of(
         missing=tuple(name for name in names if name not in measured),
         band=band,
     )
+
+
+def compare_with_run(graph: ScalingGraph, run: Profile, *, band: float = BAND) -> Accuracy:
+    """Rates that were measured in a run against the graph's, for the run's executors and load.
+
+    Args:
+        graph: Of the job, from any of its runs or from its description.
+        run: Measured on the same job, for example after it was scaled out.
+        band: Relative error up to which an estimate counts as right.
+
+    Raises:
+        NotEnoughData: The run has no rates of the graph's components.
+    """
+    measured = measured_rates(run)
+    components = []
+    for component in graph.components:
+        units, law = component.units, component.law
+        if component.name in run.topology.operator_names:
+            units = run.configuration.executors_of(component.name)
+        if component.source and component.name in measured:
+            emitted = measured[component.name].processed
+            law = TableLaw(rates=(emitted, emitted))
+        components.append(replace(component, units=units, law=law, most_units=None))
+    processed = {
+        component.name: measured[component.name].processed
+        for component in components
+        if component.name in measured and not component.source
+    }
+    return accuracy_of(replace(graph, components=tuple(components)), processed, band=band)

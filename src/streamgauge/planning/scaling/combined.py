@@ -6,13 +6,17 @@ many do; which it is cannot be told beforehand, so both are tried.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from streamgauge.planning.scaling.contract import Scaling
 from streamgauge.planning.scaling.graph import ScalingGraph
 from streamgauge.planning.scaling.rates import FlowModel, told
 from streamgauge.planning.scaling.residual import ResidualScaler
 from streamgauge.planning.scaling.stela import StelaScaler
+
+if TYPE_CHECKING:
+    from streamgauge.planning.scaling.options import ScalingOptions
 
 # Throughputs that differ by less than this, relatively, are equal.
 SAME = 1e-9
@@ -35,6 +39,12 @@ class CombinedScaler:
         """The rule in a sentence."""
         return "asks the residual scaler and Stela, and keeps what promises the higher throughput"
 
+    def configure(self, options: ScalingOptions) -> CombinedScaler:
+        """With the settings of both."""
+        return replace(
+            self, residual=self.residual.configure(options), stela=self.stela.configure(options)
+        )
+
     def scale(self, graph: ScalingGraph, units: int) -> Scaling:
         """The better of the two; predictive, residual and Stela's are kept with the result."""
         residual = self.residual.scale(graph, units)
@@ -51,4 +61,5 @@ class CombinedScaler:
             best.allocation,
             reasons=(verdict, *best.reasons),
             considered=(*residual.considered, residual, stela),
+            candidates=residual.candidates,
         )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph
+from streamgauge.planning.scaling.packages import Candidate
 from streamgauge.planning.scaling.rates import FlowModel
 from streamgauge.plugins import SCALERS, load_plugin, plugin_names
 from streamgauge.topology.frozen import FrozenDict
+
+if TYPE_CHECKING:
+    from streamgauge.planning.scaling.options import ScalingOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +28,7 @@ class Scaling:
         reasons: One line for each decision, in the order they were made.
         bound: No allocation of as many units has a higher throughput than this, where it is known.
         considered: What it was made or chosen from, where a scaler has others work for it.
+        candidates: The packages that were considered, where a scaler chooses packages.
     """
 
     scaler: str
@@ -33,6 +38,7 @@ class Scaling:
     reasons: tuple[str, ...] = ()
     bound: float | None = None
     considered: tuple[Scaling, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
 
     @classmethod
     def of(
@@ -44,6 +50,7 @@ class Scaling:
         reasons: Iterable[str] = (),
         bound: float | None = None,
         considered: Iterable[Scaling] = (),
+        candidates: Iterable[Candidate] = (),
     ) -> Scaling:
         """With the throughputs that the model expects."""
         return cls(
@@ -54,6 +61,7 @@ class Scaling:
             reasons=tuple(reasons),
             bound=bound,
             considered=tuple(considered),
+            candidates=tuple(candidates),
         )
 
     def __post_init__(self) -> None:
@@ -61,6 +69,7 @@ class Scaling:
         object.__setattr__(self, "allocation", FrozenDict(given))
         object.__setattr__(self, "reasons", tuple(self.reasons))
         object.__setattr__(self, "considered", tuple(self.considered))
+        object.__setattr__(self, "candidates", tuple(self.candidates))
 
     @property
     def increase(self) -> float:
@@ -87,6 +96,15 @@ class Scaler(Protocol):
 
     def scale(self, graph: ScalingGraph, units: int) -> Scaling:
         """At most so many units, handed out; the graph stays as it is."""
+        ...
+
+
+@runtime_checkable
+class ConfigurableScaler(Scaler, Protocol):
+    """A scaler with settings that users can change."""
+
+    def configure(self, options: ScalingOptions) -> Self:
+        """The scaler with the settings that concern its rule."""
         ...
 
 

@@ -10,8 +10,9 @@ extra ``planning``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from streamgauge.errors import Findings
 from streamgauge.planning.scaling.combined import CombinedScaler
@@ -24,6 +25,9 @@ from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel, to
 from streamgauge.planning.scaling.residual import ResidualScaler
 from streamgauge.planning.scaling.stela import StelaScaler
 from streamgauge.topology.validation import check_whole
+
+if TYPE_CHECKING:
+    from streamgauge.planning.scaling.options import ScalingOptions
 
 # Throughputs that differ by less than this, relatively, are equal: what the solver guarantees.
 ACCURACY = 1e-6
@@ -53,6 +57,10 @@ class ExactScaler:
     def describe(self) -> str:
         """The rule in a sentence."""
         return "solves a mixed-integer program: nothing gains more with as many units"
+
+    def configure(self, options: ScalingOptions) -> ExactScaler:
+        """With the weights of sinks: the proof is about throughput, not about a rule."""
+        return replace(self, weights=options.sink_weights)
 
     def scale(self, graph: ScalingGraph, units: int) -> Scaling:
         """The units that gain most; those that would gain nothing are left unused."""

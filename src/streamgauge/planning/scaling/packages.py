@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from streamgauge.planning.scaling.congestion import CongestionRule
 from streamgauge.planning.scaling.graph import Allocation
@@ -58,6 +59,34 @@ class Package:
             f"{self.head_units} to {self.head}{with_them}: throughput +{told(self.increase)}, "
             f"{told(self.ratio)} a unit"
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A package that was considered.
+
+    Attributes:
+        package: What it asks for, and gains.
+        taken: Whether it was chosen.
+    """
+
+    package: Package
+    taken: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """A flat record for ``--json``."""
+        package = self.package
+        return {
+            "head": package.head,
+            "head_units": package.head_units,
+            "allocation": dict(package.allocation),
+            "units": package.units,
+            "increase": package.increase,
+            "increase_per_unit": package.ratio,
+            "relieved": package.relieved,
+            "complete": package.complete,
+            "taken": self.taken,
+        }
 
 
 def decongested(

@@ -7,13 +7,20 @@ unused; `residual.py` gives out the rest.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from streamgauge.planning.scaling.congestion import BY_CAPACITY, CongestionRule
 from streamgauge.planning.scaling.contract import Scaling
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph, check_budget
-from streamgauge.planning.scaling.packages import Package, candidates, decongested, union
+from streamgauge.planning.scaling.packages import (
+    Candidate,
+    Package,
+    candidates,
+    decongested,
+    union,
+)
 from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel
 from streamgauge.planning.scaling.selection import (
     Cost,
@@ -23,6 +30,9 @@ from streamgauge.planning.scaling.selection import (
     worthwhile,
 )
 from streamgauge.topology.frozen import FrozenDict
+
+if TYPE_CHECKING:
+    from streamgauge.planning.scaling.options import ScalingOptions
 
 
 class Selection(StrEnum):
@@ -88,13 +98,29 @@ class PredictiveScaler:
             "most per unit first; leaves units unused that complete no package"
         )
 
+    def configure(self, options: ScalingOptions) -> PredictiveScaler:
+        """With the choice of packages, the drop threshold and the weights of sinks."""
+        return replace(
+            self,
+            selection=options.selection,
+            recheck=options.recheck,
+            rule=options.rule,
+            weights=options.sink_weights,
+        )
+
     def scale(self, graph: ScalingGraph, units: int) -> Scaling:
         """What the chosen packages ask for."""
         check_budget(units)
         model = FlowModel(graph, self.weights)
         choice = self.choose(model, model.flow(), units)
         reasons = [*choice.reasons, *_unused(choice, units)]
-        return Scaling.of(self.name, model, choice.allocation, reasons=reasons)
+        considered = [
+            Candidate(package=package, taken=package in choice.chosen)
+            for package in choice.packages
+        ]
+        return Scaling.of(
+            self.name, model, choice.allocation, reasons=reasons, candidates=considered
+        )
 
     def choose(
         self,

@@ -8,13 +8,17 @@ head the whole graph is looked at again. Each round gives out at least one unit,
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from streamgauge.planning.scaling.contract import Scaling, merged
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph, check_budget
 from streamgauge.planning.scaling.packages import Package, package_of
 from streamgauge.planning.scaling.predictive import PredictiveScaler
 from streamgauge.planning.scaling.rates import Flow, FlowModel
+
+if TYPE_CHECKING:
+    from streamgauge.planning.scaling.options import ScalingOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,10 @@ class ResidualScaler:
             "the head of the package that needs fewest, and to packages below it"
         )
 
+    def configure(self, options: ScalingOptions) -> ResidualScaler:
+        """With the settings of the predictive scaler."""
+        return replace(self, predictive=self.predictive.configure(options))
+
     def scale(self, graph: ScalingGraph, units: int) -> Scaling:
         """All units; what the predictive scaler gives out is kept with the result."""
         check_budget(units)
@@ -47,6 +55,7 @@ class ResidualScaler:
             allocation,
             reasons=(*optimal.reasons, *reasons),
             considered=(optimal,),
+            candidates=optimal.candidates,
         )
 
     def _rest(

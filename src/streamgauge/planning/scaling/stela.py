@@ -7,14 +7,18 @@ further down shows only when the next one is given out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from streamgauge.planning.scaling.congestion import BY_CAPACITY, CongestionRule
 from streamgauge.planning.scaling.contract import Scaling
 from streamgauge.planning.scaling.etp import reached_share
 from streamgauge.planning.scaling.graph import ScalingGraph, check_budget
 from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel, told
+
+if TYPE_CHECKING:
+    from streamgauge.planning.scaling.options import ScalingOptions
 
 # Percentages that differ by less than this, relatively, are equal.
 SAME = 1e-9
@@ -62,6 +66,10 @@ class StelaScaler:
             "gives one unit after the other to the congested component that reaches the largest "
             "part of the throughput without another congested one in between"
         )
+
+    def configure(self, options: ScalingOptions) -> StelaScaler:
+        """With the tie rule, the drop threshold and the weights of sinks."""
+        return replace(self, ties=options.ties, rule=options.rule, weights=options.sink_weights)
 
     def scale(self, graph: ScalingGraph, units: int) -> Scaling:
         """All units, one by one."""

@@ -6,13 +6,14 @@ over from one to the next.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from streamgauge.planning.scaling.congestion import BY_CAPACITY, CongestionRule
 from streamgauge.planning.scaling.contract import Scaler, Scaling
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph, check_budget
+from streamgauge.planning.scaling.options import DEFAULT_OPTIONS, ScalingOptions
 from streamgauge.planning.scaling.rates import GraphRates, propagate
 
 
@@ -92,27 +93,53 @@ def next_bottleneck(
     )
 
 
-def sweep(graph: ScalingGraph, scalers: Sequence[Scaler], most: int) -> tuple[SweepRow, ...]:
+# What a scaler proposes for so many units; None where nothing can be applied.
+Propose = Callable[[Scaler, int], Scaling | None]
+
+
+def sweep(
+    graph: ScalingGraph,
+    scalers: Sequence[Scaler],
+    most: int,
+    *,
+    propose: Propose | None = None,
+    options: ScalingOptions = DEFAULT_OPTIONS,
+) -> tuple[SweepRow, ...]:
     """Every scaler with 1, 2, … `most` units, from the graph as it is; by units, then as given.
+
+    Args:
+        graph: The components with the units they have now.
+        scalers: Each by its own rule.
+        most: Units to hand out at most.
+        propose: Asks a scaler, where not every allocation can be applied. A row without a proposal
+            repeats the one with a unit less.
+        options: When a component is congested, and what sinks count.
 
     Raises:
         InvalidInput: No such number of units can be handed out.
     """
     check_budget(most)
-    return tuple(
-        sweep_row(graph, scaler.scale(graph, units), units)
-        for units in range(1, most + 1)
-        for scaler in scalers
-    )
+    ask = propose or (lambda scaler, units: scaler.scale(graph, units))
+    now = propagate(graph, weights=options.sink_weights).throughput
+    last = {one.name: Scaling(scaler=one.name, throughput=now, expected=now) for one in scalers}
+    rows = []
+    for units in range(1, most + 1):
+        for scaler in scalers:
+            last[scaler.name] = ask(scaler, units) or last[scaler.name]
+            rows.append(sweep_row(graph, last[scaler.name], units, rule=options.rule))
+    return tuple(rows)
 
 
-def sweep_row(graph: ScalingGraph, scaling: Scaling, units: int) -> SweepRow:
+def sweep_row(
+    graph: ScalingGraph, scaling: Scaling, units: int, *, rule: CongestionRule = BY_CAPACITY
+) -> SweepRow:
     """One choice as a record, with what limits next.
 
     Args:
         graph: As it was before.
         scaling: The choice.
         units: What there was to hand out.
+        rule: When a component is congested.
     """
     return SweepRow(
         scaler=scaling.scaler,
@@ -122,5 +149,5 @@ def sweep_row(graph: ScalingGraph, scaling: Scaling, units: int) -> SweepRow:
         throughput=scaling.expected,
         increase=scaling.increase,
         bound=scaling.bound,
-        bottleneck=next_bottleneck(graph, propagate(graph, scaling.allocation)),
+        bottleneck=next_bottleneck(graph, propagate(graph, scaling.allocation), rule=rule),
     )

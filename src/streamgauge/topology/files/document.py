@@ -191,6 +191,25 @@ def dump_json(data: object) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def check_writable(path: Path) -> None:
+    """Refuse a file that could not be written, before anything is computed for it.
+
+    Raises:
+        UnreadableFile: Its folder is missing or may not be written to, or it is a folder itself.
+    """
+    if str(path) == STANDARD_INPUT:
+        return
+    reason = 0
+    if path.is_dir():
+        reason = errno.EISDIR
+    elif not path.parent.is_dir():
+        reason = errno.ENOENT
+    elif not os.access(path if path.exists() else path.parent, os.W_OK):
+        reason = errno.EACCES
+    if reason:
+        raise _unreadable(str(path), os.strerror(reason).lower(), "a file that can be written")
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all: a full disk or a kill leaves what was there."""
     try:

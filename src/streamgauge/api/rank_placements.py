@@ -1,0 +1,40 @@
+"""Where to place a job: every scheduler's plan side by side, the best first."""
+
+from __future__ import annotations
+
+from streamgauge.api.described_job import describe_job
+from streamgauge.api.loading import JobLike, ProfileLike
+from streamgauge.api.rates import Rates
+from streamgauge.errors import in_file
+from streamgauge.planning.scheduling.ranking import ALL_SCHEDULERS, rank_plans
+from streamgauge.reports.placement_ranking import PlacementRanking
+
+
+def rank_placements(
+    job: JobLike,
+    profile: ProfileLike | None = None,
+    rate: Rates = None,
+    step: str | None = None,
+    scheduler: str = ALL_SCHEDULERS,
+    by: str = "p99",
+) -> PlacementRanking:
+    """Place a job by every scheduler, or by one, and rank the plans.
+
+    Args:
+        job: A job's file, or a job; a profile's file is a job too.
+        profile: What was measured of it, as a file or a profile; by default what it declares.
+        rate: Tuples per second of all sources together, or by source; by default the job's own
+            load, or what was measured.
+        step: Configure the job as in this step of its file.
+        scheduler: A scheduler's name, or ``all``.
+        by: What the best is chosen by: ``mean``, ``p50``, ``p90``, ``p95``, ``p99``, ``rate``, or
+            ``remote`` for tuples between nodes.
+
+    Raises:
+        Infeasible: No scheduler found a plan.
+        InvalidInput: A file is wrong, or there is no such scheduler, step or criterion.
+    """
+    described = describe_job(job, profile, rate=rate, step=step)
+    with in_file(described.file):
+        ranking = rank_plans(described.job, described.profile, scheduler=scheduler, by=by)
+    return PlacementRanking(ranking=ranking, file=described.file, options=described.options)

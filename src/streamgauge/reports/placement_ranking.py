@@ -1,0 +1,464 @@
+"""Placements side by side: which plan is best, what each costs, and how to apply it."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamgauge.drawing.bar_charts import Bar, bar_chart
+from streamgauge.drawing.plan_picture import PlanPanel, draw_plans
+from streamgauge.drawing.quantities import estimate, number, plain_number, share
+from streamgauge.models.ranking import CRITERIA
+from streamgauge.planning.scheduling.diagnostics import BY_CORES
+from streamgauge.planning.scheduling.ranking import (
+    EVEN,
+    OWN_PLAN,
+    Placement,
+    RankedPlacements,
+)
+from streamgauge.profile.files.jobs import PlanFile, job_to_data, save
+from streamgauge.profile.job import Assignment
+from streamgauge.reports.content import (
+    Block,
+    Cell,
+    Chart,
+    Column,
+    Commands,
+    FigureRow,
+    Grade,
+    Section,
+    Table,
+    Term,
+    Text,
+    Verdict,
+)
+from streamgauge.reports.latency import chart_latencies, get_quantile, show_mean
+from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
+from streamgauge.reports.report import Picture, Report
+from streamgauge.reports.wording import (
+    count,
+    list_names,
+    printable,
+    show_change,
+    show_difference,
+    show_duration,
+    show_rate,
+    show_utilisation,
+)
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import ACKER
+from streamgauge.topology.tuple_flow import TupleFlow
+from streamgauge.transport.engine import load_engine
+
+P99 = 0.99
+PLAN_FILE = "plan.yaml"
+# More executors than this cannot be told apart in a picture.
+MANY_EXECUTORS = 400
+# A reason why a scheduler found no plan may name hundreds of executors.
+LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementRanking(Report):
+    """What schedulers make of a job, the best plan first.
+
+    Attributes:
+        ranking: All plans.
+        file: The job's; empty where it did not come from one.
+        options: Of the command that makes the same plans again.
+        written: The file that the best plan was written to, where it was.
+        ackers: Whether pictures show ackers and their streams.
+    """
+
+    ranking: RankedPlacements
+    file: str = ""
+    options: tuple[str, ...] = ()
+    written: str = ""
+    ackers: bool = False
+
+    @property
+    def title(self) -> str:
+        """The job's name."""
+        return f"{self.ranking.job.topology.name}, placed"
+
+    @property
+    def verdict(self) -> Verdict:
+        """Which plan is best, and whether it carries the load."""
+        ranking, best = self.ranking, self.ranking.best
+        cautions = [f"{reason[:1].upper()}{reason[1:]}." for reason in ranking.unpredicted]
+        if risky := best.diagnostics.heap_risks:
+            workers = count(len(risky), "worker")
+            cautions.append(f"Heap is too small in {workers} for what executors declare.")
+        plans = len(ranking.placements)
+        choice = f"the best of {plans} plans by {self._criterion}" if plans > 1 else "the plan"
+        if best.prediction is None:
+            grade, word, sentence = Grade.FINE, best.name, f" is {choice}."
+        else:
+            judged = judge_prediction(best.prediction)
+            grade, word, sentence = judged.grade, best.name, f" is {choice}. {judged}"
+            if best.is_overloaded:
+                word = judged.word
+                sentence = f" under {choice}, {best.name}{judged.sentence}"
+        return Verdict(grade=grade, word=word, sentence=sentence, cautions=tuple(cautions))
+
+    @property
+    def headline(self) -> Sequence[Term]:
+        """The best plan's p99 and headroom first, against the baseline where that differs."""
+        ranking, best, baseline = self.ranking, self.ranking.best, self.ranking.baseline
+        is_baseline = baseline is None or baseline.name == best.name
+        remote = self._show_remote(best)
+        change = ranking.compare_remote(best)
+        if not is_baseline and baseline is not None and change is not None:
+            remote += f", {show_difference(change)} against {baseline.name}"
+        terms = []
+        if best.prediction is not None:
+            terms = [
+                Term(name="p99 latency", value=self._show_p99(best)),
+                Term(name="headroom", value=show_headroom(best.prediction.limit)),
+            ]
+        size = f"{count(len(best.plan.workers), 'worker')} on {count(len(best.plan.nodes), 'node')}"
+        return [
+            *terms,
+            Term(name="between nodes", value=remote),
+            Term(name="size", value=size),
+        ]
+
+    def sections(self) -> Sequence[Section]:
+        """Pictures, charts, tables, remarks and commands."""
+        ranking = self.ranking
+        latencies = {
+            name: placement.prediction.latency
+            for name, placement in ranking.placements.items()
+            if placement.prediction is not None
+        }
+        return [
+            Section(anchor="plans", heading="Where executors run", blocks=[self._plans_block()]),
+            Section(anchor="traffic", heading="How far tuples go", blocks=[self._traffic_chart()]),
+            Section(
+                anchor="latency",
+                heading="Latency",
+                blocks=list(chart_latencies(latencies)) if latencies else [],
+            ),
+            Section(
+                anchor="figures",
+                heading="All figures",
+                blocks=[self._plan_table(), self._risk_table()],
+            ),
+            Section(
+                anchor="bounds", heading="Proven bounds", blocks=[Text(sentences=self._bounds())]
+            ),
+            Section(
+                anchor="refused", heading="No plan found", blocks=[Text(sentences=self._refusals())]
+            ),
+            Section(
+                anchor="notes",
+                heading="What to keep in mind",
+                blocks=[Text(sentences=self._notes())],
+            ),
+            Section(
+                anchor="commands", heading="To apply it", blocks=[Commands(lines=self.commands)]
+            ),
+        ]
+
+    def document(self) -> Mapping[str, Any]:
+        """All plans with their figures, and the best one whole."""
+        ranking = self.ranking
+        baseline = ranking.baseline
+        return {
+            "placement": {
+                "chosen": ranking.best.name,
+                "by": ranking.by,
+                "verdict": str(self.verdict),
+                "before": None if baseline is None else baseline.name,
+                "placements": [
+                    self._placement_document(placement) for placement in ranking.placements.values()
+                ],
+                "refused": dict(ranking.refused),
+                "plan": PlanFile.of(Assignment.of(ranking.best.plan)),
+                "commands": list(self.commands),
+                "notes": self._notes(),
+            }
+        }
+
+    def figures(self) -> Iterator[FigureRow]:
+        """Size, traffic, latency and limit of every plan."""
+        for name, placement in self.ranking.placements.items():
+            values = {
+                ("workers", ""): float(len(placement.plan.workers)),
+                ("nodes", ""): float(len(placement.plan.nodes)),
+                ("remote_share", ""): placement.remote_share,
+                ("busiest_node_load", ""): placement.diagnostics.busiest_load,
+            }
+            if not self.ranking.rates_assumed:
+                values["remote", "1/s"] = placement.traffic.remote
+            if placement.prediction is not None:
+                latency = placement.prediction.latency
+                values["latency_mean", "s"] = latency.mean
+                values["latency_p99", "s"] = get_quantile(latency, P99)
+                values["limit", "1/s"] = placement.prediction.limit.per_second
+            for (figure, unit), value in values.items():
+                yield FigureRow(
+                    subject="placement", name=name, figure=figure, value=value, unit=unit
+                )
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What to type to bring a running topology into the best plan."""
+        best = self.ranking.best
+        logical = best.plan.logical
+        engine = load_engine(logical.configuration.engine)
+        if best.name == EVEN:
+            # The engine's own scheduler makes the same plan.
+            rebalance = engine.rebalance_command(
+                logical.topology.name,
+                workers=logical.configuration.workers,
+                executors={
+                    name: len(span) for name, span in logical.spans.items() if name != ACKER
+                },
+            )
+            return _join_commands(rebalance)
+        apply = engine.apply_command(self.written or PLAN_FILE)
+        if self.written:
+            return _join_commands(apply)
+        if not self.file:
+            return ()
+        scheduler = () if best.name == OWN_PLAN else ("--scheduler", best.name)
+        place = ("streamgauge", "plan", "place", self.file, *scheduler, *self.options)
+        return _join_commands((*place, "-o", PLAN_FILE), apply)
+
+    @property
+    def plan(self) -> PhysicalPlan:
+        """The best plan."""
+        return self.ranking.best.plan
+
+    def save_job(self, path: str | Path) -> None:
+        """Write the job with the best plan, as `streamgauge storm apply` takes it."""
+        save(job_to_data(self.ranking.placed_job), Path(path))
+
+    def picture(self) -> Picture:
+        """The baseline's plan and the best one, side by side."""
+        return Picture(svg=self._draw_plans(embedded=False))
+
+    def _placement_document(self, placement: Placement) -> dict[str, Any]:
+        prediction = placement.prediction
+        return {
+            "scheduler": placement.name,
+            "workers": len(placement.plan.workers),
+            "nodes": len(placement.plan.nodes),
+            "remote_per_second": None if self.ranking.rates_assumed else placement.traffic.remote,
+            "remote_share": placement.remote_share,
+            "against_before": self.ranking.compare_remote(placement),
+            "evenly_dealt_remote_per_second": placement.even_remote,
+            "least_remote_per_second": placement.schedule.least_remote,
+            "diagnostics": placement.diagnostics.to_dict(),
+            "prediction": None if prediction is None else prediction.to_dict(),
+            "warnings": list(placement.schedule.warnings),
+        }
+
+    @property
+    def _criterion(self) -> str:
+        by = self.ranking.by
+        return by if by in CRITERIA else "tuples between nodes"
+
+    def _show_p99(self, placement: Placement) -> str:
+        """With the baseline's, where that is another plan."""
+        assert placement.prediction is not None
+        after = get_quantile(placement.prediction.latency, P99)
+        baseline = self.ranking.baseline
+        if baseline is None or baseline.prediction is None:
+            return show_duration(after)
+        return show_change(get_quantile(baseline.prediction.latency, P99), after, show_duration)
+
+    def _show_remote(self, placement: Placement) -> str:
+        part = share(placement.remote_share)
+        if self.ranking.rates_assumed:
+            return f"{part} of the tuples"
+        return f"{estimate(placement.traffic.remote)} tuples/s ({part})"
+
+    def _plans_block(self) -> Block:
+        executors = len(self.ranking.best.plan.logical.executors)
+        if executors > MANY_EXECUTORS:
+            return Text(sentences=[f"{executors} executors are too many to draw."], page_only=True)
+        return Chart(title="Plans", draw=self._draw_plans, wide=True)
+
+    def _draw_plans(self, embedded: bool) -> str:
+        best, baseline = self.ranking.best, self.ranking.baseline
+        panels = []
+        if baseline is not None and baseline.name != best.name:
+            panels.append(self._panel("before: ", baseline))
+        panels.append(self._panel("after: " if panels else "", best))
+        name = best.plan.logical.topology.name
+        title = printable(f"plans of {name}: " + " and ".join(panel.title for panel in panels))
+        return draw_plans(panels, title=title, ackers=self.ackers, embedded=embedded)
+
+    def _panel(self, when: str, placement: Placement) -> PlanPanel:
+        plan = placement.plan
+        parts = [
+            count(len(plan.logical.executors), "executor"),
+            count(len(plan.workers), "worker"),
+            count(len(plan.nodes), "node"),
+            f"{share(placement.remote_share)} of tuples between nodes",
+        ]
+        if placement.prediction is not None:
+            p99 = get_quantile(placement.prediction.latency, P99)
+            parts.append(f"p99 {show_duration(p99)}")
+        hops = load_engine(plan.logical.configuration.engine).hops
+        return PlanPanel(
+            title=printable(f"{when}{placement.name}"),
+            about=" · ".join(parts),
+            flow=TupleFlow.of(plan, hops),
+        )
+
+    def _traffic_chart(self) -> Chart:
+        bars = [
+            Bar(
+                name=name,
+                parts={
+                    "local": placement.traffic.local,
+                    "inter-worker": placement.traffic.inter_worker,
+                    "remote": placement.traffic.remote,
+                },
+                label=f"{share(placement.remote_share)} remote",
+            )
+            for name, placement in self.ranking.placements.items()
+        ]
+        title = "Tuples and acks by how far they go"
+        x_title = "every stream alike" if self.ranking.rates_assumed else "per second"
+
+        def draw(embedded: bool) -> str:
+            return bar_chart(
+                bars,
+                title=title,
+                x_title=x_title,
+                tick_label=plain_number,
+                told=show_rate,
+                embedded=embedded,
+            )
+
+        ways = "Local: inside a worker. Inter-worker: between workers of a node."
+        return Chart(title=title, draw=draw, caption=f"{ways} Remote: between nodes.")
+
+    def _plan_table(self) -> Table:
+        ranking = self.ranking
+        baseline = "" if ranking.baseline is None else ranking.baseline.name
+        return Table(
+            caption=f"Placements, the best first by {self._criterion}",
+            columns=[
+                Column(name="scheduler", words=True),
+                Column(name="workers"),
+                Column(name="nodes"),
+                Column(name="between nodes", unit="/s"),
+                Column(name="part"),
+                Column(name=f"against {baseline}"),
+                Column(name="busiest node"),
+                Column(name="mean", page_only=ranking.by != "mean"),
+                Column(name="p99"),
+                Column(name="up to", unit="/s"),
+                Column(name="verdict", page_only=True),
+            ],
+            rows=[self._plan_row(placement) for placement in ranking.placements.values()],
+            note="Up to: the highest rate of all sources together that fits.",
+        )
+
+    def _plan_row(self, placement: Placement) -> list[Cell]:
+        change = self.ranking.compare_remote(placement)
+        prediction = placement.prediction
+        figures: list[Cell] = [None, None, None, None]
+        if prediction is not None:
+            figures = [
+                show_mean(prediction.latency),
+                show_duration(get_quantile(prediction.latency, P99)),
+                _show_up_to(prediction.limit.per_second),
+                judge_prediction(prediction).word,
+            ]
+        return [
+            placement.name,
+            len(placement.plan.workers),
+            len(placement.plan.nodes),
+            None if self.ranking.rates_assumed else show_rate(placement.traffic.remote),
+            share(placement.remote_share),
+            None if change is None else show_difference(change),
+            _show_busiest_node(placement),
+            *figures,
+        ]
+
+    def _risk_table(self) -> Table:
+        rows = [_risk_row(placement) for placement in self.ranking.placements.values()]
+        return Table(
+            caption="Ackers and risks",
+            columns=[
+                Column(name="scheduler", words=True),
+                Column(name="ackers"),
+                Column(name="workers of ackers only", words=True),
+                Column(name="acks inside workers"),
+                Column(name="between workers"),
+                Column(name="between nodes"),
+                Column(name="hot nodes", words=True),
+                Column(name="heap too small", words=True),
+            ],
+            rows=[row for row in rows if any(cell is not None for cell in row[1:])],
+        )
+
+    def _bounds(self) -> list[str]:
+        """How far plans are from what was proven to be the least."""
+        return [
+            f"{name} sends {show_rate(placement.even_remote)} tuples/s between nodes if every"
+            " stream is divided evenly; no plan within its limits sends fewer than"
+            f" {show_rate(placement.schedule.least_remote)}"
+            for name, placement in self.ranking.placements.items()
+            if placement.schedule.least_remote is not None
+        ]
+
+    def _refusals(self) -> list[str]:
+        return [
+            textwrap.shorten(f"{name}: {reason}", LONGEST_REASON, placeholder=" …")
+            for name, reason in self.ranking.refused.items()
+        ]
+
+    def _notes(self) -> list[str]:
+        """Warnings about the best plan, and what predictions rest on."""
+        best = self.ranking.best
+        notes = list(best.schedule.warnings)
+        if self.ranking.rates_assumed:
+            notes.append("no rates are known: every stream counts as if it carried as much")
+        if best.prediction is not None:
+            notes += best.prediction.notes
+        if best.name == OWN_PLAN:
+            notes.append(f"{OWN_PLAN}: as in the job's file")
+        return list(dict.fromkeys(notes))
+
+
+def _join_commands(*commands: Sequence[str]) -> tuple[str, ...]:
+    """Commands as one types them; those that an engine does not have are left out."""
+    return tuple(shlex.join(words) for words in commands if words)
+
+
+def _show_up_to(per_second: float) -> str | None:
+    if math.isnan(per_second):
+        return None
+    return "no limit" if math.isinf(per_second) else show_rate(per_second)
+
+
+def _show_busiest_node(placement: Placement) -> str:
+    diagnostics = placement.diagnostics
+    load = diagnostics.busiest_load
+    shown = show_utilisation(load) if diagnostics.load_by == BY_CORES else f"{number(load)} a core"
+    return f"{diagnostics.busiest_node} {shown}"
+
+
+def _risk_row(placement: Placement) -> list[Cell]:
+    diagnostics = placement.diagnostics
+    acks = (diagnostics.acks_local, diagnostics.acks_inter_worker, diagnostics.acks_remote)
+    return [
+        placement.name,
+        diagnostics.ackers or None,
+        list_names(list(diagnostics.acker_only_workers)) or None,
+        *(None if part is None else share(part) for part in acks),
+        list_names(list(diagnostics.hot_nodes)) or None,
+        list_names(list(diagnostics.heap_risks)) or None,
+    ]

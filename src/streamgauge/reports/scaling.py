@@ -1,0 +1,479 @@
+"""Scalings side by side: which operators get more executors, and what that brings."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from streamgauge.drawing.charts import Series, line_chart
+from streamgauge.drawing.quantities import estimate, number, share
+from streamgauge.errors import InvalidInput
+from streamgauge.planning.scaling.accuracy import Accuracy, Compared
+from streamgauge.planning.scaling.graph import Allocation, Component
+from streamgauge.planning.scaling.ranking import Proposal, RankedScalings
+from streamgauge.planning.scaling.rates import ComponentRates
+from streamgauge.planning.scaling.sweep import Bottleneck
+from streamgauge.planning.scaling.translation import Unit
+from streamgauge.profile.files.jobs import job_to_data, save
+from streamgauge.reports.content import (
+    Block,
+    Cell,
+    Chart,
+    Column,
+    Commands,
+    FigureRow,
+    Grade,
+    Section,
+    Table,
+    Term,
+    Text,
+    Verdict,
+)
+from streamgauge.reports.placement_ranking import PLAN_FILE
+from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
+from streamgauge.reports.report import Picture, Report
+from streamgauge.reports.scaling_picture import FULL, MANY_COMPONENTS, compute_load, draw_growth
+from streamgauge.reports.wording import count, show_change, show_difference, show_rate
+from streamgauge.transport.engine import load_engine
+
+# More lines say no more at a glance; --json has them all.
+MOST_REASONS = 12
+MOST_SWEEP_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingRanking(Report):
+    """What scalers propose for a job or for components, the best first.
+
+    Attributes:
+        ranking: All proposals.
+        written: The file that the scaled job was written to, where it was.
+        accuracy: Rates of a run against those of the graph, where a run was given.
+    """
+
+    ranking: RankedScalings
+    written: str = ""
+    accuracy: Accuracy | None = None
+
+    @property
+    def title(self) -> str:
+        """The job's name."""
+        return f"{self.ranking.problem.graph.name}, scaled out"
+
+    @property
+    def verdict(self) -> Verdict:
+        """What holds on the job's own cluster where it has one; else what the graph says."""
+        prediction = self.ranking.prediction
+        return self._judge_graph() if prediction is None else self._judge_on_cluster()
+
+    @property
+    def headline(self) -> Sequence[Term]:
+        """What is delivered, and how much more would fit."""
+        ranking = self.ranking
+        prediction = ranking.prediction
+        terms = []
+        if prediction is not None:
+            terms.append(Term(name="headroom", value=show_headroom(prediction.limit)))
+        if prediction is None or not prediction.overloaded:
+            terms.append(Term(name="delivered by the sinks", value=self._show_gain()))
+        used = f"{ranking.best.scaling.units} of {ranking.problem.units}"
+        return [*terms, Term(name="units used", value=used)]
+
+    def sections(self) -> Sequence[Section]:
+        """The picture, tables, the curve, remarks and commands."""
+        best = self.ranking.best
+        return [
+            Section(
+                anchor="growth",
+                heading="Who gets how many",
+                blocks=[self._growth_block(), self._planner_table(), self._component_table()],
+            ),
+            Section(anchor="curve", heading="What fewer units bring", blocks=self._curve_blocks()),
+            Section(
+                anchor="accuracy",
+                heading="Measured against estimated",
+                blocks=[] if self.accuracy is None else [_build_accuracy_table(self.accuracy)],
+            ),
+            Section(
+                anchor="reasons",
+                heading="Why",
+                blocks=[Text(sentences=_shorten(best.scaling.reasons))],
+            ),
+            Section(
+                anchor="refused",
+                heading="No proposal",
+                blocks=[
+                    Text(
+                        sentences=[
+                            f"{name}: {reason.splitlines()[0]}"
+                            for name, reason in self.ranking.refused.items()
+                        ]
+                    )
+                ],
+            ),
+            Section(
+                anchor="notes",
+                heading="What to keep in mind",
+                blocks=[Text(sentences=_shorten(self.ranking.problem.notes))],
+            ),
+            Section(
+                anchor="commands", heading="To apply it", blocks=[Commands(lines=self.commands)]
+            ),
+        ]
+
+    def document(self) -> Mapping[str, Any]:
+        """All proposals with what would flow."""
+        ranking = self.ranking
+        prediction = ranking.prediction
+        return {
+            "scaling": {
+                "chosen": ranking.best.scaling.scaler,
+                "units": ranking.problem.units,
+                "unit": ranking.problem.unit.value,
+                "verdict": str(self.verdict),
+                "on_cluster": None if prediction is None else str(judge_prediction(prediction)),
+                "before": ranking.before.to_dict(),
+                "planners": {
+                    name: _build_proposal_document(proposal)
+                    for name, proposal in ranking.proposals.items()
+                },
+                "prediction": None if prediction is None else prediction.to_dict(),
+                "refused": dict(ranking.refused),
+                "sweep": [row.to_dict() for row in ranking.sweep],
+                "accuracy": None if self.accuracy is None else self.accuracy.to_dict(),
+                "notes": list(ranking.problem.notes),
+                "commands": list(self.commands),
+            }
+        }
+
+    def figures(self) -> Iterator[FigureRow]:
+        """Throughput by planner, and rates of components with the best proposal."""
+        for name, proposal in self.ranking.proposals.items():
+            for figure, value, unit in (
+                ("units", float(proposal.scaling.units), ""),
+                ("throughput_before", proposal.scaling.throughput, "1/s"),
+                ("throughput", proposal.scaling.expected, "1/s"),
+            ):
+                yield FigureRow(subject="planner", name=name, figure=figure, value=value, unit=unit)
+        for name, rates in self.ranking.best.rates.components.items():
+            for figure, value, unit in (
+                ("units", float(rates.units), ""),
+                ("input", rates.input, "1/s"),
+                ("capacity", rates.capacity, "1/s"),
+                ("output", rates.output, "1/s"),
+            ):
+                yield FigureRow(
+                    subject="component", name=name, figure=figure, value=value, unit=unit
+                )
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What to tell a running topology; nothing where it stays as it is.
+
+        A job that was written is placed by one of our schedulers, and applying that plan changes
+        executors too.
+        """
+        translation = self.ranking.best.translation
+        if translation is None or not translation.executors:
+            return ()
+        if not self.written:
+            return (translation.shell,) if translation.command else ()
+        place = ["streamgauge", "plan", "place", self.written]
+        if self.ranking.problem.unit is Unit.ISOLATED_WORKER:
+            place += ["--scheduler", "isolation"]
+        apply = load_engine(translation.configuration.engine).apply_command(PLAN_FILE)
+        return tuple(shlex.join(words) for words in ([*place, "-o", PLAN_FILE], apply) if words)
+
+    def save_job(self, path: str | Path) -> None:
+        """Write the job as it would be with the best proposal.
+
+        Raises:
+            InvalidInput: Components were scaled, which are no job.
+        """
+        job = self.ranking.best.job
+        if job is None:
+            raise InvalidInput.single(
+                ("--output",), seen="a file of components", expected="a job file to write anew"
+            )
+        save(job_to_data(job), Path(path))
+
+    def picture(self) -> Picture:
+        """Components as they are and as they would be."""
+        return Picture(svg=self._draw_growth(embedded=False))
+
+    def curve(self) -> Picture:
+        """What is delivered by units; needs a sweep."""
+        return Picture(svg=self._draw_curve(embedded=False))
+
+    def _judge_on_cluster(self) -> Verdict:
+        ranking = self.ranking
+        assert ranking.prediction is not None
+        judged = judge_prediction(ranking.prediction)
+        is_isolated = ranking.problem.unit is Unit.ISOLATED_WORKER
+        where = f"placed {'in isolation' if is_isolated else 'evenly'} on its own cluster"
+        is_overloaded = judged.grade is Grade.BAD
+        sentence = judged.sentence
+        if ranking.best.scaling.allocation:
+            how = f"{'even ' if is_overloaded else ''}with {self._describe_allocation()}"
+        else:
+            how = "as it is"
+            sentence = sentence if is_overloaded else f": no unit is needed{sentence}"
+        ideal = "With a core for every executor and without back-pressure the sinks would deliver"
+        return Verdict(
+            grade=judged.grade,
+            word=judged.word,
+            sentence=f" {how}, {where}{sentence}",
+            cautions=(f"{ideal} {self._show_gain()}.",) if is_overloaded else (),
+        )
+
+    def _judge_graph(self) -> Verdict:
+        ranking = self.ranking
+        busiest = ranking.best.bottleneck
+        has_units = bool(ranking.best.scaling.allocation)
+        if busiest is not None and _is_full(busiest):
+            grade, word = Grade.BAD, "Still congested"
+            load = f"{busiest.component} gets {number(busiest.utilisation)} times what it can do"
+            sentence = f"{f' with {self._describe_allocation()}' if has_units else ''}: {load}."
+        elif has_units:
+            grade, word = Grade.FINE, "Enough"
+            sentence = f": {self._describe_allocation()}."
+            sentence += f" Busiest then: {_show_load(busiest)}." if busiest is not None else ""
+        else:
+            grade, word, sentence = Grade.FINE, "No unit is needed", ": nothing is congested."
+        why = f"No prediction on the job's own cluster: {ranking.unpredicted}"
+        return Verdict(
+            grade=grade,
+            word=word,
+            sentence=sentence,
+            cautions=(why,) if ranking.unpredicted else (),
+        )
+
+    def _describe_allocation(self) -> str:
+        """``work +3, out +1 (combined, 4 units)``."""
+        scaling = self.ranking.best.scaling
+        used, available = scaling.units, self.ranking.problem.units
+        units = count(used, "unit") if used == available else f"{used} of {available} units"
+        return f"{show_allocation(scaling.allocation)} ({scaling.scaler}, {units})"
+
+    def _show_gain(self) -> str:
+        """``900 → 1,600 tuples/s (+77.8 %)``."""
+        scaling = self.ranking.best.scaling
+        before = self.ranking.before.throughput
+        amount = f"{show_change(before, scaling.expected, estimate)} tuples/s"
+        if before > 0.0 and scaling.allocation:
+            amount += f" ({show_difference(scaling.increase / before)})"
+        return f"{amount}, weighted" if self.ranking.options.sink_weights else amount
+
+    def _growth_block(self) -> Block:
+        components = len(self.ranking.problem.graph.components)
+        if components > MANY_COMPONENTS:
+            sentence = f"{components} components are too many to draw; the table lists them."
+            return Text(sentences=[sentence], page_only=True)
+        return Chart(
+            title="Components before and after",
+            draw=self._draw_growth,
+            caption="Gauges: what a component gets, as a part of what its units can do.",
+            wide=True,
+        )
+
+    def _draw_growth(self, embedded: bool) -> str:
+        return draw_growth(self.ranking, embedded=embedded)
+
+    def _draw_curve(self, embedded: bool) -> str:
+        ranking = self.ranking
+        return line_chart(
+            [float(units) for units in range(ranking.problem.units + 1)],
+            [Series(name=name, values=ranking.curve(name)) for name in ranking.proposals],
+            title="Delivered by the sinks, tuples per second",
+            x_title="units more",
+            embedded=embedded,
+        )
+
+    def _planner_table(self) -> Table:
+        """Planners, where there are several."""
+        ranking = self.ranking
+        before = ranking.before.throughput
+        rows: list[list[Cell]] = [
+            [
+                name,
+                show_allocation(proposal.scaling.allocation),
+                estimate(proposal.scaling.expected),
+                show_difference(proposal.scaling.increase / before) if before > 0.0 else None,
+                None if proposal.scaling.bound is None else estimate(proposal.scaling.bound),
+                None if proposal.bottleneck is None else _show_load(proposal.bottleneck),
+            ]
+            for name, proposal in ranking.proposals.items()
+        ]
+        return Table(
+            caption="Planners, the best first",
+            columns=[
+                Column(name="planner", words=True),
+                Column(name="who gets how many", words=True),
+                Column(name="delivered", unit="/s"),
+                Column(name="more"),
+                Column(name="at most", unit="/s"),
+                Column(name="busiest then", words=True),
+            ],
+            rows=rows if len(rows) + len(ranking.refused) > 1 else [],
+            note="Delivered: tuples that the sinks emit or, in a job, process. At most: no"
+            " allocation of as many units delivers more.",
+        )
+
+    def _component_table(self) -> Table:
+        ranking = self.ranking
+        kind = "units" if ranking.problem.job is None else "executors"
+        return Table(
+            caption="Components, before → after; more than 100 % busy is congested",
+            columns=[
+                Column(name="component", words=True),
+                Column(name=kind),
+                Column(name="gets", unit="/s"),
+                Column(name="can do", unit="/s"),
+                Column(name="busy"),
+                Column(name="emits", unit="/s"),
+            ],
+            rows=[
+                _component_row(
+                    component,
+                    ranking.before[component.name],
+                    ranking.best.rates[component.name],
+                )
+                for component in ranking.problem.graph.components
+            ],
+        )
+
+    def _curve_blocks(self) -> list[Block]:
+        if not self.ranking.sweep:
+            return []
+        chart = Chart(title="Delivered by units", draw=self._draw_curve)
+        return [chart, self._sweep_table()]
+
+    def _sweep_table(self) -> Table:
+        ranking = self.ranking
+        caption = "What fewer units would bring"
+        if len(ranking.proposals) == 1:
+            shown = ranking.sweep[:: _find_stride(len(ranking.sweep))]
+            return Table(
+                caption=caption,
+                columns=[
+                    Column(name="units", words=False),
+                    Column(name="delivered", unit="/s"),
+                    Column(name="who gets how many", words=True),
+                    Column(name="busiest then", words=True),
+                ],
+                rows=[
+                    [
+                        row.units,
+                        estimate(row.throughput),
+                        show_allocation(row.allocation),
+                        None if row.bottleneck is None else _show_load(row.bottleneck),
+                    ]
+                    for row in dict.fromkeys((*shown, ranking.sweep[-1]))
+                ],
+            )
+        curves = {name: ranking.curve(name) for name in ranking.proposals}
+        units = range(ranking.problem.units + 1)
+        return Table(
+            caption=f"{caption}, delivered in tuples/s",
+            columns=[Column(name="units"), *(Column(name=name) for name in curves)],
+            rows=[
+                [number_of, *(estimate(curve[number_of]) for curve in curves.values())]
+                for number_of in dict.fromkeys((*units[:: _find_stride(len(units))], units[-1]))
+            ],
+        )
+
+
+def show_allocation(allocation: Allocation) -> str:
+    """``work +3, out +1``."""
+    return ", ".join(f"{name} +{units}" for name, units in allocation.items()) or "nobody"
+
+
+def _build_proposal_document(proposal: Proposal) -> dict[str, Any]:
+    scaling, translation = proposal.scaling, proposal.translation
+    return {
+        "allocation": dict(scaling.allocation),
+        "throughput": scaling.throughput,
+        "expected": scaling.expected,
+        "bound": scaling.bound,
+        "reasons": list(scaling.reasons),
+        "candidates": [candidate.to_dict() for candidate in scaling.candidates],
+        "bottleneck": None if proposal.bottleneck is None else asdict(proposal.bottleneck),
+        "after": proposal.rates.to_dict(),
+        "command": None if translation is None else translation.shell or None,
+    }
+
+
+def _build_accuracy_table(accuracy: Accuracy) -> Table:
+    rows = [_accuracy_row(name, pair, accuracy) for name, pair in accuracy.components.items()]
+    if accuracy.throughput is not None:
+        rows.append(_accuracy_row("all sinks", accuracy.throughput, accuracy))
+    missing = f" Not measured: {', '.join(accuracy.missing)}." if accuracy.missing else ""
+    return Table(
+        caption="Tuples per second that components process, measured and estimated",
+        columns=[
+            Column(name="component", words=True),
+            Column(name="measured", unit="/s"),
+            Column(name="estimated", unit="/s"),
+            Column(name="error"),
+            Column(name=f"within {share(accuracy.band)}"),
+        ],
+        rows=rows,
+        note=f"Estimated for the executors and the sources' rates of the run.{missing}",
+    )
+
+
+def _accuracy_row(name: str, pair: Compared, accuracy: Accuracy) -> list[Cell]:
+    return [
+        name,
+        show_rate(pair.measured),
+        show_rate(pair.estimated),
+        show_difference(pair.relative_error),
+        "yes" if accuracy.is_within(pair) else "no",
+    ]
+
+
+def _component_row(
+    component: Component, before: ComponentRates, after: ComponentRates
+) -> list[Cell]:
+    units = str(after.units)
+    if before.units != after.units:
+        units = f"{before.units} → {after.units}"
+    if component.source:
+        return [
+            component.name,
+            units,
+            None,
+            None,
+            None,
+            show_change(before.output, after.output, show_rate),
+        ]
+    return [
+        component.name,
+        units,
+        show_change(before.input, after.input, show_rate),
+        show_change(before.capacity, after.capacity, show_rate),
+        show_change(compute_load(before), compute_load(after), share),
+        show_change(before.output, after.output, show_rate),
+    ]
+
+
+def _is_full(bottleneck: Bottleneck) -> bool:
+    return bottleneck.congested and bottleneck.utilisation > FULL
+
+
+def _show_load(bottleneck: Bottleneck) -> str:
+    return f"{bottleneck.component}, {share(bottleneck.utilisation)}"
+
+
+def _shorten(sentences: Sequence[str]) -> list[str]:
+    more = len(sentences) - MOST_REASONS
+    shown = list(sentences[:MOST_REASONS])
+    return [*shown, f"and {more} more; --json lists them all"] if more > 0 else shown
+
+
+def _find_stride(rows: int) -> int:
+    """Every how manieth row is shown."""
+    return -(-rows // MOST_SWEEP_ROWS) or 1
