@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from streamgauge.api.compare import compare
     from streamgauge.api.loading import load_job, load_profile
     from streamgauge.api.predict import predict
+    from streamgauge.api.rank_placements import rank_placements
+    from streamgauge.api.rank_scalings import rank_scalings
     from streamgauge.errors import StreamgaugeError
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
     from streamgauge.reports.comparison import ComparisonReport
+    from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
+    from streamgauge.reports.scaling import ScalingRanking
 
 __version__ = "0.1.0"
 
@@ -26,23 +30,31 @@ _MODULES = {
     "load_job": "api.loading",
     "load_profile": "api.loading",
     "predict": "api.predict",
+    "rank_placements": "api.rank_placements",
+    "rank_scalings": "api.rank_scalings",
     "ComparisonReport": "reports.comparison",
     "Job": "profile.job",
+    "PlacementRanking": "reports.placement_ranking",
     "PredictionReport": "reports.prediction",
     "Profile": "profile.profile",
+    "ScalingRanking": "reports.scaling",
     "StreamgaugeError": "errors",
 }
 
 __all__ = [
     "ComparisonReport",
     "Job",
+    "PlacementRanking",
     "PredictionReport",
     "Profile",
+    "ScalingRanking",
     "StreamgaugeError",
     "compare",
     "load_job",
     "load_profile",
     "predict",
+    "rank_placements",
+    "rank_scalings",
 ]
 
 

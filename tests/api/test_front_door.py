@@ -8,15 +8,19 @@ import pytest
 import streamgauge as sg
 
 PUBLIC = {
+    "ComparisonReport",
+    "Job",
+    "PlacementRanking",
+    "PredictionReport",
+    "Profile",
+    "ScalingRanking",
+    "StreamgaugeError",
+    "compare",
     "load_job",
     "load_profile",
     "predict",
-    "compare",
-    "Job",
-    "Profile",
-    "PredictionReport",
-    "ComparisonReport",
-    "StreamgaugeError",
+    "rank_placements",
+    "rank_scalings",
 }
 
 

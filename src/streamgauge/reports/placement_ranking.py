@@ -119,7 +119,7 @@ class PlacementRanking(Report):
         if best.prediction is not None:
             terms = [
                 Term(name="p99 latency", value=self._show_p99(best)),
-                Term(name="headroom", value=show_headroom(best.prediction.limit)),
+                Term(name="headroom", value=show_headroom(best.prediction.limit.factor)),
             ]
         size = f"{count(len(best.plan.workers), 'worker')} on {count(len(best.plan.nodes), 'node')}"
         return [

@@ -76,7 +76,7 @@ class ScalingRanking(Report):
         prediction = ranking.prediction
         terms = []
         if prediction is not None:
-            terms.append(Term(name="headroom", value=show_headroom(prediction.limit)))
+            terms.append(Term(name="headroom", value=show_headroom(prediction.limit.factor)))
         if prediction is None or not prediction.overloaded:
             terms.append(Term(name="delivered by the sinks", value=self._show_gain()))
         used = f"{ranking.best.scaling.units} of {ranking.problem.units}"
