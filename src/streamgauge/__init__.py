@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from streamgauge.api.predict import predict
     from streamgauge.api.rank_placements import rank_placements
     from streamgauge.api.rank_scalings import rank_scalings
+    from streamgauge.api.simulate import simulate
     from streamgauge.errors import StreamgaugeError
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
     from streamgauge.reports.scaling import ScalingRanking
+    from streamgauge.reports.simulation import SimulationReport
 
 __version__ = "0.1.0"
 
@@ -32,12 +34,14 @@ _MODULES = {
     "predict": "api.predict",
     "rank_placements": "api.rank_placements",
     "rank_scalings": "api.rank_scalings",
+    "simulate": "api.simulate",
     "ComparisonReport": "reports.comparison",
     "Job": "profile.job",
     "PlacementRanking": "reports.placement_ranking",
     "PredictionReport": "reports.prediction",
     "Profile": "profile.profile",
     "ScalingRanking": "reports.scaling",
+    "SimulationReport": "reports.simulation",
     "StreamgaugeError": "errors",
 }
 
@@ -48,6 +52,7 @@ __all__ = [
     "PredictionReport",
     "Profile",
     "ScalingRanking",
+    "SimulationReport",
     "StreamgaugeError",
     "compare",
     "load_job",
@@ -55,6 +60,7 @@ __all__ = [
     "predict",
     "rank_placements",
     "rank_scalings",
+    "simulate",
 ]
 
 

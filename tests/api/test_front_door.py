@@ -14,6 +14,7 @@ PUBLIC = {
     "PredictionReport",
     "Profile",
     "ScalingRanking",
+    "SimulationReport",
     "StreamgaugeError",
     "compare",
     "load_job",
@@ -21,6 +22,7 @@ PUBLIC = {
     "predict",
     "rank_placements",
     "rank_scalings",
+    "simulate",
 }
 
 

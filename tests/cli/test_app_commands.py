@@ -57,7 +57,7 @@ def test_show_prints_tasks_with_their_loads_and_rates(app, file):
     assert "it: 6 tasks, 24 instances in 1 worker, reliable" in outcome.out
     row = next(line for line in outcome.out.splitlines() if line.startswith(" task-2"))
     assert row.split()[:6] == ["task-2", "4", "source-1", "hash", "2.4", "0.001778"]
-    assert row.split()[6:] == ["0.5", "–", "–", "4000"]
+    assert row.split()[6:] == ["0.5", "4,000"]
 
 
 def test_the_document_has_the_application_and_its_job(app, file):
@@ -90,6 +90,18 @@ def test_an_engine_that_nobody_knows_is_refused(app, file, tmp_path):
     outcome = app("check", file, "--platform", platform)
     assert outcome.code == 2
     assert "platform.yaml:1: engine: engine 'storm-3'; expected one of storm-1" in outcome.err
+
+
+def test_routing_can_be_kept_to_the_connections_behind_sources(app, file):
+    def routings(*arguments):
+        tasks = json.loads(app("show", file, "--json", *arguments).out)["application"]["tasks"]
+        return [task["routing"] for task in tasks[1:]]
+
+    assert set(routings()) == {"hash"}
+    assert routings("--routed", "first-level") == ["hash", "hash", "none", "none", "none"]
+    outcome = app("check", file, "--routed", "first")
+    assert outcome.code == 2
+    assert "--routed: 'first'; expected one of all, first-level" in outcome.err
 
 
 def test_a_cycle_that_takes_no_time_is_refused(app, file):
@@ -133,7 +145,8 @@ def test_a_task_that_cannot_keep_up_is_named(app, file):
         "workflow: {depth: 2, scalability: {parallelism: 2}, workload: {processing: 3000}}"
     )
     outcome = app("simulate", file, "--seconds", "5", "--warmup", "0")
-    assert "Saturated: task-1 gets 1,000 tuples" in outcome.err
+    assert outcome.code == 3
+    assert "Overloaded: task-1 receives 1,000 tuples" in outcome.out
 
 
 def test_an_application_runs_with_the_rates_and_latency_that_its_file_describes(

@@ -1,7 +1,9 @@
 import json
+import re
 
 import pytest
 
+from streamgauge.cli import progress
 from tests.cli.conftest import JOB
 
 BEHAVIOURS = """
@@ -17,6 +19,7 @@ def test_a_job_is_simulated_and_shown(run, job):
     shown = run("simulate", job, "--seconds", "20", "--warmup", "5")
     assert shown.code == 0
     assert "tiny: 20 s simulated after a warm-up of 5 s" in shown.out
+    assert "Fine: the busiest executor" in shown.out
     assert "source to sink" in shown.out
     assert "complete (acker)" in shown.out
 
@@ -33,8 +36,9 @@ def test_overload_is_an_answer_with_an_exit_code_of_its_own(run, job):
     job.write_text(JOB + BEHAVIOURS)
     outcome = run("simulate", job, "--rate", "1e6", "--seconds", "30", "--json")
     assert outcome.code == 3
-    assert json.loads(outcome.out)["overloaded"]
-    assert "Overloaded: queues outgrew all bounds" in outcome.err
+    document = json.loads(outcome.out)
+    assert document["overloaded"]
+    assert "queues grew without bound" in document["verdict"]["reason"]
 
 
 def test_a_job_without_a_workload_cannot_be_simulated(run, job):
@@ -68,7 +72,7 @@ def test_a_rate_of_zero_gives_an_empty_result(run, job):
     job.write_text(text.replace("per_second: 100", "per_second: 0"))
     outcome = run("simulate", job)
     assert outcome.code == 0
-    assert "no tuple came to the end of its way" in outcome.out
+    assert "Nothing arrived: no tuple reached a sink" in outcome.out
 
 
 def test_a_busy_job_is_simulated_for_less_than_a_minute(run, job):
@@ -113,12 +117,50 @@ def test_numbers_that_cannot_be_are_refused(run, job, arguments, seen):
     assert seen in outcome.err
 
 
-def test_the_verdict_is_said_in_words(run, job):
+def test_more_than_executors_can_serve_is_an_overload(run, job):
     job.write_text(JOB + BEHAVIOURS)
-    fine = run("simulate", job, "--seconds", "20", "--rate", "30")
-    assert "Fine: the busiest executor" in fine.out
     # Four executors of 10 ms serve 400 in a second.
     full = run("simulate", job, "--seconds", "20", "--rate", "600", "--json")
+    assert full.code == 3
     verdict = json.loads(full.out)["verdict"]
-    assert (verdict["grade"], verdict["word"]) == ("bad", "Saturated")
-    assert "Saturated: work gets" in full.err
+    assert (verdict["grade"], verdict["word"]) == ("bad", "Overloaded")
+    assert "work receives" in verdict["reason"]
+
+
+def test_blocked_sources_are_an_overload_and_no_longer_run_is_advised(run, project):
+    # One splitter takes about 180,000 sentences in a second.
+    file = project / "examples" / "word-count.yaml"
+    outcome = run("simulate", file, "--rate", "300000", "--seconds", "0.5")
+    assert outcome.code == 3
+    assert "Overloaded: sources emit" in outcome.out
+    assert "of the 300,000 tuples/s asked for" in outcome.out
+    assert "Sources: asked and delivered" in outcome.out
+    assert "longer time" not in outcome.out + outcome.err
+
+
+def test_a_warm_up_that_is_simulated_in_addition_is_said(run, job):
+    job.write_text(JOB + BEHAVIOURS)
+    shown = run("simulate", job, "--seconds", "5")
+    assert "tiny: 6.25 s simulated: 5 s, and 1.25 s in addition for a warm-up" in shown.out
+
+
+def test_a_run_that_would_take_days_is_refused_with_a_time_that_would_not(run, job):
+    job.write_text(JOB + BEHAVIOURS)
+    outcome = run("simulate", job, "--seconds", "1e12")
+    assert outcome.code == 2
+    assert re.search(r"about [\d,]+ days of computing", outcome.err)
+    assert "expected at most a day, about" in outcome.err
+
+
+def test_off_a_terminal_a_long_run_says_once_how_long_it_will_take(run, job, monkeypatch):
+    job.write_text(JOB + BEHAVIOURS)
+    monkeypatch.setattr(progress, "SECONDS_UNTIL_LINE", 0.0)
+    outcome = run("simulate", job, "--seconds", "50", "--rate", "200")
+    assert len(re.findall(r"of 62.5 s simulated after \d+ s; about \d+ s left", outcome.err)) == 1
+
+
+def test_a_page_over_the_job_itself_is_refused(run, job):
+    job.write_text(JOB + BEHAVIOURS)
+    outcome = run("simulate", job, "--html", job)
+    assert outcome.code == 2
+    assert job.read_text() == JOB + BEHAVIOURS

@@ -50,7 +50,8 @@ def test_python_on_the_pages_runs(project, monkeypatch, capsys):
     # Four operators of sixteen executors and four ackers; 16⁴ paths.
     assert shown[0] == "68 executors, 65536 paths"
     assert shown[1].startswith("fits 0.00")
-    assert len(shown) == 2
+    assert shown[2].startswith("Fine: the busiest executor, splitter")
+    assert len(shown) == 3
 
 
 def test_commands_on_the_pages_work(project, monkeypatch, tmp_path, capsys):

@@ -131,8 +131,10 @@ def test_columns_for_terminals_only_are_not_on_a_page():
 
 
 def test_warnings_are_on_pages_and_before_printed_text():
-    report = SmallReport()
-    report.warnings = ("one node is assumed",)
+    class WarningReport(SmallReport):
+        warnings = ("one node is assumed",)
+
+    report = WarningReport()
     assert "Warning: one node is assumed" in report.to_html()
     assert str(report).startswith("warning: one node is assumed\n")
     assert "one node is assumed" not in report.to_text()

@@ -20,6 +20,8 @@ from streamgauge.topology.validation import check_number
 # Loads of 0.1 to 2000, as far as NAMB's experiments go.
 PROBED_CYCLES = (100, 1_000, 10_000, 100_000, 500_000, 1_000_000, 2_000_000)
 LEAST_ROUNDS = 2
+# Digits of a cycle's time that a platform file is given.
+DIGITS = 4
 # No core does a hundred cycles in a nanosecond: a loop so fast was not run.
 LEAST_CYCLE_NS = 0.01
 # From here on it is said; ours, chosen before anything was measured.
@@ -83,6 +85,11 @@ class CycleTime:
     spread: float
     waiting: float
     timings: tuple[LoadTiming, ...]
+
+    @property
+    def rounded_ns(self) -> float:
+        """A cycle's time as a platform file has it."""
+        return float(f"{self.cycle_ns:.{DIGITS}g}")
 
     def cpu_ns(self, cycles: float) -> float:
         """CPU nanoseconds of a call of so many cycles."""

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from streamgauge.cli.experiment import Engine, Output
 from streamgauge.cli.output import (
     check_output,
     counted,
     in_file,
+    present,
     print_document,
     printable,
     say,
     warn,
     write_text,
 )
-
-if TYPE_CHECKING:
-    from streamgauge.applications import Application, Platform
-    from streamgauge.experiments.experiment import Experiment
-    from streamgauge.profile.job import Job
+from streamgauge.cli.simulate import AsJson, Html, Rate, Seconds, Seed, Warmup
 
 app = typer.Typer(
     help="Describe an application in a few lines, and run it anywhere.", no_args_is_help=True
@@ -39,11 +37,13 @@ CycleNs = Annotated[
     float | None,
     typer.Option("--cycle-ns", help="Nanoseconds of a cycle of load, as measured on your machine."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-# How many windows a run is divided into: the first of these that makes them whole seconds.
-WINDOWS = (5, 4, 3, 2, 1)
-# Of two windows before measuring: so far apart are none.
-ANY_AGREEMENT = 1e9
+Routed = Annotated[
+    str,
+    typer.Option(
+        help="Connections that get a workflow's routing: all, or first-level (those behind the"
+        " sources, as on engines that chain tasks)."
+    ),
+]
 
 
 @app.command()
@@ -51,19 +51,22 @@ def check(
     file: File,
     platform: PlatformFile = None,
     cycle_ns: CycleNs = None,
+    routed: Routed = "all",
     as_json: AsJson = False,
 ) -> None:
     """Check a description: every problem with line and key."""
-    application, described, job = load(file, platform, cycle_ns)
-    remarks = said_of(application, described)
+    from streamgauge.api.applications import expand_application
+
+    expanded = expand_application(file, platform, cycle_ns=cycle_ns, routed=routed)
+    application = expanded.application
+    warn(expanded.warnings)
     if as_json:
-        print_document({"file": file, "valid": True, "warnings": list(remarks)})
+        print_document({"file": file, "valid": True, "warnings": list(expanded.warnings)})
         return
-    instances = sum(task.parallelism for task in application.tasks)
     parts = [
         counted(len(application.tasks), "task"),
-        counted(len(job.topology.streams), "connection"),
-        counted(instances, "instance"),
+        counted(len(expanded.job.topology.streams), "connection"),
+        counted(sum(task.parallelism for task in application.tasks), "instance"),
         "reliable" if application.reliable else "not reliable",
     ]
     print(f"{printable(file)}: fine: {', '.join(parts)}")
@@ -74,6 +77,7 @@ def show(
     file: File,
     platform: PlatformFile = None,
     cycle_ns: CycleNs = None,
+    routed: Routed = "all",
     svg: Annotated[Path | None, typer.Option(help="Write the picture to this file.")] = None,
     job_file: Annotated[
         Path | None, typer.Option("--job", help="Write the job it expands to into this file.")
@@ -81,25 +85,22 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show what a description expands to: tasks, loads, routing, rates."""
-    from streamgauge.cli.application_tables import application_document, print_application
+    from streamgauge.api.applications import expand_application
+    from streamgauge.cli.topology import is_ascii_only
 
-    application, described, job = load(file, platform, cycle_ns)
-    remarks = said_of(application, described)
+    expanded = expand_application(file, platform, cycle_ns=cycle_ns, routed=routed)
     if job_file is not None:
         from streamgauge.profile.files.jobs import job_to_data, save
 
         check_output(job_file)
-        save(job_to_data(job), job_file)
+        save(job_to_data(expanded.job), job_file)
         say(f"wrote {job_file}")
     if svg is not None:
-        from streamgauge.drawing.topology_picture import draw_topology
-
-        write_text(svg, draw_topology(job.topology, job.configuration.executors))
-    if as_json:
-        document = application_document(application, described, job)
-        print_document({**document, "warnings": list(remarks)})
-    elif svg is None and job_file is None:
-        print_application(application, described, job)
+        write_text(svg, expanded.plot().svg)
+    if as_json or (svg is None and job_file is None):
+        present(replace(expanded, ascii_only=is_ascii_only()), as_json=as_json)
+    else:
+        warn(expanded.warnings)
 
 
 @app.command()
@@ -107,95 +108,65 @@ def simulate(
     file: File,
     platform: PlatformFile = None,
     cycle_ns: CycleNs = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option(help="Simulated time to measure; as long as the rates make sensible."),
-    ] = None,
-    warmup: Annotated[
-        float | None,
-        typer.Option(help="Simulated time to leave out before; found by itself when not given."),
-    ] = None,
-    rate: Annotated[
-        list[str] | None,
-        typer.Option(help="Tuples per second of all sources together, or SOURCE=NUMBER."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 1,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a page with pictures to this file.")
-    ] = None,
+    routed: Routed = "all",
+    seconds: Seconds = None,
+    warmup: Warmup = None,
+    rate: Rate = None,
+    seed: Seed = 1,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate an application: throughput, latency with percentiles, back-pressure, CPU."""
-    from streamgauge.cli.simulate import simulate_job
-    from streamgauge.cli.topology import plan_job
+    """Simulate an application: throughput, latency with percentiles, back-pressure, CPU.
 
-    application, described, job = load(file, platform, cycle_ns)
-    said_of(application, described)
+    Exit code 3 says that it is overloaded.
+    """
+    from streamgauge.api.applications import expand_application
+    from streamgauge.api.simulate import simulate as simulate_job
+    from streamgauge.cli.progress import watch_simulated_time
+
+    expanded = expand_application(file, platform, cycle_ns=cycle_ns, routed=routed)
+    warn(expanded.warnings)
     with in_file(file):
-        flow = plan_job(job)
-    simulate_job(
-        file,
-        job,
-        flow,
-        seconds=seconds,
-        warmup=warmup,
-        rate=rate or (),
-        seed=seed,
-        html=html,
-        as_json=as_json,
-    )
+        report = simulate_job(
+            expanded.job,
+            rate=rate,
+            seconds=seconds,
+            warmup=warmup,
+            seed=seed,
+            progress=watch_simulated_time(),
+            say=say,
+        )
+    present(report, as_json=as_json, html=html)
 
 
 @app.command()
 def run(
     file: File,
-    engine: Annotated[str, typer.Option(help="Runner: emulator, or that of an installed engine.")],
+    engine: Engine,
     platform: PlatformFile = None,
     cycle_ns: CycleNs = None,
+    routed: Routed = "all",
     seconds: Annotated[int, typer.Option(help="Seconds to measure.", min=1)] = 60,
     warmup: Annotated[int, typer.Option(help="Seconds before.", min=0)] = 30,
-    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 1,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Folder for all that is measured; NAME-ENGINE when not given."),
-    ] = None,
+    seed: Seed = 1,
+    output: Output = None,
     as_json: AsJson = False,
 ) -> None:
     """Run an application on an engine once, and say what was measured."""
-    from streamgauge.cli.experiment import observed, run_on, tell
+    from streamgauge.api.applications import expand_application
+    from streamgauge.cli.experiment import run_on
+    from streamgauge.experiments.experiment import Experiment
 
-    application, described, job = load(file, platform, cycle_ns)
-    said_of(application, described)
+    expanded = expand_application(file, platform, cycle_ns=cycle_ns, routed=routed)
+    warn(expanded.warnings)
     with in_file(file):
-        experiment = _single_run(job, seconds=seconds, warmup=warmup, seed=seed)
-    journal, folder = run_on(experiment, engine, output)
-    tell(journal, observed(journal, folder), folder, as_json=as_json)
-
-
-def _single_run(job: Job, *, seconds: int, warmup: int, seed: int) -> Experiment:
-    """One step, once; its warm-up ends when its time is over, whatever was seen by then."""
-    from streamgauge.engines.contract import WarmUp
-    from streamgauge.experiments.experiment import Experiment, ExperimentStep
-    from streamgauge.topology.cluster import Cluster
-
-    windows = next(number for number in WINDOWS if seconds % number == 0)
-    return Experiment(
-        name=job.topology.name,
-        steps=(ExperimentStep(name="run", job=job),),
-        cluster=job.cluster or Cluster.uniform(nodes=job.configuration.workers),
-        warm_up=WarmUp(
-            seconds=warmup, calls=0, agreement=ANY_AGREEMENT, most_seconds=max(warmup, 1)
-        ),
-        windows=windows,
-        window_seconds=seconds / windows,
-        repetitions=1,
-        seed=seed,
-    )
+        experiment = Experiment.of_one_run(expanded.job, seconds=seconds, warmup=warmup, seed=seed)
+    run_on(experiment, engine, output, as_json=as_json)
 
 
 @app.command()
 def calibrate(
-    wanted_ms: Annotated[
+    asked_ms: Annotated[
         list[float] | None,
         typer.Option("--ms", help="Find the load whose tuples take so many CPU milliseconds."),
     ] = None,
@@ -215,71 +186,11 @@ def calibrate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Time a cycle of load on this machine, in Java; which load takes a wanted CPU time."""
-    from streamgauge.applications import Platform
-    from streamgauge.applications.cycles import (
-        PROBED_CYCLES,
-        LoadTiming,
-        check_wanted,
-        cycle_time,
-        find_load,
-    )
-    from streamgauge.applications.files.platforms import load_platform, with_cycle_ns
-    from streamgauge.cli.cycle_tables import cycle_document, print_cycles, rounded
-    from streamgauge.errors import InvalidInput
-    from streamgauge.transport.engine import load_engine
+    """Time a cycle of load on this machine, in Java; which load takes a given CPU time."""
+    from streamgauge.api.applications import time_cycles
+    from streamgauge.applications.files.platforms import with_cycle_ns
 
-    check_wanted(wanted_ms or (), engine_us / 1e3)
-    described = Platform() if platform is None else load_platform(platform)
-    time_busy_waits = load_engine(described.engine).load("busy_waits")
-    if time_busy_waits is None:
-        raise InvalidInput.single(
-            ("engine",),
-            file=str(platform or ""),
-            seen=f"engine {described.engine!r}",
-            expected="an engine whose loads can be timed on this machine",
-        )
-
-    def probe(cycles: Sequence[int]) -> Sequence[LoadTiming]:
-        timings: Sequence[LoadTiming] = time_busy_waits(cycles, rounds=rounds).timings
-        return timings
-
-    waits = time_busy_waits(PROBED_CYCLES, rounds=rounds)
-    time = cycle_time(waits.timings)
-    loads = [find_load(one, time, probe, engine_ms=engine_us / 1e3) for one in wanted_ms or ()]
-    remarks = (*time.remarks, *(remark for one in loads for remark in one.remarks))
-    warn(remarks)
+    timed = time_cycles(asked_ms or (), platform, engine_us=engine_us, rounds=rounds)
     if output is not None:
-        write_text(output, with_cycle_ns(platform, rounded(time.cycle_ns)))
-    if as_json:
-        print_document({**cycle_document(time, waits.java, loads), "warnings": list(remarks)})
-    else:
-        print_cycles(time, waits.java, loads)
-
-
-def load(
-    file: str, platform: Path | None, cycle_ns: float | None
-) -> tuple[Application, Platform, Job]:
-    """An application, the platform it is for, and the job it expands to there."""
-    from dataclasses import replace
-
-    from streamgauge.applications import Platform, job_of
-    from streamgauge.applications.files.applications import load_application
-    from streamgauge.applications.files.platforms import load_platform
-
-    application = load_application(file)
-    described = Platform() if platform is None else load_platform(platform)
-    if cycle_ns is not None:
-        with in_file("--cycle-ns"):
-            described = replace(described, cycle_ns=cycle_ns)
-    with in_file(file):
-        return application, described, job_of(application, described)
-
-
-def said_of(application: Application, platform: Platform) -> tuple[str, ...]:
-    """What is to be known of a description, said as warnings."""
-    from streamgauge.applications import remarks_on
-
-    remarks = remarks_on(application, platform)
-    warn(remarks)
-    return remarks
+        write_text(output, with_cycle_ns(platform, timed.time.rounded_ns))
+    present(timed, as_json=as_json)

@@ -61,8 +61,9 @@ def demo(
         if spark:
             from streamgauge.pipeline import session  # noqa: F401
     from streamgauge.cli.examples import example_path
-    from streamgauge.cli.simulation_report import print_result, result_document
     from streamgauge.cli.topology import load_plan, picture, plan_document, print_job
+    from streamgauge.reports.document import replace_non_finite
+    from streamgauge.reports.simulation import SimulationReport
 
     say(f"demo: {EXAMPLE}, a bundled example; see `streamgauge topology show --help` for more")
     job, flow = load_plan(str(example_path(EXAMPLE)))
@@ -72,12 +73,16 @@ def demo(
     write_text(output / "topology.svg", picture(flow, physical=False, ackers=False))
     write_text(output / "plan.svg", picture(flow, physical=True, ackers=False))
     result = _measured(job, flow.plan, output / SAMPLES)
+    report = SimulationReport(
+        job=job, plan=flow.plan, results=(result,), seed=SEED, seconds=SECONDS, warmup=0.0
+    )
     if as_json:
-        simulated = result_document(job, result, SEED)
-        document = {**plan_document(job, flow), "simulated": simulated}
+        document = {
+            **plan_document(job, flow),
+            "simulated": replace_non_finite(report.document()),
+        }
     else:
-        print()
-        print_result(job, result)
+        print(f"\n{report.to_text(terminal_width())}", end="")
     if spark:
         profile = _calibrated(job.topology.name, output)
         if as_json:
@@ -110,19 +115,20 @@ def demo(
 
 def _measured(job: Job, plan: PhysicalPlan, folder: Path) -> SimulationResult:
     """Simulate the job, and write what the agents of a cluster would have measured."""
-    from streamgauge.cli.simulate import progress_bar, simulator
+    from streamgauge.api.simulator import load_simulator
+    from streamgauge.cli.progress import watch_simulated_time
     from streamgauge.engines.emulator import emulate
 
     say(f"simulating {SECONDS:g} s at a small part of its load, as a cluster would measure them")
     assert job.workload is not None
     run = partial(
-        simulator(),
+        load_simulator(say),
         plan,
         job.behaviours,
         job.workload.at_rate(DEMO_RATE),
         seconds=SECONDS,
         warmup=0.0,
-        progress=progress_bar(),
+        progress=watch_simulated_time(),
     )
     return emulate(job, plan, run, folder=folder, seed=SEED, bucket_seconds=BUCKET_SECONDS)
 
@@ -177,12 +183,12 @@ class _Truth:
 
 def _truth(job: Job, predicted: PredictionReport) -> _Truth:
     """The same plan and load with the job's true behaviours, which the profile never saw."""
-    from streamgauge.cli.simulate import simulator
+    from streamgauge.api.simulator import load_simulator
     from streamgauge.models.simulated import latency_of
 
     say(f"simulating it for comparison, {len(TRUTH_SEEDS)} runs of {TRUTH_SECONDS:g} s")
     run = partial(
-        simulator(),
+        load_simulator(say),
         predicted.plan,
         job.behaviours,
         predicted.workload,

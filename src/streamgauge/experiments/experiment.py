@@ -19,6 +19,10 @@ from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.validation import check_name, check_number, check_whole
 
 MOST_SEED = 2**32
+# How many windows a single run is divided into: the first of these that makes them whole seconds.
+WINDOWS_OF_ONE_RUN = (5, 4, 3, 2, 1)
+# Of two windows before measuring: none differ more than this.
+ANY_AGREEMENT = 1e9
 
 
 class Turn(NamedTuple):
@@ -129,6 +133,30 @@ class Experiment:
             self._check_buckets(findings)
         self._check_steps(findings)
         findings.raise_if_any()
+
+    @classmethod
+    def of_one_run(cls, job: Job, *, seconds: int, warmup: int, seed: int) -> Experiment:
+        """A job that runs once; the warm-up ends when its time is over, whatever was measured.
+
+        Args:
+            job: What runs, as its only step.
+            seconds: How long it is measured.
+            warmup: How long it runs before.
+            seed: Of everything random.
+        """
+        windows = next(number for number in WINDOWS_OF_ONE_RUN if seconds % number == 0)
+        return cls(
+            name=job.topology.name,
+            steps=(ExperimentStep(name="run", job=job),),
+            cluster=job.cluster or Cluster.uniform(nodes=job.configuration.workers),
+            warm_up=WarmUp(
+                seconds=warmup, calls=0, agreement=ANY_AGREEMENT, most_seconds=max(warmup, 1)
+            ),
+            windows=windows,
+            window_seconds=seconds / windows,
+            repetitions=1,
+            seed=seed,
+        )
 
     def step(self, name: str) -> ExperimentStep:
         """The step of that name."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -33,25 +32,19 @@ VERSION = 1
 HELD = 1e-9
 
 
-def observe(
-    journal: Journal, folder: Path, told: Callable[[int, int], None] | None = None
-) -> Truth:
+def observe(journal: Journal, folder: Path) -> Truth:
     """What the raw lines of all repetitions that are done come to.
 
     Args:
         journal: Of the experiment.
         folder: Where it lies.
-        told: Told how many repetitions were read, and how many there are.
     """
     steps = []
-    read = 0
     for step in journal.experiment.steps:
-        repetitions = []
-        for one in journal.of_step(step.name):
-            repetitions.append(observe_repetition(journal.experiment, one, folder))
-            read += 1
-            if told is not None:
-                told(read, len(journal.done))
+        repetitions = [
+            observe_repetition(journal.experiment, repetition, folder)
+            for repetition in journal.of_step(step.name)
+        ]
         if repetitions:
             steps.append(step_truth(step.name, repetitions))
     return Truth(
@@ -62,11 +55,12 @@ def observe(
     )
 
 
-def write_truth(truth: Truth, folder: Path) -> Path:
-    """Keep it beside the raw lines, whole or not at all."""
-    path = folder / NAME
-    write_whole(path, dump_json({"streamgauge_truth": VERSION, **truth.to_dict()}))
-    return path
+def observe_and_keep(journal: Journal, folder: Path) -> Truth:
+    """The same, written beside the raw lines."""
+    truth = observe(journal, folder)
+    document = {"streamgauge_truth": VERSION, **truth.to_dict()}
+    write_whole(folder / NAME, dump_json(document))
+    return truth
 
 
 def observe_repetition(

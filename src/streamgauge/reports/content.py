@@ -138,6 +138,7 @@ class Chart:
         caption: What is written below.
         wide: Whether it takes the whole width of a page, and may be wider than a screen.
         instead: What a page says in place of a picture that is too large to be read there.
+        draw_text: Draws it in characters, at most so many columns wide, for terminals.
     """
 
     title: str
@@ -145,6 +146,7 @@ class Chart:
     caption: str = ""
     wide: bool = False
     instead: str = ""
+    draw_text: Callable[[int], str] | None = None
 
     def svg(self, *, embedded: bool = False) -> str:
         """The picture as an SVG document, or as a part of a page that brings the style."""

@@ -57,8 +57,10 @@ class Report(ABC):
         """The few figures that a reader looks for first; the first two are set large."""
         return ()
 
-    # What went wrong on the way without making the result useless; the CLI prints it on stderr.
-    warnings: Sequence[str] = ()
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What went wrong on the way without making the result useless; the CLI prints it first."""
+        return ()
 
     @abstractmethod
     def sections(self) -> Sequence[Section]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.drawing.canvas import text_width
 from streamgauge.drawing.quantities import MISSING
-from streamgauge.reports.content import Cell, Column, Commands, Section, Table, Text
+from streamgauge.reports.content import Cell, Chart, Column, Commands, Section, Table, Text
 from streamgauge.reports.wording import printable
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def _render_section(section: Section, width: int) -> Iterator[str]:
             case Table() if not block.page_only and not block.is_empty:
                 yield ""
                 yield from render_table(block, width)
+            case Chart() if block.draw_text is not None:
+                yield from ("", block.draw_text(width))
             case Text() if block.sentences and not block.page_only:
                 yield from ("", heading) if heading else ("",)
                 for sentence in block.sentences:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from streamgauge.drawing.quantities import duration, estimate, number, plain_number, share
+from streamgauge.drawing.quantities import (
+    duration,
+    duration_within,
+    estimate,
+    number,
+    number_within,
+    plain_number,
+    share,
+)
 
 INFINITE = "infinite"
 # Figures that are nearer to each other than this are shown as one: they were measured.
@@ -32,6 +40,13 @@ def name_percentile(level: float) -> str:
 def show_duration(seconds: float) -> str:
     """A time, which may be infinite."""
     return INFINITE if math.isinf(seconds) else duration(seconds)
+
+
+def show_measured(value: float, spread: float, unit: str) -> str:
+    """A value with its spread; seconds in the unit that fits, ``1`` is no unit."""
+    if unit == "s":
+        return duration_within(value, spread)
+    return f"{number_within(value, spread)}{'' if unit == '1' else f' {unit}'}"
 
 
 def show_utilisation(part: float) -> str:

@@ -1,0 +1,327 @@
+"""What an experiment has measured: its finding first, then steps, figures and how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.drawing.quantities import duration, number, share
+from streamgauge.experiments.differences import LATENCY, THROUGHPUT
+from streamgauge.experiments.figures import ALL, LEAST_FOR_TAIL, ONE_CLOCK, QUANTILES
+from streamgauge.reports.content import (
+    Column,
+    FigureRow,
+    Grade,
+    RowGroup,
+    Section,
+    Table,
+    Term,
+    Terms,
+    Text,
+    Verdict,
+)
+from streamgauge.reports.experiment_charts import HELD, chart_courses, chart_steps
+from streamgauge.reports.experiment_studies import read_study
+from streamgauge.reports.report import Report
+from streamgauge.reports.wording import count, show_measured
+
+if TYPE_CHECKING:
+    from streamgauge.experiments.journal import Journal
+    from streamgauge.experiments.truth import Figure, StepTruth, Truth
+
+CORES = ("cpu", ALL, "cores")
+# What stands first for every step: the name, and the key of the figure.
+HEADLINE = (
+    ("sources emit", THROUGHPUT),
+    ("latency, mean", LATENCY),
+    *((f"latency, {name}", ("latency", ALL, name)) for name in QUANTILES),
+    ("complete latency, mean", ("complete", ALL, "mean")),
+    ("complete latency, p95", ("complete", ALL, "p95")),
+    ("CPU of all workers", CORES),
+    ("executors held back", HELD),
+    ("back-pressure events", ("back-pressure", ALL, "events")),
+    ("back-pressure, seconds", ("back-pressure", ALL, "event_seconds")),
+)
+OVERVIEW = (
+    (Column(name="sources emit", unit="tuples/s"), THROUGHPUT),
+    (Column(name="mean latency"), LATENCY),
+    *((Column(name=name), ("latency", ALL, name)) for name in ("p50", "p95", "p99")),
+    (Column(name="CPU", unit="cores"), CORES),
+    (Column(name="held back", unit="executors"), HELD),
+)
+KINDS = {
+    "latency": "Latency from source to sink",
+    "path": "Latency on paths, traced",
+    "complete": "Complete latency",
+    "throughput": "Throughput",
+    "cpu": "CPU",
+    "back-pressure": "Back-pressure",
+}
+# With a larger floor, a difference between two steps says little.
+LARGE_FLOOR = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentReport(Report):
+    """What the repetitions of an experiment that are done come to.
+
+    Attributes:
+        journal: The experiment, and which of its repetitions are done.
+        truth: What was measured.
+        is_brief: Whether a terminal shows figures of the whole job only.
+    """
+
+    journal: Journal
+    truth: Truth
+    is_brief: bool = False
+
+    @property
+    def title(self) -> str:
+        """Experiment and engine."""
+        return f"{self.truth.experiment} on {self.truth.engine}"
+
+    @property
+    def about(self) -> str:
+        """How much was measured."""
+        journal, steps = self.journal, self.truth.steps
+        total = len(journal.done) + len(journal.left)
+        text = (
+            f"{self.title}: {count(len(steps), 'step')},"
+            f" {len(journal.done)} of {count(total, 'repetition')},"
+            f" {count(sum(step.windows for step in steps), 'window')} of"
+            f" {journal.experiment.window_seconds:g} s"
+        )
+        return f"{text}. {journal.experiment.about}" if journal.experiment.about else text
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the experiment's study found, or how far its steps are apart."""
+        study = read_study(self.journal.experiment, self.truth)
+        return Verdict(
+            grade=Grade.WARNING if self.warnings else Grade.FINE,
+            word="Measured" if study is None else study.word,
+            sentence=f": {self._compare_steps() if study is None else study.finding}.",
+            cautions=tuple(self._judge_measuring()),
+        )
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What to know of the figures: notes, marks, clocks, tails that are missing."""
+        found: dict[str, None] = {}
+        if self.truth.left:
+            found[f"{count(self.truth.left, 'repetition')} not done yet"] = None
+        for step in self.truth.steps:
+            for repetition in step.repetitions:
+                marks = (mark for window in repetition.windows for mark in window.marks)
+                for remark in (*repetition.notes, *marks):
+                    found[f"{repetition.turn}: {remark}"] = None
+            found |= dict.fromkeys(_list_gaps(step))
+        return tuple(found)
+
+    def sections(self) -> Sequence[Section]:
+        """The study's table, steps beside each other, courses over time, all figures."""
+        study = read_study(self.journal.experiment, self.truth)
+        return [
+            Section(
+                anchor="study",
+                heading="What it was about",
+                blocks=[] if study is None else [study.table],
+            ),
+            Section(
+                anchor="steps",
+                heading="Steps",
+                blocks=[self._build_overview(), chart_steps(self.truth)],
+            ),
+            Section(
+                anchor="time", heading="How it went over time", blocks=[chart_courses(self.truth)]
+            ),
+            Section(
+                anchor="figures",
+                heading="All figures",
+                blocks=[self._build_step_table(step) for step in self.truth.steps],
+            ),
+            Section(
+                anchor="made",
+                heading="How this was made",
+                blocks=[
+                    Terms(terms=self._list_making()),
+                    Text(
+                        sentences=[
+                            "The value of a figure is the median over windows that are not marked;"
+                            " spread is half of the distance between the quartiles; floor is the"
+                            " median error of predicting a repetition by another. How:"
+                            " docs/experiments.md."
+                        ],
+                        page_only=True,
+                    ),
+                ],
+            ),
+        ]
+
+    def document(self) -> Mapping[str, Any]:
+        """What was measured, and what the study found."""
+        study = read_study(self.journal.experiment, self.truth)
+        verdict = self.verdict
+        return {
+            "truth": self.truth.to_dict(),
+            "study": None if study is None else study.document,
+            "verdict": [str(verdict), self.about, *verdict.cautions],
+            "cautions": list(self.warnings),
+        }
+
+    def figures(self) -> Iterator[FigureRow]:
+        """Every figure of every step; the name tells step and subject."""
+        for step in self.truth.steps:
+            for figure in step.figures:
+                yield FigureRow(
+                    subject=figure.kind,
+                    name=f"{step.name}: {figure.subject}",
+                    figure=figure.quantity,
+                    value=figure.value,
+                    unit="" if figure.unit == "1" else figure.unit,
+                )
+
+    def _compare_steps(self) -> str:
+        """The range of mean latency over steps, or that of the only one."""
+        means = [
+            (figure, step.name)
+            for step in self.truth.steps
+            if (figure := step.figure(*LATENCY)) is not None
+        ]
+        if not means:
+            return "no latency yet"
+        least, most = (pick(means, key=lambda mean: mean[0].value) for pick in (min, max))
+        if len(means) == 1:
+            return f"mean latency {_show_figure(least[0])}"
+        return (
+            f"mean latency from {_show_figure(least[0])} ({least[1]})"
+            f" to {_show_figure(most[0])} ({most[1]})"
+        )
+
+    def _judge_measuring(self) -> Iterator[str]:
+        """What was left out, and how well a repetition predicts another."""
+        marked = sum(step.marked for step in self.truth.steps)
+        if marked:
+            yield f"{count(marked, 'window')} marked and left out."
+        else:
+            yield "No window had to be left out."
+        floors = [
+            (figure.floor, step.name)
+            for step in self.truth.steps
+            if (figure := step.figure(*LATENCY)) and figure.floor is not None
+        ]
+        if not floors:
+            yield "Floor: not known from one repetition."
+            return
+        worst, where = max(floors)
+        step = f" (worst, in {where})" if len(floors) > 1 else ""
+        yield f"Floor: one repetition predicts another's mean latency to {share(worst)}{step}."
+        if worst > LARGE_FLOOR:
+            yield "That is much: longer windows or more repetitions would lower it."
+
+    def _build_overview(self) -> Table:
+        return Table(
+            caption="Steps",
+            columns=[
+                Column(name="step", words=True),
+                *(column for column, _ in OVERVIEW),
+                Column(name="windows"),
+            ],
+            rows=[
+                [
+                    step.name,
+                    *(_show_median(step.figure(*key)) for _, key in OVERVIEW),
+                    step.windows - step.marked,
+                ]
+                for step in self.truth.steps
+            ],
+        )
+
+    def _build_step_table(self, step: StepTruth) -> Table:
+        left_out = f", {step.marked} left out" if step.marked else ""
+        headline = {
+            name: figure for name, key in HEADLINE if (figure := step.figure(*key)) is not None
+        }
+        groups = [RowGroup(rows=[_list_cells(*item) for item in headline.items()])]
+        if not self.is_brief:
+            first = {figure.key for figure in headline.values()}
+            for kind, heading in KINDS.items():
+                rows = [
+                    _list_cells(f"{figure.subject}, {figure.quantity}", figure)
+                    for figure in step.figures
+                    if figure.kind == kind and figure.key not in first
+                ]
+                groups.append(RowGroup(heading=heading, rows=rows))
+        return Table(
+            caption=f"{step.name}: {count(len(step.repetitions), 'repetition')},"
+            f" {count(step.windows, 'window')}{left_out}",
+            columns=(
+                Column(name="figure", words=True),
+                Column(name="median ± spread"),
+                Column(name="least"),
+                Column(name="most"),
+                Column(name="median over"),
+                Column(name="floor"),
+                Column(name="observations", page_only=True),
+            ),
+            groups=[group for group in groups if group.rows],
+        )
+
+    def _list_making(self) -> Sequence[Term]:
+        experiment = self.journal.experiment
+        warm_up, rule = experiment.warm_up, experiment.marking
+        order = "random in each round" if experiment.shuffled else "as declared"
+        terms = {
+            "engine": self.journal.engine,
+            "repetitions of each step": str(experiment.repetitions),
+            "order": order,
+            "windows": f"{experiment.windows} of {experiment.window_seconds:g} s",
+            "warm-up": f"{warm_up.seconds:g} s, {warm_up.calls:,} calls of each operator",
+            "seed": str(experiment.seed),
+            "left out: stolen CPU above": share(rule.stolen_share),
+            "left out: garbage collection above": duration(rule.collection_seconds),
+            "left out: reported less than": share(rule.coverage),
+        }
+        return [Term(name=name, value=value) for name, value in terms.items()]
+
+
+def _list_gaps(step: StepTruth) -> Iterator[str]:
+    """Figures that a step lacks, or that two clocks make doubtful."""
+    if not step.figures:
+        yield f"{step.name}: every window is marked, so there are no figures"
+        return
+    if step.figure("latency", ALL, "p50") and not step.figure("latency", ALL, "p99"):
+        yield f"{step.name}: no p99 from less than {LEAST_FOR_TAIL:,} tuples"
+    every = step.figure(*LATENCY)
+    alike = step.figure("latency", ONE_CLOCK, "mean")
+    if every is not None and (alike is None or alike.count != every.count):
+        yield (
+            f"{step.name}: for some tuples, source and sink have two clocks; `{ONE_CLOCK}` leaves"
+            " them out"
+        )
+
+
+def _show_figure(figure: Figure) -> str:
+    return show_measured(figure.value, figure.spread, figure.unit)
+
+
+def _show_median(figure: Figure | None) -> str | None:
+    return None if figure is None else _show_value(figure, figure.value)
+
+
+def _show_value(figure: Figure, value: float) -> str:
+    """One value in the figure's unit."""
+    return duration(value) if figure.unit == "s" else number(value)
+
+
+def _list_cells(name: str, figure: Figure) -> Sequence[str | None]:
+    return (
+        name,
+        _show_figure(figure),
+        _show_value(figure, figure.least),
+        _show_value(figure, figure.most),
+        f"{figure.number} {figure.over}",
+        None if figure.floor is None else share(figure.floor),
+        None if figure.count is None else f"{figure.count:,}",
+    )

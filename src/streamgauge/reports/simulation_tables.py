@@ -1,0 +1,377 @@
+"""A simulation's tables: latencies, operators, executors, queues, workers, machines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from streamgauge.drawing.quantities import duration, duration_within, number, share
+from streamgauge.reports.content import Column, RowGroup, Table
+from streamgauge.reports.simulation_verdict import SourceRate
+from streamgauge.reports.wording import name_percentile
+
+if TYPE_CHECKING:
+    from streamgauge.profile.job import Job
+    from streamgauge.simulation.latencies import Latencies
+    from streamgauge.simulation.results import QueueFigures, SimulationResult, WayFigures
+
+QUANTILES = (0.5, 0.9, 0.95, 0.99)
+PER_SECOND = "tuples/s"
+OF_THE_TIME = "of the time"
+MEAN_TUPLES = "tuples, mean"
+# More paths than this belong into `--json`.
+MOST_PATHS = 20
+# Rows of the histogram on a terminal, and the length of its longest bar.
+HISTOGRAM_ROWS = 16
+LONGEST_BAR = 50
+# A smaller part of the time would be shown as `<0.1 %`.
+VISIBLE_PART = 0.0005
+
+
+def name_latencies(job: Job, result: SimulationResult) -> dict[str, Latencies]:
+    """The latencies that were measured, by what they span; those without a tuple are left out."""
+    named = {"source to sink": result.latency, "since it was due": result.since_due}
+    if len(job.topology.sinks) > 1:
+        named |= {f"to {op.name}": result.operators[op.name].latency for op in job.topology.sinks}
+    if len(result.by_source) > 1:
+        named |= {f"from {name}": latencies for name, latencies in result.by_source.items()}
+    named["complete (acker)"] = result.complete
+    named["complete (source)"] = result.seen_by_source
+    return {name: latencies for name, latencies in named.items() if latencies.count}
+
+
+def build_source_table(rates: Sequence[SourceRate]) -> Table:
+    """What sources were asked for and what they delivered."""
+    return Table(
+        caption="Sources: asked and delivered",
+        columns=(
+            Column(name="source", words=True),
+            Column(name="asked", unit=PER_SECOND),
+            Column(name="delivered", unit=PER_SECOND),
+            Column(name="of what was asked"),
+            Column(name="blocked", unit=OF_THE_TIME),
+            Column(name="throttled", unit=OF_THE_TIME),
+        ),
+        rows=[
+            [
+                rate.name,
+                "unlimited" if rate.asked_per_second is None else number(rate.asked_per_second),
+                number(rate.emitted_per_second),
+                share(rate.emitted_per_second / (rate.asked_per_second or math.nan)),
+                share(rate.blocked),
+                share(rate.throttled),
+            ]
+            for rate in rates
+        ],
+        note="Blocked: waiting for room in a queue. Throttled: not allowed to emit, as too many "
+        "tuples are pending or a receiver asked to slow down.",
+    )
+
+
+def build_latency_table(job: Job, result: SimulationResult) -> Table:
+    """Latency of all tuples, by source, sink and path; complete latency; latency since due."""
+    groups = [RowGroup(rows=_list_latency_rows(name_latencies(job, result)))]
+    paths = sorted(
+        (way for way in result.ways if way.latency.count), key=lambda way: -way.latency.count
+    )
+    notes = [
+        "± is half a 95 % confidence interval; percentiles are right to 1.1 % beside it.",
+    ]
+    # The only path to a sink has what the sink has.
+    if len(result.ways) > len(job.topology.sinks):
+        rows = _list_latency_rows({_name_path(way): way.latency for way in paths[:MOST_PATHS]})
+        groups.append(RowGroup(heading="By path", rows=rows))
+        if len(paths) > MOST_PATHS:
+            notes.append(f"{len(paths) - MOST_PATHS} paths with fewer tuples are left out.")
+    if job.topology.acked:
+        notes.append(
+            "Complete latency is of whole tuple trees, as the acker measures it or as the source "
+            "sees it."
+        )
+    return Table(
+        caption="Latency",
+        columns=(
+            Column(name="from, to", words=True),
+            Column(name="sample"),
+            Column(name="mean"),
+            *(Column(name=name_percentile(level)) for level in QUANTILES),
+        ),
+        groups=groups,
+        note=" ".join(notes),
+    )
+
+
+def _name_path(way: WayFigures) -> str:
+    return " → ".join(way.operators)
+
+
+def _list_latency_rows(named: Mapping[str, Latencies]) -> list[list[str]]:
+    rows = []
+    for name, latencies in named.items():
+        mean, tail = latencies.mean_estimate(), latencies.quantile_estimate(QUANTILES[-1])
+        rows.append(
+            [
+                name,
+                f"{latencies.count:,}",
+                duration_within(mean.mean, mean.half_width),
+                *(duration(latencies.quantile(level)) for level in QUANTILES[:-1]),
+                duration_within(tail.mean, tail.half_width),
+            ]
+        )
+    return rows
+
+
+def build_histogram(latencies: Latencies) -> Table:
+    """How many tuples took how long, in ranges of equal ratio, as bars on a terminal."""
+    caption = f"From source to sink, {latencies.count:,} tuples"
+    columns = (
+        Column(name="latency"),
+        Column(name="", words=True),
+        Column(name="tuples"),
+    )
+    low, high = latencies.quantile(0.005), latencies.quantile(0.995)
+    if not high > low:
+        rows: list[list[str]] = []
+    else:
+        edges = [low * (high / low) ** (row / HISTOGRAM_ROWS) for row in range(HISTOGRAM_ROWS + 1)]
+        counts = latencies.between(edges)
+        largest = max(counts) or 1
+        rows = [
+            [
+                f"{duration(begin)} – {duration(end)}",
+                "█" * math.ceil(LONGEST_BAR * tuples / largest),
+                f"{tuples:,}",
+            ]
+            for begin, end, tuples in zip(edges, edges[1:], counts, strict=False)
+        ]
+    return Table(caption=caption, columns=columns, rows=rows, terminal_only=True)
+
+
+def build_operator_table(job: Job, result: SimulationResult) -> Table:
+    """Operators in the topology's order."""
+    sources = {operator.name for operator in job.topology.sources}
+    return Table(
+        caption="Operators",
+        columns=(
+            Column(name="operator", words=True),
+            Column(name="executors"),
+            Column(name="arrived", unit=PER_SECOND, page_only=True),
+            Column(name="served", unit=PER_SECOND),
+            Column(name="emitted", unit=PER_SECOND),
+            Column(name="busy", unit="mean"),
+            Column(name="busiest", unit="executor"),
+            Column(name="CPU", unit="cores", page_only=True),
+            Column(name="waiting", unit=MEAN_TUPLES),
+            Column(name="wait", unit="mean"),
+            Column(name="blocked", unit=OF_THE_TIME, page_only=True),
+            *([Column(name="state", words=True)] if result.saturated else []),
+        ),
+        rows=[
+            [
+                name,
+                operator.executors,
+                # A source receives acknowledgements only, no tuples to serve.
+                None if name in sources else number(operator.arrived_per_second),
+                None if name in sources else number(operator.executed_per_second),
+                number(operator.emitted_per_second),
+                share(operator.utilisation),
+                share(operator.busiest),
+                number(operator.cores),
+                number(operator.queue_length),
+                duration(operator.wait_seconds),
+                share(operator.blocked),
+                *(["saturated" if operator.saturated else ""] if result.saturated else []),
+            ]
+            for name, operator in result.operators.items()
+        ],
+    )
+
+
+# Column name: attribute of the operator's figures, unit.
+_RARE = {
+    "blocked": ("blocked", OF_THE_TIME),
+    "throttled": ("throttled", OF_THE_TIME),
+    "blocking": ("blocking", "threads, mean"),
+    "windows": ("triggers_per_second", "fired/s"),
+    "window": ("window_tuples", MEAN_TUPLES),
+    "failed": ("failed_per_second", "trees/s"),
+    "timed out": ("timed_out_per_second", "trees/s"),
+    "replayed": ("replayed_per_second", "trees/s"),
+    "dropped": ("dropped_per_second", PER_SECOND),
+}
+_PARTS = {"blocked", "throttled"}
+
+
+def build_rare_table(result: SimulationResult) -> Table:
+    """What only some operators do, as far as any does; empty where none does."""
+    figures = {
+        name: {column: _show_rare(operator, column) for column in _RARE}
+        for name, operator in result.operators.items()
+    }
+    shown = [name for name in _RARE if any(row[name] is not None for row in figures.values())]
+    return Table(
+        caption="Operators: back-pressure, windows, failures and drops",
+        columns=[
+            Column(name="operator", words=True),
+            *(Column(name=name, unit=_RARE[name][1]) for name in shown),
+        ],
+        rows=[
+            [name, *(row[column] for column in shown)]
+            for name, row in figures.items()
+            if any(row[column] is not None for column in shown)
+        ],
+    )
+
+
+def _show_rare(operator: object, column: str) -> str | None:
+    value = float(getattr(operator, _RARE[column][0]))
+    if column in _PARTS:
+        return share(value) if value >= VISIBLE_PART else None
+    return number(value) if value > 0.0 else None
+
+
+def build_executor_table(job: Job, result: SimulationResult) -> Table:
+    """Executors, the busiest first."""
+    sources = {operator.name for operator in job.topology.sources}
+    return Table(
+        caption="Executors, the busiest first",
+        columns=(
+            Column(name="executor", words=True),
+            Column(name="worker", words=True),
+            Column(name="served", unit=PER_SECOND),
+            Column(name="emitted", unit=PER_SECOND),
+            Column(name="busy", unit=OF_THE_TIME),
+            Column(name="CPU", unit="cores"),
+            Column(name="blocked", unit=OF_THE_TIME),
+            Column(name="throttled", unit=OF_THE_TIME),
+            Column(name="waiting", unit=MEAN_TUPLES),
+            Column(name="peak / limit", unit="tuples"),
+            Column(name="wait", unit="mean"),
+        ),
+        rows=[
+            [
+                executor.name,
+                executor.worker,
+                None if executor.operator in sources else number(executor.executed_per_second),
+                number(executor.emitted_per_second),
+                share(executor.utilisation),
+                number(executor.cores),
+                share(executor.blocked),
+                share(executor.throttled),
+                number(executor.receive.length),
+                _show_peak(executor.receive),
+                duration(executor.receive.wait_seconds),
+            ]
+            for executor in sorted(result.executors, key=lambda executor: -executor.utilisation)
+        ],
+        page_only=True,
+    )
+
+
+def build_queue_table(result: SimulationResult) -> Table:
+    """Queues that had no room: those that made threads wait, and those that dropped tuples."""
+    full = [
+        (name, queue)
+        for name, queue in _list_queues(result)
+        if queue.blocking > 0.0 or queue.dropped_per_second > 0.0
+    ]
+    full.sort(key=lambda named: (-named[1].dropped_per_second, -named[1].blocking))
+    return Table(
+        caption="Queues that were full",
+        columns=(
+            Column(name="queue", words=True),
+            Column(name="threads waiting", unit="mean"),
+            Column(name="dropped", unit=PER_SECOND),
+            Column(name="arrived", unit=PER_SECOND),
+            Column(name="waiting", unit=MEAN_TUPLES),
+            Column(name="peak / limit", unit="tuples"),
+            Column(name="wait", unit="mean"),
+            Column(name="at a time", unit=MEAN_TUPLES),
+        ),
+        rows=[
+            [
+                name,
+                number(queue.blocking),
+                number(queue.dropped_per_second),
+                number(queue.arrived_per_second),
+                number(queue.length),
+                _show_peak(queue),
+                duration(queue.wait_seconds),
+                number(queue.tuples_per_object),
+            ]
+            for name, queue in full
+        ],
+        page_only=True,
+    )
+
+
+def _list_queues(result: SimulationResult) -> Iterator[tuple[str, QueueFigures]]:
+    for executor in result.executors:
+        yield f"{executor.name} receives", executor.receive
+        if executor.send is not None:
+            yield f"{executor.name} sends", executor.send
+    for worker in result.workers:
+        yield f"{worker.name} transfers", worker.transfer
+
+
+def build_worker_table(result: SimulationResult) -> Table:
+    """Workers with their transfer threads."""
+    return Table(
+        caption="Workers",
+        columns=(
+            Column(name="worker", words=True),
+            Column(name="node", words=True),
+            Column(name="CPU", unit="cores"),
+            Column(name="transfer thread", unit="busy"),
+            Column(name="transferred", unit=PER_SECOND),
+            Column(name="waiting", unit=MEAN_TUPLES),
+            Column(name="peak / limit", unit="tuples"),
+            Column(name="wait", unit="mean"),
+        ),
+        rows=[
+            [
+                worker.name,
+                worker.node,
+                number(worker.cores),
+                share(worker.transfer_utilisation),
+                number(worker.transfer.arrived_per_second),
+                number(worker.transfer.length),
+                _show_peak(worker.transfer),
+                duration(worker.transfer.wait_seconds),
+            ]
+            for worker in result.workers
+        ],
+        page_only=True,
+    )
+
+
+def build_machine_table(result: SimulationResult) -> Table:
+    """Machines and what keeps their cores busy."""
+    return Table(
+        caption="Machines",
+        columns=(
+            Column(name="machine", words=True),
+            Column(name="has", unit="cores"),
+            Column(name="the job's work", unit="cores"),
+            Column(name="its idle threads", unit="cores"),
+            Column(name="others", unit="cores"),
+            Column(name="in use"),
+        ),
+        rows=[
+            [
+                machine.name,
+                f"{machine.cores:g}",
+                number(machine.busy),
+                number(machine.polling),
+                number(machine.background),
+                share((machine.busy + machine.polling + machine.background) / machine.cores),
+            ]
+            for machine in result.machines
+        ],
+    )
+
+
+def _show_peak(queue: QueueFigures) -> str:
+    limit = "no limit" if queue.limit is None else f"{queue.limit:,}"
+    return f"{queue.peak:,} / {limit}"
