@@ -10,11 +10,11 @@ from typing import Any
 
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import Model
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.job import Job
-from streamgauge.profile.profile import Profile
 from streamgauge.simulation.results import SimulationResult
 from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology import (
@@ -47,11 +47,11 @@ def simulate_job(job: Job, plan: PhysicalPlan | None = None, **options: Any) -> 
 
 
 def predict_job(
-    job: Job, plan: PhysicalPlan, profile: Profile, model: Model = ANALYTIC
+    job: Job, plan: PhysicalPlan, behaviour: JobBehaviour, model: Model = ANALYTIC
 ) -> Prediction:
-    """What a model predicts of a plan under a job's workload, from a profile."""
+    """What a model predicts of a plan under a job's workload, from the job's behaviour."""
     assert job.workload is not None
-    return model.predict(profile, plan, job.workload)
+    return model.predict(behaviour, plan, job.workload)
 
 
 def chain_job(

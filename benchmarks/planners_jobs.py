@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.jobs import make_operators, simulate_job
 from streamgauge.cli.examples import example_path
-from streamgauge.models.declared import declared_profile
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import limit_of
 from streamgauge.models.parameters import parameters_of
 from streamgauge.planning.scheduling.contract import Expected
@@ -178,7 +178,7 @@ def even_limit(job: Job) -> float:
 def highest_rate(job: Job, plan: PhysicalPlan) -> float:
     """By how much all rates of a job may grow until a plan is full, by the analytic model."""
     assert job.workload is not None
-    parameters = parameters_of(declared_profile(job), plan, job.workload)
+    parameters = parameters_of(JobBehaviour.from_job(job), plan, job.workload)
     return limit_of(parameters, job.workload).factor
 
 

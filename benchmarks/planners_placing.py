@@ -11,7 +11,7 @@ from benchmarks.jobs import predict_job, simulate_job
 from benchmarks.planners_jobs import Case, highest_rate, seconds_for, with_nearness
 from benchmarks.planners_statistics import Signs, divide, extremes, noise, quartiles
 from streamgauge.errors import Infeasible
-from streamgauge.models.declared import declared_profile
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.ranking import rank
 from streamgauge.planning.scheduling.contract import Expected, load_scheduler, scheduler_names
 from streamgauge.planning.scheduling.traffic import even_traffic, split_traffic
@@ -118,9 +118,9 @@ def _make_plan(job: Job, name: str, expected: Expected) -> PhysicalPlan | None:
 
 def _best_predicted(job: Job, plans: Mapping[str, PhysicalPlan | None]) -> str:
     """What `streamgauge plan place` would advise: a scheduler's name."""
-    profile = declared_profile(job)
+    behaviour = JobBehaviour.from_job(job)
     predicted = {
-        name: [predict_job(job, plan, profile)]
+        name: [predict_job(job, plan, behaviour)]
         for name, plan in plans.items()
         if plan is not None and name != ROOMY
     }

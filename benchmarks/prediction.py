@@ -17,6 +17,7 @@ from benchmarks.jobs import predict_job, simulate_job
 from benchmarks.profiles import measured_profiles
 from benchmarks.report import Entry, measure
 from streamgauge.cli.examples import example_path
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import load_job
@@ -69,7 +70,7 @@ def _load(name: str, engine: str) -> Job:
 def _compare(job: Job, profile: Profile) -> dict[str, Any]:
     plan = place_job(job).plan
     simulated = simulate_job(job, plan, seconds=TRUTH_SECONDS, warmup=None, seed=7)
-    predict = partial(predict_job, job, plan, profile)
+    predict = partial(predict_job, job, plan, JobBehaviour.from_profile(profile))
     predicted = predict()
     latency, truth = predicted.latency, simulated.latency
     return {

@@ -17,6 +17,7 @@ from benchmarks.profiles import measured_profiles
 from benchmarks.report import Entry
 from streamgauge.errors import InvalidInput
 from streamgauge.models.contract import load_model, model_names
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.job import Job
@@ -87,9 +88,10 @@ def _compare(job: Job, profile: Profile, rate: float, seeds: range) -> dict[str,
     mean = float(np.mean([truth.mean for truth in truths]))
     p99 = float(np.mean([truth.quantile(0.99) for truth in truths]))
     case: dict[str, Any] = {"simulated_ms": mean * 1e3, "mean_error": {}, "p99_error": {}}
+    behaviour = JobBehaviour.from_profile(profile)
     for name in model_names():
         try:
-            latency = predict_job(loaded, plan, profile, load_model(name)).latency
+            latency = predict_job(loaded, plan, behaviour, load_model(name)).latency
         except InvalidInput:
             continue  # Storm-Tracer knows one engine only.
         case["mean_error"][name] = latency.mean / mean - 1.0

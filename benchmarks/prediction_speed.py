@@ -14,7 +14,7 @@ from functools import partial
 from benchmarks.jobs import predict_job
 from benchmarks.report import Entry, growth
 from streamgauge.models.analytic import AnalyticModel
-from streamgauge.models.declared import declared_profile
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.job import Job
@@ -63,8 +63,8 @@ def run(*, large: bool) -> list[Entry]:
     entry = Entry("prediction_speed", "time of a prediction by formulas")
     for size in LARGE_SIZES if large else SIZES:
         job = make_line(size)
-        profile, plan = declared_profile(job), place_job(job).plan
-        work = partial(predict_job, job, plan, profile)
+        behaviour, plan = JobBehaviour.from_job(job), place_job(job).plan
+        work = partial(predict_job, job, plan, behaviour)
         work()
         name = f"{len(plan.logical.executors)} executors"
         entry.time(name, work, repetitions=5)
@@ -73,11 +73,11 @@ def run(*, large: bool) -> list[Entry]:
     smallest, *_, largest = entry.cases.values()
     count = MANY_PLANS if large else PLANS
     job = make_line(USUAL)
-    profile, brief = declared_profile(job), AnalyticModel(brief=True)
+    behaviour, brief = JobBehaviour.from_job(job), AnalyticModel(brief=True)
     candidates = _shuffle(place_job(job).plan, count)
     many = entry.time(
         f"{count} plans, brief",
-        lambda: [predict_job(job, plan, profile, brief) for plan in candidates],
+        lambda: [predict_job(job, plan, behaviour, brief) for plan in candidates],
         repetitions=2,
     )
     more = largest["connections"] / smallest["connections"]

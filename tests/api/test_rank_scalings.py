@@ -7,10 +7,10 @@ import pytest
 
 from streamgauge.api.rank_scalings import rank_scalings
 from streamgauge.errors import CyclicTopology, Infeasible
-from streamgauge.models.declared import declared_profile
 from streamgauge.planning.scaling.contract import scaler_names
 from streamgauge.planning.scaling.files.scale_out_file import load_scale_out
 from streamgauge.profile.files.jobs import load_job, profile_to_data, save
+from tests.described_profiles import described_profile
 from tests.planning.scaling.tiny_job import COMPONENTS, JOB
 
 
@@ -115,18 +115,18 @@ def test_rates_that_contradict_each_other_are_named(tmp_path):
 
 def test_a_profile_stands_in_for_behaviours(job, tmp_path):
     described = load_job(job)
-    save(profile_to_data(declared_profile(described)), tmp_path / "profile.json")
+    save(profile_to_data(described_profile(described)), tmp_path / "profile.json")
     bare = tmp_path / "bare.yaml"
     head, _, rest = JOB.partition("behaviours:")
     bare.write_text(head + rest[rest.index("configuration:") :])
-    for profile in (tmp_path / "profile.json", declared_profile(described)):
+    for profile in (tmp_path / "profile.json", described_profile(described)):
         document = scale(bare, 4, profile)
         assert document["planners"]["combined"]["allocation"] == {"work": 3, "out": 1}
 
 
 def test_a_rate_holds_where_the_file_has_no_load(job):
     """200 a second need 2 of `work`; 400 were measured, and need 4 and 2 of `out`."""
-    measured = declared_profile(load_job(job))
+    measured = described_profile(load_job(job))
     head, _, rest = JOB.partition("workload:")
     job.write_text(head + rest[rest.index("configuration:") :])
     for profile in (None, measured):
@@ -293,7 +293,7 @@ def test_isolated_workers_end_where_slots_do(job):
 
 def test_rates_of_a_run_are_compared_with_the_estimate(job):
     """Of 400 a second one executor of `work` processes 100, of which `out` gets all."""
-    wide = declared_profile(load_job(job).at_step("wide"))
+    wide = described_profile(load_job(job).at_step("wide"))
     document = scale(job, 4, against=wide)
     components = document["accuracy"]["components"]
     assert components["work"]["measured_per_second"] == pytest.approx(400.0)

@@ -73,7 +73,7 @@ def test_an_unknown_model_is_named_with_those_there_are(run, profile):
 def test_a_plan_of_another_topology_is_refused(run, profile, job):
     shown = run("predict", "--profile", profile, "--plan", job, "--rate", 10)
     assert shown.code == 2
-    assert "not measured: " in shown.err
+    assert "operators only in the plan: " in shown.err
     assert "in, out, work" in shown.err
     assert "job.yaml" in shown.err
 

@@ -1,10 +1,14 @@
 """Small plans and what their operators make of tuples, for tests of models."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.flow import propagate, source_rates
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.service import ServiceTimes
+from streamgauge.profile.figures import Figure, InputFigures, TaskId, TaskProfile, TimeFigures
 from streamgauge.topology import Cluster, Configuration, Operator, Stream, Topology
 from streamgauge.topology.grouping import Shuffle
 from streamgauge.topology.logical_plan import LogicalPlan
@@ -65,3 +69,19 @@ def service_of(flow, by_operator, scv=1.0):
     )
     none = np.zeros_like(mean)
     return ServiceTimes(mean=mean, variance=scv * mean**2, trigger_mean=none, trigger_variance=none)
+
+
+def timed(profile):
+    """The behaviour of a profile whose processors take a millisecond where nobody timed them."""
+    tasks = dict(profile.tasks)
+    for operator in profile.topology.operators:
+        if operator.kind is OperatorKind.PROCESSOR:
+            first = TaskId(operator.name, 0)
+            seen = tasks.get(first, TaskProfile())
+            inputs = dict(seen.inputs)
+            for stream_in in profile.topology.streams_into(operator.name):
+                known = inputs.get(stream_in.key, InputFigures())
+                cpu = known.cpu or TimeFigures(mean_ms=Figure(value=1.0))
+                inputs[stream_in.key] = replace(known, cpu=cpu)
+            tasks[first] = replace(seen, inputs=inputs)
+    return JobBehaviour.from_profile(replace(profile, tasks=tasks))

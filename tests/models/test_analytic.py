@@ -10,6 +10,7 @@ from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import load_model, model_names
 from streamgauge.models.delays import Part
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import load
 from streamgauge.models.parameters import parameters_of
 from streamgauge.models.prediction import Verdict
@@ -86,7 +87,7 @@ def test_another_plan_is_as_slow_as_simulated(measured, step, rate):
     job, _, profile = measured
     plan = place_job(job.at_step(step)).plan
     truth, workload = truth_of(job, plan, rate)
-    found = AnalyticModel().predict(profile, plan, workload)
+    found = AnalyticModel().predict(JobBehaviour.from_profile(profile), plan, workload)
     assert found.verdict is Verdict.FITS
     assert found.latency.mean == pytest.approx(truth.latency.mean, rel=0.1)
     assert found.latency.quantiles[0.9] == pytest.approx(truth.latency.quantile(0.9), rel=0.15)
@@ -139,14 +140,18 @@ def test_with_measured_parameters_only_queues_and_windows_are_predicted(measured
 
 def test_overload_is_an_answer_and_the_limit_is_where_it_begins(measured):
     job, plan, profile = measured
-    found = AnalyticModel().predict(profile, plan, truth_workload(job, 5000.0))
+    found = AnalyticModel().predict(
+        JobBehaviour.from_profile(profile), plan, truth_workload(job, 5000.0)
+    )
     assert found.verdict is Verdict.OVERLOADED
     assert max(found.overloaded.values()) == pytest.approx(next(iter(found.overloaded.values())))
     assert math.isinf(found.latency.mean)
     limit = found.limit.per_second
     assert 0 < limit < 5000
     for factor, verdict in ((0.98, Verdict.FITS), (1.02, Verdict.OVERLOADED)):
-        again = AnalyticModel().predict(profile, plan, truth_workload(job, factor * limit))
+        again = AnalyticModel().predict(
+            JobBehaviour.from_profile(profile), plan, truth_workload(job, factor * limit)
+        )
         assert again.verdict is verdict
         assert again.limit.per_second == pytest.approx(limit, rel=1e-3)
     assert found.limit.by in again.overloaded
@@ -160,7 +165,7 @@ def truth_workload(job, rate):
 def test_more_load_stretches_service_on_shared_cores(measured):
     """Two cores of a node under up to five threads with work."""
     job, plan, profile = measured
-    parameters = parameters_of(profile, plan, job.workload)
+    parameters = parameters_of(JobBehaviour.from_profile(profile), plan, job.workload)
     stretches = [load(parameters, factor).contention.stretch.max() for factor in (0.5, 1.0, 2.0)]
     assert stretches == sorted(stretches)
     assert stretches[0] >= 1.0
@@ -171,14 +176,19 @@ def test_a_plan_of_another_job_is_refused_by_name(measured):
     job, _, profile = measured
     text = re.sub(r"\ba\b", "z", JOB.format(engine="storm-2"))
     other = parse_job(text)
-    with pytest.raises(InvalidInput, match="not measured: z"):
-        AnalyticModel().predict(profile, place_job(other).plan, job.workload)
+    with pytest.raises(InvalidInput, match="operators only in the plan: z"):
+        AnalyticModel().predict(
+            JobBehaviour.from_profile(profile), place_job(other).plan, job.workload
+        )
 
 
 def test_a_profile_without_a_placement_says_so(measured):
     _, _, profile = measured
     with pytest.raises(NotEnoughData, match="places 0 executors"):
         measured_plan(replace(profile, placement={}))
+    odd = dict.fromkeys(profile.placement, "somewhere")
+    with pytest.raises(InvalidInput, match="worker 'somewhere'; expected NODE:PORT"):
+        measured_plan(replace(profile, placement=odd, workers={}))
 
 
 def test_models_are_found_by_name():
@@ -194,7 +204,9 @@ def test_where_nothing_fits_the_limit_is_nothing(measured):
     for background, most in ((2.0, 0.0), (1.9999, 1.0)):
         machines = tuple(replace(one, background_cores=background) for one in job.cluster.machines)
         crowded = replace(job, cluster=replace(job.cluster, machines=machines))
-        found = AnalyticModel().predict(profile, place_job(crowded).plan, job.workload)
+        found = AnalyticModel().predict(
+            JobBehaviour.from_profile(profile), place_job(crowded).plan, job.workload
+        )
         assert found.verdict is Verdict.OVERLOADED
         assert found.limit.per_second <= most
         assert next(iter(found.overloaded)) in ("m1", "m2")
@@ -209,7 +221,11 @@ def test_links_count_by_the_percentile_that_is_asked_for(measured):
     job, _, profile = measured
     times = TimeFigures(mean_ms=Figure(value=0.3), quantiles_ms={0.5: 0.2, 0.9: 0.5})
     links = (LinkFigures(source="n1", target="n2", latency=times),)
-    case = (replace(profile, links=links), place_job(job).plan, job.workload)
+    case = (
+        JobBehaviour.from_profile(replace(profile, links=links)),
+        place_job(job).plan,
+        job.workload,
+    )
     usual, worse = (AnalyticModel(link_percentile=one).predict(*case) for one in (0.5, 0.9))
     ratio = worse.latency.parts[Part.NETWORK] / usual.latency.parts[Part.NETWORK]
     assert ratio == pytest.approx(0.5 / 0.2)

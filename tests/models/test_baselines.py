@@ -9,6 +9,7 @@ from scipy import special
 
 from streamgauge.models.baselines import BusyTimeModel, ErlangModel, JacksonModel, KingmanModel
 from streamgauge.models.delays import Part
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Verdict
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.behaviour import Behaviour, Service
@@ -92,7 +93,9 @@ def profile_of(job, *, a=20.0, b=20.0, scv=1.0, outputs=1.0, parts=(0.25,) * 4, 
 
 
 def predicted(model, job, **figures):
-    return model.predict(profile_of(job, **figures), place_job(job).plan, job.workload)
+    return model.predict(
+        JobBehaviour.from_profile(profile_of(job, **figures)), place_job(job).plan, job.workload
+    )
 
 
 def test_a_tandem_of_exponential_servers_is_a_jackson_network():
@@ -225,7 +228,11 @@ class TestEveryBaseline:
 
         def at(rate):
             emission = replace(job.workload.emissions[0], per_second=rate)
-            return model.predict(profile, plan, replace(job.workload, emissions=(emission,)))
+            return model.predict(
+                JobBehaviour.from_profile(profile),
+                plan,
+                replace(job.workload, emissions=(emission,)),
+            )
 
         limit = at(20).limit
         assert limit.per_second == pytest.approx(50)

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from streamgauge.models.explanation import explain, with_executors
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,
@@ -55,7 +56,11 @@ def line(*, fast=0.001, slow=0.01, rate=50.0, executors=1):
         TaskId("slow", 0): TaskProfile(inputs={further: _served(slow)}),
     }
     profile = Profile(topology=topology, configuration=configuration, tasks=tasks)
-    return profile, plan, Workload(emissions=[Emission(source="s", per_second=rate)])
+    return (
+        JobBehaviour.from_profile(profile),
+        plan,
+        Workload(emissions=[Emission(source="s", per_second=rate)]),
+    )
 
 
 def _served(seconds):

@@ -9,7 +9,6 @@ from streamgauge.errors import CyclicTopology, InvalidInput
 from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
 from streamgauge.models.conversion import Conversion, conversion_of
 from streamgauge.models.flow import source_rates, window_tuples
-from streamgauge.profile.behaviour import Behaviour
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,
@@ -25,7 +24,7 @@ from streamgauge.topology.topology import ACKER, StreamKey
 from streamgauge.topology.window import Window
 from streamgauge.topology.workload import Emission, Unlimited, Workload
 from streamgauge.transport.mechanics import PLAIN
-from tests.models.plans import flow_of, per_input, rates_of, source, stream
+from tests.models.plans import flow_of, per_input, rates_of, source, stream, timed
 
 
 def test_outputs_are_the_dot_product_of_coefficients_and_inputs():
@@ -196,22 +195,22 @@ def measured(coefficients, parts, grouping):
         )
         for place, beta in coefficients.items()
     }
-    return job, Profile(topology=job, configuration=Configuration(), tasks=tasks)
+    return job, timed(Profile(topology=job, configuration=Configuration(), tasks=tasks))
 
 
 def test_coefficients_after_shuffle_are_the_mean_of_the_tasks():
-    job, profile = measured({0: 1.0, 1: 2.0}, {0: 0.5, 1: 0.5}, Shuffle())
+    job, behaviour = measured({0: 1.0, 1: 2.0}, {0: 0.5, 1: 0.5}, Shuffle())
     logical = LogicalPlan.of(job, Configuration(executors={"a": 3}))
-    found = conversion_of(logical, "a", profile, Behaviour(), PLAIN)
+    found = conversion_of(logical, "a", behaviour, PLAIN)
     assert found.per_input[StreamKey("s", "default"), "default"] == pytest.approx([1.5] * 3)
 
 
 def test_coefficients_after_fields_are_weighted_by_input():
     """Eq. 4.11: tasks 0 and 1 have parts 0.6 and 0.2, tasks 2 and 3 nothing but 0.2."""
     parts = {0: 0.6, 1: 0.2, 2: 0.0, 3: 0.2}
-    job, profile = measured({0: 1.0, 1: 2.0, 2: 5.0, 3: 3.0}, parts, Fields(keys=("k",)))
+    job, behaviour = measured({0: 1.0, 1: 2.0, 2: 5.0, 3: 3.0}, parts, Fields(keys=("k",)))
     logical = LogicalPlan.of(job, Configuration(executors={"a": 2}))
-    found = conversion_of(logical, "a", profile, Behaviour(), PLAIN)
+    found = conversion_of(logical, "a", behaviour, PLAIN)
     expected = [(0.6 * 1 + 0.2 * 2) / 0.8, 3.0]
     assert found.per_input[StreamKey("s", "default"), "default"] == pytest.approx(expected)
 

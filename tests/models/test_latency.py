@@ -12,6 +12,7 @@ from streamgauge.models.conversion import Conversion
 from streamgauge.models.delays import Part
 from streamgauge.models.executor import mean_sojourn
 from streamgauge.models.flow import propagate, source_rates
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency import Ways
 from streamgauge.models.network import Network, network_of
 from streamgauge.models.routing import route
@@ -19,11 +20,9 @@ from streamgauge.models.storm1 import storm1_delays
 from streamgauge.models.storm2 import storm2_delays
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
-from streamgauge.profile.profile import Profile
 from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology import Operator
 from streamgauge.topology.paths import iter_paths
-from streamgauge.topology.topology import StreamKey
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.window import Window
 from streamgauge.transport.batched_queue import BatchedQueue
@@ -274,12 +273,8 @@ def test_latency_and_its_percentiles_are_those_of_the_simulator(engine, rate):
     mechanics = transport.mechanics({})
     truth = simulate(plan, job.behaviours, job.workload, seconds=400.0, warmup=20.0, seed=5)
     flow = TupleFlow.of(plan, transport.hops)
-    nothing = Profile(
-        topology=job.topology,
-        configuration=job.configuration,
-        keys={StreamKey("s", "default"): job.behaviours["s"].keys["default"]},
-    )
-    flow = route(flow, nothing, mechanics).flow
+    behaviour = JobBehaviour.from_job(job)
+    flow = route(flow, behaviour, mechanics).flow
     conversions = {"a": per_input({("s", "default", "default"): 3.0}), "b": per_input({})}
     rates = propagate(flow, source_rates(plan.logical, job.workload), conversions)
     service = service_of(flow, {"a": 0.004, "b": 0.002})
@@ -290,7 +285,7 @@ def test_latency_and_its_percentiles_are_those_of_the_simulator(engine, rate):
     )
     made = storm2_delays if engine == "storm-2" else storm1_delays
     delays = made(flow, rates, conversions, service, mechanics)
-    network = network_of(plan, nothing)
+    network = network_of(plan, behaviour)
     found = Ways(flow, rates, conversions, delays, network).latency()
     assert found.mean == pytest.approx(truth.latency.mean, rel=0.1)
     for probability, value in found.quantiles.items():

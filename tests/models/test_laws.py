@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from streamgauge.models.analytic import delays_of
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.flow import propagate
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency import Latency, Ways
 from streamgauge.models.loading import Loaded, limit_of, load
 from streamgauge.models.network import network_of
@@ -249,7 +250,7 @@ def routed(case):
     """The case's plan with predicted shares."""
     flow = TupleFlow.of(case.plan, case.transport.hops)
     mechanics = case.transport.mechanics(case.configuration.settings)
-    return route(flow, case.profile, mechanics).flow
+    return route(flow, JobBehaviour.from_profile(case.profile), mechanics).flow
 
 
 @settings(max_examples=30)
@@ -375,7 +376,7 @@ class Answer(NamedTuple):
 
 def analysed(case):
     """The model's answer, with the engine's timers as fast as the job."""
-    parameters = parameters_of(case.profile, case.plan, case.workload)
+    parameters = parameters_of(JobBehaviour.from_profile(case.profile), case.plan, case.workload)
     faster = {name: getattr(parameters.mechanics, name) / case.speed for name in TIMERS}
     timed = replace(parameters.mechanics, **faster)
     rescaled = parameters.rescaled
@@ -386,7 +387,7 @@ def analysed(case):
     )
     loaded = load(parameters)
     delays = delays_of(parameters, loaded)
-    network = network_of(case.plan, case.profile)
+    network = network_of(case.plan, parameters.behaviour)
     ways = Ways(parameters.flow, parameters.rates, parameters.conversions, delays, network)
     limit = limit_of(parameters, case.workload)
     return Answer(parameters, loaded, delays, ways.latency(PROBABILITIES), limit)
@@ -394,7 +395,10 @@ def analysed(case):
 
 def at_part_of_the_limit(case, part):
     """The case under that part of the highest load that would fit."""
-    limit = limit_of(parameters_of(case.profile, case.plan, case.workload), case.workload)
+    limit = limit_of(
+        parameters_of(JobBehaviour.from_profile(case.profile), case.plan, case.workload),
+        case.workload,
+    )
     assume(0.0 < limit.factor < math.inf)
     return replace(case, load=part * limit.factor)
 
@@ -467,5 +471,7 @@ def test_up_to_the_limit_a_plan_fits_and_beyond_it_does_not(case):
     """By loads worked out anew."""
     for part, too_much in ((0.99, False), (1.01, True)):
         more = at_part_of_the_limit(case, part)
-        loaded = load(parameters_of(more.profile, more.plan, more.workload))
+        loaded = load(
+            parameters_of(JobBehaviour.from_profile(more.profile), more.plan, more.workload)
+        )
         assert bool(loaded.overloaded) == too_much

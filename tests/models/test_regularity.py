@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 from streamgauge.models.analytic import AnalyticModel
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.queueing import BulkQueue, FlushedQueue, released_wait, sojourn_transform
 from streamgauge.models.queueing import wait as mean_wait
 from streamgauge.models.regularity import departures, merged, thinned, wait_factor
@@ -127,7 +128,7 @@ def test_tuples_dealt_in_turn_wait_as_in_the_simulator(per_second, tmp_path):
         simulate(plan, job.behaviours, workload, seconds=400.0, warmup=60.0, seed=seed).latency
         for seed in range(4)
     ]
-    found = AnalyticModel().predict(profile, plan, workload).latency
+    found = AnalyticModel().predict(JobBehaviour.from_profile(profile), plan, workload).latency
     assert found.mean == pytest.approx(np.mean([one.mean for one in runs]), rel=0.08)
     p99 = np.mean([one.quantile(0.99) for one in runs])
     assert found.quantiles[0.99] == pytest.approx(p99, rel=0.15)

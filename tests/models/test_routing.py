@@ -18,6 +18,7 @@ from streamgauge.topology.topology import OperatorKind, StreamKey
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.transport.engine import load_engine
 from streamgauge.transport.hashing import task_index
+from tests.models.plans import timed
 
 # Tables 4.3 and 4.4 of the thesis; output parts of the tasks by what its text leaves over.
 TASK_SHARES = {
@@ -52,7 +53,7 @@ def logical(topology, executors, engine="storm-1"):
     )
 
 
-def profile_of(topology, shares=TASK_SHARES, parts=OUTPUT_PARTS, **more):
+def behaviour_of(topology, shares=TASK_SHARES, parts=OUTPUT_PARTS, **more):
     """What was measured of the tasks of b."""
     tasks = {
         TaskId("b", place): TaskProfile(
@@ -66,29 +67,29 @@ def profile_of(topology, shares=TASK_SHARES, parts=OUTPUT_PARTS, **more):
         )
         for place, row in shares.items()
     }
-    return Profile(topology=topology, configuration=Configuration(), tasks=tasks, **more)
+    return timed(Profile(topology=topology, configuration=Configuration(), tasks=tasks, **more))
 
 
 def test_fields_after_shuffle_has_one_row_for_all():
     """Tables 4.1 and 4.2: 0.60, 0.20, 0.15, 0.05 become 0.80 and 0.20 from everywhere."""
     job = line(Shuffle(), Fields(keys=("k",)))
     same = dict.fromkeys(range(4), (0.60, 0.20, 0.15, 0.05))
-    found = keyed_shares(logical(job, 2), job.streams[1], profile_of(job, same))
+    found = keyed_shares(logical(job, 2), job.streams[1], behaviour_of(job, same))
     assert found == pytest.approx(np.asarray([[0.80, 0.20], [0.80, 0.20]]))
 
 
 def test_fields_after_fields_weighs_tasks_by_their_output():
     """Tables 4.3 and 4.4: 0.69 and 0.31 (0.69375, 0.30625), 0.70 and 0.30."""
     job = line(Fields(keys=("j",)), Fields(keys=("k",)))
-    found = keyed_shares(logical(job, 2), job.streams[1], profile_of(job))
+    found = keyed_shares(logical(job, 2), job.streams[1], behaviour_of(job))
     assert found == pytest.approx(np.asarray([[0.69375, 0.30625], [0.70, 0.30]]))
-    assert keyed_shares(logical(job, 1), job.streams[1], profile_of(job)) == pytest.approx(1.0)
+    assert keyed_shares(logical(job, 1), job.streams[1], behaviour_of(job)) == pytest.approx(1.0)
 
 
 def test_after_shuffle_all_sending_tasks_are_pooled():
     """Each counts by what it sent."""
     job = line(Shuffle(), Fields(keys=("k",)))
-    found = keyed_shares(logical(job, 2), job.streams[1], profile_of(job))
+    found = keyed_shares(logical(job, 2), job.streams[1], behaviour_of(job))
     pooled = sum(OUTPUT_PARTS[t] * np.asarray(TASK_SHARES[t]) for t in range(4))
     expected = [pooled[:2].sum(), pooled[2:].sum()]
     assert found == pytest.approx(np.asarray([expected, expected]))
@@ -97,7 +98,7 @@ def test_after_shuffle_all_sending_tasks_are_pooled():
 def test_a_silent_task_has_no_say_and_a_silent_executor_has_the_pooled_shares():
     job = line(Fields(keys=("j",)), Fields(keys=("k",)))
     heard = {place: TASK_SHARES[place] for place in (0, 1)}
-    found = keyed_shares(logical(job, 2), job.streams[1], profile_of(job, heard))
+    found = keyed_shares(logical(job, 2), job.streams[1], behaviour_of(job, heard))
     assert found[0] == pytest.approx([0.69375, 0.30625])
     assert found[1] == pytest.approx(found[0])
 
@@ -105,14 +106,14 @@ def test_a_silent_task_has_no_say_and_a_silent_executor_has_the_pooled_shares():
 def test_tasks_of_no_output_count_alike():
     job = line(Fields(keys=("j",)), Fields(keys=("k",)))
     nothing = dict.fromkeys(range(4), 0.0)
-    found = keyed_shares(logical(job, 2), job.streams[1], profile_of(job, parts=nothing))
+    found = keyed_shares(logical(job, 2), job.streams[1], behaviour_of(job, parts=nothing))
     assert found[0] == pytest.approx([(0.75 + 0.30) / 2, (0.25 + 0.70) / 2])
 
 
 def test_traced_keys_go_where_the_hash_puts_them():
     job = line(Shuffle(), Fields(keys=("k",)))
     keys = GivenKeys(weights={"apple": 3.0, "pear": 1.0})
-    measured = profile_of(job, {}, keys={StreamKey("b", "default"): keys})
+    measured = behaviour_of(job, {}, keys={StreamKey("b", "default"): keys})
     found = keyed_shares(logical(job, 4), job.streams[1], measured)
     expected = np.zeros(4)
     expected[task_index(["apple"], 4)] += 0.75
@@ -135,7 +136,7 @@ def test_rows_sum_to_one_and_tasks_keep_their_keys(counts, executors, keyed):
     plan = LogicalPlan.of(
         job, Configuration(executors={"s": 1, "b": executors[0], "c": executors[1]})
     )
-    found = keyed_shares(plan, job.streams[1], profile_of(job, shares, parts))
+    found = keyed_shares(plan, job.streams[1], behaviour_of(job, shares, parts))
     if found is None:
         assert not shares
         return
@@ -203,7 +204,7 @@ def test_seen_on_a_cluster_executors_elsewhere_get_nothing():
     )
     flow = TupleFlow.of(placed, load_engine("storm-2").hops)
     mechanics = load_engine("storm-2").mechanics({})
-    found = route(flow, Profile(topology=job, configuration=Configuration()), mechanics)
+    found = route(flow, behaviour_of(job, {}), mechanics)
     assert found.flow.blocks[0].shares == pytest.approx(np.eye(2, 4))
     assert found.idle == tuple(b[2:])
 
@@ -245,7 +246,7 @@ def test_what_needs_no_figures(grouping, row):
     plan = spread(grouping=grouping, engine="storm-1")
     job = plan.logical.topology
     flow = TupleFlow.of(plan, load_engine("storm-1").hops)
-    empty = Profile(topology=job, configuration=Configuration())
+    empty = behaviour_of(job, {})
     found = route(flow, empty, load_engine("storm-1").mechanics({}))
     assert found.flow.blocks[1].shares == pytest.approx(np.tile(row, (4, 1)))
     assert bool(found.notes) == isinstance(grouping, PartialKey)
@@ -254,6 +255,6 @@ def test_what_needs_no_figures(grouping, row):
 def test_local_or_shuffle_keeps_to_its_worker():
     plan = spread(grouping=LocalOrShuffle(), engine="storm-1")
     flow = TupleFlow.of(plan, load_engine("storm-1").hops)
-    empty = Profile(topology=plan.logical.topology, configuration=Configuration())
+    empty = behaviour_of(plan.logical.topology, {})
     found = route(flow, empty, load_engine("storm-1").mechanics({}))
     assert found.flow.blocks[1].shares == pytest.approx(np.eye(4))

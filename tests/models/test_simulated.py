@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from streamgauge.errors import InvalidInput
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import limit_of
-from streamgauge.models.measured_job import measured_job
 from streamgauge.models.parameters import parameters_of
 from streamgauge.models.prediction import Verdict
 from streamgauge.models.run_length import (
@@ -20,6 +20,7 @@ from streamgauge.models.run_length import (
     steady_length,
 )
 from streamgauge.models.simulated import SimulationModel, latency_of
+from streamgauge.models.simulated_job import simulated_job
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.planning.scheduling.deploy import place_job
@@ -90,7 +91,9 @@ def measured(request, tmp_path_factory):
 def test_another_plan_is_as_the_job_itself(measured):
     job, profile = measured
     plan = place_job(job.at_step("wide")).plan
-    found = SimulationModel(seconds=40.0).predict(profile, plan, job.workload)
+    found = SimulationModel(seconds=40.0).predict(
+        JobBehaviour.from_profile(profile), plan, job.workload
+    )
     # Phases of timers are drawn anew in every run.
     runs = [
         simulate(plan, job.behaviours, job.workload, seconds=40.0, warmup=10.0, seed=seed)
@@ -127,7 +130,9 @@ def test_keys_stay_where_they_were_measured(measured):
     """Four tasks of which each has its keys; what comes to each is in the profile."""
     job, profile = measured
     plan = place_job(job.at_step("wide")).plan
-    found = SimulationModel(seconds=40.0, replications=2).predict(profile, plan, job.workload)
+    found = SimulationModel(seconds=40.0, replications=2).predict(
+        JobBehaviour.from_profile(profile), plan, job.workload
+    )
     tasks = profile.tasks_of("a")
     key = StreamKey("s", "default")
     seen = [tasks[place].inputs[key].share.value for place in range(4)]
@@ -140,7 +145,9 @@ def test_the_same_seed_gives_the_same_answer(measured):
     job, profile = measured
     plan = place_job(job).plan
     first, again, other = (
-        SimulationModel(seconds=5.0, replications=2, seed=seed).predict(profile, plan, job.workload)
+        SimulationModel(seconds=5.0, replications=2, seed=seed).predict(
+            JobBehaviour.from_profile(profile), plan, job.workload
+        )
         for seed in (3, 3, 4)
     )
     # As text, since NaN equals nothing.
@@ -204,7 +211,9 @@ def test_measured_latencies_between_nodes_count(engine):
     job, plan, profile = line(engine, parts)
     link = LinkFigures(source="n1", target="n2", latency=times(50.0, 0.01))
     near, far = (
-        SimulationModel(seconds=20.0, replications=1).predict(one, plan, job.workload)
+        SimulationModel(seconds=20.0, replications=1).predict(
+            JobBehaviour.from_profile(one), plan, job.workload
+        )
         for one in (profile, replace(profile, links=(link,)))
     )
     assert far.latency.mean - near.latency.mean == pytest.approx(0.0497, abs=0.002)
@@ -214,7 +223,9 @@ def test_jitter_is_no_more_than_the_latency_it_is_part_of():
     job, plan, profile = line(
         links=(LinkFigures(source="n1", target="n2", latency=times(2.0, 9.0)),)
     )
-    cluster = measured_job(profile, parameters_of(profile, plan, job.workload)).plan.cluster
+    cluster = simulated_job(
+        parameters_of(JobBehaviour.from_profile(profile), plan, job.workload)
+    ).plan.cluster
     assert cluster.latency_between("n1", "n2") == pytest.approx(2.0)
     assert cluster.latency_between("n2", "n1") == pytest.approx(2.0)
     assert cluster.jitter_between("n1", "n2") == pytest.approx(2.0)
@@ -223,10 +234,14 @@ def test_jitter_is_no_more_than_the_latency_it_is_part_of():
 def test_what_an_acker_costs_is_simulated():
     """40 roots a second of two messages of 2 ms each."""
     job, plan, profile = line(acker=2.0)
-    found = SimulationModel(seconds=60.0, replications=1).predict(profile, plan, job.workload)
+    found = SimulationModel(seconds=60.0, replications=1).predict(
+        JobBehaviour.from_profile(profile), plan, job.workload
+    )
     assert found.operators[ACKER].utilisation == pytest.approx(0.16, rel=0.06)
     job, plan, profile = line()
-    unknown = SimulationModel(seconds=10.0, replications=1).predict(profile, plan, job.workload)
+    unknown = SimulationModel(seconds=10.0, replications=1).predict(
+        JobBehaviour.from_profile(profile), plan, job.workload
+    )
     assert unknown.operators[ACKER].utilisation == 0.0
     assert any("acker" in note for note in unknown.notes)
 
@@ -235,7 +250,9 @@ def test_figures_of_executors_are_what_was_simulated():
     """Waiting in M/D/1: ρ/(2(1 − ρ)) services; 10 ms of waiting and nothing on a core."""
     settings = {"topology.bolt.wait.progressive.level3.sleep.millis": 0}
     job, plan, profile = line(parts=(1.0, 0.0), settings=settings)
-    found = SimulationModel(seconds=400.0).predict(profile, plan, at(job, 60.0))
+    found = SimulationModel(seconds=400.0).predict(
+        JobBehaviour.from_profile(profile), plan, at(job, 60.0)
+    )
     first, second = (one for one in found.executors if one.operator == "b")
     assert first.utilisation == pytest.approx(0.6, rel=0.02)
     assert first.service_seconds == pytest.approx(0.01, rel=1e-3)
@@ -250,7 +267,9 @@ def test_figures_of_executors_are_what_was_simulated():
 
 def test_a_queue_that_grows_is_named_and_latency_is_endless():
     job, plan, profile = line(parts=(0.25, 0.75))
-    found = SimulationModel(replications=1).predict(profile, plan, at(job, 160.0))
+    found = SimulationModel(replications=1).predict(
+        JobBehaviour.from_profile(profile), plan, at(job, 160.0)
+    )
     assert found.verdict is Verdict.OVERLOADED
     (name,) = found.overloaded
     # Three quarters of 160 tuples/s where 100 are served.
@@ -260,7 +279,7 @@ def test_a_queue_that_grows_is_named_and_latency_is_endless():
     assert math.isinf(found.latency.mean)
     assert math.isinf(found.complete.mean)
     assert math.isinf(one.delay_seconds)
-    parameters = parameters_of(profile, plan, at(job, 160.0))
+    parameters = parameters_of(JobBehaviour.from_profile(profile), plan, at(job, 160.0))
     assert found.limit == limit_of(parameters, at(job, 160.0))
     assert any("by formula" in note for note in found.notes)
 
@@ -269,7 +288,9 @@ def test_a_machine_without_enough_cores_is_named():
     job, plan, profile = line()
     machines = tuple(replace(one, background_cores=3.97) for one in plan.cluster.machines)
     plan = replace(plan, cluster=replace(plan.cluster, machines=machines))
-    found = SimulationModel(replications=1).predict(profile, plan, job.workload)
+    found = SimulationModel(replications=1).predict(
+        JobBehaviour.from_profile(profile), plan, job.workload
+    )
     # 40 tuples/s of 1 ms want 0.04 of a core, 0.03 are free.
     (source,) = (one for one in plan.logical.executors if one.operator == "s")
     machine = plan.cluster.machine_of(plan.worker_of(source).node).name
@@ -280,7 +301,9 @@ def test_a_machine_without_enough_cores_is_named():
 def test_few_open_roots_hold_a_source_back():
     """One root open at a time, about 12 ms each: nobody works all the time."""
     job, plan, profile = line(settings={"topology.max.spout.pending": 1})
-    found = SimulationModel(replications=2).predict(profile, plan, at(job, 150.0))
+    found = SimulationModel(replications=2).predict(
+        JobBehaviour.from_profile(profile), plan, at(job, 150.0)
+    )
     assert list(found.overloaded) == [one.name for one in found.executors if one.operator == "s"]
     emitted = found.operators["s"].emitted_per_second
     assert emitted == pytest.approx(1.0 / (found.seen_by_source.mean + 0.001), rel=0.1)
@@ -293,7 +316,7 @@ def test_sources_without_a_rate_emit_what_the_plan_can_do():
     """Half of the tuples to each of two executors of 100 tuples/s."""
     _, plan, profile = line(settings={"topology.max.spout.pending": 200})
     eager = Workload(emissions=(Emission(source="s", shape=Unlimited()),))
-    found = SimulationModel(replications=2).predict(profile, plan, eager)
+    found = SimulationModel(replications=2).predict(JobBehaviour.from_profile(profile), plan, eager)
     assert found.verdict is Verdict.FITS
     assert found.operators["s"].emitted_per_second == pytest.approx(200.0, rel=0.05)
     assert found.limit.per_second == pytest.approx(200.0, rel=0.01)
@@ -303,7 +326,9 @@ def test_sources_without_a_rate_emit_what_the_plan_can_do():
 def test_without_anything_that_holds_it_back_an_eager_source_is_too_much():
     _, plan, profile = line("storm-1")
     eager = Workload(emissions=(Emission(source="s", shape=Unlimited()),))
-    found = SimulationModel(seconds=5.0, replications=1).predict(profile, plan, eager)
+    found = SimulationModel(seconds=5.0, replications=1).predict(
+        JobBehaviour.from_profile(profile), plan, eager
+    )
     assert found.verdict is Verdict.OVERLOADED
     assert all(name.startswith("b[") for name in found.overloaded)
 
@@ -356,7 +381,7 @@ def test_a_high_rate_is_simulated_for_a_short_time():
     assert fast.runs == 1
     assert not fast.enough
     job, plan, profile = line()
-    parameters = parameters_of(profile, plan, at(job, 1e6))
+    parameters = parameters_of(JobBehaviour.from_profile(profile), plan, at(job, 1e6))
     length = steady_length(parameters, at(job, 1e6), runs=5)
     # A tuple, two messages to the acker, and its answer.
     assert length.runs * length.seconds * 4e6 == pytest.approx(MOST_HOPS, rel=0.01)
@@ -376,7 +401,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
     job, plan, profile = line()
     monkeypatch.setitem(sys.modules, "streamgauge.simulation.topology_run", None)
     with pytest.raises(InvalidInput, match=r"streamgauge\[simulation\]"):
-        SimulationModel().predict(profile, plan, job.workload)
+        SimulationModel().predict(JobBehaviour.from_profile(profile), plan, job.workload)
 
 
 def test_the_simulator_is_not_loaded_before_it_is_asked():

@@ -9,6 +9,7 @@ from scipy import stats
 from streamgauge.errors import InvalidInput
 from streamgauge.models.delays import Part
 from streamgauge.models.executor import mean_sojourn
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Verdict
 from streamgauge.models.storm_tracer import StormTracerModel, thread_wait
 from streamgauge.planning.scheduling.deploy import place_job
@@ -73,7 +74,9 @@ def predicted(rate, *, a=2.0, b=1.0, window="", trigger_ms=0.0, **more):
     }
     tasks[TaskId("b", 0)] = TaskProfile(inputs={FROM_A: InputFigures(wall=times(b), cpu=times(b))})
     profile = Profile(topology=job.topology, configuration=job.configuration, tasks=tasks)
-    return StormTracerModel().predict(profile, place_job(job).plan, job.workload)
+    return StormTracerModel().predict(
+        JobBehaviour.from_profile(profile), place_job(job).plan, job.workload
+    )
 
 
 @pytest.mark.parametrize("rate", [16.0, 5e3, 1e5, 3e5])

@@ -29,7 +29,7 @@ from streamgauge.topology.window import Window
 from streamgauge.topology.workload import Emission, Workload
 from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import PLAIN
-from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream
+from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream, timed
 
 BY_WORD = Fields(keys=("word",))
 STORM_1 = load_engine("storm-1")
@@ -66,7 +66,7 @@ def figure_4_3():
         configuration=Configuration(),
         tasks={TaskId("B", place): TaskProfile(outputs={"Stream-3": figures}) for place in (0, 1)},
     )
-    return route(flow, profile, DEFAULTS).flow
+    return route(flow, timed(profile), DEFAULTS).flow
 
 
 def test_global_routing_is_the_output_shared_out_over_streams_and_executors():
@@ -297,7 +297,7 @@ def test_a_rebalance_moves_keys_with_their_task(executors, host):
         keys={StreamKey("b", "default"): GivenKeys(weights={"hello": 1.0})},
     )
     plan = LogicalPlan.of(job, Configuration(executors={"b": 2, "c": executors}))
-    shares = keyed_shares(plan, job.streams[1], profile)
+    shares = keyed_shares(plan, job.streams[1], timed(profile))
     labels = [executor.label for executor in plan.executors_of("c")]
     for row in shares:
         assert dict(zip(labels, row, strict=True)) == {

@@ -62,8 +62,8 @@ def compare(
     compared: dict[str, ComparedPlan] = {}
     for name, one in zip(_name_plans(plans, planned), planned, strict=True):
         with in_file(one.file):
-            proposal = propose(chosen.profile, one, rate)
-            predictions = panel.ask(chosen.profile, proposal.plan, proposal.workload)
+            proposal = propose(chosen, one, rate)
+            predictions = panel.ask(chosen.behaviour, proposal.plan, proposal.workload)
         compared[name] = ComparedPlan(plan=proposal.plan, predictions=predictions)
     ranking = rank({name: one.predictions for name, one in compared.items()}, by=by)
     warnings = dict.fromkeys(warning for one in planned for warning in one.warnings)

@@ -14,6 +14,7 @@ from streamgauge.models.parameters import parameters_of
 from streamgauge.models.regimes import swinging_operators
 
 if TYPE_CHECKING:
+    from streamgauge.models.job_behaviour import JobBehaviour
     from streamgauge.models.prediction import Prediction, Swing
     from streamgauge.profile.profile import Profile
     from streamgauge.topology.physical_plan import PhysicalPlan
@@ -67,31 +68,37 @@ class ModelPanel:
         return True
 
     def ask(
-        self, profile: Profile, plan: PhysicalPlan, workload: Workload
+        self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
     ) -> tuple[Prediction, ...]:
         """What each model says of a plan; the first must answer, others may have nothing to say."""
-        predictions = [self.ask_first(profile, plan, workload)]
+        predictions = [self.ask_first(behaviour, plan, workload)]
         for model in self._models[1:]:
             try:
-                predictions.append(model.predict(profile, plan, workload))
+                predictions.append(model.predict(behaviour, plan, workload))
             except InvalidInput as error:
                 self._warnings[f"model {model.name} says nothing: {error}"] = None
         return tuple(predictions)
 
-    def ask_first(self, profile: Profile, plan: PhysicalPlan, workload: Workload) -> Prediction:
+    def ask_first(
+        self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
+    ) -> Prediction:
         """What the model says that decides."""
-        return self._models[0].predict(profile, plan, workload)
+        return self._models[0].predict(behaviour, plan, workload)
 
     def explain(
-        self, prediction: Prediction, profile: Profile, plan: PhysicalPlan, workload: Workload
+        self,
+        prediction: Prediction,
+        behaviour: JobBehaviour,
+        plan: PhysicalPlan,
+        workload: Workload,
     ) -> Prediction:
         """The analytic model's prediction with its reasons; any other as it is."""
         if not isinstance(self._models[0], AnalyticModel):
             return prediction
-        explained = replace(prediction, explanation=explain(profile, plan, workload))
+        explained = replace(prediction, explanation=explain(behaviour, plan, workload))
         if not prediction.overloaded:
             return explained
-        return replace(explained, swing=self._simulate_swing(profile, plan, workload))
+        return replace(explained, swing=self._simulate_swing(behaviour, plan, workload))
 
     def repeat_measurement(self, profile: Profile) -> Prediction:
         """The profile's own plan from measured rates and service times only."""
@@ -100,12 +107,12 @@ class ModelPanel:
         return model.as_measured(profile)
 
     def _simulate_swing(
-        self, profile: Profile, plan: PhysicalPlan, workload: Workload
+        self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
     ) -> Swing | None:
         """How far latency swings where formulas can only say that it does."""
         from streamgauge.models.simulated import SimulationModel
 
-        if not swinging_operators(parameters_of(profile, plan, workload)):
+        if not swinging_operators(parameters_of(behaviour, plan, workload)):
             return None
         try:
             load_simulator(self._say)
@@ -113,7 +120,7 @@ class ModelPanel:
             self._warnings[f"how far latency swings is not known: {error}"] = None
             return None
         self._say("simulating how latency swings; this takes some seconds")
-        return SimulationModel().predict(profile, plan, workload).swing
+        return SimulationModel().predict(behaviour, plan, workload).swing
 
 
 def _take_percentile(percentile: float, model: str) -> Model:

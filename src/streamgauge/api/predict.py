@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from streamgauge.api.loading import PlanLike, PlannedJob, ProfileLike, describes_job, load_plan
 from streamgauge.api.models import DEFAULT, ModelPanel
-from streamgauge.api.profiles import choose_profile
-from streamgauge.api.rates import Rates, apply_rates, measure_workload
+from streamgauge.api.profiles import ChosenProfile, choose_profile
+from streamgauge.api.rates import Rates, choose_workload, measure_workload
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import InvalidInput, NotEnoughData, in_file
 from streamgauge.models.source_plan import measured_plan
@@ -70,23 +70,28 @@ def predict(
     if lake is not None:
         say(chosen.origin)
     with in_file(_name_file(plan or profile or lake)):
-        proposal = propose(chosen.profile, planned, rate)
+        proposal = propose(chosen, planned, rate)
         if measured:
-            first, *others = [panel.repeat_measurement(chosen.profile)]
+            first, *others = [panel.repeat_measurement(chosen.require_profile())]
         else:
-            first, *others = panel.ask(chosen.profile, proposal.plan, proposal.workload)
-            first = panel.explain(first, chosen.profile, proposal.plan, proposal.workload)
+            case = (chosen.behaviour, proposal.plan, proposal.workload)
+            first, *others = panel.ask(*case)
+            first = panel.explain(first, *case)
     former: PredictedPlan | None = None
     problems: list[str] = []
-    if before and planned is not None and chosen.is_measured:
-        former, problems = _predict_before(panel, chosen.profile, proposal)
+    if before and planned is not None and chosen.profile is not None:
+        former, problems = _predict_before(panel, chosen, proposal)
     return PredictionReport(
         predicted=PredictedPlan(**proposal._asdict(), prediction=first),
         others=tuple(others),
         before=former,
         profile=chosen.origin,
         warnings=(
-            *(planned.warnings if planned is not None else _warn_of_cluster(chosen.profile)),
+            *(
+                planned.warnings
+                if planned is not None
+                else _warn_of_cluster(chosen.require_profile())
+            ),
             *chosen.warnings,
             *panel.warnings,
             *problems,
@@ -110,34 +115,39 @@ class Proposal(NamedTuple):
     load: str
 
 
-def propose(profile: Profile, planned: PlannedJob | None, rate: Rates) -> Proposal:
+def propose(chosen: ChosenProfile, planned: PlannedJob | None, rate: Rates) -> Proposal:
     """The plan under its file's load, or what was measured, at the given rates.
 
     Args:
-        profile: Whose own plan is proposed where no other is.
+        chosen: Whose own plan is proposed where no other is.
         planned: A plan of the same job.
         rate: As in `predict`.
     """
     job = None if planned is None else planned.job
-    if job is None or job.workload is None:
-        workload, load = measure_workload(profile, rate), AS_MEASURED
+    if job is None:
+        workload: Workload | None = measure_workload(chosen.require_profile(), rate)
     else:
-        workload, load = apply_rates(job.workload, rate), AS_IN_FILE
+        workload = choose_workload(job, chosen.profile, rate)
+    if workload is None:
+        raise NotEnoughData(
+            "the job file does not say what its sources emit: give --rate, or add a workload"
+        )
+    load = AS_MEASURED if job is None or job.workload is None else AS_IN_FILE
     return Proposal(
         name=OWN_PLAN if planned is None else planned.name,
-        plan=measured_plan(profile) if planned is None else planned.plan,
+        plan=measured_plan(chosen.require_profile()) if planned is None else planned.plan,
         workload=workload,
         load=AS_GIVEN if rate is not None else load,
     )
 
 
 def _predict_before(
-    panel: ModelPanel, profile: Profile, proposal: Proposal
+    panel: ModelPanel, chosen: ChosenProfile, proposal: Proposal
 ) -> tuple[PredictedPlan | None, list[str]]:
     """The plan that was measured, under the proposal's load, or why there is none."""
     try:
-        plan = measured_plan(profile)
-        prediction = panel.ask_first(profile, plan, proposal.workload)
+        plan = measured_plan(chosen.require_profile())
+        prediction = panel.ask_first(chosen.behaviour, plan, proposal.workload)
     except (InvalidInput, NotEnoughData) as error:
         return None, [f"no prediction of the plan before: {error}"]
     before = proposal._replace(name=OWN_PLAN, plan=plan)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamgauge.api.loading import PlannedJob, ProfileLike, load_profile
-from streamgauge.errors import InvalidInput, in_file
+from streamgauge.errors import InvalidInput, NotEnoughData, in_file
 from streamgauge.extras import require_extra
-from streamgauge.models.declared import declared_profile
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.profile.profile import Profile
 
 if TYPE_CHECKING:
@@ -17,19 +17,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenProfile:
-    """A profile and where it came from.
+    """What predictions rest on, and where it came from.
 
     Attributes:
-        profile: What was measured or declared.
+        behaviour: What the job's operators do: the one input of every model.
+        profile: What was measured; None where a job declares its behaviour, and never ran.
         origin: Its file, or a sentence on why this one was chosen.
-        is_measured: Whether it was measured; what a job declares never ran.
         warnings: Profiles that could not be considered.
     """
 
-    profile: Profile
+    behaviour: JobBehaviour
+    profile: Profile | None
     origin: str
-    is_measured: bool = True
     warnings: tuple[str, ...] = ()
+
+    def require_profile(self) -> Profile:
+        """What was measured, for what only a profile can say.
+
+        Raises:
+            NotEnoughData: The behaviour is declared.
+        """
+        if self.profile is None:
+            raise NotEnoughData(f"nothing was measured: {self.origin}; give a profile")
+        return self.profile
 
 
 def choose_profile(
@@ -47,10 +57,8 @@ def choose_profile(
     neither = profile is None and lake is None
     if neither and planned is not None and planned.job is not None and planned.job.behaviours:
         with in_file(planned.file):
-            declared = declared_profile(planned.job)
-        return ChosenProfile(
-            profile=declared, origin=f"as {planned.name} declares", is_measured=False
-        )
+            declared = JobBehaviour.from_job(planned.job)
+        return ChosenProfile(behaviour=declared, profile=None, origin=f"as {planned.name} declares")
     if neither or (profile is not None and lake is not None):
         raise InvalidInput.single(
             ("--profile",),
@@ -60,7 +68,9 @@ def choose_profile(
     if profile is not None:
         loaded = load_profile(profile)
         name = loaded.topology.name if isinstance(profile, Profile) else str(profile)
-        return ChosenProfile(profile=loaded, origin=name)
+        with in_file(name):
+            behaviour = JobBehaviour.from_profile(loaded)
+        return ChosenProfile(behaviour=behaviour, profile=loaded, origin=name)
     assert lake is not None
     return choose_from_lake(lake, None if planned is None else planned.plan, topology)
 
@@ -86,6 +96,7 @@ def choose_from_lake(
         from streamgauge.lake.tables import Lake
     choice = choose(Lake(uri), plan, topology)
     return ChosenProfile(
+        behaviour=JobBehaviour.from_profile(choice.best.profile),
         profile=choice.best.profile,
         origin=choice.describe(),
         warnings=tuple(f"{fault}; not considered" for fault in choice.faults),

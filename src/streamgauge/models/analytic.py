@@ -14,11 +14,13 @@ import numpy as np
 from streamgauge.errors import InvalidInput
 from streamgauge.models.assembly import assembled
 from streamgauge.models.delays import DelayFormulas, Delays
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency import PROBABILITIES
 from streamgauge.models.loading import Loaded, limit_of, load
 from streamgauge.models.measured_parameters import measured_parameters
 from streamgauge.models.network import MEDIAN, network_of
-from streamgauge.models.parameters import Parameters, check_plan, parameters_of
+from streamgauge.models.parameters import Parameters, parameters_of
+from streamgauge.models.plan_check import check_plan
 from streamgauge.models.prediction import Limit, Prediction
 from streamgauge.models.regimes import regimes_of
 from streamgauge.models.tuple_trees import TupleTrees
@@ -52,15 +54,17 @@ class AnalyticModel:
         """One sentence on what it looks at."""
         return "queues, batches, sleeping threads and shared cores, by formulas"
 
-    def predict(self, profile: Profile, plan: PhysicalPlan, workload: Workload) -> Prediction:
-        """How the profile's job would behave on `plan` under `workload`."""
-        check_plan(profile, plan)
-        parameters = parameters_of(profile, plan, workload)
+    def predict(
+        self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
+    ) -> Prediction:
+        """How the job would behave on `plan` under `workload`."""
+        check_plan(behaviour, plan)
+        parameters = parameters_of(behaviour, plan, workload)
         loaded = load(parameters)
         if self.brief:
             delays = delays_of(parameters, loaded)
-            return self._assembled(profile, parameters, loaded, delays, Limit.unknown(), BRIEF)
-        return self._whole(profile, parameters, loaded, limit_of(parameters, workload, loaded))
+            return self._assembled(parameters, loaded, delays, Limit.unknown(), BRIEF)
+        return self._whole(parameters, loaded, limit_of(parameters, workload, loaded))
 
     def as_measured(self, profile: Profile) -> Prediction:
         """The profile's own plan with measured shares, rates and service times.
@@ -68,13 +72,11 @@ class AnalyticModel:
         What then differs from the measured latency is not the fault of predicted parameters.
         """
         measured = measured_parameters(profile)
-        return self._whole(profile, measured.parameters, measured.loaded, Limit.unknown())
+        return self._whole(measured.parameters, measured.loaded, Limit.unknown())
 
-    def _whole(
-        self, profile: Profile, parameters: Parameters, loaded: Loaded, limit: Limit
-    ) -> Prediction:
+    def _whole(self, parameters: Parameters, loaded: Loaded, limit: Limit) -> Prediction:
         delays = delays_of(parameters, loaded)
-        found = self._assembled(profile, parameters, loaded, delays, limit, PROBABILITIES)
+        found = self._assembled(parameters, loaded, delays, limit, PROBABILITIES)
         if loaded.overloaded:
             regimes = regimes_of(parameters, loaded)
             found = replace(found, notes=(*found.notes, *regimes.notes()))
@@ -86,7 +88,7 @@ class AnalyticModel:
             parameters.rates,
             parameters.conversions,
             delays,
-            self._network(plan, profile),
+            self._network(plan, parameters.behaviour),
             loaded.service,
             parameters.mechanics,
         ).latencies()

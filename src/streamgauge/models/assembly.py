@@ -22,7 +22,6 @@ from streamgauge.models.prediction import (
     Verdict,
     WorkerPrediction,
 )
-from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.tuple_flow import as_slice
 
@@ -34,7 +33,6 @@ _OWN = (Part.SERVICE, Part.WINDOW)
 
 def assembled(
     model: str,
-    profile: Profile,
     parameters: Parameters,
     loaded: Loaded,
     delays: Delays,
@@ -47,7 +45,6 @@ def assembled(
 
     Args:
         model: Its name.
-        profile: What it rests on.
         parameters: Routing, rates and work of the plan.
         loaded: What the load does to executors and machines.
         delays: In the plan's elements under this load.
@@ -56,7 +53,7 @@ def assembled(
         link_percentile: Which latency between nodes counts.
     """
     plan = parameters.flow.plan
-    network = network_of(plan, profile, percentile=link_percentile)
+    network = network_of(plan, parameters.behaviour, percentile=link_percentile)
     ways = Ways(parameters.flow, parameters.rates, parameters.conversions, delays, network)
     latency = ways.latency(probabilities)
     return Prediction(
@@ -71,7 +68,7 @@ def assembled(
         workers=_workers(parameters, loaded),
         machines=_machines(plan, loaded.contention),
         notes=(*parameters.notes, *network.notes),
-        provenance=provenance_of(profile),
+        provenance=parameters.behaviour.provenance,
     )
 
 
@@ -177,11 +174,3 @@ def _machines(plan: PhysicalPlan, found: Contention) -> tuple[MachinePrediction,
         )
         for index, one in enumerate(plan.cluster.machines)
     )
-
-
-def provenance_of(profile: Profile) -> dict[str, str]:
-    """Which plan and period a profile rests on."""
-    found = {"plan_id": profile.plan_id or ""}
-    if profile.period is not None:
-        found |= {"from": profile.period.start, "to": profile.period.end}
-    return {key: value for key, value in found.items() if value}

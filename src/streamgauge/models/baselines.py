@@ -16,8 +16,10 @@ from streamgauge.models import transforms
 from streamgauge.models.assembly import assembled
 from streamgauge.models.bursts import bursts_into
 from streamgauge.models.delays import Delays, Part
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import Loaded
-from streamgauge.models.parameters import Parameters, check_plan, parameters_of
+from streamgauge.models.parameters import Parameters, parameters_of
+from streamgauge.models.plan_check import check_plan
 from streamgauge.models.prediction import Prediction
 from streamgauge.models.queueing import Moments, Vector, over
 from streamgauge.models.textbook_queues import Wait, allen_cunneen_wait, mmc_wait
@@ -30,7 +32,6 @@ from streamgauge.models.uncontended import (
     uncontended_limit,
     uncontended_load,
 )
-from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.tuple_flow import as_slice
 from streamgauge.topology.workload import Workload
@@ -56,17 +57,19 @@ class _Baseline(ABC):
     def _wait(self, parameters: Parameters, stations: Stations) -> Wait:
         """How long tuples wait in them."""
 
-    def predict(self, profile: Profile, plan: PhysicalPlan, workload: Workload) -> Prediction:
-        """How the profile's job would behave on `plan` under `workload`."""
-        check_plan(profile, plan)
-        found = parameters_of(profile, plan, workload)
+    def predict(
+        self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
+    ) -> Prediction:
+        """How the job would behave on `plan` under `workload`."""
+        check_plan(behaviour, plan)
+        found = parameters_of(behaviour, plan, workload)
         note = f"the model {self.name} leaves out {self.left_out}"
         parameters = replace(found, notes=(*found.notes, note))
         stations = self._stations(parameters)
         loaded = uncontended_load(parameters, stations)
         delays = _delays(parameters, loaded, stations, self._wait(parameters, stations))
         limit = uncontended_limit(parameters, workload, stations)
-        return assembled(self.name, profile, parameters, loaded, delays, limit)
+        return assembled(self.name, parameters, loaded, delays, limit)
 
 
 class JacksonModel(_Baseline):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
 from streamgauge.plugins import MODELS, load_plugin, plugin_names
-from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.workload import Workload
 
@@ -20,12 +20,13 @@ class Model(Protocol):
         """One sentence on what it looks at."""
         ...
 
-    def predict(self, profile: Profile, plan: PhysicalPlan, workload: Workload) -> Prediction:
-        """How the profile's job would behave on `plan` under `workload`.
+    def predict(
+        self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
+    ) -> Prediction:
+        """How the job would behave on `plan` under `workload`.
 
         Raises:
-            InvalidInput: The plan or the workload is not that of the profile's job.
-            NotEnoughData: The profile lacks what the model needs.
+            InvalidInput: The plan or the workload is of another job, or the model cannot answer.
         """
         ...
 

@@ -8,18 +8,14 @@ its triggers.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.routing import depends_on_keys, task_parts
-from streamgauge.profile.behaviour import Behaviour
-from streamgauge.profile.figures import Figure, TaskProfile
-from streamgauge.profile.pooling import mean_of
-from streamgauge.profile.profile import Profile
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.topology import StreamKey
@@ -51,107 +47,58 @@ class Conversion:
 
 
 def conversion_of(
-    logical: LogicalPlan,
-    operator: str,
-    profile: Profile,
-    behaviour: Behaviour,
-    mechanics: Mechanics,
+    logical: LogicalPlan, operator: str, behaviour: JobBehaviour, mechanics: Mechanics
 ) -> Conversion:
     """The coefficients of an operator's executors in a proposed plan.
 
     Args:
         logical: The proposed executors.
         operator: A processor.
-        profile: What was measured.
-        behaviour: The operator's, derived from that; its windows are taken from here.
+        behaviour: Of the job.
         mechanics: Of the proposed plan's engine.
     """
-    if behaviour.window is not None:
-        outputs = behaviour.window.outputs
+    own = behaviour.operators[operator]
+    if own.window is not None:
         return Conversion(
             per_input={},
-            per_trigger={name: counts.mean for name, counts in outputs.items()},
-            task_parts=task_parts(logical, operator, profile, mechanics),
+            per_trigger={name: float(mean) for name, mean in own.window.outputs.items()},
+            task_parts=task_parts(logical, operator, behaviour, mechanics),
         )
-    tasks = profile.tasks_of(operator)
-    weights = input_weights(logical, operator, profile)
+    weights = input_weights(logical, operator, behaviour)
+    count = len(logical.executors_of(operator))
     found: dict[tuple[StreamKey, str], Vector] = {}
-    for key in dict.fromkeys(stream.key for stream in logical.topology.streams_into(operator)):
-        for name in dict.fromkeys(one.name for one in logical.topology.streams_from(operator)):
-            by_task = _coefficients(tasks, key, name)
-            if by_task:
-                found[key, name] = _weighted(by_task, weights.get(key), logical, operator)
+    for key, one in own.inputs.items():
+        for name, coefficient in one.outputs.items():
+            found[key, name] = (
+                sum_by_executor(logical, operator, weights[key] * coefficient.by_task.value)
+                if key in weights
+                else np.full(count, float(coefficient.mean))
+            )
     return Conversion(per_input=found)
 
 
 def input_weights(
-    logical: LogicalPlan, operator: str, profile: Profile
-) -> dict[StreamKey, list[dict[int, float]]]:
-    """By input stream and executor, the weight of each of its tasks: ETIP (eq. 4.11).
+    logical: LogicalPlan, operator: str, behaviour: JobBehaviour
+) -> dict[StreamKey, Vector]:
+    """By input stream, the weight of each task in its executor: ETIP (eq. 4.11).
 
-    Nothing for an operator whose tasks are alike.
+    Those of an executor sum to one. Nothing for an operator whose tasks are alike.
     """
     if not depends_on_keys(logical.topology, operator):
         return {}
-    tasks, start = profile.tasks_of(operator), logical.tasks_of(operator).start
+    sizes = [len(executor.tasks) for executor in logical.executors_of(operator)]
     found = {}
-    for key in dict.fromkeys(stream.key for stream in logical.topology.streams_into(operator)):
-        parts = {place: _part(task, key) for place, task in tasks.items()}
-        found[key] = [
-            _shared({task - start: parts.get(task - start, 0.0) for task in executor.tasks})
-            for executor in logical.executors_of(operator)
-        ]
+    for key, one in behaviour.operators[operator].inputs.items():
+        parts = one.task_weights.value
+        totals = np.repeat(sum_by_executor(logical, operator, parts), sizes)
+        # Even where nothing is known to come (0/0).
+        even = 1.0 / np.repeat(np.asarray(sizes, dtype=np.float64), sizes)
+        found[key] = np.divide(parts, totals, out=even, where=totals > 0.0)
     return found
 
 
-def _part(task: TaskProfile, key: StreamKey) -> float:
-    """The task's part of its operator's input, or what is proportional to it."""
-    figures = task.inputs.get(key)
-    if figures is None:
-        return 0.0
-    known = figures.share if figures.share is not None else figures.per_second
-    return 0.0 if known is None else known.value
-
-
-def _shared(parts: dict[int, float]) -> dict[int, float]:
-    """Parts of one; even where nothing is known to come (0/0)."""
-    total = math.fsum(parts.values())
-    if total <= 0.0:
-        return dict.fromkeys(parts, 1.0 / len(parts))
-    return {place: part / total for place, part in parts.items()}
-
-
-def _coefficients(tasks: Mapping[int, TaskProfile], key: StreamKey, name: str) -> dict[int, Figure]:
-    found = {}
-    for place, task in tasks.items():
-        figures = task.outputs.get(name)
-        if figures is not None and key in figures.coefficients:
-            found[place] = figures.coefficients[key]
-    return found
-
-
-def _weighted(
-    by_task: Mapping[int, Figure],
-    weights: list[dict[int, float]] | None,
-    logical: LogicalPlan,
-    operator: str,
-) -> Vector:
-    mean = _mean(by_task.values())
-    executors = logical.executors_of(operator)
-    if weights is None:
-        return np.full(len(executors), mean)
-    return np.asarray(
-        [
-            math.fsum(
-                weight * (by_task[place].value if place in by_task else mean)
-                for place, weight in one.items()
-            )
-            for one in weights
-        ]
-    )
-
-
-def _mean(figures: Iterable[Figure]) -> float:
-    pooled = mean_of(list(figures))
-    assert pooled is not None
-    return pooled.value
+def sum_by_executor(logical: LogicalPlan, operator: str, by_task: Vector) -> Vector:
+    """The sum over the tasks of each executor of an operator."""
+    start = logical.tasks_of(operator).start
+    first = [executor.first_task - start for executor in logical.executors_of(operator)]
+    return np.asarray(np.add.reduceat(by_task, first))

@@ -14,12 +14,12 @@ import numpy as np
 
 from streamgauge.models.analytic import delays_of
 from streamgauge.models.assembly import assembled
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency import Latency
 from streamgauge.models.loading import limit_of, load
 from streamgauge.models.parameters import Parameters, parameters_of
 from streamgauge.models.prediction import Bottleneck, Explanation, Limit, Sensitivity
 from streamgauge.models.service import Work
-from streamgauge.profile.profile import Profile
 from streamgauge.topology.logical_plan import Executor, LogicalPlan, even_sizes
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER
@@ -32,27 +32,27 @@ LONGEST_CHAIN = 4
 LONGER = 0.05
 
 
-def explain(profile: Profile, plan: PhysicalPlan, workload: Workload) -> Explanation:
-    """Why the profile's job would behave so on `plan`, and what would change it.
+def explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Explanation:
+    """Why the job would behave so on `plan`, and what would change it.
 
     Args:
-        profile: What was measured.
+        behaviour: Of the job.
         plan: Of the same job.
         workload: What its sources emit.
     """
-    parameters = parameters_of(profile, plan, workload)
-    before = _latency(profile, parameters)
+    parameters = parameters_of(behaviour, plan, workload)
+    before = _latency(parameters)
     sensitivities = {}
     for operator in plan.logical.topology.operators:
         if operator.name == ACKER:
             continue
-        after = _latency(profile, _slower(parameters, operator.name))
+        after = _latency(_slower(parameters, operator.name))
         count = len(plan.logical.spans[operator.name])
         more, limit = None, None
         if count < operator.tasks:
             wider = with_executors(plan, operator.name, count + 1)
-            spread = parameters_of(profile, wider, workload)
-            more = _latency(profile, spread).mean - before.mean
+            spread = parameters_of(behaviour, wider, workload)
+            more = _latency(spread).mean - before.mean
             limit = limit_of(spread, workload).per_second
         sensitivities[operator.name] = Sensitivity(
             longer_service=_elasticity(before.mean, after.mean),
@@ -60,14 +60,16 @@ def explain(profile: Profile, plan: PhysicalPlan, workload: Workload) -> Explana
             one_more=more,
             one_more_limit=limit,
         )
-    chain = tuple(_bottlenecks(profile, plan, workload))
+    chain = tuple(_bottlenecks(behaviour, plan, workload))
     return Explanation(bottlenecks=chain, sensitivities=sensitivities)
 
 
-def _bottlenecks(profile: Profile, plan: PhysicalPlan, workload: Workload) -> Iterator[Bottleneck]:
+def _bottlenecks(
+    behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
+) -> Iterator[Bottleneck]:
     """What is full first, and what next with twice as many executors of each one before it."""
     for _ in range(LONGEST_CHAIN):
-        limit = limit_of(parameters_of(profile, plan, workload), workload)
+        limit = limit_of(parameters_of(behaviour, plan, workload), workload)
         if not math.isfinite(limit.factor):
             return
         owner = {one.label: one.operator for one in plan.logical.executors}.get(limit.by)
@@ -82,10 +84,10 @@ def _bottlenecks(profile: Profile, plan: PhysicalPlan, workload: Workload) -> It
         plan = with_executors(plan, owner, min(2 * count, tasks))
 
 
-def _latency(profile: Profile, parameters: Parameters) -> Latency:
+def _latency(parameters: Parameters) -> Latency:
     loaded = load(parameters)
     delays = delays_of(parameters, loaded)
-    return assembled("", profile, parameters, loaded, delays, Limit.unknown()).latency
+    return assembled("", parameters, loaded, delays, Limit.unknown()).latency
 
 
 def _slower(parameters: Parameters, operator: str) -> Parameters:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.flow import Rates
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import Loaded, load
 from streamgauge.models.parameters import Parameters, parameters_of
 from streamgauge.models.routing import keyed_shares
@@ -27,7 +28,7 @@ from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import TupleFlow
 
 Vector = NDArray[np.float64]
-_MS = 1e-3
+SECONDS_PER_MS = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +51,9 @@ def measured_parameters(profile: Profile) -> Measured:
         NotEnoughData: The profile does not say where its executors ran, or what sources emitted.
     """
     plan = measured_plan(profile)
-    predicted = parameters_of(profile, plan, measured_workload(profile))
-    flow = _routed(predicted.flow, profile)
+    behaviour = JobBehaviour.from_profile(profile)
+    predicted = parameters_of(behaviour, plan, measured_workload(profile))
+    flow = _routed(predicted.flow, behaviour)
     missing: list[str] = []
     parameters = replace(
         predicted, flow=flow, rates=_rates(flow, profile, predicted.rates, missing)
@@ -63,7 +65,7 @@ def measured_parameters(profile: Profile) -> Measured:
         for index, tasks in zip(span, _seen(profile, plan.logical, name), strict=True):
             seen = _service(tasks, of_source=of_source)
             if seen is not None:
-                mean[index] = seen.mean_ms.value * _MS
+                mean[index] = seen.mean_ms.value * SECONDS_PER_MS
                 scv = 1.0 if seen.scv is None else seen.scv.value
                 variance[index] = scv * mean[index] ** 2
     notes = predicted.notes
@@ -75,13 +77,13 @@ def measured_parameters(profile: Profile) -> Measured:
     )
 
 
-def _routed(flow: TupleFlow, profile: Profile) -> TupleFlow:
+def _routed(flow: TupleFlow, behaviour: JobBehaviour) -> TupleFlow:
     """Every task's tuples dealt as they were, whatever the grouping."""
     blocks = []
     for block in flow.blocks:
         shares = None
         if not block.stream.is_system:
-            shares = keyed_shares(flow.plan.logical, block.stream, profile, as_measured=True)
+            shares = keyed_shares(flow.plan.logical, block.stream, behaviour, as_measured=True)
         copies = float(block.shares.sum(axis=1).max(initial=1.0))
         blocks.append(block if shares is None else replace(block, shares=copies * shares))
     return replace(flow, blocks=tuple(blocks))

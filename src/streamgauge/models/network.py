@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.profile.figures import TimeFigures
-from streamgauge.profile.profile import Profile
+from streamgauge.models.job_behaviour import JobBehaviour, LinkLatency
 from streamgauge.topology.physical_plan import PhysicalPlan
 
 MEDIAN = 0.5
-_MS = 1e-3
+SECONDS_PER_MS = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,15 +34,17 @@ class Network:
     notes: tuple[str, ...]
 
 
-def network_of(plan: PhysicalPlan, profile: Profile, *, percentile: float = MEDIAN) -> Network:
+def network_of(
+    plan: PhysicalPlan, behaviour: JobBehaviour, *, percentile: float = MEDIAN
+) -> Network:
     """How far the nodes of a plan are from each other.
 
     Args:
         plan: Whose nodes.
-        profile: With probes between some of them, or none.
+        behaviour: With probes between some of them, or none.
         percentile: Which latency counts; the median is typical, a high one for worst cases.
     """
-    measured = {(link.source, link.target): link.latency for link in profile.links}
+    measured = behaviour.links
     usual = [_at(latency, percentile) for latency in measured.values()]
     typical = float(np.median(usual)) if usual else None
     size = len(plan.nodes)
@@ -56,14 +57,15 @@ def network_of(plan: PhysicalPlan, profile: Profile, *, percentile: float = MEDI
             known = measured.get((source, target), measured.get((target, source)))
             if known is not None:
                 seconds[row, column] = _at(known, percentile)
-                variance[row, column] = _variance(known)
+                variance[row, column] = float(known.moments.variance) * SECONDS_PER_MS**2
                 continue
-            declared = plan.cluster.latency_between(source, target) * _MS
+            declared = plan.cluster.latency_between(source, target) * SECONDS_PER_MS
             if declared == 0.0 and typical is not None:
                 declared = typical
                 guessed.append(f"{source} → {target}")
             seconds[row, column] = declared
-            variance[row, column] = (plan.cluster.jitter_between(source, target) * _MS) ** 2
+            jitter = plan.cluster.jitter_between(source, target) * SECONDS_PER_MS
+            variance[row, column] = jitter**2
     notes = []
     if guessed:
         notes.append(
@@ -73,15 +75,9 @@ def network_of(plan: PhysicalPlan, profile: Profile, *, percentile: float = MEDI
     return Network(seconds=seconds, variance=variance, notes=tuple(notes))
 
 
-def _at(latency: TimeFigures, percentile: float) -> float:
+def _at(latency: LinkLatency, percentile: float) -> float:
     """The percentile, between the recorded ones by a straight line; the mean without any."""
-    if not latency.quantiles_ms:
-        return latency.mean_ms.value * _MS
-    known = latency.quantiles_ms
-    return float(np.interp(percentile, list(known), list(known.values()))) * _MS
-
-
-def _variance(latency: TimeFigures) -> float:
-    if latency.scv is None:
-        return 0.0
-    return latency.scv.value * (latency.mean_ms.value * _MS) ** 2
+    if not latency.probabilities:
+        return float(latency.moments.mean_ms) * SECONDS_PER_MS
+    quantile = np.interp(percentile, latency.probabilities, latency.quantiles_ms.value)
+    return float(quantile) * SECONDS_PER_MS

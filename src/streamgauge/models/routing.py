@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.profile.figures import OutputFigures, TaskProfile
-from streamgauge.profile.profile import Profile
+from streamgauge.models.job_behaviour import JobBehaviour, TaskShares
 from streamgauge.topology.grouping import (
     Custom,
     Direct,
@@ -56,12 +55,12 @@ class Routing:
     notes: tuple[str, ...]
 
 
-def route(flow: TupleFlow, profile: Profile, mechanics: Mechanics) -> Routing:
-    """The routing of a plan, from what was measured on another.
+def route(flow: TupleFlow, behaviour: JobBehaviour, mechanics: Mechanics) -> Routing:
+    """The routing of a plan that has never run.
 
     Args:
         flow: The proposed plan, with the shares that its groupings declare.
-        profile: What was measured.
+        behaviour: Of the job.
         mechanics: Of the proposed plan's engine.
     """
     plan = flow.plan
@@ -77,7 +76,7 @@ def route(flow: TupleFlow, profile: Profile, mechanics: Mechanics) -> Routing:
             scopes[stream.subscription] = scope
             blocks.append(replace(block, shares=shares))
         elif isinstance(stream.grouping, KEYED):
-            keyed = keyed_shares(plan.logical, stream, profile)
+            keyed = keyed_shares(plan.logical, stream, behaviour)
             if keyed is None:
                 notes.append(
                     f"how {stream.key} is dealt to the tasks of {stream.target} was not measured:"
@@ -146,7 +145,7 @@ def _nearness(plan: PhysicalPlan, worker: int) -> NDArray[np.int8]:
 
 
 def keyed_shares(
-    logical: LogicalPlan, stream: Stream, profile: Profile, *, as_measured: bool = False
+    logical: LogicalPlan, stream: Stream, behaviour: JobBehaviour, *, as_measured: bool = False
 ) -> Matrix | None:
     """Shares of a stream whose keys decide, from what was measured from task to task.
 
@@ -158,7 +157,7 @@ def keyed_shares(
     Args:
         logical: The proposed executors.
         stream: Dealt by keys.
-        profile: What was measured.
+        behaviour: Of the job.
         as_measured: Whether every sending task keeps its own shares in any case.
 
     Returns:
@@ -166,28 +165,20 @@ def keyed_shares(
     """
     targets = [executor.first_task for executor in logical.executors_of(stream.target)]
     columns = [first - logical.tasks_of(stream.target).start for first in targets]
-    measured = _task_shares(profile, stream)
-    pooled = _pooled(measured) if measured else _hashed(logical, stream, profile)
+    measured = behaviour.shares.get(stream.subscription)
+    pooled = _hashed(logical, stream, behaviour) if measured is None else _pooled(measured)
     if pooled is None:
         return None
     sources = logical.executors_of(stream.source)
     start = logical.tasks_of(stream.source).start
     differ = as_measured or depends_on_keys(logical.topology, stream.source)
-    by_task = measured if differ else {}
     rows = [
-        _of_executor([by_task.get(task - start) for task in executor.tasks], pooled)
+        pooled
+        if measured is None or not differ
+        else _of_executor(measured, [task - start for task in executor.tasks], pooled)
         for executor in sources
     ]
     return np.add.reduceat(np.asarray(rows), columns, axis=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _TaskShares:
-    """How one task's tuples were dealt, and which part of its operator's it emitted."""
-
-    parts: Vector
-    weight: float
-    share: float | None
 
 
 def depends_on_keys(topology: Topology, operator: str) -> bool:
@@ -196,57 +187,38 @@ def depends_on_keys(topology: Topology, operator: str) -> bool:
     return any(isinstance(one, (*KEYED, Custom)) for one in groupings)
 
 
-def _task_shares(profile: Profile, stream: Stream) -> dict[int, _TaskShares]:
-    """By place of the sending task; silent tasks are left out (eq. 4.2 has no value for them)."""
-    found = {}
-    for place, task in profile.tasks_of(stream.source).items():
-        figures = task.outputs.get(stream.name)
-        if figures is None or stream.target not in figures.shares:
-            continue
-        parts = np.asarray(figures.shares[stream.target].parts)
-        if parts.sum() > 0.0:
-            share = None if figures.share is None else figures.share.value
-            weight = _weight(figures, stream.target)
-            found[place] = _TaskShares(parts=parts, weight=weight, share=share)
-    return found
-
-
-def _weight(figures: OutputFigures, target: str) -> float:
-    """How much a task's shares count among its operator's: as its tuples do."""
-    if figures.per_second is not None:
-        return figures.per_second.value
-    return float(figures.shares[target].samples or 1)
-
-
-def _pooled(measured: Mapping[int, _TaskShares]) -> Vector:
+def _pooled(measured: TaskShares) -> Vector:
     """P(u) = Σ_t σ_tu / Σ_t σ_t, over all sending tasks."""
-    weights = np.asarray([one.weight for one in measured.values()])
+    parts = measured.parts.value
+    sent = ~np.isnan(parts).any(axis=1)
+    return _weighted(measured.weights.value[sent], parts[sent])
+
+
+def _of_executor(measured: TaskShares, places: list[int], pooled: Vector) -> Vector:
+    """Shares to tasks of one sending executor: its tasks' own, by ETOP weights (eq. 4.5)."""
+    parts = measured.parts.value[places]
+    sent = ~np.isnan(parts).any(axis=1)
+    if not sent.any():
+        return pooled
+    return _weighted(measured.output_shares.value[places][sent], parts[sent])
+
+
+def _weighted(weights: Vector, parts: Matrix) -> Vector:
+    """The mean of rows by their weights; all alike where none has any."""
     if not weights.any():
         weights = np.ones(len(weights))
-    parts = np.asarray([one.parts for one in measured.values()])
     return np.asarray(weights @ parts / weights.sum())
 
 
-def _hashed(logical: LogicalPlan, stream: Stream, profile: Profile) -> Vector | None:
-    """Where traced keys go by the engine's hash; what partial keys do is not in the hash alone."""
-    keys = profile.keys.get(stream.key)
+def _hashed(logical: LogicalPlan, stream: Stream, behaviour: JobBehaviour) -> Vector | None:
+    """Where known keys go by the engine's hash; what partial keys do is not in the hash alone."""
+    keys = behaviour.keys.get(stream.key)
     if keys is None or not isinstance(stream.grouping, Fields):
         return None
     count = len(logical.tasks_of(stream.target))
     transport = load_engine(logical.configuration.engine).load_transport()
     places = [transport.task_of_key([name], count) for name in keys.names()]
     return np.asarray(np.bincount(places, weights=keys.shares(), minlength=count), dtype=float)
-
-
-def _of_executor(tasks: list[_TaskShares | None], pooled: Vector) -> Vector:
-    """Shares to tasks of one sending executor: its tasks' own, by ETOP weights (eq. 4.5)."""
-    known = [one for one in tasks if one is not None]
-    if not known:
-        return pooled
-    weights = np.asarray([one.weight if one.share is None else one.share for one in known])
-    if not weights.any():
-        weights = np.ones(len(known))
-    return np.asarray(weights @ np.asarray([one.parts for one in known]) / weights.sum())
 
 
 def deals_in_turn(stream: Stream, mechanics: Mechanics) -> bool:
@@ -265,14 +237,14 @@ def deals_evenly(stream: Stream, mechanics: Mechanics) -> bool:
 
 
 def task_parts(
-    logical: LogicalPlan, operator: str, profile: Profile, mechanics: Mechanics
+    logical: LogicalPlan, operator: str, behaviour: JobBehaviour, mechanics: Mechanics
 ) -> tuple[Vector, ...]:
     """Which part of an executor's input each of its tasks gets, all its streams together.
 
     Storm 2.x's shuffle leaves all to the first; keys give each task its own part; whoever deals in
     turn deals evenly.
     """
-    keyed = {place: _input_part(task) for place, task in profile.tasks_of(operator).items()}
+    keyed = behaviour.operators[operator].task_weights.value
     start = logical.tasks_of(operator).start
     streams = [one for one in logical.topology.streams_into(operator) if not one.is_system]
     found = []
@@ -284,16 +256,11 @@ def task_parts(
             if isinstance(stream.grouping, Shuffle) and mechanics.load_aware:
                 part = np.eye(1, count)[0]
             elif isinstance(stream.grouping, KEYED):
-                known = np.asarray([keyed.get(task - start, 0.0) for task in executor.tasks])
+                known = keyed[[task - start for task in executor.tasks]]
                 part = known / known.sum() if known.any() else part
             total = total + part / len(streams)
         found.append(total)
     return tuple(found)
-
-
-def _input_part(task: TaskProfile) -> float:
-    rates = [one.per_second or one.share for one in task.inputs.values()]
-    return sum(rate.value for rate in rates if rate is not None)
 
 
 def _without_input(flow: TupleFlow) -> Iterator[str]:

@@ -8,25 +8,28 @@ time spent waiting are kept apart, since only the former is stretched by what sh
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.conversion import Conversion, input_weights
-from streamgauge.models.flow import Rates, window_tuples
-from streamgauge.profile.behaviour import Behaviour, Service
-from streamgauge.profile.derive import from_moments
-from streamgauge.profile.figures import InputFigures
-from streamgauge.profile.pooling import pool_times
-from streamgauge.profile.profile import Profile
+from streamgauge.models.conversion import Conversion, input_weights, sum_by_executor
+from streamgauge.models.flow import Rates, data_keys, window_tuples
+from streamgauge.models.job_behaviour import (
+    NONE,
+    JobBehaviour,
+    OperatorBehaviour,
+    ServiceTime,
+    WindowBehaviour,
+)
 from streamgauge.topology.topology import ACKER, OperatorKind
 from streamgauge.topology.tuple_flow import TupleFlow, as_slice
 
 Vector = NDArray[np.float64]
-_MS = 1e-3
+SECONDS_PER_MS = 1e-3
+# An acker of whose messages nothing is known.
+NOTHING_KNOWN = OperatorBehaviour(task_weights=NONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -90,8 +93,7 @@ class Works:
 def works_of(
     flow: TupleFlow,
     rates: Rates,
-    profile: Profile,
-    behaviours: Mapping[str, Behaviour],
+    behaviour: JobBehaviour,
     conversions: Mapping[str, Conversion],
 ) -> Works:
     """What tuples and windows cost every executor.
@@ -99,8 +101,7 @@ def works_of(
     Args:
         flow: The proposed plan.
         rates: What comes to its executors.
-        profile: What was measured.
-        behaviours: Derived from that, by operator.
+        behaviour: Of the job.
         conversions: What processors make of their input.
     """
     logical = flow.plan.logical
@@ -109,19 +110,17 @@ def works_of(
     notes: list[str] = []
     for operator in logical.topology.operators:
         span = logical.spans[operator.name]
-        if operator.kind is OperatorKind.ACKER:
-            found = _acker(flow, rates, profile)
-            if not found.cpu.any() and not found.wait.any():
-                notes.append("what an acker costs was not measured: taken as nothing")
-        elif operator.kind is OperatorKind.SOURCE:
-            found = _source(flow, rates, operator.name, behaviours[operator.name])
+        if operator.kind is OperatorKind.SOURCE:
+            found = _source(flow, rates, behaviour, operator.name)
         else:
-            found = _processor(flow, rates, operator.name, profile, behaviours[operator.name])
+            found = _receiver(flow, rates, behaviour, operator.name)
+        if operator.kind is OperatorKind.ACKER and not found.cpu.any():
+            notes.append("what an acker costs was not measured: taken as nothing")
         _put(tuples, found, span)
-        if operator.window is not None:
+        window = None if operator.window is None else behaviour.operators[operator.name].window
+        if window is not None:
             sizes = window_tuples(flow, operator, rates.arrived, conversions[operator.name])
-            fired = rates.triggers[operator.name]
-            _put(triggers, _windows(fired, sizes, behaviours[operator.name]), span)
+            _put(triggers, _windows(rates.triggers[operator.name], sizes, window), span)
     return Works(tuples=tuples, triggers=triggers, notes=tuple(notes))
 
 
@@ -130,81 +129,47 @@ def _put(whole: Work, part: Work, span: range) -> None:
         getattr(whole, name)[as_slice(span)] = getattr(part, name)
 
 
-def _work(rate: Vector, service: Service, factor: Vector | float = 1.0) -> Work:
+def _work(rate: Vector, service: ServiceTime, factor: Vector | float = 1.0) -> Work:
     """A service by rate; `factor` is how much slower each executor's tasks are."""
     slower = np.broadcast_to(np.asarray(factor, dtype=np.float64), rate.shape)
     return Work(
         per_second=rate,
-        cpu=slower * service.cpu_ms.mean * _MS,
-        cpu_variance=slower**2 * service.cpu_ms.variance * _MS**2,
-        wait=slower * service.wait_ms.mean * _MS,
-        wait_variance=slower**2 * service.wait_ms.variance * _MS**2,
+        cpu=slower * float(service.cpu.mean_ms) * SECONDS_PER_MS,
+        cpu_variance=slower**2 * float(service.cpu.variance) * SECONDS_PER_MS**2,
+        wait=slower * float(service.wait.mean_ms) * SECONDS_PER_MS,
+        wait_variance=slower**2 * float(service.wait.variance) * SECONDS_PER_MS**2,
     )
 
 
-def _source(flow: TupleFlow, rates: Rates, operator: str, behaviour: Behaviour) -> Work:
-    streams = {
-        stream.key
-        for stream in flow.plan.logical.topology.streams_from(operator)
-        if not stream.is_system
-    }
+def _source(flow: TupleFlow, rates: Rates, behaviour: JobBehaviour, operator: str) -> Work:
     zero = np.zeros(len(flow.plan.logical.spans[operator]))
-    emitted = sum((rates.emitted[key] for key in sorted(streams)), start=zero)
-    return _work(emitted, behaviour.service)
+    emitted = sum((rates.emitted[key] for key in data_keys(flow, operator)), start=zero)
+    return _work(emitted, behaviour.operators[operator].emit)
 
 
-def _processor(
-    flow: TupleFlow, rates: Rates, operator: str, profile: Profile, behaviour: Behaviour
-) -> Work:
+def _receiver(flow: TupleFlow, rates: Rates, behaviour: JobBehaviour, operator: str) -> Work:
+    """What a tuple costs a processor, or a message an acker."""
     logical = flow.plan.logical
-    weights = input_weights(logical, operator, profile)
+    own = behaviour.operators.get(operator, NOTHING_KNOWN)
+    weights = {} if operator == ACKER else input_weights(logical, operator, behaviour)
     parts = [
         _work(
             rates.arrived[stream.subscription],
-            behaviour.service_of(stream.key),
-            _slowness(behaviour, weights.get(stream.key)),
+            own.service_of(stream.key),
+            # Σ_t η_t·(relative service time of t); one where tasks are alike.
+            sum_by_executor(logical, operator, weights[stream.key] * own.relative_service.value)
+            if own.relative_service is not None and stream.key in weights
+            else 1.0,
         )
         for stream in logical.topology.streams_into(operator)
-        if not stream.is_system
     ]
     return Work.mixed(parts, len(logical.spans[operator]))
 
 
-def _slowness(behaviour: Behaviour, weights: list[dict[int, float]] | None) -> Vector | float:
-    """Σ_t η_t·(relative service time of t), of each executor; one where tasks are alike."""
-    speeds = behaviour.relative_service
-    if weights is None or speeds is None:
-        return 1.0
-    return np.asarray(
-        [math.fsum(weight * speeds[place] for place, weight in one.items()) for one in weights]
-    )
-
-
-def _windows(fired: Vector, sizes: Vector, behaviour: Behaviour) -> Work:
-    assert behaviour.window is not None
-    found = _work(fired, behaviour.window.service)
-    return replace(found, cpu=found.cpu + sizes * behaviour.window.per_tuple_ms * _MS)
-
-
-def _acker(flow: TupleFlow, rates: Rates, profile: Profile) -> Work:
-    """All ackers are alike: whatever their tasks were seen to take for a message."""
-    tasks = profile.tasks_of(ACKER).values()
-    parts = []
-    for stream in flow.plan.logical.topology.streams_into(ACKER):
-        figures = [task.inputs[stream.key] for task in tasks if stream.key in task.inputs]
-        parts.append(_message(rates.arrived[stream.subscription], figures))
-    return Work.mixed(parts, len(flow.plan.logical.spans[ACKER]))
-
-
-def _message(rate: Vector, figures: list[InputFigures]) -> Work:
-    cpu = pool_times([one.cpu for one in figures if one.cpu is not None])
-    wall = pool_times([one.wall for one in figures if one.wall is not None])
-    known = cpu if cpu is not None else wall
-    if known is None:
-        return replace(Work.nothing(len(rate)), per_second=rate)
-    scv = 1.0 if known.scv is None else known.scv.value
-    mean = known.mean_ms.value
-    return _work(rate, Service(cpu_ms=from_moments(mean, scv * mean * mean)))
+def _windows(fired: Vector, sizes: Vector, window: WindowBehaviour) -> Work:
+    found = _work(fired, window.service)
+    more = sizes * float(window.per_tuple_ms) * SECONDS_PER_MS
+    return replace(found, cpu=found.cpu + more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

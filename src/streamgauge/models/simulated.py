@@ -1,7 +1,7 @@
-"""The simulation model: a measured job on another plan, followed tuple by tuple.
+"""The simulation model: a job on another plan, followed tuple by tuple.
 
-Routing, service times and network are those of the profile; what they lead to is simulated in
-several independent runs. Needs the extra ``simulation``.
+Routing, service times and network are those of the job's behaviour; what they lead to is simulated
+in several independent runs. Needs the extra ``simulation``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, InvalidInput
-from streamgauge.models.assembly import provenance_of
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency import PROBABILITIES, Latency
 from streamgauge.models.loading import Loaded, limit_of, load
-from streamgauge.models.measured_job import measured_job, rated
 from streamgauge.models.observed import (
     Observed,
     bolts_of,
@@ -28,7 +27,8 @@ from streamgauge.models.observed import (
     overload_of,
     reached_from,
 )
-from streamgauge.models.parameters import Parameters, check_plan, parameters_of
+from streamgauge.models.parameters import Parameters, parameters_of
+from streamgauge.models.plan_check import check_plan
 from streamgauge.models.prediction import (
     MachinePrediction,
     Prediction,
@@ -38,8 +38,8 @@ from streamgauge.models.prediction import (
 )
 from streamgauge.models.regimes import Regimes, regimes_of
 from streamgauge.models.run_length import RunLength, steady_length, transient_length
+from streamgauge.models.simulated_job import rated, simulated_job
 from streamgauge.models.swing import swing_of
-from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER
 from streamgauge.topology.tuple_flow import as_slice
@@ -86,19 +86,21 @@ class SimulationModel:
         """One sentence on what it looks at."""
         return "every tuple, queue, thread and core, simulated in several runs"
 
-    def predict(self, profile: Profile, plan: PhysicalPlan, workload: Workload) -> Prediction:
-        """How the profile's job would behave on `plan` under `workload`."""
-        check_plan(profile, plan)
+    def predict(
+        self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
+    ) -> Prediction:
+        """How the job would behave on `plan` under `workload`."""
+        check_plan(behaviour, plan)
         simulate = _simulator()
-        steady = rated(plan, workload, profile)
-        parameters = parameters_of(profile, plan, steady)
+        steady = rated(plan, workload, behaviour)
+        parameters = parameters_of(behaviour, plan, steady)
         loaded = load(parameters)
         limit = limit_of(parameters, steady, loaded)
         regimes = regimes_of(parameters, loaded)
         # Of what sources could emit at most, the plan lets through what it can do at most.
         part = 1.0 if steady is workload else min(limit.factor, 1.0)
         length = self._length(parameters, steady, regimes, part)
-        job = measured_job(profile, parameters)
+        job = simulated_job(parameters)
         results = [
             simulate(
                 job.plan,
@@ -137,7 +139,7 @@ class SimulationModel:
                 "the highest rate is by formula, not simulated",
             ),
             provenance={
-                **provenance_of(profile),
+                **behaviour.provenance,
                 "seed": str(self._seed),
                 "runs": str(len(results)),
                 "simulated_seconds": f"{runs.observed.seconds:g}",

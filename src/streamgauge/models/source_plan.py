@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamgauge.errors import NotEnoughData
+from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Cluster, Machine, Node, Slot
 from streamgauge.topology.logical_plan import Executor, LogicalPlan
@@ -17,6 +17,7 @@ def measured_plan(profile: Profile) -> PhysicalPlan:
     Engines number tasks as they like; executors are matched by their rank in their operator.
 
     Raises:
+        InvalidInput: A worker of the profile is not NODE:PORT, or not of its cluster.
         NotEnoughData: The profile does not say where its executors ran.
     """
     configuration = profile.configuration
@@ -70,6 +71,10 @@ def measured_workload(profile: Profile) -> Workload:
 
 def _slot(worker: str) -> Slot:
     node, _, port = worker.rpartition(":")
+    if not node or not port.isdecimal():
+        raise InvalidInput.single(
+            ("profile", "placement"), seen=f"worker {worker!r}", expected="NODE:PORT"
+        )
     return Slot(node, int(port))
 
 

@@ -25,15 +25,16 @@ from streamgauge.models.assembly import assembled
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.executor import mean_sojourn
 from streamgauge.models.flow import came_to
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency import Latency
 from streamgauge.models.list_sizes import Connections, ListSizes, list_sizes
 from streamgauge.models.loading import Loaded, is_bolt
-from streamgauge.models.parameters import Parameters, check_plan, parameters_of
+from streamgauge.models.parameters import Parameters, parameters_of
+from streamgauge.models.plan_check import check_plan
 from streamgauge.models.prediction import Prediction
 from streamgauge.models.queueing import Moments, over
 from streamgauge.models.transforms import Transform
 from streamgauge.models.uncontended import single_servers, uncontended_limit, uncontended_load
-from streamgauge.profile.profile import Profile
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Operator, Topology
@@ -57,19 +58,21 @@ class StormTracerModel:
         """One sentence on what it looks at."""
         return "the chain of Cooper 2020 for Storm 1.x as published: batches and queues, means only"
 
-    def predict(self, profile: Profile, plan: PhysicalPlan, workload: Workload) -> Prediction:
-        """How the profile's job would behave on `plan` under `workload`."""
-        check_plan(profile, plan)
+    def predict(
+        self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
+    ) -> Prediction:
+        """How the job would behave on `plan` under `workload`."""
+        check_plan(behaviour, plan)
         _check_send_threads(plan.logical.configuration)
         _check_windows(plan.logical.topology)
-        found = parameters_of(profile, plan, workload)
+        found = parameters_of(behaviour, plan, workload)
         note = f"the model {self.name} leaves out shared cores and bursts, and knows means only"
         parameters = replace(found, notes=(*found.notes, note))
         stations = single_servers(parameters)
         loaded = uncontended_load(parameters, stations)
         delays = storm_tracer_delays(parameters, loaded)
         limit = uncontended_limit(parameters, workload, stations)
-        prediction = assembled(self.name, profile, parameters, loaded, delays, limit)
+        prediction = assembled(self.name, parameters, loaded, delays, limit)
         return replace(
             prediction,
             latency=_mean_only(prediction.latency),

@@ -26,9 +26,6 @@ from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.topology import StreamKey, Topology
 
-# The note of a profile that nobody measured.
-DECLARED = "figures are declared, not measured"
-
 _MAPPINGS = (
     "tasks",
     "executors",

@@ -2,9 +2,10 @@
 
 import pytest
 
+from streamgauge.models.job_behaviour import JobBehaviour
+from streamgauge.models.simulated_job import simulator_behaviours
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
-from streamgauge.profile.derive import derive_behaviours
 from streamgauge.topology.topology import StreamKey
 from tests.engines.emulator.emulations import emulated
 from tests.pipeline.estimation.aggregation import partials
@@ -135,7 +136,7 @@ def test_capacity_is_rate_times_service_time(profile):
 
 
 def test_behaviours_can_be_derived(profile):
-    derived = derive_behaviours(profile)
+    derived = simulator_behaviours(JobBehaviour.from_profile(profile))
     assert derived["a"].inputs[INPUT].outputs["default"].mean == pytest.approx(1.5, rel=0.03)
 
 

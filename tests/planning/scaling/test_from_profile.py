@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import CyclicTopology, InvalidInput, NotEnoughData
-from streamgauge.models.declared import declared_profile
 from streamgauge.planning.scaling.files.scale_out_file import load_scale_out
 from streamgauge.planning.scaling.from_profile import graph_of_job, graph_of_profile
 from streamgauge.planning.scaling.graph import ScalingGraph
@@ -16,6 +15,7 @@ from streamgauge.profile.files.jobs import load_job, load_profile, parse_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.workload import Emission, Workload
+from tests.described_profiles import described_profile
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 # One of 100 becomes three words; each word goes to a counter, and with all of them to a log.
@@ -161,11 +161,11 @@ def test_a_window_by_time_is_said_to_hold_at_this_load_only():
 
 
 def test_a_profile_of_a_described_job_gives_the_job_s_graph():
-    assert graph_of_profile(declared_profile(job())).graph == graph_of_job(job()).graph
+    assert graph_of_profile(described_profile(job())).graph == graph_of_job(job()).graph
 
 
 def test_another_load_changes_what_sources_emit_and_nothing_else():
-    profile = declared_profile(job())
+    profile = described_profile(job())
     more = Workload(emissions=(Emission(source="lines", per_second=120),))
     before, after = graph_of_profile(profile).graph, graph_of_profile(profile, more).graph
     assert after.by_name["lines"].law.rate(2) == pytest.approx(120)
@@ -196,14 +196,14 @@ def test_a_measured_profile_gives_what_its_metrics_came_from():
 
 def test_without_times_the_cpu_of_executors_tells_what_a_unit_can_do():
     # 60 tuples a second on two executors that use 0.15 cores each: 200 with a core in use.
-    bare = without_times(declared_profile(job()), "split")
+    bare = without_times(described_profile(job()), "split")
     derived = graph_of_profile(with_cores(bare, {"split[5-6]": 0.15, "split[7-8]": 0.15}))
     assert derived.graph.by_name["split"].law.rate(1) == pytest.approx(30 / 0.15)
     assert any("split can process is estimated from the CPU" in one for one in derived.notes)
 
 
 def test_without_times_and_cpu_the_operators_are_named():
-    bare = without_times(without_times(declared_profile(job()), "split"), "log")
+    bare = without_times(without_times(described_profile(job()), "split"), "log")
     with pytest.raises(NotEnoughData, match=r"a unit of split, log can process is not known"):
         graph_of_profile(bare)
 

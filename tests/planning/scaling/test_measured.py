@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.models.declared import declared_profile
 from streamgauge.planning.scaling.files.scale_out_file import (
     ScaleOut,
     parse_scale_out,
@@ -17,12 +16,13 @@ from streamgauge.profile.figures import ExecutorFigures, Figure, QueueFigures
 from streamgauge.profile.files.jobs import load_job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.files.document import dump_json
+from tests.described_profiles import described_profile
 
 
 @pytest.fixture
 def profile(project: Path) -> Profile:
     """A line at 1,000 events/s, of which a filter passes half."""
-    return declared_profile(load_job(project / "examples" / "henge-linear.yaml"))
+    return described_profile(load_job(project / "examples" / "henge-linear.yaml"))
 
 
 def dropping(profile: Profile, per_second: dict[str, float]) -> Profile:

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from streamgauge.errors import CyclicTopology
-from streamgauge.models.declared import declared_profile
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.planning.scheduling.deploy import place_job
-from streamgauge.planning.scheduling.expectation import expected_of_job, expected_of_profile
+from streamgauge.planning.scheduling.expectation import expected_of, expected_of_job
 from streamgauge.profile.behaviour import Behaviour, Service
 from streamgauge.profile.counts import Fixed
 from streamgauge.profile.distribution import Constant
@@ -109,10 +109,10 @@ def test_keys_that_are_known_say_what_tasks_get():
     assert sorted(shares) == [0.0, 0.0, pytest.approx(0.25), pytest.approx(0.75)]
 
 
-def test_a_profile_tells_the_same_as_the_description_it_was_made_of():
+def test_a_load_twice_as_high_wants_twice_the_cores():
     job = chain()
     twice = job.workload.times(2.0)
-    found = expected_of_profile(declared_profile(job), job.configuration, twice)
+    found = expected_of(JobBehaviour.from_job(job), job.configuration, twice)
     assert found.rates[B] == pytest.approx(600.0)
     assert found.cores["c"] == pytest.approx(0.6)
 
@@ -122,8 +122,9 @@ def test_of_a_measured_profile_rates_are_asked_for_at_any_load():
     source = profile.topology.sources[0].name
     stream = profile.topology.streams_from(source)[0]
     load = Workload(emissions=(Emission(source=source, stream=stream.name, per_second=1000.0),))
-    once = expected_of_profile(profile, profile.configuration, load)
-    twice = expected_of_profile(profile, profile.configuration, load.times(2.0))
+    behaviour = JobBehaviour.from_profile(profile)
+    once = expected_of(behaviour, profile.configuration, load)
+    twice = expected_of(behaviour, profile.configuration, load.times(2.0))
     assert once.rates[stream.key] == pytest.approx(1000.0)
     assert all(cores > 0.0 for cores in once.cores.values())
     assert twice.cores == pytest.approx({name: 2.0 * one for name, one in once.cores.items()})

@@ -8,21 +8,20 @@ and several streams are all in the ratios; they hold for the mix of inputs at th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, NotEnoughData
-from streamgauge.models.declared import declared_profile
 from streamgauge.models.flow import data_keys
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import fires_on_thread
-from streamgauge.models.measured_job import rated
 from streamgauge.models.observed import holds_back
 from streamgauge.models.parameters import Parameters, parameters_of
+from streamgauge.models.simulated_job import rated
 from streamgauge.models.source_plan import measured_workload
-from streamgauge.models.uncrowding import behaviours_of
 from streamgauge.planning.scaling.capacity import (
     WHOLE_CORE,
     unit_capacity,
@@ -30,7 +29,6 @@ from streamgauge.planning.scaling.capacity import (
 )
 from streamgauge.planning.scaling.congestion import congested
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph
-from streamgauge.profile.behaviour import Behaviour
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Cluster
@@ -44,7 +42,7 @@ from streamgauge.transport.engine import load_engine
 
 # Where the busiest executor has so much more to do than the mean of its operator, keys are uneven.
 UNEVEN = 1.05
-_MS = 1e-3
+SECONDS_PER_MS = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +51,14 @@ class DerivedGraph:
 
     Attributes:
         graph: A component for every operator, with its executors as units.
-        notes: What was assumed, and where a graph says less than the profile.
+        behaviour: What it was derived from.
+        estimated: Operators whose service times are estimated from the CPU of their executors.
+        notes: What was assumed, and where a graph says less than the behaviour.
     """
 
     graph: ScalingGraph
+    behaviour: JobBehaviour
+    estimated: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -74,40 +76,59 @@ def graph_of_profile(
         CyclicTopology: The job has a cycle.
         NotEnoughData: What a unit can process, or a source emits, is not known; names operators.
     """
-    findings = Findings()
-    check_number(findings, unit_cores, "unit_cores", above=0.0)
-    findings.raise_if_any()
     profile.topology.topological_order()
     completed, estimated = with_estimated_times(profile)
     given = measured_workload(profile) if workload is None else workload
-    plan = _in_one_place(completed)
-    parameters = parameters_of(completed, plan, rated(plan, given, completed))
-    relieved = behaviours_of(completed)
-    reading = _Reading(parameters=parameters, behaviours=relieved.behaviours, unit_cores=unit_cores)
-    graph = ScalingGraph(
-        name=profile.topology.name,
-        components=tuple(reading.components()),
-        edges=tuple(reading.edges()),
-    )
-    # How tuples would be dealt on this plan is of no concern: nobody proposes it.
-    notes = [*relieved.notes, *parameters.works.notes, *reading.notes()]
+    derived = graph_of(JobBehaviour.from_profile(completed), given, unit_cores=unit_cores)
+    notes = list(derived.notes)
     if estimated:
         notes.append(
             f"what a unit of {', '.join(estimated)} can process is estimated from the CPU of its"
             " executors, polling included: it may be more"
         )
-    crowded = congested(graph)
-    if crowded and holds_back(parameters):
-        # Puttaswamy 2018, section 5.1, switches back-pressure off: others flow on past the drops.
-        notes.append(
-            f"{', '.join(crowded)} would hold senders back on {profile.configuration.engine}, where"
-            " a graph drops: until nothing is congested, the job delivers less than the graph says"
-        )
     if profile.backpressure_minutes:
         notes.append(
             "senders were held back while this was measured: sources may have more to emit"
         )
-    return DerivedGraph(graph=graph, notes=tuple(notes))
+    return replace(derived, estimated=estimated, notes=tuple(notes))
+
+
+def graph_of(
+    behaviour: JobBehaviour, workload: Workload, *, unit_cores: float = WHOLE_CORE
+) -> DerivedGraph:
+    """The graph of a job of known behaviour under a workload.
+
+    Args:
+        behaviour: Of the job.
+        workload: What sources emit with the executors they have.
+        unit_cores: Cores that a unit may keep busy; less than one where a control group limits it.
+
+    Raises:
+        CyclicTopology: The job has a cycle.
+        NotEnoughData: A processor takes no time, or a source emits nothing.
+    """
+    findings = Findings()
+    check_number(findings, unit_cores, "unit_cores", above=0.0)
+    findings.raise_if_any()
+    plan = _in_one_place(behaviour)
+    parameters = parameters_of(behaviour, plan, rated(plan, workload, behaviour))
+    reading = _Reading(parameters=parameters, unit_cores=unit_cores)
+    graph = ScalingGraph(
+        name=behaviour.topology.name,
+        components=tuple(reading.components()),
+        edges=tuple(reading.edges()),
+    )
+    # How tuples would be dealt on this plan is of no concern: nobody proposes it.
+    notes = [*behaviour.notes, *parameters.works.notes, *reading.notes()]
+    crowded = congested(graph)
+    if crowded and holds_back(parameters):
+        # Puttaswamy 2018, section 5.1, switches back-pressure off: others flow on past the drops.
+        notes.append(
+            f"{', '.join(crowded)} would hold senders back on {behaviour.configuration.engine},"
+            " where a graph drops: until nothing is congested, the job delivers less than the"
+            " graph says"
+        )
+    return DerivedGraph(graph=graph, behaviour=behaviour, notes=tuple(notes))
 
 
 def graph_of_job(job: Job, *, unit_cores: float = WHOLE_CORE) -> DerivedGraph:
@@ -124,14 +145,14 @@ def graph_of_job(job: Job, *, unit_cores: float = WHOLE_CORE) -> DerivedGraph:
         raise NotEnoughData(
             f"what {names} emits is not known: add a workload to the job, or give a profile"
         )
-    return graph_of_profile(declared_profile(job), job.workload, unit_cores=unit_cores)
+    return graph_of(JobBehaviour.from_job(job), job.workload, unit_cores=unit_cores)
 
 
-def _in_one_place(profile: Profile) -> PhysicalPlan:
-    """The profile's executors side by side: where they run is not what scaling looks at."""
-    configuration = replace(profile.configuration, workers=1, ackers=0)
+def _in_one_place(behaviour: JobBehaviour) -> PhysicalPlan:
+    """The job's executors side by side: where they run is not what scaling looks at."""
+    configuration = replace(behaviour.configuration, workers=1, ackers=0)
     order = load_engine(configuration.engine).task_order
-    logical = LogicalPlan.of(profile.topology, configuration, task_order=order)
+    logical = LogicalPlan.of(behaviour.topology, configuration, task_order=order)
     cluster = Cluster.uniform(nodes=1)
     return PhysicalPlan.dealt(logical, cluster, cluster.slots, [0] * len(logical.executors))
 
@@ -141,7 +162,6 @@ class _Reading:
     """Components and edges, read from a plan's rates and work."""
 
     parameters: Parameters
-    behaviours: Mapping[str, Behaviour]
     unit_cores: float
 
     def components(self) -> Iterator[Component]:
@@ -260,11 +280,13 @@ class _Reading:
     def _idle_capacity(self, operator: str) -> float:
         """Of an executor to which nothing comes: as if all its streams came alike."""
         streams = self.parameters.flow.plan.logical.topology.streams_into(operator)
-        behaviour = self.behaviours[operator]
+        behaviour = self.parameters.behaviour.operators[operator]
         services = [behaviour.service_of(stream.key) for stream in streams]
+        cpu_ms = sum(float(one.cpu.mean_ms) for one in services) / len(services)
+        wait_ms = sum(float(one.wait.mean_ms) for one in services) / len(services)
         return unit_capacity(
-            cpu_seconds=sum(one.cpu_ms.mean for one in services) / len(services) * _MS,
-            wait_seconds=sum(one.wait_ms.mean for one in services) / len(services) * _MS,
+            cpu_seconds=cpu_ms * SECONDS_PER_MS,
+            wait_seconds=wait_ms * SECONDS_PER_MS,
             unit_cores=self.unit_cores,
         )
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from streamgauge.errors import Infeasible, InvalidInput, NotEnoughData
+from streamgauge.models.analytic import AnalyticModel
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
-from streamgauge.planning.plan_prediction import PlanPredictor
 from streamgauge.planning.scaling.combined import SAME
 from streamgauge.planning.scaling.congestion import congested
 from streamgauge.planning.scaling.contract import Scaler, Scaling, load_scaler, scaler_names
@@ -38,7 +39,7 @@ class ScalingProblem:
         units: To hand out.
         unit: What a unit of a job is.
         notes: What was assumed, or contradicts other figures.
-        profile: What was measured of the job; None where its own behaviours are used.
+        behaviour: Of the job; None where the latency of its tuples is not known.
     """
 
     graph: ScalingGraph
@@ -46,7 +47,7 @@ class ScalingProblem:
     units: int
     unit: Unit = Unit.EXECUTOR
     notes: tuple[str, ...] = ()
-    profile: Profile | None = None
+    behaviour: JobBehaviour | None = None
 
     def __post_init__(self) -> None:
         check_budget(self.units)
@@ -63,7 +64,8 @@ class ScalingProblem:
             units=units,
             unit=unit,
             notes=derived.notes,
-            profile=profile,
+            # What executors can process follows from their CPU, and not how long tuples take.
+            behaviour=None if derived.estimated else derived.behaviour,
         )
 
     @property
@@ -215,15 +217,14 @@ def _with_executors_of(job: Job, graph: ScalingGraph) -> ScalingGraph:
 
 def _predict(problem: ScalingProblem, proposal: Proposal) -> tuple[Prediction | None, str]:
     """Whether the job's own machines carry what a graph of units with a core each promises."""
-    job = proposal.job
-    if job is None or job.cluster is None:
+    job, behaviour = proposal.job, problem.behaviour
+    if job is None or job.cluster is None or job.workload is None:
         return None, ""
+    if behaviour is None:
+        return None, "service times are estimated from the CPU of executors"
     try:
-        predictor = PlanPredictor.of(job, problem.profile)
-        if predictor is None:
-            return None, ""
         schedule = _place(job, proposal.translation)
-        return predictor.predict(schedule.plan), ""
+        return AnalyticModel().predict(behaviour, schedule.plan, job.workload), ""
     except (InvalidInput, Infeasible, NotEnoughData) as error:
         return None, str(error)
 

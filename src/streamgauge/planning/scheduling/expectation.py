@@ -1,4 +1,4 @@
-"""What a job is expected to do, from its description or from a profile.
+"""What a job is expected to do, from its behaviour.
 
 Rates of operators follow from the job alone, as long as nothing is overloaded: they are computed
 with all executors in one worker, where no placement interferes.
@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamgauge.models.declared import declared_profile
-from streamgauge.models.parameters import Parameters, check_plan, parameters_of
+from streamgauge.models.job_behaviour import JobBehaviour
+from streamgauge.models.parameters import Parameters, parameters_of
 from streamgauge.models.routing import KEYED, keyed_shares
 from streamgauge.planning.scheduling.contract import Expected
 from streamgauge.profile.job import Job
-from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.logical_plan import LogicalPlan
@@ -30,33 +29,39 @@ def expected_of_job(job: Job) -> Expected | None:
     Raises:
         CyclicTopology: Tuples multiply on their way round a cycle.
     """
+    if job.workload is None or not is_described(job):
+        return None
+    return expected_of(JobBehaviour.from_job(job), job.configuration, job.workload)
+
+
+def is_described(job: Job) -> bool:
+    """Whether a job has a behaviour for every processor, and a rate for every source."""
     processors = (o.name for o in job.topology.operators if o.kind is OperatorKind.PROCESSOR)
-    if job.workload is None or not all(name in job.behaviours for name in processors):
-        return None
-    if any(one.per_second is None for one in job.workload.emissions):
-        return None
-    return expected_of_profile(declared_profile(job), job.configuration, job.workload)
+    return (
+        job.workload is not None
+        and all(name in job.behaviours for name in processors)
+        and all(one.per_second is not None for one in job.workload.emissions)
+    )
 
 
-def expected_of_profile(
-    profile: Profile, configuration: Configuration, workload: Workload
+def expected_of(
+    behaviour: JobBehaviour, configuration: Configuration, workload: Workload
 ) -> Expected:
-    """What a measured job would do under another configuration and load.
+    """What a job would do under another configuration and load.
 
     Cores are the part of service times that is spent on a core, times rates. What serialising
     costs depends on the placement and is left out, and so is what idle threads poll.
 
     Raises:
-        InvalidInput: An operator has no figures, or a source has no rate.
+        InvalidInput: A source has no rate.
         CyclicTopology: Tuples multiply on their way round a cycle.
     """
-    plan = _in_one_worker(LogicalPlan.of(profile.topology, configuration))
-    check_plan(profile, plan)
-    parameters = parameters_of(profile, plan, workload)
+    plan = _in_one_worker(LogicalPlan.of(behaviour.topology, configuration))
+    parameters = parameters_of(behaviour, plan, workload)
     return Expected(
         rates={key: float(rate.sum()) for key, rate in parameters.rates.emitted.items()},
         cores=_cores(parameters),
-        task_shares=_task_shares(profile, configuration),
+        task_shares=_task_shares(behaviour, configuration),
     )
 
 
@@ -77,21 +82,21 @@ def _cores(parameters: Parameters) -> dict[str, float]:
 
 
 def _task_shares(
-    profile: Profile, configuration: Configuration
+    behaviour: JobBehaviour, configuration: Configuration
 ) -> dict[Subscription, tuple[float, ...]]:
     """What the tasks of a stream get whose keys decide, all senders together."""
     finest = Configuration(
         engine=configuration.engine,
-        executors={one.name: one.tasks for one in profile.topology.operators},
+        executors={one.name: one.tasks for one in behaviour.topology.operators},
         ackers=0,
     )
     order = load_engine(configuration.engine).task_order
-    logical = LogicalPlan.of(profile.topology, finest, task_order=order)
+    logical = LogicalPlan.of(behaviour.topology, finest, task_order=order)
     found = {}
     for stream in logical.topology.data_streams:
         if not isinstance(stream.grouping, KEYED):
             continue
-        shares = keyed_shares(logical, stream, profile)
+        shares = keyed_shares(logical, stream, behaviour)
         if shares is not None:
             mean = shares.mean(axis=0)
             found[stream.subscription] = tuple((mean / np.sum(mean)).tolist())

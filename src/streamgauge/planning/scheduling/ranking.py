@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from streamgauge.errors import Infeasible, InvalidInput, NotEnoughData, guess
+from streamgauge.models.analytic import AnalyticModel
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
 from streamgauge.models.ranking import CRITERIA, rank
-from streamgauge.planning.plan_prediction import PlanPredictor
 from streamgauge.planning.scheduling.contract import Expected, Schedule, scheduler_names
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.planning.scheduling.diagnostics import Diagnostics, diagnose
-from streamgauge.planning.scheduling.expectation import expected_of_job, expected_of_profile
+from streamgauge.planning.scheduling.expectation import expected_of, is_described
 from streamgauge.planning.scheduling.traffic import TrafficSplit, split_traffic
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.profile.profile import Profile
@@ -131,9 +132,12 @@ def rank_plans(
         InvalidInput: There is no such scheduler or criterion.
     """
     _check_criterion(by)
-    expected = _expect(job, profile)
+    behaviour = _find_behaviour(job, profile)
+    expected = None
+    if behaviour is not None and job.workload is not None:
+        expected = expected_of(behaviour, job.configuration, job.workload)
     schedules, refused = _schedule(job, scheduler, expected)
-    judge = _Judge(job, profile, expected)
+    judge = _Judge(job, behaviour, expected)
     plans = {name: judge.judge(name, schedule) for name, schedule in schedules.items()}
     baseline = plans.get(OWN_PLAN) or plans.get(EVEN) or _place_baseline(job, judge)
     order, criterion = _order(plans, by)
@@ -148,10 +152,11 @@ def rank_plans(
     )
 
 
-def _expect(job: Job, profile: Profile | None) -> Expected | None:
-    if profile is None or job.workload is None:
-        return expected_of_job(job)
-    return expected_of_profile(profile, job.configuration, job.workload)
+def _find_behaviour(job: Job, profile: Profile | None) -> JobBehaviour | None:
+    """What was measured, or what the job declares; None where neither says enough."""
+    if profile is not None:
+        return JobBehaviour.from_profile(profile)
+    return JobBehaviour.from_job(job) if is_described(job) else None
 
 
 def _schedule(
@@ -192,11 +197,11 @@ def _place_baseline(job: Job, judge: _Judge) -> Placement | None:
 class _Judge:
     """Looks at plans, and remembers why some have no prediction."""
 
-    def __init__(self, job: Job, profile: Profile | None, expected: Expected | None) -> None:
+    def __init__(self, job: Job, behaviour: JobBehaviour | None, expected: Expected | None) -> None:
         self._expected = expected
         self._traffic = expected or _equal_rates(job)
-        is_known = profile is not None or expected is not None
-        self._predictor = PlanPredictor.of(job, profile) if is_known else None
+        self._behaviour, self._workload = behaviour, job.workload
+        self._model = AnalyticModel()
         self.unpredicted: dict[str, None] = {}
 
     def judge(self, name: str, schedule: Schedule) -> Placement:
@@ -212,10 +217,10 @@ class _Judge:
         )
 
     def _predict(self, plan: PhysicalPlan) -> Prediction | None:
-        if self._predictor is None:
+        if self._behaviour is None or self._workload is None:
             return None
         try:
-            return self._predictor.predict(plan)
+            return self._model.predict(self._behaviour, plan, self._workload)
         except (InvalidInput, NotEnoughData) as error:
             self.unpredicted[f"no latency is predicted: {error}"] = None
             return None

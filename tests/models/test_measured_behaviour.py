@@ -1,5 +1,6 @@
 """From what was measured to how operators behave, by hand."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -7,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from streamgauge.errors import NotEnoughData
+from streamgauge.errors import InvalidInput, NotEnoughData
+from streamgauge.models.fitting import from_moments
+from streamgauge.models.job_behaviour import JobBehaviour, Origin
+from streamgauge.models.simulated_job import simulator_behaviours
 from streamgauge.profile.behaviour import Behaviour, check_behaviours
-from streamgauge.profile.derive import derive_behaviours, from_moments
 from streamgauge.profile.distribution import Constant, Exponential, Gamma
 from streamgauge.profile.figures import (
     Figure,
@@ -45,8 +48,20 @@ def time(mean: float, scv: float | None = None, samples: int = 0, **more) -> Tim
     )
 
 
-def derived(*tasks: TaskProfile, window: Window | None = None, count: int | None = None, **more):
+def derive(profile: Profile) -> dict[str, Behaviour]:
+    """What the simulator makes of a profile's behaviour: distributions with its moments."""
+    return simulator_behaviours(JobBehaviour.from_profile(profile))
+
+
+def derived(*tasks: TaskProfile, **more):
     """The behaviour of `a` in s → a → z, of whose tasks these were seen."""
+    return derive(profile_of(*tasks, **more))["a"]
+
+
+def profile_of(
+    *tasks: TaskProfile, window: Window | None = None, count: int | None = None, **more
+) -> Profile:
+    """A profile of s → a → z with these tasks of a."""
     operators = (
         Operator(name="s", kind=OperatorKind.SOURCE),
         Operator(name="a", tasks=count or len(tasks), window=window),
@@ -58,13 +73,12 @@ def derived(*tasks: TaskProfile, window: Window | None = None, count: int | None
     )
     sink = TaskProfile(inputs={StreamKey("a", "out"): InputFigures(wall=time(1))})
     seen = {TaskId("a", place): task for place, task in enumerate(tasks)}
-    profile = Profile(
+    return Profile(
         topology=Topology(name="t", operators=operators, streams=streams),
         configuration=Configuration(),
         tasks={**seen, TaskId("z", 0): sink},
         **more,
     )
-    return derive_behaviours(profile)["a"]
 
 
 def received(**figures) -> TaskProfile:
@@ -168,7 +182,7 @@ def test_an_uneven_mix_of_inputs_is_no_difference_in_speed():
         for place, often in enumerate((900, 100))
     }
     profile = Profile(topology=topology, configuration=Configuration(), tasks=tasks)
-    assert derive_behaviours(profile)["a"].relative_service is None
+    assert derive(profile)["a"].relative_service is None
 
 
 def test_waiting_is_what_the_clock_shows_beyond_the_core():
@@ -330,7 +344,7 @@ def test_streams_of_the_engine_are_no_behaviour():
         ),
     }
     profile = Profile(topology=topology, configuration=Configuration(), tasks=tasks)
-    behaviours = derive_behaviours(profile)
+    behaviours = derive(profile)
     assert behaviours["s"].service.mean_ms == 0.0
     assert behaviours["a"].outputs_of(IN) == {}
 
@@ -340,20 +354,23 @@ def test_missing_service_times_name_the_operators():
         name="t",
         operators=(
             Operator(name="s", kind=OperatorKind.SOURCE),
-            *(Operator(name=name) for name in ("seen", "thin", "blank")),
+            *(Operator(name=name) for name in ("seen", "thin", "bare")),
         ),
         streams=tuple(
-            Stream(source="s", target=name, grouping=Shuffle())
-            for name in ("seen", "thin", "blank")
+            Stream(source="s", target=name, grouping=Shuffle()) for name in ("seen", "thin", "bare")
         ),
     )
     tasks = {
         TaskId("seen", 0): received(wall=time(1)),
         TaskId("thin", 0): received(per_second=Figure(value=1)),
+        TaskId("bare", 0): TaskProfile(),
     }
     profile = Profile(topology=topology, configuration=Configuration(), tasks=tasks)
-    with pytest.raises(NotEnoughData, match="measured for thin, blank; expected"):
-        derive_behaviours(profile)
+    with pytest.raises(NotEnoughData, match="measured for thin, bare; expected"):
+        derive(profile)
+    del tasks[TaskId("bare", 0)]
+    with pytest.raises(InvalidInput, match="nothing of bare"):
+        derive(replace(profile, tasks=tasks))
 
 
 @pytest.mark.parametrize(
@@ -374,8 +391,63 @@ def test_the_simplest_distribution_has_the_moments(mean, variance, made):
 @settings(max_examples=40)
 def test_derived_behaviours_fit_the_topology(profile: Profile):
     try:
-        behaviours = derive_behaviours(profile)
-    except NotEnoughData:
+        behaviours = derive(profile)
+    except (InvalidInput, NotEnoughData):
         return
     check_behaviours(profile.topology, behaviours)
     assert set(behaviours) == set(profile.topology.operator_names)
+
+
+def measured_figure(value: float, error: float | None, samples: int = 100) -> Figure:
+    return Figure(value=value, samples=samples, standard_error=error)
+
+
+def test_standard_errors_of_tasks_become_that_of_the_operator():
+    """Means 2 ± 0.3 and 2 ± 0.4 of as many tuples: half of √(0.09 + 0.16)."""
+    tasks = [
+        received(
+            cpu=TimeFigures(
+                mean_ms=measured_figure(2.0, error), scv=measured_figure(0.5, 0.1 * error)
+            )
+        )
+        for error in (0.3, 0.4)
+    ]
+    behaviour = JobBehaviour.from_profile(profile_of(*tasks)).operators["a"]
+    cpu = behaviour.inputs[IN].service.cpu
+    assert cpu.mean_ms.error == pytest.approx(0.25)
+    # Each variance is off by 4·0.1·error, and by 2·0.5·2·error.
+    assert cpu.variance.error == pytest.approx(0.5 * (0.16 + 4.0) ** 0.5 * 0.5)
+    assert cpu.mean_ms.origin is Origin.MEASURED
+
+
+def test_a_wait_is_as_uncertain_as_both_times_it_is_the_difference_of():
+    task = received(
+        wall=TimeFigures(mean_ms=measured_figure(5.0, 0.3)),
+        cpu=TimeFigures(mean_ms=measured_figure(2.0, 0.4)),
+    )
+    wait = JobBehaviour.from_profile(profile_of(task)).operators["a"].inputs[IN].service.wait
+    assert wait.mean_ms.error == pytest.approx(0.5)
+    assert math.isnan(wait.variance.error)
+
+
+def test_figures_say_where_they_come_from():
+    """Nobody measured CPU time, variability, failures, or what z does with another stream."""
+    behaviour = JobBehaviour.from_profile(profile_of(received(wall=time(4)))).operators["a"]
+    service = behaviour.inputs[IN].service
+    assert service.cpu.mean_ms.origin is Origin.ASSUMED
+    assert service.cpu.variance.origin is Origin.ASSUMED
+    assert behaviour.failed_share.origin is Origin.ASSUMED
+    measured = JobBehaviour.from_profile(profile_of(received(cpu=time(4, 0.5)))).operators["a"]
+    assert measured.inputs[IN].service.cpu.variance.origin is Origin.MEASURED
+
+
+def test_coefficients_keep_their_errors_by_task():
+    tasks = [
+        emitting(coefficients={IN: measured_figure(2.0, 0.1)}),
+        emitting(coefficients={IN: measured_figure(4.0, None)}),
+    ]
+    behaviour = JobBehaviour.from_profile(profile_of(*tasks, count=3)).operators["a"]
+    coefficient = behaviour.inputs[IN].outputs["out"]
+    assert coefficient.by_task.value.tolist() == [2.0, 4.0, 3.0]
+    assert coefficient.by_task.standard_error[0] == pytest.approx(0.1)
+    assert math.isnan(coefficient.by_task.standard_error[1])

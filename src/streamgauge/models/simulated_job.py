@@ -1,7 +1,7 @@
-"""A measured job on another plan, as the simulator takes it: plan and behaviours from a profile.
+"""A job on a proposed plan, as the simulator takes it: plan and behaviours from a JobBehaviour.
 
-What a profile knows of routing and network is put where a job's description has it: shares from
-task to task become the matrix of a custom grouping, latencies between nodes become links.
+What is known of routing and network is put where a job's description has it: shares from task to
+task become the matrix of a custom grouping, latencies between nodes become links.
 """
 
 from __future__ import annotations
@@ -12,31 +12,34 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from streamgauge.models.fitting import distribution_of
+from streamgauge.models.job_behaviour import JobBehaviour, OperatorBehaviour, ServiceTime
 from streamgauge.models.network import Network, network_of
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.routing import KEYED, depends_on_keys, keyed_shares
-from streamgauge.models.uncrowding import behaviours_of
-from streamgauge.profile.behaviour import Behaviour, Costs
-from streamgauge.profile.profile import Profile
+from streamgauge.profile.behaviour import Behaviour, Costs, InputBehaviour, Service, WindowFunction
+from streamgauge.profile.counts import Fixed
+from streamgauge.profile.distribution import Constant
+from streamgauge.profile.keys import KeyDistribution
 from streamgauge.topology.cluster import Cluster, Link
 from streamgauge.topology.grouping import Custom
 from streamgauge.topology.logical_plan import Executor, LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import ACKER, Stream
+from streamgauge.topology.topology import ACKER, Stream, StreamKey
 from streamgauge.topology.tuple_flow import Matrix, as_slice
 from streamgauge.topology.workload import Poisson, Workload
 
 # Executors that emit so much more or less than others of their operator deserve a word.
 NOTEWORTHY = 0.05
-_MS = 1e3
+MS_PER_SECOND = 1e3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredJob:
+class SimulatedJob:
     """What to simulate.
 
     Attributes:
-        plan: The proposed one, with what was measured of routing and network.
+        plan: The proposed one, with what is known of routing and network.
         behaviours: By operator, ackers included.
         notes: What was assumed.
     """
@@ -46,54 +49,53 @@ class MeasuredJob:
     notes: tuple[str, ...]
 
 
-def measured_job(profile: Profile, parameters: Parameters) -> MeasuredJob:
-    """The profile's job on the plan that `parameters` are of."""
-    plan = parameters.flow.plan
-    network = network_of(plan, profile)
-    return MeasuredJob(
+def simulated_job(parameters: Parameters) -> SimulatedJob:
+    """The job on the plan that `parameters` are of."""
+    plan, behaviour = parameters.flow.plan, parameters.behaviour
+    network = network_of(plan, behaviour)
+    return SimulatedJob(
         plan=replace(
             plan,
-            logical=_routed(plan.logical, profile),
+            logical=_routed(plan.logical, behaviour),
             cluster=_linked(plan, network),
         ),
-        behaviours=_behaviours(profile, parameters),
+        behaviours=_behaviours(parameters),
         notes=(*network.notes, *_uneven(parameters)),
     )
 
 
-def rated(plan: PhysicalPlan, workload: Workload, profile: Profile) -> Workload:
+def rated(plan: PhysicalPlan, workload: Workload, behaviour: JobBehaviour) -> Workload:
     """The workload with a rate for all: as fast as a source can is as its service time allows."""
     if all(one.per_second is not None for one in workload.emissions):
         return workload
     workload.check_against(plan.logical.topology)
-    behaviours = behaviours_of(profile).behaviours
     emissions = []
     for one in workload.emissions:
-        milliseconds = behaviours[one.source].service.mean_ms
+        emit_ms = behaviour.operators[one.source].emit.mean_ms
         executors = len(plan.logical.executors_of(one.source))
-        fastest = executors / milliseconds * _MS if milliseconds > 0.0 else float(executors)
+        fastest = executors / emit_ms * MS_PER_SECOND if emit_ms > 0.0 else float(executors)
         limited = replace(one, shape=Poisson(), per_second=fastest)
         emissions.append(limited if one.per_second is None else one)
     return Workload(emissions=tuple(emissions))
 
 
-def _routed(logical: LogicalPlan, profile: Profile) -> LogicalPlan:
+def _routed(logical: LogicalPlan, behaviour: JobBehaviour) -> LogicalPlan:
     """The plan with the measured shares of streams whose keys decide."""
     streams = []
     for stream in logical.topology.streams:
         keyed = isinstance(stream.grouping, KEYED) and not stream.is_system
-        shares = _task_shares(logical, stream, profile) if keyed else None
+        shares = _task_shares(logical, stream, behaviour) if keyed else None
         streams.append(stream if shares is None else replace(stream, grouping=_custom(shares)))
     return replace(logical, topology=replace(logical.topology, streams=tuple(streams)))
 
 
-def _task_shares(logical: LogicalPlan, stream: Stream, profile: Profile) -> Matrix | None:
+def _task_shares(logical: LogicalPlan, stream: Stream, behaviour: JobBehaviour) -> Matrix | None:
     """Shares of sending × receiving tasks; tasks of one executor send alike, as the simulator asks.
 
     Nothing where they were not measured.
     """
     finest = _with_an_executor_a_task(logical, stream.target)
-    shares = keyed_shares(finest, stream, profile)
+    shares = keyed_shares(finest, stream, behaviour)
     if shares is None:
         return None
     sizes = [len(executor.tasks) for executor in finest.executors_of(stream.source)]
@@ -125,23 +127,64 @@ def _linked(plan: PhysicalPlan, network: Network) -> Cluster:
                     Link(
                         source=source,
                         target=target,
-                        latency_ms=latency * _MS,
-                        jitter_ms=jitter * _MS,
+                        latency_ms=latency * MS_PER_SECOND,
+                        jitter_ms=jitter * MS_PER_SECOND,
                     )
                 )
     return replace(plan.cluster, links=tuple(links))
 
 
-def _behaviours(profile: Profile, parameters: Parameters) -> dict[str, Behaviour]:
-    """Those of the profile; where keys do not tell tasks apart, their differences are chance."""
+def _behaviours(parameters: Parameters) -> dict[str, Behaviour]:
+    """Those of the job; where keys do not tell tasks apart, their differences are chance."""
     topology = parameters.flow.plan.logical.topology
     found = {
         name: one if depends_on_keys(topology, name) else replace(one, relative_service=None)
-        for name, one in behaviours_of(profile).behaviours.items()
+        for name, one in simulator_behaviours(parameters.behaviour).items()
     }
     if topology.has_ackers:
-        found[ACKER] = Behaviour(costs=Costs(ack_ms=_acker_seconds(parameters) * _MS))
+        found[ACKER] = Behaviour(costs=Costs(ack_ms=_acker_seconds(parameters) * MS_PER_SECOND))
     return found
+
+
+def simulator_behaviours(behaviour: JobBehaviour) -> dict[str, Behaviour]:
+    """By operator, distributions with the moments of a job's behaviour; ackers left out."""
+    return {
+        name: _behaviour(one, {key: k for key, k in behaviour.keys.items() if key.source == name})
+        for name, one in behaviour.operators.items()
+        if name != ACKER
+    }
+
+
+def _behaviour(operator: OperatorBehaviour, keys: Mapping[StreamKey, KeyDistribution]) -> Behaviour:
+    window, relative = operator.window, operator.relative_service
+    return Behaviour(
+        service=_service(operator.emit),
+        inputs={
+            key: InputBehaviour(
+                service=_service(one.service),
+                # What a window gives comes with its trigger, not with a tuple.
+                outputs={}
+                if window is not None
+                else {name: Fixed(mean=float(out.mean)) for name, out in one.outputs.items()},
+            )
+            for key, one in operator.inputs.items()
+        },
+        keys={key.name: distribution for key, distribution in keys.items()},
+        bytes={name: Constant(value=float(size)) for name, size in operator.bytes.items()},
+        window=None
+        if window is None
+        else WindowFunction(
+            service=_service(window.service),
+            per_tuple_ms=float(window.per_tuple_ms),
+            outputs={name: Fixed(mean=float(mean)) for name, mean in window.outputs.items()},
+        ),
+        fails=float(operator.failed_share),
+        relative_service=None if relative is None else tuple(relative.value.tolist()),
+    )
+
+
+def _service(service: ServiceTime) -> Service:
+    return Service(cpu_ms=distribution_of(service.cpu), wait_ms=distribution_of(service.wait))
 
 
 def _acker_seconds(parameters: Parameters) -> float:
