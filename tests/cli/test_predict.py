@@ -157,6 +157,34 @@ def test_all_models_are_asked(run, profile, plan):
         assert name in shown.out + shown.err
 
 
+def test_every_model_answers_with_figures_but_the_one_that_does_not_know_the_engine(
+    run, profile, plan
+):
+    """A splitter takes 0.415 ms: two of them are full at 2/0.415 tuples a millisecond."""
+    common = ("--profile", profile, "--plan", plan, "--rate", 100, "--model", "all", "--json")
+    shown = run("predict", *common)
+    assert shown.code == 0
+    document = json.loads(shown.out)
+    found = {one["model"]: one for one in (document["prediction"], *document["others"])}
+    assert set(found) == set(model_names()) - {"storm-tracer"}
+    (refusal,) = shown.err.splitlines()
+    assert "storm-tracer says nothing" in refusal
+    assert "engine 'storm-2'" in refusal
+    for one in found.values():
+        splitter = one["operators"]["splitter"]
+        assert one["verdict"] == "fits"
+        assert splitter["arrived_per_second"] == pytest.approx(100.0, rel=0.01)
+        assert splitter["utilisation"] == pytest.approx(100 * 0.415e-3 / 2, rel=0.01)
+        assert one["limit"]["per_second"] == pytest.approx(2 / 0.415e-3, rel=0.01)
+    mean = {name: one["latency"]["mean"] for name, one in found.items()}
+    # The report waits for a window of ten seconds, of which only two models know.
+    assert mean["analytic"] == pytest.approx(mean["simulation"], rel=0.02)
+    assert mean["analytic"] == pytest.approx(5.0, rel=0.02)
+    # What the others add to the time of work is queueing, of which there is hardly any.
+    for name in ("jackson", "kingman", "mmc"):
+        assert mean["busy-time"] < mean[name] < 1.05 * mean["busy-time"]
+
+
 def test_plans_are_ranked_and_models_vote(run, profile, plan, tmp_path):
     narrow = tmp_path / "narrow.json"
     document = json.loads(plan.read_text())

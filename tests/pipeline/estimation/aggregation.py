@@ -1,13 +1,16 @@
-"""Partial sums of samples by the plainest means: loops over dictionaries."""
+"""Partial sums of samples and counts of probes by the plainest means: loops over dictionaries."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
 from streamgauge.lake.definition import Kind
+from streamgauge.lake.histogram import bin_of
 from streamgauge.lake.metrics import METRICS
+from streamgauge.lake.records import LinkKind
 from streamgauge.pipeline.estimation.blocks import common_block_seconds
+from streamgauge.pipeline.estimation.links import LinkCounts
 from streamgauge.pipeline.estimation.schemas import SUBJECT_PARTIALS
 
 LENGTHS = (30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
@@ -121,3 +124,23 @@ def _table(sums, slots):
         if row["metric"] in ("executed", "window_triggers") and row["executor"] is not None:
             rows.append(row | {"task": None})
     return pa.Table.from_pylist(rows, schema=SUBJECT_PARTIALS)
+
+
+def link_counts(links):
+    """Probes by the nodes at both ends, as if each had taken its record's mean time."""
+    pairs = defaultdict(list)
+    for one in links:
+        pairs[one.source_node, one.target_node, one.kind].append(one)
+    for (source, target, kind), records in pairs.items():
+        bins = Counter()
+        for one in records:
+            bins[bin_of(one.mean_ns)] += one.received
+        yield LinkCounts(
+            source=source,
+            target=target,
+            kind=LinkKind(kind),
+            total_ns=sum(one.mean_ns * one.received for one in records),
+            probes=sum(one.received for one in records),
+            measurements=len(records),
+            bins=bins,
+        )
