@@ -87,10 +87,12 @@ def test_a_job_and_a_rate_may_be_objects(described):
 
 
 def test_a_rate_holds_where_the_file_has_no_load(described):
-    """An executor of 2 ms a tuple keeps a tenth of a core busy at 50 a second."""
+    """At 2 ms a tuple, 50 tuples a second keep a tenth of a core busy."""
     described.write_text(described.read_text().partition("workload:")[0])
     document = place(described, rate=50)
-    assert document["placements"][0]["prediction"]["latency"]["mean"] > 0.0
+    work = document["placements"][0]["prediction"]["operators"]["work"]
+    assert work["arrived_per_second"] == pytest.approx(50)
+    assert work["executors"] * work["utilisation"] == pytest.approx(0.1, rel=0.05)
 
 
 def test_a_profile_stands_in_for_behaviours(tmp_path):
@@ -104,7 +106,10 @@ def test_a_profile_stands_in_for_behaviours(tmp_path):
     document["cluster"] = {"uniform": {"nodes": 2, "cores": 8}}
     (tmp_path / "job.json").write_text(json.dumps(document))
     by_file = place(tmp_path / "job.json", tmp_path / "profile.json", rate=50)
-    assert by_file["placements"][0]["prediction"]["latency"]["mean"] > 0.0
+    splitter = by_file["placements"][0]["prediction"]["operators"]["splitter"]
+    assert splitter["arrived_per_second"] == pytest.approx(50)
+    # As measured: 0.415 ms a sentence.
+    assert splitter["service_seconds"] == pytest.approx(0.415e-3, rel=0.01)
     by_object = place(tmp_path / "job.json", word_count(), rate=50)
     assert by_object["placements"] == by_file["placements"]
 

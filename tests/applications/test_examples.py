@@ -10,7 +10,7 @@ from streamgauge.applications.files.platforms import load_platform
 from streamgauge.profile.files.jobs import job_to_data, parse_job
 from streamgauge.topology.files.document import dump_yaml
 from streamgauge.topology.grouping import Fields
-from streamgauge.topology.workload import Unlimited
+from streamgauge.topology.workload import Regular, Unlimited
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "applications"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
@@ -47,8 +47,17 @@ def test_every_example_runs_in_the_simulator(name):
 
     job = job_of(load(name), PLATFORM)
     plan = place_job(job).plan
-    result = simulate(plan, job.behaviours, job.workload, seconds=0.05, warmup=0.0, seed=1)
+    seconds = 0.05
+    result = simulate(plan, job.behaviours, job.workload, seconds=seconds, warmup=0.0, seed=1)
     assert result.latency.count > 0
+    for emission in job.workload.emissions:
+        emitted = seconds * result.operators[emission.source].emitted_per_second
+        if isinstance(emission.shape, Regular):
+            # Tuples come at equal distances; the first of each instance may be late.
+            instances = job.topology.operator(emission.source).tasks
+            assert emitted == pytest.approx(seconds * emission.per_second, abs=instances)
+        else:
+            assert emitted > 0
 
 
 @every_example

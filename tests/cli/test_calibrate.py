@@ -19,8 +19,8 @@ topology:
 behaviours:
   s: {service: {cpu_ms: 0.05}}
   a: {service: {cpu_ms: 2}}
-configuration: {executors: {s: 1, a: 1}, workers: 1}
-cluster: {uniform: {nodes: 1, cores: 4}}
+configuration: {executors: {s: 1, a: 1}, workers: 2}
+cluster: {uniform: {nodes: 2, slots: 1, cores: 4, latency_ms: 3}}
 workload: [{source: s, per_second: 20, shape: regular}]
 """
 
@@ -118,9 +118,13 @@ def test_from_metrics_to_a_profile_here_and_in_the_lake(run, spark, tmp_path):
     document = json.loads(shown.out)
     assert document["profiles"] == [{"topology": "pair", "file": str(made)}]
     assert document["faults"] == {}
-    (task,) = load_profile(made).tasks_of("a").values()
+    profile = load_profile(made)
+    (task,) = profile.tasks_of("a").values()
     ((_, figures),) = task.inputs.items()
     assert figures.wall.mean_ms.value == pytest.approx(2, rel=0.01)
+    # Probes went both ways between the nodes.
+    links = {(one.source, one.target): one.latency.mean_ms.value for one in profile.links}
+    assert links == pytest.approx({("n1", "n2"): 3.0, ("n2", "n1"): 3.0})
     # The lake keeps it, too.
     kept = [path.read_bytes() for path in (place / "profiles").rglob("*.json")]
     assert kept == [made.read_bytes()]

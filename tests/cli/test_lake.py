@@ -293,8 +293,8 @@ def test_wrong_options_of_quarantine_are_refused(run, lake, words, said):
 
 
 def test_retry_takes_lines_back_by_spark(run, lake, monkeypatch):
-    retrying = pytest.importorskip("streamgauge.pipeline.ingest.retrying")
-    tally = pytest.importorskip("streamgauge.pipeline.ingest.tally")
+    from streamgauge.pipeline.ingest import retrying, tally
+
     asked = []
 
     @contextmanager

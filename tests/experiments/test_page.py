@@ -32,5 +32,6 @@ def test_every_key_is_on_the_page(project):
 
 
 def test_the_files_that_the_page_names_are_there(project):
-    for name in re.findall(r"examples/[\w./-]+yaml", page(project)):
-        assert (project / name).exists()
+    names = set(re.findall(r"examples/[\w./-]+yaml", page(project)))
+    assert names
+    assert [name for name in sorted(names) if not (project / name).exists()] == []

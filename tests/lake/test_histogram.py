@@ -104,8 +104,14 @@ def test_there_are_no_other_bins(number):
 
 
 @pytest.mark.parametrize(
-    ("histogram", "probability"), [({}, 0.5), ({3: 0}, 0.5), ({3: -1}, 0.5), ({3: 1}, 1.1)]
+    ("histogram", "probability", "seen"),
+    [
+        ({}, 0.5, "no observations"),
+        ({3: 0}, 0.5, "no observations"),
+        ({3: -1}, 0.5, "a negative or infinite weight"),
+        ({3: 1}, 1.1, "probability: 1.1"),
+    ],
 )
-def test_quantiles_of_nothing_are_refused(histogram, probability):
-    with pytest.raises(InvalidInput):
+def test_quantiles_of_nothing_are_refused(histogram, probability, seen):
+    with pytest.raises(InvalidInput, match=seen):
         quantile(histogram, probability)

@@ -344,17 +344,17 @@ def test_a_sum_has_no_quantiles_but_its_histogram_has():
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "seen"),
     [
-        {"probability": 1.5},
-        {"probability": 0.5, "mean": True},
-        {"window_seconds": 0.0},
-        {"start": after(10), "end": after(10)},
-        {"by": ("task", "task")},
+        ({"probability": 1.5}, "quantile: 1.5; expected a number from 0 to 1"),
+        ({"probability": 0.5, "mean": True}, "quantile: a mean as well"),
+        ({"window_seconds": 0.0}, "window: 0 s; expected at least"),
+        ({"start": after(10), "end": after(10)}, "end: .*, not after the start"),
+        ({"by": ("task", "task")}, "by: a column named twice"),
     ],
 )
-def test_questions_that_make_no_sense_are_refused(wrong):
-    with pytest.raises(InvalidInput):
+def test_questions_that_make_no_sense_are_refused(wrong, seen):
+    with pytest.raises(InvalidInput, match=seen):
         Question(metric=METRICS["executed"], **wrong)
 
 

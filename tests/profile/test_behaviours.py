@@ -1,5 +1,7 @@
 """Behaviours: what an operator does, checked against the topology it belongs to."""
 
+import re
+
 import pytest
 
 from streamgauge.errors import InvalidInput
@@ -134,24 +136,36 @@ def test_an_acker_s_costs_may_not_be_said_of_another():
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "seen"),
     [
-        lambda: JoinOnKey(within_seconds=0),
-        lambda: Behaviour(join=JoinByParity(equal="a", different="b")),
-        lambda: Behaviour(relative_service=(1.0, 0.0)),
-        lambda: Behaviour(relative_service=(1.0, -1.0)),
-        lambda: Costs(ack_ms=-1),
-        lambda: Costs(serialise_ms_per_byte=float("nan")),
-        lambda: WindowFunction(per_tuple_ms=-1),
-        lambda: Behaviour(exclusive=True, outputs={"a": Fixed(mean=0.6), "b": Fixed(mean=0.5)}),
-        lambda: Behaviour(exclusive=True, outputs={"a": PoissonCount(mean=0.5)}),
-        lambda: Behaviour(
-            exclusive=True, inputs={LINES: InputBehaviour(outputs={"a": Fixed(mean=2)})}
+        (lambda: JoinOnKey(within_seconds=0), "within_seconds: 0"),
+        (
+            lambda: Behaviour(join=JoinByParity(equal="a", different="b")),
+            "join: a join by parity without a window function",
+        ),
+        (lambda: Behaviour(relative_service=(1.0, 0.0)), "relative_service[1]: 0.0"),
+        (lambda: Behaviour(relative_service=(1.0, -1.0)), "relative_service[1]: -1.0"),
+        (lambda: Costs(ack_ms=-1), "ack_ms: -1"),
+        (lambda: Costs(serialise_ms_per_byte=float("nan")), "serialise_ms_per_byte: nan"),
+        (lambda: WindowFunction(per_tuple_ms=-1), "per_tuple_ms: -1"),
+        (
+            lambda: Behaviour(exclusive=True, outputs={"a": Fixed(mean=0.6), "b": Fixed(mean=0.5)}),
+            "outputs: exclusive outputs of 1.1 in all",
+        ),
+        (
+            lambda: Behaviour(exclusive=True, outputs={"a": PoissonCount(mean=0.5)}),
+            "outputs: exclusive outputs of 0.5 in all",
+        ),
+        (
+            lambda: Behaviour(
+                exclusive=True, inputs={LINES: InputBehaviour(outputs={"a": Fixed(mean=2)})}
+            ),
+            "inputs.lines.default.outputs: exclusive outputs of 2 in all",
         ),
     ],
 )
-def test_a_behaviour_that_cannot_be_is_refused(make):
-    with pytest.raises(InvalidInput):
+def test_a_behaviour_that_cannot_be_is_refused(make, seen):
+    with pytest.raises(InvalidInput, match=re.escape(seen)):
         make()
 
 

@@ -1,6 +1,7 @@
 """Numbers of outputs against scipy.stats and brute force."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -141,26 +142,26 @@ def test_seen_counts_are_pooled():
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "seen"),
     [
-        lambda: Fixed(mean=-0.1),
-        lambda: Fixed(mean=math.nan),
-        lambda: Fixed(mean=2e9),
-        lambda: RoundedNormal(centre=1, deviation=0, high=3),
-        lambda: RoundedNormal(centre=1, deviation=1, low=4, high=3),
-        lambda: RoundedNormal(centre=1, deviation=1, low=-1, high=3),
-        lambda: RoundedNormal(centre=1, deviation=1, high=10**9),
-        lambda: PoissonCount(mean=0),
-        lambda: PoissonCount(mean=1e9),
-        lambda: Geometric(mean=0),
-        lambda: Geometric(mean=1e9),
-        lambda: EmpiricalCount(values=()),
-        lambda: EmpiricalCount(values=(1.5,)),
-        lambda: EmpiricalCount(values=(-1,)),
-        lambda: EmpiricalCount(values=(2**63,)),
-        lambda: EmpiricalCount(values=(1,), weights=(1.0, 2.0)),
+        (lambda: Fixed(mean=-0.1), "mean: -0.1"),
+        (lambda: Fixed(mean=math.nan), "mean: nan"),
+        (lambda: Fixed(mean=2e9), "mean: 2000000000.0"),
+        (lambda: RoundedNormal(centre=1, deviation=0, high=3), "deviation: 0"),
+        (lambda: RoundedNormal(centre=1, deviation=1, low=4, high=3), "high: 3 with low 4"),
+        (lambda: RoundedNormal(centre=1, deviation=1, low=-1, high=3), "low: -1"),
+        (lambda: RoundedNormal(centre=1, deviation=1, high=10**9), "high: 1000000000 with low 0"),
+        (lambda: PoissonCount(mean=0), "mean: 0"),
+        (lambda: PoissonCount(mean=1e9), "mean: 1000000000.0"),
+        (lambda: Geometric(mean=0), "mean: 0"),
+        (lambda: Geometric(mean=1e9), "mean: 1000000000.0"),
+        (lambda: EmpiricalCount(values=()), "values: no values"),
+        (lambda: EmpiricalCount(values=(1.5,)), "values[0]: 1.5"),
+        (lambda: EmpiricalCount(values=(-1,)), "values[0]: -1"),
+        (lambda: EmpiricalCount(values=(2**63,)), "values[0]: 9223372036854775808"),
+        (lambda: EmpiricalCount(values=(1,), weights=(1.0, 2.0)), "weights: 2 weights"),
     ],
 )
-def test_a_count_that_cannot_be_is_refused(make):
-    with pytest.raises(InvalidInput):
+def test_a_count_that_cannot_be_is_refused(make, seen):
+    with pytest.raises(InvalidInput, match=re.escape(seen)):
         make()

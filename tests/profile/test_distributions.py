@@ -1,6 +1,7 @@
 """Distributions of times against scipy.stats, closed forms and large samples."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -150,30 +151,30 @@ def test_the_scv_of_an_exponential_is_one_however_small_or_large(value):
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "seen"),
     [
-        lambda: Constant(value=-1),
-        lambda: Constant(value=math.nan),
-        lambda: Constant(value=math.inf),
-        lambda: Constant(value=True),
-        lambda: Constant(value="1"),
-        lambda: Constant(value=10**400),
-        lambda: Exponential(mean=0),
-        lambda: Gamma(mean=0, scv=1),
-        lambda: Gamma(mean=1, scv=0),
-        lambda: Lognormal(mean=1, scv=-1),
-        lambda: Lognormal(mean=-1, scv=1),
-        lambda: Uniform(low=2, high=1),
-        lambda: Uniform(low=-1, high=1),
-        lambda: Empirical(values=()),
-        lambda: Empirical(values=(-1.0,)),
-        lambda: Empirical(values=(1.0,), weights=(1.0, 1.0)),
-        lambda: Empirical(values=(1.0, 2.0), weights=(0.0, 0.0)),
-        lambda: Empirical(values=(1.0, 2.0), weights=(2.0, -1.0)),
+        (lambda: Constant(value=-1), "value: -1"),
+        (lambda: Constant(value=math.nan), "value: nan"),
+        (lambda: Constant(value=math.inf), "value: inf"),
+        (lambda: Constant(value=True), "value: True"),
+        (lambda: Constant(value="1"), "value: '1'"),
+        (lambda: Constant(value=10**400), "value:"),
+        (lambda: Exponential(mean=0), "mean: 0"),
+        (lambda: Gamma(mean=0, scv=1), "mean: 0"),
+        (lambda: Gamma(mean=1, scv=0), "scv: 0"),
+        (lambda: Lognormal(mean=1, scv=-1), "scv: -1"),
+        (lambda: Lognormal(mean=-1, scv=1), "mean: -1"),
+        (lambda: Uniform(low=2, high=1), "high: 1 below low 2"),
+        (lambda: Uniform(low=-1, high=1), "low: -1"),
+        (lambda: Empirical(values=()), "values: no values"),
+        (lambda: Empirical(values=(-1.0,)), "values[0]: -1.0"),
+        (lambda: Empirical(values=(1.0,), weights=(1.0, 1.0)), "weights: 2 weights"),
+        (lambda: Empirical(values=(1.0, 2.0), weights=(0.0, 0.0)), "weights: only zeros"),
+        (lambda: Empirical(values=(1.0, 2.0), weights=(2.0, -1.0)), "weights[1]: -1.0"),
     ],
 )
-def test_a_distribution_that_cannot_be_is_refused(make):
-    with pytest.raises(InvalidInput):
+def test_a_distribution_that_cannot_be_is_refused(make, seen):
+    with pytest.raises(InvalidInput, match=re.escape(seen)):
         make()
 
 

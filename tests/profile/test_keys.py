@@ -1,5 +1,7 @@
 """Keys: their names, and how often each comes."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -55,19 +57,19 @@ def test_a_weight_of_zero_is_never_drawn():
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "seen"),
     [
-        lambda: UniformKeys(count=0),
-        lambda: UniformKeys(count=10**8),
-        lambda: ZipfKeys(count=2, exponent=-1),
-        lambda: ZipfKeys(count=2, exponent=51),
-        lambda: GivenKeys(weights={}),
-        lambda: GivenKeys(weights={"a": 0}),
-        lambda: GivenKeys(weights={"a": -1, "b": 1}),
+        (lambda: UniformKeys(count=0), "count: 0"),
+        (lambda: UniformKeys(count=10**8), "count: 100000000"),
+        (lambda: ZipfKeys(count=2, exponent=-1), "exponent: -1"),
+        (lambda: ZipfKeys(count=2, exponent=51), "exponent: 51"),
+        (lambda: GivenKeys(weights={}), "weights: no keys"),
+        (lambda: GivenKeys(weights={"a": 0}), "weights: only zeros"),
+        (lambda: GivenKeys(weights={"a": -1, "b": 1}), "weights.a: -1"),
     ],
 )
-def test_keys_that_cannot_be_are_refused(make):
-    with pytest.raises(InvalidInput):
+def test_keys_that_cannot_be_are_refused(make, seen):
+    with pytest.raises(InvalidInput, match=re.escape(seen)):
         make()
 
 

@@ -1,6 +1,7 @@
 """Profiles: figures that belong to the topology they were measured of."""
 
 import pickle
+import re
 from dataclasses import replace
 
 import pytest
@@ -87,28 +88,37 @@ def test_figures_that_do_not_fit_are_refused(task, figures, seen):
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "seen"),
     [
-        lambda: Figure(value=-1),
-        lambda: Figure(value=float("nan")),
-        lambda: Figure(value=1, samples=-1),
-        lambda: Figure(value=1, standard_error=-1),
-        lambda: TimeFigures(mean_ms=Figure(value=1), quantiles_ms={1.5: 1}),
-        lambda: TimeFigures(mean_ms=Figure(value=1), quantiles_ms={0.5: 2, 0.9: 1}),
-        lambda: TimeFigures(mean_ms=Figure(value=1), quantiles_ms={0.5: -1}),
-        lambda: Shares(parts=(0.5, 0.4)),
-        lambda: Shares(parts=(1.5, -0.5)),
-        lambda: Shares(parts=(1.0,), samples=-1),
-        lambda: InputFigures(dispersions={0.0: Figure(value=1)}),
-        lambda: RateSeries(start="", step_seconds=0.0, per_second=()),
-        lambda: RateSeries(start="", step_seconds=1.0, per_second=(-1.0,)),
-        lambda: Juice(topology=Figure(value=1), operators={"a": -0.1}),
-        lambda: Replicas(count=-1, blocks=0, block_seconds=1.0),
-        lambda: Replicas(count=0, blocks=0, block_seconds=0.0),
+        (lambda: Figure(value=-1), "value: -1"),
+        (lambda: Figure(value=float("nan")), "value: nan"),
+        (lambda: Figure(value=1, samples=-1), "samples: -1"),
+        (lambda: Figure(value=1, standard_error=-1), "standard_error: -1"),
+        (
+            lambda: TimeFigures(mean_ms=Figure(value=1), quantiles_ms={1.5: 1}),
+            "quantiles_ms.1.5: 1.5",
+        ),
+        (
+            lambda: TimeFigures(mean_ms=Figure(value=1), quantiles_ms={0.5: 2, 0.9: 1}),
+            "quantiles_ms.0.9: 1 after 2",
+        ),
+        (
+            lambda: TimeFigures(mean_ms=Figure(value=1), quantiles_ms={0.5: -1}),
+            "quantiles_ms.0.5: -1",
+        ),
+        (lambda: Shares(parts=(0.5, 0.4)), "parts: shares that sum to 0.9"),
+        (lambda: Shares(parts=(1.5, -0.5)), "parts[0]: 1.5"),
+        (lambda: Shares(parts=(1.0,), samples=-1), "samples: -1"),
+        (lambda: InputFigures(dispersions={0.0: Figure(value=1)}), "dispersions.0.0: 0.0"),
+        (lambda: RateSeries(start="", step_seconds=0.0, per_second=()), "step_seconds: 0.0"),
+        (lambda: RateSeries(start="", step_seconds=1.0, per_second=(-1.0,)), "per_second[0]: -1.0"),
+        (lambda: Juice(topology=Figure(value=1), operators={"a": -0.1}), "operators.a: -0.1"),
+        (lambda: Replicas(count=-1, blocks=0, block_seconds=1.0), "count: -1"),
+        (lambda: Replicas(count=0, blocks=0, block_seconds=0.0), "block_seconds: 0.0"),
     ],
 )
-def test_a_figure_that_cannot_be_is_refused(make):
-    with pytest.raises(InvalidInput):
+def test_a_figure_that_cannot_be_is_refused(make, seen):
+    with pytest.raises(InvalidInput, match=re.escape(seen)):
         make()
 
 

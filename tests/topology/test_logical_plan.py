@@ -116,18 +116,18 @@ def test_no_label_is_refused(label):
 
 
 @pytest.mark.parametrize(
-    "executors",
+    ("executors", "seen"),
     [
-        [Executor(1, 2, "a")],
-        [Executor(1, 2, "a"), Executor(4, 5, "a")],
-        [Executor(1, 2, "a"), Executor(2, 4, "a")],
-        [Executor(1, 4, "a"), Executor(5, 5, "b")],
-        [Executor(3, 1, "a"), Executor(2, 5, "a")],
-        [],
+        ([Executor(1, 2, "a")], "2 tasks of 'a' in executors; expected its 4"),
+        ([Executor(1, 2, "a"), Executor(4, 5, "a")], "expected task 3 next"),
+        ([Executor(1, 2, "a"), Executor(2, 4, "a")], "expected task 3 next"),
+        ([Executor(1, 4, "a"), Executor(5, 5, "b")], "unknown operator 'b'"),
+        ([Executor(3, 1, "a"), Executor(2, 5, "a")], "expected an ascending range"),
+        ([], "0 tasks of 'a' in executors; expected its 4"),
     ],
 )
-def test_executors_that_do_not_cover_the_tasks_once_are_refused(executors):
-    with pytest.raises(InvalidInput):
+def test_executors_that_do_not_cover_the_tasks_once_are_refused(executors, seen):
+    with pytest.raises(InvalidInput, match=seen):
         LogicalPlan(topology=sources(a=4), configuration=Configuration(), executors=executors)
 
 

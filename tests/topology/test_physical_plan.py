@@ -80,9 +80,18 @@ def test_a_plan_that_is_none_is_refused(workers, seen):
         explicit(*workers)
 
 
-@pytest.mark.parametrize("placement", [(0, 0), (0, 0, 0, 0), (0, 0, 2), (0, 0, -1), (0, 0, 0)])
-def test_a_placement_has_a_worker_an_executor_and_no_idle_worker(placement):
-    with pytest.raises(InvalidInput):
+@pytest.mark.parametrize(
+    ("placement", "seen"),
+    [
+        ((0, 1), "2 placed executors; expected the plan's 3"),
+        ((0, 0, 1, 1), "4 placed executors; expected the plan's 3"),
+        ((0, 1, 2), r"placement\[2\]: worker 2"),
+        ((0, 1, -1), r"placement\[2\]: worker -1"),
+        ((0, 0, 0), "worker n2:6700 without executors"),
+    ],
+)
+def test_a_placement_has_a_worker_an_executor_and_no_idle_worker(placement, seen):
+    with pytest.raises(InvalidInput, match=f"^[^\n]*{seen}[^\n]*$"):
         PhysicalPlan(logical=LOGICAL, cluster=CLUSTER, workers=(FIRST, FAR), placement=placement)
 
 
