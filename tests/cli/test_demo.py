@@ -2,7 +2,14 @@ import json
 
 import pytest
 
+from streamgauge.cli.demo import NEXT
 from streamgauge.cli.examples import example_path
+
+COMMANDS = [
+    line.partition("#")[0].split()[1:]
+    for line in NEXT.splitlines()
+    if line.strip().startswith("streamgauge ")
+]
 
 
 def test_the_demo_shows_a_plan_and_writes_its_pictures(run, tmp_path):
@@ -11,6 +18,19 @@ def test_the_demo_shows_a_plan_and_writes_its_pictures(run, tmp_path):
     assert "word-count" in outcome.out
     names = {path.name for path in (tmp_path / "demo").iterdir()}
     assert names == {"topology.svg", "plan.svg", "samples"}
+    assert "Java 17" in outcome.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_what_to_do_next_are_commands_that_exist(run, command):
+    outcome = run(*command, "--help")
+    assert outcome.code == 0
+    assert "Usage" in outcome.out
+
+
+def test_what_to_do_next_leads_from_metrics_to_a_plan():
+    verbs = [command[0] for command in COMMANDS]
+    assert verbs == ["storm", "collect", "ingest", "calibrate", "predict", "plan", "plan"]
 
 
 def test_the_demo_may_run_twice(run, tmp_path):
@@ -32,6 +52,21 @@ def test_the_demo_is_a_document_too(run, tmp_path):
     document = json.loads(run("demo", "--no-spark", "--output", tmp_path, "--json").out)
     assert document["paths"] == 24
     assert document["simulated"]["latencies"]["source to sink"]["tuples"] > 1000
+
+
+@pytest.mark.slow
+def test_the_demo_tells_five_steps_and_ends_with_what_to_do_next(run, spark, tmp_path):
+    del spark
+    outcome = run("demo", "--output", tmp_path)
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    assert len(lines) <= 60
+    steps = [line.split(":")[0] for line in lines if line[:1].isdigit()]
+    assert steps == ["1. The job", "2. Metrics", "3. Profile", "4. Prediction", "5. Plan"]
+    written = [name for line in lines if "→ " in line[:6] for name in line[5:].split(", ")]
+    assert all((tmp_path / name).exists() for name in written)
+    assert len(written) == 7
+    assert outcome.out.endswith(NEXT + "\n")
 
 
 @pytest.mark.slow

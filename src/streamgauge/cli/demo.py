@@ -1,48 +1,42 @@
-"""``streamgauge demo``: the product's main job on a bundled example, step by step."""
+"""``streamgauge demo``: from a bundled job to a prediction and a plan, told step by step."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from functools import partial
+import textwrap
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from streamgauge.cli.output import (
-    make_folder,
-    print_document,
-    print_table,
-    say,
-    terminal_width,
-    write_text,
-)
+from streamgauge.cli.output import counted, make_folder, print_document, say, write_text
+from streamgauge.drawing.quantities import duration
 from streamgauge.extras import require_extra
 
 if TYPE_CHECKING:
-    from streamgauge.models.latency import Latency
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
     from streamgauge.reports.prediction import PredictionReport
     from streamgauge.reports.scaling import ScalingRanking
-    from streamgauge.simulation.results import SimulationResult
-    from streamgauge.topology.physical_plan import PhysicalPlan
 
-EXAMPLE = "word-count.yaml"
-DEMO_RATE = 200.0
-SECONDS = 300.0
-BUCKET_SECONDS = 5.0
-SEED = 1
-SAMPLES = "samples"
+EXAMPLE, SAMPLES = "word-count.yaml", "samples"
 # What is then asked: another plan, and ten times the load.
-STEP = "splitters-2"
-ASKED_RATE = 10.0 * DEMO_RATE
+STEP, ASKED_RATE = "splitters-2", 2000.0
 # And what to do about a load that one splitter cannot take, with so many executors more.
 GROWN_RATE, GROWN_UNITS = 300_000.0, 4
-# Shuffle needs some looks at the loads, one a second, before it has found its way.
-TRUTH_SECONDS, TRUTH_WARMUP = 5.0, 12.0
-# Threads that sleep for a millisecond at a time keep their phases: several runs show several.
-TRUTH_SEEDS = range(2, 10)
+WIDTH, INDENT = 100, "   "
+NEXT = """
+Next, with your own Storm job:
+   streamgauge storm agent         # the jar and the two lines of configuration that measure a job
+   streamgauge collect storm --ui http://HOST:8080 -o metrics    # or: poll it, install nothing
+   streamgauge ingest metrics --lake lake                        # on Spark: needs Java 17
+   streamgauge calibrate --lake lake --topology NAME -o profile.json
+   streamgauge predict --profile profile.json --rate RATE        # the same plan at another load
+   streamgauge plan place profile.json                           # where executors should run
+   streamgauge plan scale profile.json --units 4 --rate RATE     # which operators need more
+Let metrics come in for eight minutes or more. Details: docs/agent.md, docs/collect.md."""
+NO_SPARK = """
+Without --no-spark it goes on to a profile, a prediction and a plan, on Spark, which needs Java 17."""
 
 
 def demo(
@@ -60,80 +54,111 @@ def demo(
 
         if spark:
             from streamgauge.pipeline import session  # noqa: F401
+    from streamgauge.api.demonstration import MEASURED_RATE, MEASURED_SECONDS, SEED, emulate_metrics
     from streamgauge.cli.examples import example_path
-    from streamgauge.cli.topology import load_plan, picture, plan_document, print_job
+    from streamgauge.cli.progress import watch_simulated_time
+    from streamgauge.cli.topology import load_plan, picture, plan_document
     from streamgauge.reports.document import replace_non_finite
     from streamgauge.reports.simulation import SimulationReport
 
-    say(f"demo: {EXAMPLE}, a bundled example; see `streamgauge topology show --help` for more")
+    story = _Story(silent=as_json)
     job, flow = load_plan(str(example_path(EXAMPLE)))
-    if not as_json:
-        print_job(job, flow)
     make_folder(output)
     write_text(output / "topology.svg", picture(flow, physical=False, ackers=False))
     write_text(output / "plan.svg", picture(flow, physical=True, ackers=False))
-    result = _measured(job, flow.plan, output / SAMPLES)
-    report = SimulationReport(
-        job=job, plan=flow.plan, results=(result,), seed=SEED, seconds=SECONDS, warmup=0.0
+    plan = flow.plan
+    story.tell(
+        f"The job: {EXAMPLE}, a bundled example; all files are in {output}",
+        f"{counted(len(job.topology.operators), 'operator')}, placed as"
+        f" {counted(len(plan.logical.executors), 'executor')} in"
+        f" {counted(len(plan.workers), 'worker')} on {counted(len(plan.nodes), 'node')}.",
+        files="topology.svg, plan.svg",
     )
-    if as_json:
-        document = {
-            **plan_document(job, flow),
-            "simulated": replace_non_finite(report.document()),
-        }
-    else:
-        print(f"\n{report.to_text(terminal_width())}", end="")
+    result = emulate_metrics(job, plan, output / SAMPLES, progress=watch_simulated_time(), say=say)
+    story.tell(
+        f"Metrics: five minutes at {MEASURED_RATE:g} tuples/s, emulated as a cluster reports them",
+        f"From source to sink a tuple took {duration(result.latency.mean)} on the mean,"
+        f" {duration(result.latency.quantile(0.99))} at the 99th percentile.",
+        files=f"{SAMPLES}/",
+    )
+    report = SimulationReport(
+        job=job, plan=plan, results=(result,), seed=SEED, seconds=MEASURED_SECONDS, warmup=0.0
+    )
+    simulated = replace_non_finite(report.document())
+    document = {**plan_document(job, flow), "simulated": simulated}
     if spark:
-        profile = _calibrated(job.topology.name, output)
-        if as_json:
-            from streamgauge.cli.profile import profile_document
-            from streamgauge.profile.quality import assess_profile
-
-            document |= profile_document(profile, assess_profile(profile))
-        else:
-            from streamgauge.cli.profile_tables import print_profile
-            from streamgauge.profile.quality import assess_profile
-
-            print()
-            print_profile(profile, assess_profile(profile))
-        predicted = _predicted(profile, output)
-        truth = _truth(job, predicted)
-        if as_json:
-            document |= _beside(predicted, truth)
-        else:
-            print(predicted.to_text(terminal_width()))
-            print_table(*_table(predicted, truth))
-        growths = _grown(job, profile, output)
-        if as_json:
-            document |= growths.to_dict()
-        else:
-            print()
-            print(growths.to_text(terminal_width()), end="")
+        document |= _continue_on_spark(job, output, story)
     if as_json:
         print_document(document)
+    else:
+        print(NEXT if spark else NO_SPARK)
 
 
-def _measured(job: Job, plan: PhysicalPlan, folder: Path) -> SimulationResult:
-    """Simulate the job, and write what the agents of a cluster would have measured."""
-    from streamgauge.api.simulator import load_simulator
-    from streamgauge.cli.progress import watch_simulated_time
-    from streamgauge.engines.emulator import emulate
+class _Story:
+    """What the demonstration did, step by step, on standard output."""
 
-    say(f"simulating {SECONDS:g} s at a small part of its load, as a cluster would measure them")
-    assert job.workload is not None
-    run = partial(
-        load_simulator(say),
-        plan,
-        job.behaviours,
-        job.workload.at_rate(DEMO_RATE),
-        seconds=SECONDS,
-        warmup=0.0,
-        progress=watch_simulated_time(),
+    def __init__(self, *, silent: bool) -> None:
+        self._silent = silent
+        self._steps = 0
+
+    def tell(self, title: str, *lines: str, files: str) -> None:
+        """One step: what was done, its headline, and the files that it wrote."""
+        if self._silent:
+            return
+        self._steps += 1
+        print(f"{self._steps}. {title}")
+        for line in (*lines, f"→ {files}"):
+            wrapped = textwrap.fill(line, WIDTH - len(INDENT), break_on_hyphens=False)
+            print(textwrap.indent(wrapped, INDENT))
+
+
+def _continue_on_spark(job: Job, output: Path, story: _Story) -> dict[str, Any]:
+    """From metrics to a profile, a prediction and a plan; gives the document's part on them."""
+    from streamgauge.api.demonstration import compare_latencies, simulate_truth
+    from streamgauge.cli.profile import profile_document
+    from streamgauge.profile.quality import Verdict, assess_profile
+    from streamgauge.reports.document import replace_non_finite
+
+    profile = _calibrate(job.topology.name, output)
+    quality = assess_profile(profile)
+    good = sum(assessment.verdict is Verdict.GOOD for assessment in quality)
+    story.tell(
+        "Profile: what operators do, estimated from the metrics by Spark",
+        f"{good} of {len(quality)} figures are well measured; see the others with"
+        f" `streamgauge profile show {output / 'profile.json'}`.",
+        files="lake/, profile.json",
     )
-    return emulate(job, plan, run, folder=folder, seed=SEED, bucket_seconds=BUCKET_SECONDS)
+    predicted = _predict(profile, output)
+    truth = simulate_truth(job, predicted.plan, predicted.workload)
+    story.tell(
+        f"Prediction: plan {STEP} at {ASKED_RATE:,g} tuples/s, neither of which was ever measured",
+        str(predicted.verdict),
+        _row("", "predicted", "simulated", "difference"),
+        *(
+            _row(name, duration(ours), duration(theirs), f"{100.0 * (ours / theirs - 1.0):+.1f} %")
+            for name, ours, theirs in compare_latencies(predicted.prediction, truth)
+        ),
+        files="prediction.html",
+    )
+    growths = _scale(job, profile, output)
+    story.tell(
+        f"Plan: what {GROWN_RATE:,g} tuples/s would need, with {GROWN_UNITS} executors to hand out",
+        str(growths.verdict),
+        files="growth.svg",
+    )
+    return {
+        **profile_document(profile, quality),
+        "prediction": replace_non_finite(predicted.prediction.to_dict()),
+        "truth": replace_non_finite(asdict(truth)),
+        **growths.to_dict(),
+    }
 
 
-def _calibrated(topology: str, output: Path) -> Profile:
+def _row(*cells: str) -> str:
+    return f"{cells[0]:<22}{cells[1]:>12}{cells[2]:>12}{cells[3]:>13}"
+
+
+def _calibrate(topology: str, output: Path) -> Profile:
     """Take the metrics into a lake, and make the profile from it."""
     from streamgauge.cli.calibrate import write_profiles
     from streamgauge.cli.ingest import summary
@@ -155,91 +180,22 @@ def _calibrated(topology: str, output: Path) -> Profile:
     return load_profile(output / "profile.json")
 
 
-def _predicted(profile: Profile, output: Path) -> PredictionReport:
+def _predict(profile: Profile, output: Path) -> PredictionReport:
     """How the job would behave on another plan under another load, with a page of it."""
     from streamgauge.api.predict import predict
     from streamgauge.cli.examples import example_path
 
-    say(f"predicting another plan, {STEP}, at {ASKED_RATE:g} tuples/s, from the profile alone")
     report = predict(profile, example_path(EXAMPLE), step=STEP, rate=ASKED_RATE, before=True)
     command = f"streamgauge predict --profile profile.json --plan {EXAMPLE} --step {STEP}"
-    page = report.to_html(f"{command} --rate {ASKED_RATE:g} --html prediction.html")
-    write_text(output / "prediction.html", page)
+    command += f" --rate {ASKED_RATE:g} --html prediction.html"
+    write_text(output / "prediction.html", report.to_html(command))
     return report
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Truth:
-    """What the job's own behaviours lead to, in several simulated runs.
-
-    Attributes:
-        latency: From source to sink.
-        complete: Of whole tuple trees.
-    """
-
-    latency: Latency
-    complete: Latency
-
-
-def _truth(job: Job, predicted: PredictionReport) -> _Truth:
-    """The same plan and load with the job's true behaviours, which the profile never saw."""
-    from streamgauge.api.simulator import load_simulator
-    from streamgauge.models.simulated import latency_of
-
-    say(f"simulating it for comparison, {len(TRUTH_SEEDS)} runs of {TRUTH_SECONDS:g} s")
-    run = partial(
-        load_simulator(say),
-        predicted.plan,
-        job.behaviours,
-        predicted.workload,
-        seconds=TRUTH_SECONDS,
-        warmup=TRUTH_WARMUP,
-    )
-    results = [run(seed=seed) for seed in TRUTH_SEEDS]
-    return _Truth(
-        latency=latency_of([one.latency for one in results]),
-        complete=latency_of([one.complete for one in results]),
-    )
-
-
-def _beside(predicted: PredictionReport, truth: _Truth) -> dict[str, Any]:
-    """The document's part on prediction and truth."""
-    from streamgauge.reports.document import replace_non_finite
-
-    return {
-        "prediction": replace_non_finite(predicted.prediction.to_dict()),
-        "truth": replace_non_finite(asdict(truth)),
-    }
-
-
-def _table(predicted: PredictionReport, truth: _Truth) -> tuple[str, list[str], list[list[str]]]:
-    """Predicted figures beside simulated ones."""
-    from streamgauge.drawing.quantities import duration
-    from streamgauge.reports.latency import show_mean
-
-    found = predicted.prediction
-    assert found.complete is not None
-    rows = []
-    for name, mine, theirs in (
-        ("source to sink", found.latency, truth.latency),
-        ("complete", found.complete, truth.complete),
-    ):
-        off = f"{100.0 * (mine.mean / theirs.mean - 1.0):+.1f} %"
-        rows.append([f"{name}, mean", duration(mine.mean), show_mean(theirs), off])
-        for level in (0.5, 0.9, 0.99):
-            one, other = mine.quantiles[level], theirs.quantiles[level]
-            off = f"{100.0 * (one / other - 1.0):+.1f} %"
-            rows.append([f"{name}, p{100 * level:g}", duration(one), duration(other), off])
-    runs = f"{len(TRUTH_SEEDS)} runs of {TRUTH_SECONDS:g} s, ± 95 % confidence"
-    title = f"The same plan and load, simulated: {runs}"
-    return title, ["", "predicted", "simulated", "difference"], rows
-
-
-def _grown(job: Job, profile: Profile, output: Path) -> ScalingRanking:
+def _scale(job: Job, profile: Profile, output: Path) -> ScalingRanking:
     """Where the job should grow under a much higher load, with a picture of it."""
     from streamgauge.api.rank_scalings import rank_scalings
 
-    say(f"asking where it should grow for {GROWN_RATE:,g} tuples/s, from the profile alone")
     growths = rank_scalings(job, GROWN_UNITS, profile, GROWN_RATE, sweep=True)
     write_text(output / "growth.svg", growths.picture().svg)
     return growths
