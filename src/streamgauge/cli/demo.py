@@ -36,7 +36,7 @@ Next, with your own Storm job:
    streamgauge plan scale profile.json --units 4 --rate RATE     # which operators need more
 Let metrics come in for eight minutes or more. Details: docs/agent.md, docs/collect.md."""
 NO_SPARK = """
-Without --no-spark it goes on to a profile, a prediction and a plan, on Spark, which needs Java 17."""
+Without --no-spark it goes on to a profile, a prediction and a plan; Spark needs Java 17."""
 
 
 def demo(
@@ -98,8 +98,7 @@ class _Story:
     """What the demonstration did, step by step, on standard output."""
 
     def __init__(self, *, silent: bool) -> None:
-        self._silent = silent
-        self._steps = 0
+        self._silent, self._steps = silent, 0
 
     def tell(self, title: str, *lines: str, files: str) -> None:
         """One step: what was done, its headline, and the files that it wrote."""
