@@ -49,6 +49,14 @@ def show_measured(value: float, spread: float, unit: str) -> str:
     return f"{number_within(value, spread)}{'' if unit == '1' else f' {unit}'}"
 
 
+def show_period(seconds: float) -> str:
+    """A length of time in hours, minutes and seconds: ``7 min 20 s``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [f"{value} {unit}" for value, unit in ((hours, "h"), (minutes, "min")) if value]
+    return " ".join([*parts, f"{rest} s"] if rest or not parts else parts)
+
+
 def show_utilisation(part: float) -> str:
     """Part of the time that something is busy; infinite where its machine has no free core."""
     if math.isinf(part):
