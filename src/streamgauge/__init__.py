@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamgauge.api.compare import compare
     from streamgauge.api.loading import load_job, load_profile
+    from streamgauge.api.place import place
     from streamgauge.api.predict import predict
     from streamgauge.api.rank_placements import rank_placements
     from streamgauge.api.rank_scalings import rank_scalings
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
     from streamgauge.reports.comparison import ComparisonReport
+    from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
     from streamgauge.reports.scaling import ScalingRanking
@@ -31,6 +33,7 @@ _MODULES = {
     "compare": "api.compare",
     "load_job": "api.loading",
     "load_profile": "api.loading",
+    "place": "api.place",
     "predict": "api.predict",
     "rank_placements": "api.rank_placements",
     "rank_scalings": "api.rank_scalings",
@@ -38,6 +41,7 @@ _MODULES = {
     "ComparisonReport": "reports.comparison",
     "Job": "profile.job",
     "PlacementRanking": "reports.placement_ranking",
+    "PlacementReport": "reports.placement",
     "PredictionReport": "reports.prediction",
     "Profile": "profile.profile",
     "ScalingRanking": "reports.scaling",
@@ -49,6 +53,7 @@ __all__ = [
     "ComparisonReport",
     "Job",
     "PlacementRanking",
+    "PlacementReport",
     "PredictionReport",
     "Profile",
     "ScalingRanking",
@@ -57,6 +62,7 @@ __all__ = [
     "compare",
     "load_job",
     "load_profile",
+    "place",
     "predict",
     "rank_placements",
     "rank_scalings",

@@ -24,8 +24,9 @@ def test_show_draws_the_graph_and_lists_every_executor_once(run, job):
 
 def test_show_sums_up_connections_and_paths(run, job):
     # 2 × 4 + 4 × 2 connections; 2 · 4 · 2 paths
-    assert "16 connections on data streams" in run("topology", "show", job).out
-    assert "16 paths from source to sink" in run("topology", "show", job).out
+    shown = " ".join(run("topology", "show", job).out.split())
+    assert "16 connections on data streams" in shown
+    assert "16 paths from source to sink" in shown
 
 
 def test_json_is_one_document_whose_job_and_plan_read_back(run, job):
@@ -122,7 +123,7 @@ def test_errors_are_documents_too_with_json(run, tmp_path):
 
 
 def test_diff_of_a_plan_with_itself_is_empty(run, job):
-    assert run("topology", "diff", job, job).out == "the plans are the same\n"
+    assert run("topology", "diff", job, job).out == "The plans are the same.\n"
 
 
 def test_diff_counts_what_comes_and_goes(run, job):
@@ -219,3 +220,18 @@ def test_check_refuses_what_show_could_not_hold(run, job):
     outcome = run("topology", "check", job)
     assert outcome.code == 2
     assert "connections between executors" in outcome.err
+
+
+def test_diff_writes_a_page(run, job, tmp_path):
+    page = tmp_path / "diff.html"
+    outcome = run("topology", "diff", job, job, "--after-step", "slim", "--html", page)
+    assert outcome.code == 0
+    assert "streamgauge topology diff" in page.read_text()
+
+
+def test_paths_are_listed_from_one_source(run, job):
+    shown = run("topology", "paths", job, "--list", 2, "--source", "in")
+    assert "in[3] → work[7] → out[5]" in shown.out
+    outcome = run("topology", "paths", job, "--list", 2, "--source", "im")
+    assert outcome.code == 2
+    assert f"{job}: 'im'; expected a source of topology 'tiny' (known: in)" in outcome.err

@@ -55,18 +55,19 @@ def demo(
         if spark:
             from streamgauge.pipeline import session  # noqa: F401
     from streamgauge.api.demonstration import MEASURED_RATE, MEASURED_SECONDS, SEED, emulate_metrics
+    from streamgauge.api.place import place
     from streamgauge.cli.examples import example_path
     from streamgauge.cli.progress import watch_simulated_time
-    from streamgauge.cli.topology import load_plan, picture, plan_document
+    from streamgauge.cli.topology import GRAPH, PLAN
     from streamgauge.reports.document import replace_non_finite
     from streamgauge.reports.simulation import SimulationReport
 
     story = _Story(silent=as_json)
-    job, flow = load_plan(str(example_path(EXAMPLE)))
+    placement = place(example_path(EXAMPLE))
+    job, plan = placement.job, placement.plan
     make_folder(output)
-    write_text(output / "topology.svg", picture(flow, physical=False, ackers=False))
-    write_text(output / "plan.svg", picture(flow, physical=True, ackers=False))
-    plan = flow.plan
+    write_text(output / "topology.svg", placement.plot(GRAPH).svg)
+    write_text(output / "plan.svg", placement.plot(PLAN).svg)
     story.tell(
         f"The job: {EXAMPLE}, a bundled example; all files are in {output}",
         f"{counted(len(job.topology.operators), 'operator')}, placed as"
@@ -85,7 +86,7 @@ def demo(
         job=job, plan=plan, results=(result,), seed=SEED, seconds=MEASURED_SECONDS, warmup=0.0
     )
     simulated = replace_non_finite(report.document())
-    document = {**plan_document(job, flow), "simulated": simulated}
+    document = {**placement.document(), "simulated": simulated}
     if spark:
         document |= _continue_on_spark(job, output, story)
     if as_json:
@@ -193,5 +194,5 @@ def _scale(job: Job, profile: Profile, output: Path) -> ScalingRanking:
     from streamgauge.api.rank_scalings import rank_scalings
 
     growths = rank_scalings(job, GROWN_UNITS, profile, GROWN_RATE, sweep=True)
-    write_text(output / "growth.svg", growths.picture().svg)
+    write_text(output / "growth.svg", growths.plot().svg)
     return growths

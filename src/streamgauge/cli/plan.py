@@ -32,6 +32,9 @@ SvgPath = Annotated[Path | None, typer.Option("--svg", help="Write a picture, be
 HtmlPath = Annotated[Path | None, typer.Option("--html", help="Write a page with pictures.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
+# The second picture of a scaling, after that of components.
+CURVE = 1
+
 
 @app.command()
 def place(
@@ -68,9 +71,7 @@ def place(
     if output is not None:
         report.save_job(output)
         say(f"wrote {output}")
-    if svg is not None:
-        write_text(svg, report.picture().svg)
-    present(report, as_json=as_json, html=html)
+    present(report, as_json=as_json, html=html, svg=svg)
 
 
 @app.command()
@@ -156,11 +157,9 @@ def scale(
         report = replace(report, written=str(output))
         report.save_job(output)
         say(f"wrote {output}")
-    if svg is not None:
-        write_text(svg, report.picture().svg)
     if curve is not None:
-        write_text(curve, report.curve().svg)
-    present(report, as_json=as_json, html=html)
+        write_text(curve, report.plot(CURVE).svg)
+    present(report, as_json=as_json, html=html, svg=svg)
 
 
 def _parse_weights(texts: Sequence[str]) -> dict[str, float]:

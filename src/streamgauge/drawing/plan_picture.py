@@ -61,18 +61,19 @@ class _Cell:
     height: float
 
 
-def draw_plan(flow: TupleFlow, *, ackers: bool = False) -> str:
-    """The plan as a self-contained SVG.
+def draw_plan(flow: TupleFlow, *, ackers: bool = False, embedded: bool = False) -> str:
+    """The plan as an SVG.
 
     Args:
         flow: The plan with its connections.
         ackers: Whether to draw ackers and their streams too.
+        embedded: Whether the page that the picture stands in brings the style.
     """
     drawing = PlanDrawing(flow, ackers=ackers)
     svg = Svg()
     width, height = drawing.draw(svg)
     name = flow.plan.logical.topology.name
-    return svg.render(width, height, title=f"plan of {name}", markers=MARKERS)
+    return svg.render(width, height, title=f"plan of {name}", markers=MARKERS, embedded=embedded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

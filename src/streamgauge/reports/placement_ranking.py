@@ -24,7 +24,6 @@ from streamgauge.planning.scheduling.ranking import (
 from streamgauge.profile.files.jobs import PlanFile, job_to_data, save
 from streamgauge.profile.job import Assignment
 from streamgauge.reports.content import (
-    Block,
     Cell,
     Chart,
     Column,
@@ -39,7 +38,7 @@ from streamgauge.reports.content import (
 )
 from streamgauge.reports.latency import chart_latencies, get_quantile, show_mean
 from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
-from streamgauge.reports.report import Picture, Report
+from streamgauge.reports.report import Report
 from streamgauge.reports.wording import (
     count,
     list_names,
@@ -137,7 +136,18 @@ class PlacementRanking(Report):
             if placement.prediction is not None
         }
         return [
-            Section(anchor="plans", heading="Where executors run", blocks=[self._plans_block()]),
+            Section(
+                anchor="plans",
+                heading="Where executors run",
+                blocks=[
+                    Chart(
+                        title="Plans",
+                        draw=self._draw_plans,
+                        instead=refuse_to_draw(self.plan),
+                        wide=True,
+                    )
+                ],
+            ),
             Section(anchor="traffic", heading="How far tuples go", blocks=[self._traffic_chart()]),
             Section(
                 anchor="latency",
@@ -240,10 +250,6 @@ class PlacementRanking(Report):
         """Write the job with the best plan, as `streamgauge storm apply` takes it."""
         save(job_to_data(self.ranking.placed_job), Path(path))
 
-    def picture(self) -> Picture:
-        """The baseline's plan and the best one, side by side."""
-        return Picture(svg=self._draw_plans(embedded=False))
-
     def _placement_document(self, placement: Placement) -> dict[str, Any]:
         prediction = placement.prediction
         return {
@@ -279,12 +285,6 @@ class PlacementRanking(Report):
         if self.ranking.rates_assumed:
             return f"{part} of the tuples"
         return f"{estimate(placement.traffic.remote)} tuples/s ({part})"
-
-    def _plans_block(self) -> Block:
-        executors = len(self.ranking.best.plan.logical.executors)
-        if executors > MANY_EXECUTORS:
-            return Text(sentences=[f"{executors} executors are too many to draw."], page_only=True)
-        return Chart(title="Plans", draw=self._draw_plans, wide=True)
 
     def _draw_plans(self, embedded: bool) -> str:
         best, baseline = self.ranking.best, self.ranking.baseline
@@ -431,6 +431,12 @@ class PlacementRanking(Report):
         if best.name == OWN_PLAN:
             notes.append(f"{OWN_PLAN}: as in the job's file")
         return list(dict.fromkeys(notes))
+
+
+def refuse_to_draw(plan: PhysicalPlan) -> str:
+    """Why a page does not show a plan; empty where it does."""
+    executors = len(plan.logical.executors)
+    return f"{executors} executors are too many to draw." if executors > MANY_EXECUTORS else ""
 
 
 def _join_commands(*commands: Sequence[str]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from streamgauge.reports.content import (
 )
 from streamgauge.reports.placement_ranking import PLAN_FILE
 from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
-from streamgauge.reports.report import Picture, Report
+from streamgauge.reports.report import Report
 from streamgauge.reports.scaling_picture import FULL, MANY_COMPONENTS, compute_load, draw_growth
 from streamgauge.reports.wording import count, show_change, show_difference, show_rate
 from streamgauge.transport.engine import load_engine
@@ -89,7 +89,7 @@ class ScalingRanking(Report):
             Section(
                 anchor="growth",
                 heading="Who gets how many",
-                blocks=[self._growth_block(), self._planner_table(), self._component_table()],
+                blocks=[self._growth_chart(), self._planner_table(), self._component_table()],
             ),
             Section(anchor="curve", heading="What fewer units bring", blocks=self._curve_blocks()),
             Section(
@@ -200,14 +200,6 @@ class ScalingRanking(Report):
             )
         save(job_to_data(job), Path(path))
 
-    def picture(self) -> Picture:
-        """Components as they are and as they would be."""
-        return Picture(svg=self._draw_growth(embedded=False))
-
-    def curve(self) -> Picture:
-        """What is delivered by units; needs a sweep."""
-        return Picture(svg=self._draw_curve(embedded=False))
-
     def _judge_on_cluster(self) -> Verdict:
         ranking = self.ranking
         assert ranking.prediction is not None
@@ -267,15 +259,14 @@ class ScalingRanking(Report):
             amount += f" ({show_difference(scaling.increase / before)})"
         return f"{amount}, weighted" if self.ranking.options.sink_weights else amount
 
-    def _growth_block(self) -> Block:
+    def _growth_chart(self) -> Chart:
         components = len(self.ranking.problem.graph.components)
-        if components > MANY_COMPONENTS:
-            sentence = f"{components} components are too many to draw; the table lists them."
-            return Text(sentences=[sentence], page_only=True)
+        too_many = f"{components} components are too many to draw; the table lists them."
         return Chart(
             title="Components before and after",
             draw=self._draw_growth,
             caption="Gauges: what a component gets, as a part of what its units can do.",
+            instead=too_many if components > MANY_COMPONENTS else "",
             wide=True,
         )
 

@@ -1,0 +1,245 @@
+"""Paths of tuples through a plan: how many there are, and how often they cross nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from streamgauge.drawing.quantities import number
+from streamgauge.reports.content import Cell, Column, FigureRow, Grade, Section, Table, Verdict
+from streamgauge.reports.placement import PlacementReport
+from streamgauge.reports.report import Report
+from streamgauge.reports.wording import count
+from streamgauge.topology.paths import (
+    Path,
+    count_paths,
+    iter_paths,
+    logical_paths,
+    longest_paths,
+    sum_paths,
+)
+from streamgauge.topology.physical_plan import ConnectionType
+from streamgauge.topology.topology import Stream
+from streamgauge.topology.tuple_flow import TYPES, ConnectionBlock, Matrix, TupleFlow
+
+REMOTE = TYPES.index(ConnectionType.REMOTE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcePaths:
+    """The paths from one source.
+
+    Attributes:
+        source: Its name.
+        paths: How many begin at its executors.
+        mean_crossings: Connections between nodes on a path: the mean over paths, each weighted by
+            its routing shares.
+        most_crossings: The same of the path that has most.
+    """
+
+    source: str
+    paths: int
+    mean_crossings: float
+    most_crossings: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathsReport(Report):
+    """All ways of a tuple through a plan.
+
+    Attributes:
+        placement: The plan.
+        to_acker: Whether paths go on from sinks to ackers.
+        listed: How many single paths to list, executor by executor.
+        source: List only those from this source.
+        sink: List only those to this sink.
+    """
+
+    placement: PlacementReport
+    to_acker: bool = False
+    listed: int = 0
+    source: str | None = None
+    sink: str | None = None
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What the scheduler warns of."""
+        return self.placement.warnings
+
+    @property
+    def title(self) -> str:
+        """The job's name."""
+        return f"{self.placement.title}, paths"
+
+    @property
+    def verdict(self) -> Verdict:
+        """How many paths there are."""
+        sources = self.by_source()
+        total = sum(source.paths for source in sources)
+        end = "an acker" if self.to_acker else "a sink"
+        kinds = count(len(list(self._logical_paths())), "sequence")
+        return Verdict(
+            grade=Grade.FINE,
+            word=f"{total:,} paths",
+            sentence=f" from a source to {end}, along {kinds} of operators.",
+        )
+
+    def sections(self) -> Sequence[Section]:
+        """Paths by source, by the operators they pass, and one by one."""
+        return [
+            Section(
+                anchor="paths",
+                heading="Paths",
+                blocks=[self._source_table(), self._logical_table(), self._single_table()],
+            )
+        ]
+
+    def document(self) -> Mapping[str, Any]:
+        """Paths by source and by operators; single ones where they are listed."""
+        return {
+            "paths": {
+                "sources": [
+                    {
+                        "source": row.source,
+                        "paths": row.paths,
+                        "mean_crossings": row.mean_crossings,
+                        "most_crossings": row.most_crossings,
+                    }
+                    for row in self.by_source()
+                ],
+                "logical": [
+                    {
+                        "operators": _list_operators(streams),
+                        "streams": [stream.name for stream in streams],
+                        "paths": self._count_physical(streams),
+                    }
+                    for streams in self._logical_paths()
+                ],
+                "listed": [
+                    {
+                        "executors": path.describe(self.placement.flow).split(" → "),
+                        "connections": [str(connection.type) for connection in path.connections],
+                    }
+                    for path in self._single_paths()
+                ],
+            }
+        }
+
+    def figures(self) -> Iterator[FigureRow]:
+        """Paths and crossings by source."""
+        for row in self.by_source():
+            for figure, value in (
+                ("paths", float(row.paths)),
+                ("mean_crossings", row.mean_crossings),
+                ("most_crossings", row.most_crossings),
+            ):
+                yield FigureRow(subject="source", name=row.source, figure=figure, value=value)
+
+    def by_source(self) -> list[SourcePaths]:
+        """The paths from each source, in declared order.
+
+        Raises:
+            CyclicTopology: There are infinitely many.
+        """
+        flow = self._flow
+        logical = flow.plan.logical
+        counts = count_paths(flow, to_acker=self.to_acker)
+        sums = sum_paths(flow, lengths=_count_crossings, to_acker=self.to_acker)
+        longest = longest_paths(flow, lengths=_count_crossings, to_acker=self.to_acker)
+        found = []
+        for source in logical.topology.sources:
+            span = np.asarray(logical.spans[source.name], dtype=np.intp)
+            weight = float(sums.weight[span].sum())
+            found.append(
+                SourcePaths(
+                    source=source.name,
+                    paths=sum(
+                        amount
+                        for executor, amount in counts.items()
+                        if executor.operator == source.name
+                    ),
+                    mean_crossings=float(sums.weighted_length[span].sum()) / weight
+                    if weight > 0.0
+                    else 0.0,
+                    most_crossings=max(float(longest[span].max()), 0.0),
+                )
+            )
+        return found
+
+    @property
+    def _flow(self) -> TupleFlow:
+        return self.placement.flow
+
+    def _logical_paths(self) -> Iterator[tuple[Stream, ...]]:
+        return logical_paths(self._flow.plan.logical.topology, to_acker=self.to_acker)
+
+    def _single_paths(self) -> Iterator[Path]:
+        paths = iter_paths(self._flow, source=self.source, sink=self.sink, to_acker=self.to_acker)
+        return islice(paths, self.listed)
+
+    def _count_physical(self, streams: Sequence[Stream]) -> int:
+        """Paths of executors along one sequence of streams."""
+        blocks = {block.stream.subscription: block for block in self._flow.blocks}
+        last = blocks[streams[-1].subscription]
+        reached = np.ones(len(last.targets), dtype=object)
+        for stream in reversed(streams):
+            reached = blocks[stream.subscription].exists.astype(object) @ reached
+        return int(reached.sum())
+
+    def _source_table(self) -> Table:
+        return Table(
+            caption="Paths by source",
+            columns=[
+                Column(name="source", words=True),
+                Column(name="paths"),
+                Column(name="connections between nodes, mean"),
+                Column(name="most"),
+            ],
+            rows=[
+                [
+                    row.source,
+                    f"{row.paths:,}",
+                    number(row.mean_crossings),
+                    f"{row.most_crossings:g}",
+                ]
+                for row in self.by_source()
+            ],
+            note="The mean counts a path by the part of the tuples that routing sends along it.",
+        )
+
+    def _logical_table(self) -> Table:
+        rows: list[list[Cell]] = [
+            [" → ".join(_list_operators(streams)), f"{self._count_physical(streams):,}"]
+            for streams in self._logical_paths()
+        ]
+        return Table(
+            caption="Paths by the operators they pass",
+            columns=[Column(name="operators", words=True), Column(name="paths")],
+            rows=rows,
+        )
+
+    def _single_table(self) -> Table:
+        rows: list[list[Cell]] = [
+            [
+                path.describe(self._flow),
+                ", ".join(str(connection.type) for connection in path.connections),
+            ]
+            for path in self._single_paths()
+        ]
+        return Table(
+            caption="Single paths",
+            columns=[Column(name="executors", words=True), Column(name="connections", words=True)],
+            rows=rows,
+        )
+
+
+def _count_crossings(block: ConnectionBlock) -> Matrix:
+    return np.asarray(block.types == REMOTE, dtype=np.float64)
+
+
+def _list_operators(streams: Sequence[Stream]) -> list[str]:
+    return [streams[0].source, *(stream.target for stream in streams)]

@@ -1,0 +1,283 @@
+"""One plan of a job: its graph, its parallelism, and which worker runs what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streamgauge.drawing.plan_picture import draw_plan
+from streamgauge.drawing.text_picture import draw_text
+from streamgauge.drawing.topology_picture import draw_topology, without_ackers
+from streamgauge.errors import CyclicTopology
+from streamgauge.planning.scheduling.contract import Schedule
+from streamgauge.profile.files.jobs import PlanFile, job_to_data
+from streamgauge.profile.job import Assignment, Job
+from streamgauge.reports.content import (
+    Cell,
+    Chart,
+    Column,
+    FigureRow,
+    Grade,
+    Section,
+    Table,
+    Text,
+    Verdict,
+)
+from streamgauge.reports.placement_ranking import refuse_to_draw
+from streamgauge.reports.report import Report
+from streamgauge.reports.wording import count
+from streamgauge.topology.paths import count_paths
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import Topology
+from streamgauge.topology.tuple_flow import TYPES, TupleFlow
+from streamgauge.transport.engine import load_engine
+
+# More workers than this are for machines: `--json` has them all.
+MANY_WORKERS = 24
+# From here on an exact number of paths says no more than its size.
+MANY_PATHS = 10**12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementReport(Report):
+    """A job as a scheduler places it.
+
+    Attributes:
+        job: As configured.
+        schedule: Its plan, with what the scheduler warns of.
+        flow: The plan's connections.
+        physical: Whether pictures show workers and nodes, and tables all workers.
+        ackers: Whether pictures and tables show ackers and their streams.
+        ascii_only: Whether a terminal cannot show the characters that graphs are drawn with.
+    """
+
+    job: Job
+    schedule: Schedule
+    flow: TupleFlow
+    physical: bool = False
+    ackers: bool = False
+    ascii_only: bool = False
+
+    @classmethod
+    def of(cls, job: Job, schedule: Schedule) -> PlacementReport:
+        """With the connections that the job's engine makes."""
+        hops = load_engine(job.configuration.engine).hops
+        return cls(job=job, schedule=schedule, flow=TupleFlow.of(schedule.plan, hops))
+
+    @property
+    def plan(self) -> PhysicalPlan:
+        """Where every executor runs."""
+        return self.schedule.plan
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What the scheduler warns of."""
+        return self.schedule.warnings
+
+    @property
+    def title(self) -> str:
+        """The job's name."""
+        return self.job.topology.name
+
+    @property
+    def about(self) -> str:
+        """Engine and size."""
+        plan = self.plan
+        parts = [
+            self.job.configuration.engine,
+            "acked" if self.job.topology.acked else "not acked",
+            f"{count(len(plan.logical.executors), 'executor')} in"
+            f" {count(len(plan.workers), 'worker')} on {count(len(plan.nodes), 'node')}",
+        ]
+        return f"{self.title}: {', '.join(parts)}"
+
+    @property
+    def verdict(self) -> Verdict:
+        """How many connections and paths there are."""
+        counts = self.flow.count_types()
+        parts = ", ".join(f"{amount} {kind}" for kind, amount in counts.items())
+        connections = f"{sum(counts.values())} connections on data streams ({parts})"
+        return Verdict(
+            grade=Grade.WARNING if self.warnings else Grade.FINE,
+            word="Placed",
+            sentence=f": {connections}; {self._describe_paths()}.",
+        )
+
+    def sections(self) -> Sequence[Section]:
+        """What the file says about the job, its graph, operators, streams and workers."""
+        about = " ".join(self.job.about.split())
+        show_workers = self.physical or len(self.plan.workers) <= MANY_WORKERS
+        return [
+            Section(
+                anchor="about",
+                heading="About the job",
+                blocks=[Text(sentences=[about] if about else [])],
+            ),
+            Section(
+                anchor="graph",
+                heading="Graph",
+                blocks=[
+                    Chart(
+                        title="Graph",
+                        draw=self._draw_graph,
+                        draw_text=self._draw_text,
+                        wide=True,
+                    )
+                ],
+            ),
+            Section(
+                anchor="operators",
+                heading="Operators and streams",
+                blocks=[self._operator_table(), self._stream_table()],
+            ),
+            Section(
+                anchor="workers",
+                heading="Where executors run",
+                blocks=[
+                    Chart(
+                        title="Plan",
+                        draw=self._draw_plan,
+                        instead=refuse_to_draw(self.plan),
+                        wide=True,
+                    ),
+                    self._worker_table(show_workers=show_workers),
+                ],
+            ),
+        ]
+
+    def document(self) -> Mapping[str, Any]:
+        """The job, its plan and its connections."""
+        return {
+            "job": job_to_data(self.job),
+            "plan": PlanFile.of(Assignment.of(self.plan)),
+            "connections": {str(kind): amount for kind, amount in self.flow.count_types().items()},
+            "connections_by_stream": [
+                {
+                    "from": block.stream.source,
+                    "stream": block.stream.name,
+                    "to": block.stream.target,
+                    "grouping": block.stream.grouping.describe(),
+                    "connections": int(block.exists.sum()),
+                }
+                for block in self.flow.blocks
+            ],
+            "paths": self.count_paths(),
+            "warnings": list(self.warnings),
+        }
+
+    def figures(self) -> Iterator[FigureRow]:
+        """Executors of operators and of workers, and connections by type."""
+        for name, executors in self._executors.items():
+            yield FigureRow(subject="operator", name=name, figure="executors", value=executors)
+        for worker, placed in self.plan.executors_by_worker.items():
+            yield FigureRow(
+                subject="worker", name=str(worker), figure="executors", value=len(placed)
+            )
+        for kind, amount in self.flow.count_types().items():
+            yield FigureRow(
+                subject="job", name=self.title, figure=f"{kind} connections", value=amount
+            )
+
+    def count_paths(self) -> int | None:
+        """Paths from source to sink; None where a cycle makes them infinitely many."""
+        try:
+            return sum(count_paths(self.flow).values())
+        except CyclicTopology:
+            return None
+
+    @property
+    def _executors(self) -> dict[str, int]:
+        return {name: len(span) for name, span in self.plan.logical.spans.items()}
+
+    @property
+    def _shown(self) -> Topology:
+        topology = self.plan.logical.topology
+        return topology if self.ackers else without_ackers(topology)
+
+    def _draw_text(self, width: int) -> str:
+        shown = self.plan.logical.topology if self.ackers else self.job.topology
+        return draw_text(shown, self._executors, width=width, ascii_only=self.ascii_only)
+
+    def _draw_graph(self, embedded: bool) -> str:
+        return draw_topology(self._shown, self._executors, embedded=embedded)
+
+    def _draw_plan(self, embedded: bool) -> str:
+        return draw_plan(self.flow, ackers=self.ackers, embedded=embedded)
+
+    def _describe_paths(self) -> str:
+        paths = self.count_paths()
+        if paths is None:
+            return "infinitely many paths, as the topology has a cycle"
+        return (
+            f"{paths:,} paths from source to sink" if paths < MANY_PATHS else f"{paths:.2e} paths"
+        )
+
+    def _operator_table(self) -> Table:
+        rows: list[list[Cell]] = []
+        for operator in self.job.topology.operators:
+            behaviour = self.job.behaviours.get(operator.name)
+            rows.append(
+                [
+                    operator.name,
+                    str(operator.kind),
+                    self._executors[operator.name],
+                    operator.tasks,
+                    operator.window.describe() if operator.window else None,
+                    f"{behaviour.service.mean_ms:g}" if behaviour else None,
+                ]
+            )
+        return Table(
+            caption="Operators",
+            columns=[
+                Column(name="operator", words=True),
+                Column(name="kind", words=True),
+                Column(name="executors"),
+                Column(name="tasks"),
+                Column(name="window", words=True),
+                Column(name="service", unit="ms"),
+            ],
+            rows=rows,
+        )
+
+    def _stream_table(self) -> Table:
+        rows: list[list[Cell]] = []
+        for block in self.flow.blocks if self.ackers else self.flow.data_blocks:
+            stream = block.stream
+            types = block.types[block.exists]
+            rows.append(
+                [
+                    stream.source,
+                    stream.name,
+                    stream.target,
+                    stream.grouping.describe(),
+                    *(int((types == code).sum()) for code in range(len(TYPES))),
+                ]
+            )
+        return Table(
+            caption="Streams, and their connections between executors",
+            columns=[
+                Column(name="from", words=True),
+                Column(name="stream", words=True),
+                Column(name="to", words=True),
+                Column(name="grouping", words=True),
+                *(Column(name=str(kind)) for kind in TYPES),
+            ],
+            rows=rows,
+        )
+
+    def _worker_table(self, *, show_workers: bool) -> Table:
+        return Table(
+            caption="Workers",
+            columns=[
+                Column(name="worker", words=True),
+                Column(name="executors"),
+                Column(name="which", words=True),
+            ],
+            rows=[
+                [str(worker), len(placed), " ".join(executor.label for executor in placed)]
+                for worker, placed in self.plan.executors_by_worker.items()
+            ]
+            if show_workers
+            else [],
+        )
