@@ -117,12 +117,6 @@ def test_tables_for_pages_only_are_not_on_a_terminal():
     assert "Operators" in report.to_html()
 
 
-def test_tables_for_terminals_only_are_not_on_a_page():
-    report = SmallReport(small_table(terminal_only=True))
-    assert "Operators" in report.to_text()
-    assert "Operators" not in report.to_html()
-
-
 def test_columns_for_terminals_only_are_not_on_a_page():
     columns = (Column(name="operator", words=True), Column(name="short", terminal_only=True))
     report = SmallReport(Table(caption="Operators", columns=columns, rows=[["sink", "brief"]]))

@@ -413,6 +413,16 @@ def test_the_long_table_has_operators_executors_and_latencies(simulated):
     assert set(frame.subject) == {"latency", "operator", "executor", "worker", "machine"}
 
 
+def test_a_terminal_has_the_distribution_in_characters(simulated):
+    rows = [line for line in simulated.to_text().splitlines() if "█" in line]
+    counts = [int(row.split()[-1].replace(",", "")) for row in rows]
+    # From the first half per cent to the last.
+    assert 0.98 * simulated.result.latency.count < sum(counts) < simulated.result.latency.count
+    assert len(max(rows, key=lambda row: row.count("█"))) <= 100
+
+
 def test_a_notebook_shows_tables_and_the_first_picture_is_the_latency(simulated):
-    assert "Operators" in simulated._repr_html_()
+    fragment = simulated._repr_html_()
+    assert "Operators" in fragment
+    assert "█" not in fragment
     assert "How many tuples took how long" in simulated.plot().svg

@@ -94,7 +94,6 @@ class Table:
         groups: Rows below headings, instead of `rows`.
         note: What to know when reading it.
         page_only: Whether a terminal leaves the table out.
-        terminal_only: Whether a page leaves the table out.
     """
 
     caption: str
@@ -103,7 +102,6 @@ class Table:
     groups: Sequence[RowGroup] = ()
     note: str = ""
     page_only: bool = False
-    terminal_only: bool = False
 
     @property
     def row_groups(self) -> Sequence[RowGroup]:

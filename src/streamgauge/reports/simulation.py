@@ -27,7 +27,6 @@ from streamgauge.reports.simulation_document import MS_PER_SECOND, write_result
 from streamgauge.reports.simulation_tables import (
     QUANTILES,
     build_executor_table,
-    build_histogram,
     build_latency_table,
     build_machine_table,
     build_operator_table,
@@ -143,9 +142,6 @@ class SimulationReport(Report):
         """Latency, the busy topology, how it went over time, all figures."""
         job, result = self.job, self.result
         rates = list_source_rates(job, result)
-        latency: list[Block] = [chart_latency(result.latency), build_latency_table(job, result)]
-        if result.latency.count:
-            latency.append(build_histogram(result.latency))
         full_queues = build_queue_table(result)
         no_queue = "No queue was ever full: none made a thread wait or dropped a tuple."
         return [
@@ -156,7 +152,11 @@ class SimulationReport(Report):
                 if self.is_overloaded or any(rate.is_held_back for rate in rates)
                 else [],
             ),
-            Section(anchor="latency", heading="Latency", blocks=latency),
+            Section(
+                anchor="latency",
+                heading="Latency",
+                blocks=[chart_latency(result.latency), build_latency_table(job, result)],
+            ),
             Section(
                 anchor="topology",
                 heading="Topology and utilisation",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from streamgauge.topology.physical_plan import PhysicalPlan
 
 BARS = 80
+# Rows of the same in characters, and the length of the longest.
+TEXT_ROWS, LONGEST_ROW = 16, 50
 # A larger graph cannot be read as a picture.
 MANY_OPERATORS = 200
 
@@ -69,7 +72,22 @@ def chart_latency(latency: Latencies) -> Chart | Text:
         draw=draw,
         caption=f"{latency.count:,} tuples in classes of equal ratio.",
         wide=True,
+        draw_text=lambda _: _draw_histogram(latency),
     )
+
+
+def _draw_histogram(latency: Latencies) -> str:
+    """How many tuples took how long, in ranges of equal ratio, in characters."""
+    lines = [f"From source to sink, {latency.count:,} tuples", ""]
+    low, high = latency.quantile(0.005), latency.quantile(0.995)
+    if not high > low:
+        return "\n".join([*lines, f" all about {duration(low)}"])
+    edges = [low * (high / low) ** (row / TEXT_ROWS) for row in range(TEXT_ROWS + 1)]
+    counts = latency.between(edges)
+    for begin, end, tuples in zip(edges, edges[1:], counts, strict=False):
+        bar = "█" * math.ceil(LONGEST_ROW * tuples / max(*counts, 1))
+        lines.append(f" {duration(begin):>7} – {duration(end):>7} {bar} {tuples:,}")
+    return "\n".join(lines)
 
 
 def _list_edges(edges: NDArray[np.float64], bins: Sequence[int]) -> list[float]:

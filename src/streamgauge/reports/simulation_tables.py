@@ -22,9 +22,6 @@ OF_THE_TIME = "of the time"
 MEAN_TUPLES = "tuples, mean"
 # More paths than this belong into `--json`.
 MOST_PATHS = 20
-# Rows of the histogram on a terminal, and the length of its longest bar.
-HISTOGRAM_ROWS = 16
-LONGEST_BAR = 50
 # A smaller part of the time would be shown as `<0.1 %`.
 VISIBLE_PART = 0.0005
 
@@ -120,32 +117,6 @@ def _list_latency_rows(named: Mapping[str, Latencies]) -> list[list[str]]:
             ]
         )
     return rows
-
-
-def build_histogram(latencies: Latencies) -> Table:
-    """How many tuples took how long, in ranges of equal ratio, as bars on a terminal."""
-    caption = f"From source to sink, {latencies.count:,} tuples"
-    columns = (
-        Column(name="latency"),
-        Column(name="", words=True),
-        Column(name="tuples"),
-    )
-    low, high = latencies.quantile(0.005), latencies.quantile(0.995)
-    if not high > low:
-        rows: list[list[str]] = []
-    else:
-        edges = [low * (high / low) ** (row / HISTOGRAM_ROWS) for row in range(HISTOGRAM_ROWS + 1)]
-        counts = latencies.between(edges)
-        largest = max(counts) or 1
-        rows = [
-            [
-                f"{duration(begin)} – {duration(end)}",
-                "█" * math.ceil(LONGEST_BAR * tuples / largest),
-                f"{tuples:,}",
-            ]
-            for begin, end, tuples in zip(edges, edges[1:], counts, strict=False)
-        ]
-    return Table(caption=caption, columns=columns, rows=rows, terminal_only=True)
 
 
 def build_operator_table(job: Job, result: SimulationResult) -> Table:
