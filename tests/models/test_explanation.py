@@ -6,6 +6,8 @@ import pytest
 
 from streamgauge.models.explanation import explain, with_executors
 from streamgauge.models.job_behaviour import JobBehaviour
+from streamgauge.models.prediction import Drawback
+from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,
@@ -14,6 +16,7 @@ from streamgauge.profile.figures import (
     TaskProfile,
     TimeFigures,
 )
+from streamgauge.profile.files.jobs import load_job, parse_job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology import (
     Cluster,
@@ -26,6 +29,7 @@ from streamgauge.topology import (
     Workload,
 )
 from streamgauge.topology.topology import StreamKey
+from streamgauge.transport.engine import load_engine
 from tests.models.plans import source, stream
 
 AWAKE = {
@@ -123,3 +127,61 @@ def test_executors_are_added_where_there_is_room():
     ]
     assert wider.logical.configuration.executors_of("slow") == 3
     assert len(wider.placement) == len(plan.placement) + 1
+
+
+ONE_MORE = """
+streamgauge: 1
+topology:
+  name: t
+  operators: {{s: {{kind: source}}, a: {{tasks: {tasks}}}}}
+  streams: [{{from: s, to: a, grouping: {grouping}}}]
+behaviours:
+  s: {{service: {{cpu_ms: 0.001}}}}
+  a: {{service: {{cpu_ms: 1}}}}
+configuration: {{engine: {engine}, executors: {{a: 2}}, workers: 2}}
+cluster: {{uniform: {{nodes: 2, cores: 64}}}}
+workload: [{{source: s, per_second: 100}}]
+"""
+
+
+def one_more(tasks, grouping="shuffle", engine="storm-1"):
+    """The limit of two executors of a, one beside the source, and what a third would do."""
+    job = parse_job(ONE_MORE.format(tasks=tasks, grouping=grouping, engine=engine))
+    order = load_engine(engine).task_order
+    logical = LogicalPlan.of(job.topology, job.configuration, task_order=order)
+    places = {"s": [0], "a": [0, 1]}
+    placement = [place for name in logical.spans for place in places[name]]
+    plan = PhysicalPlan.dealt(logical, job.cluster, job.cluster.slots, placement)
+    found = explain(JobBehaviour.from_job(job), plan, job.workload)
+    return found.bottlenecks[0].limit.per_second, found.sensitivities["a"]
+
+
+def test_an_executor_more_that_raises_the_limit_has_no_drawback():
+    limit, change = one_more(6)
+    assert change.one_more_limit > 1.4 * limit
+    assert change.one_more_drawback is None
+    assert change.one_more_full.startswith("a[")
+
+
+def test_an_executor_more_may_bring_shuffle_to_keep_to_a_nearer_one():
+    """Two executors of six tasks look full to load-aware shuffle, three of four do not."""
+    limit, change = one_more(12, engine="storm-2")
+    assert change.one_more_limit == pytest.approx(limit / 2, rel=0.01)
+    assert change.one_more_drawback is Drawback.NARROWS_SHUFFLE
+
+
+def test_an_executor_more_may_put_busy_tasks_together():
+    """All tuples go to the third and fourth of five tasks: in two executors, then in one."""
+    grouping = "{custom: [[0, 0, 0.5, 0.5, 0]]}"
+    limit, change = one_more(5, grouping)
+    assert change.one_more_limit == pytest.approx(limit / 2, rel=0.01)
+    assert change.one_more_drawback is Drawback.REGROUPS_TASKS
+
+
+def test_an_executor_more_may_crowd_its_machine():
+    job = load_job("examples/word-count.yaml").at_step("splitters-2")
+    plan = place_job(job).plan
+    found = explain(JobBehaviour.from_job(job), plan, job.workload).sensitivities
+    assert found["counter"].one_more_drawback is Drawback.CROWDS_MACHINE
+    assert found["counter"].one_more_full.startswith("splitter[")
+    assert found["splitter"].one_more_drawback is None

@@ -17,9 +17,15 @@ from streamgauge.models.assembly import assembled
 from streamgauge.models.chained import chain_job
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency import Latency
-from streamgauge.models.loading import limit_of, load
+from streamgauge.models.loading import PRECISION, limit_of, load
 from streamgauge.models.parameters import Parameters, parameters_of
-from streamgauge.models.prediction import Bottleneck, Explanation, Limit, Sensitivity
+from streamgauge.models.prediction import (
+    Bottleneck,
+    Drawback,
+    Explanation,
+    Limit,
+    Sensitivity,
+)
 from streamgauge.models.service import Work
 from streamgauge.topology.logical_plan import Executor, LogicalPlan, even_sizes
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -50,26 +56,56 @@ def explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> 
 def _explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Explanation:
     parameters = parameters_of(behaviour, plan, workload)
     before = _latency(parameters)
+    chain = tuple(_bottlenecks(behaviour, plan, workload))
+    limit_now = chain[0].limit.per_second if chain else math.inf
     sensitivities = {}
     for operator in plan.logical.topology.operators:
         if operator.name == ACKER:
             continue
         after = _latency(_slower(parameters, operator.name))
         count = len(plan.logical.spans[operator.name])
-        more, limit = None, None
+        change = Sensitivity(
+            longer_service=_elasticity(before.mean, after.mean),
+            longer_service_p99=_elasticity(_p99(before), _p99(after)),
+            one_more=None,
+            one_more_limit=None,
+        )
         if count < operator.tasks:
             wider = with_executors(plan, operator.name, count + 1)
             spread = parameters_of(behaviour, wider, workload)
-            more = _latency(spread).mean - before.mean
-            limit = limit_of(spread, workload).per_second
-        sensitivities[operator.name] = Sensitivity(
-            longer_service=_elasticity(before.mean, after.mean),
-            longer_service_p99=_elasticity(_p99(before), _p99(after)),
-            one_more=more,
-            one_more_limit=limit,
-        )
-    chain = tuple(_bottlenecks(behaviour, plan, workload))
+            limit = limit_of(spread, workload)
+            lower = limit.per_second < limit_now * (1.0 - 2.0 * PRECISION)
+            change = replace(
+                change,
+                one_more=_latency(spread).mean - before.mean,
+                one_more_limit=limit.per_second,
+                one_more_full=limit.by,
+                one_more_drawback=_find_drawback(parameters, spread, operator.name, limit.by)
+                if lower
+                else None,
+            )
+        sensitivities[operator.name] = change
     return Explanation(bottlenecks=chain, sensitivities=sensitivities)
+
+
+def _find_drawback(before: Parameters, after: Parameters, operator: str, full: str) -> Drawback:
+    """Why one executor more of an operator lowers the limit, where `full` is full first then."""
+    labels = [one.label for one in after.flow.plan.logical.executors_of(operator)]
+    if full not in labels or _largest_share(after, operator) <= _largest_share(before, operator):
+        return Drawback.CROWDS_MACHINE
+    scopes = [
+        [one.routing.scopes[stream.subscription].mean() for one in (before, after)]
+        for stream in after.flow.plan.logical.topology.streams_into(operator)
+        if stream.subscription in after.routing.scopes
+    ]
+    narrower = any(now < former for former, now in scopes)
+    return Drawback.NARROWS_SHUFFLE if narrower else Drawback.REGROUPS_TASKS
+
+
+def _largest_share(parameters: Parameters, operator: str) -> float:
+    """The part of an operator's tuples that comes to its busiest executor."""
+    arrived = parameters.rates.into(parameters.flow, operator)
+    return float(arrived.max() / arrived.sum()) if arrived.any() else 0.0
 
 
 def _bottlenecks(

@@ -134,6 +134,19 @@ class Limit:
         return cls(factor=math.nan, per_second=math.nan, by="")
 
 
+class Drawback(StrEnum):
+    """Why one executor more would lower the highest rate that fits.
+
+    CROWDS_MACHINE: Its thread takes time from others of its machine.
+    NARROWS_SHUFFLE: Load-aware shuffle would keep to fewer executors, those that are nearer.
+    REGROUPS_TASKS: Tasks are divided anew, and busy ones would share an executor.
+    """
+
+    CROWDS_MACHINE = "crowds-machine"
+    NARROWS_SHUFFLE = "narrows-shuffle"
+    REGROUPS_TASKS = "regroups-tasks"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
     """What a change of one operator would do to the answer.
@@ -145,12 +158,16 @@ class Sensitivity:
         one_more: Change of the mean latency in seconds with one executor more; None where the
             operator has no task left for it.
         one_more_limit: The highest rate that would then fit, in tuples per second.
+        one_more_full: What would then be full first: an executor or a machine.
+        one_more_drawback: Why that rate would be lower than now; None where it is not.
     """
 
     longer_service: float
     longer_service_p99: float
     one_more: float | None
     one_more_limit: float | None
+    one_more_full: str | None = None
+    one_more_drawback: Drawback | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from streamgauge.drawing.quantities import estimate, number, share
+from streamgauge.models.prediction import Drawback
 from streamgauge.reports.content import Cell, Column, FigureRow, Table
 from streamgauge.reports.latency import (
     build_latency_table,
@@ -50,6 +51,11 @@ COMPLETE = (
     "Complete: until the whole tree of a tuple is processed, as the engine reports it and as the"
     " source sees it."
 )
+DRAWBACKS = {
+    Drawback.CROWDS_MACHINE: "its thread takes time from others of its machine",
+    Drawback.NARROWS_SHUFFLE: "shuffle would keep to fewer executors, those that are nearer",
+    Drawback.REGROUPS_TASKS: "tasks are divided anew, and busy ones would share an executor",
+}
 # Changes by a smaller part of the latency are noise of the formulas.
 NO_CHANGE = 1e-3
 # Percentiles of the model table that a terminal has room for.
@@ -194,13 +200,21 @@ def _tabulate_sensitivities(
                 _show_growth(change.longer_service),
                 _show_growth(change.longer_service_p99),
                 _show_gain(change, prediction.latency.mean),
-                None
-                if change.one_more_limit is None
-                else show_limit(change.one_more_limit, unit=""),
+                _show_new_limit(change),
             ]
             for name, change in sensitivities.items()
         ],
-        note="An operator has at most one executor for each task.",
+        note=" ".join(
+            [
+                "An operator has at most one executor for each task.",
+                *(
+                    f"One more of {name} lowers the limit, as {DRAWBACKS[change.one_more_drawback]}"
+                    f" ({change.one_more_full} is full first then)."
+                    for name, change in sensitivities.items()
+                    if change.one_more_drawback is not None
+                ),
+            ]
+        ),
     )
 
 
