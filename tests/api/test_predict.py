@@ -1,6 +1,7 @@
 """`sg.predict` and `sg.compare`: paths or objects, sensible defaults, the errors of the CLI."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -83,6 +84,36 @@ def test_rates_that_cannot_be_are_refused(files, rate):
 def test_a_profile_without_a_cluster_says_what_is_assumed_of_its_machines():
     report = sg.predict(word_count(cluster=None), rate=100.0)
     assert "one core for each of its workers" in report.warnings[0]
+    assert report.to_dict()["warnings"] == list(report.warnings)
+
+
+def test_a_job_without_a_cluster_says_what_is_assumed_of_its_machines(files):
+    job = replace(sg.load_job(files[1]), cluster=None)
+    warning = "no cluster is described: assuming 4 nodes with one slot and one core each"
+    assert warning in sg.predict(job).to_dict()["warnings"]
+    assert warning in sg.compare([job, job]).to_dict()["warnings"]
+
+
+def test_models_that_refuse_a_plan_are_left_out_with_their_reason(files):
+    """Formulas know no cycles: the simulation, which does, decides."""
+    feedback = files[1].parent / "feedback.yaml"
+    report = sg.predict(feedback, model="all")
+    assert report.prediction.model == "simulation"
+    assert not report.others
+    for name in ("analytic", "jackson", "kingman", "mmc", "busy-time"):
+        assert any(
+            warning.startswith(f"model {name} says nothing: streams: the cycle fetch → parse")
+            for warning in report.warnings
+        )
+    with pytest.raises(sg.StreamgaugeError, match="the cycle fetch → parse → fetch"):
+        sg.predict(feedback)
+
+
+def test_plans_are_compared_by_the_first_model_that_can_predict_all(files):
+    feedback = files[1].parent / "feedback.yaml"
+    report = sg.compare([feedback, f"{feedback}@more-fetchers"], by="mean", model="all")
+    assert list(report.ranking.votes) == ["simulation"]
+    assert report.ranking.preferred == "feedback.yaml, more-fetchers"
 
 
 def test_a_profile_in_a_job_position_is_refused_by_what_it_lacks(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.analytic import AnalyticModel
+from streamgauge.models.contract import load_model, model_names
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.plan_check import check_plan
 from streamgauge.planning.scheduling.deploy import place_job
@@ -140,3 +141,38 @@ def test_a_stream_that_one_side_has_alone_is_named():
         )
     )
     assert "streams only in the plan: s/default → count" in message
+
+
+def predict(*changes):
+    changed = job(*changes)
+    behaviour = JobBehaviour.from_job(changed)
+    return AnalyticModel().predict(behaviour, place_job(changed).plan, changed.workload)
+
+
+@pytest.mark.parametrize("model", model_names())
+def test_sources_that_emit_nothing_are_refused(model):
+    silent = job(("per_second: 50", "per_second: 0"))
+    behaviour, plan = JobBehaviour.from_job(silent), place_job(silent).plan
+    with pytest.raises(InvalidInput, match="workload: sources that emit nothing"):
+        load_model(model).predict(behaviour, plan, silent.workload)
+
+
+def test_one_silent_source_of_several_is_no_matter():
+    second = ("    s: {kind: source}\n", "    s: {kind: source}\n    r: {kind: source}\n")
+    stream = ("    - {from: s,", "    - {from: r, to: split, grouping: shuffle}\n    - {from: s,")
+    rates = ("per_second: 50}", "per_second: 50}, {source: r, per_second: 0}")
+    assert predict(second, stream, rates).latency.mean == pytest.approx(
+        predict().latency.mean, rel=0.05
+    )
+
+
+def test_a_time_of_more_than_thirty_years_is_refused_with_its_place():
+    with pytest.raises(InvalidInput, match=r"behaviours.count.service.cpu_ms: 1e\+300; expected"):
+        job(("cpu_ms: 0.5", "cpu_ms: 1e300"))
+
+
+def test_work_beyond_all_numbers_names_its_operator():
+    with pytest.raises(InvalidInput, match=r"count: an executor with .* seconds of work a second"):
+        predict(("cpu_ms: 0.5", "cpu_ms: {gamma: {mean: 1, scv: 1e300}}"))
+    with pytest.raises(InvalidInput, match=r"count.relative_service\[3\]: 1e\+300; expected"):
+        job(("[1, 2, 3, 4]", "[1, 2, 3, 1e300]"))

@@ -90,4 +90,6 @@ def test_a_plan_written_down_is_the_plan_again(made: Topology):
 def test_a_job_without_a_cluster_is_placed_on_an_assumed_one():
     made = Topology(name="t", operators=(Operator(name="s", kind=OperatorKind.SOURCE),))
     schedule = place_job(Job(topology=made))
-    assert schedule.warnings == ("no cluster is described: assuming one node with one slot each",)
+    assert schedule.warnings == (
+        "no cluster is described: assuming one node with one slot and one core each",
+    )

@@ -7,6 +7,7 @@ before any of them is deployed, and a model that errs can be outvoted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from streamgauge.api.loading import PlanLike, PlannedJob, ProfileLike, load_plan
@@ -65,6 +66,7 @@ def compare(
             proposal = propose(chosen, one, rate)
             predictions = panel.ask(chosen.behaviour, proposal.plan, proposal.workload)
         compared[name] = ComparedPlan(plan=proposal.plan, predictions=predictions)
+    compared = _put_leader_first(compared)
     ranking = rank({name: one.predictions for name, one in compared.items()}, by=by)
     warnings = dict.fromkeys(warning for one in planned for warning in one.warnings)
     return ComparisonReport(
@@ -73,6 +75,27 @@ def compare(
         profile=chosen.origin,
         warnings=(*warnings, *chosen.warnings, *panel.warnings),
     )
+
+
+def _put_leader_first(compared: dict[str, ComparedPlan]) -> dict[str, ComparedPlan]:
+    """The plans, those models first that answered for all of them.
+
+    Raises:
+        InvalidInput: No model did.
+    """
+    answers = [{one.model for one in plan.predictions} for plan in compared.values()]
+    common = set.intersection(*answers)
+    if not common:
+        raise InvalidInput.single(
+            ("--model",), seen="no model that can predict all plans", expected="at least one"
+        )
+    return {
+        name: replace(
+            plan,
+            predictions=tuple(sorted(plan.predictions, key=lambda one: one.model not in common)),
+        )
+        for name, plan in compared.items()
+    }
 
 
 def _load_plan(plan: PlanLike) -> PlannedJob:

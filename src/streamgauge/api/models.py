@@ -70,13 +70,21 @@ class ModelPanel:
     def ask(
         self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
     ) -> tuple[Prediction, ...]:
-        """What each model says of a plan; the first must answer, others may have nothing to say."""
-        predictions = [self.ask_first(behaviour, plan, workload)]
-        for model in self._models[1:]:
+        """What each model says of a plan; those that cannot predict it are left out.
+
+        Raises:
+            InvalidInput: No model can; it is the refusal of the one that decides.
+        """
+        predictions: list[Prediction] = []
+        refusals: list[InvalidInput] = []
+        for model in self._models:
             try:
                 predictions.append(model.predict(behaviour, plan, workload))
             except InvalidInput as error:
+                refusals.append(error)
                 self._warnings[f"model {model.name} says nothing: {error}"] = None
+        if not predictions:
+            raise refusals[0]
         return tuple(predictions)
 
     def ask_first(
@@ -93,7 +101,7 @@ class ModelPanel:
         workload: Workload,
     ) -> Prediction:
         """The analytic model's prediction with its reasons; any other as it is."""
-        if not isinstance(self._models[0], AnalyticModel):
+        if prediction.model != AnalyticModel.name:
             return prediction
         explained = replace(prediction, explanation=explain(behaviour, plan, workload))
         if not prediction.overloaded:

@@ -21,7 +21,7 @@ from streamgauge.models.loading import Loaded, limit_of, load
 from streamgauge.models.measured_parameters import measured_parameters
 from streamgauge.models.network import MEDIAN, network_of
 from streamgauge.models.parameters import Parameters, parameters_of
-from streamgauge.models.plan_check import check_plan
+from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import Limit, Prediction
 from streamgauge.models.regimes import regimes_of
 from streamgauge.models.tuple_trees import TupleTrees
@@ -60,7 +60,7 @@ class AnalyticModel:
         self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
     ) -> Prediction:
         """How the job would behave on `plan` under `workload`."""
-        check_plan(behaviour, plan)
+        check_case(behaviour, plan, workload)
         parameters = parameters_of(behaviour, plan, workload)
         loaded = load(parameters)
         if self.brief:

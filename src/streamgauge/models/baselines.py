@@ -20,7 +20,7 @@ from streamgauge.models.delays import Delays, Part
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import Loaded
 from streamgauge.models.parameters import Parameters, parameters_of
-from streamgauge.models.plan_check import check_plan
+from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import Prediction
 from streamgauge.models.queueing import Moments, Vector, over
 from streamgauge.models.textbook_queues import Wait, allen_cunneen_wait, mmc_wait
@@ -63,7 +63,7 @@ class _Baseline(ABC):
         self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
     ) -> Prediction:
         """How the job would behave on `plan` under `workload`."""
-        check_plan(behaviour, plan)
+        check_case(behaviour, plan, workload)
         found = parameters_of(behaviour, plan, workload)
         note = f"the model {self.name} leaves out {self.left_out}"
         parameters = replace(found, notes=(*found.notes, note))

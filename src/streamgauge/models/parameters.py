@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
+from streamgauge.errors import InvalidInput
 from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
 from streamgauge.models.conversion import Conversion, conversion_of
 from streamgauge.models.flow import Rates, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.routing import SCOPES, Routing, route
 from streamgauge.models.service import Works, works_of
+from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import TupleFlow
@@ -21,6 +25,8 @@ from streamgauge.topology.workload import Workload
 from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import Mechanics
 
+# Larger numbers are slips, and products of far larger ones are no numbers any more.
+MOST_LOAD = 1e30
 # More names than this say no more.
 MANY_NAMES = 3
 
@@ -61,6 +67,26 @@ class Parameters:
         )
 
 
+def _check_magnitude(logical: LogicalPlan, works: Works) -> None:
+    """Raise InvalidInput, with the operator, where numbers are too large to compute with."""
+    load, square = np.zeros(len(logical.executors)), np.zeros(len(logical.executors))
+    for work in (works.tuples, works.triggers):
+        with np.errstate(over="ignore", invalid="ignore"):
+            load += work.per_second * (work.cpu + work.wait)
+            square += work.cpu_variance + work.wait_variance
+    # Written so that NaN, from infinite times nothing, is refused as well.
+    wrong = np.flatnonzero(~((load <= MOST_LOAD) & (square <= MOST_LOAD**2)))
+    if len(wrong):
+        first = wrong[0]
+        raise InvalidInput.single(
+            (logical.executors[first].operator,),
+            seen=f"an executor with {load[first]:.3g} seconds of work a second, times that have a"
+            f" variance of {square[first]:.3g} s²",
+            expected=f"at most {MOST_LOAD:g} and {MOST_LOAD**2:g}",
+            remedy="check rates, tuples out per tuple in and service times on the way to it",
+        )
+
+
 def parameters_of(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Parameters:
     """Routing, rates and work of a plan that has never run."""
     configuration = plan.logical.configuration
@@ -78,6 +104,7 @@ def parameters_of(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workloa
         rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions, mechanics))
         flow = with_answers(flow, rates)
     works = works_of(flow, rates, behaviour, conversions)
+    _check_magnitude(logical, works)
     notes = [*behaviour.notes, *routing.notes, *works.notes]
     if behaviour.topology.name != logical.topology.name:
         notes.append(

@@ -13,6 +13,19 @@ from streamgauge.models.job_behaviour import JobBehaviour, Origin
 from streamgauge.topology.grouping import Grouping
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Operator, OperatorKind, Topology
+from streamgauge.topology.workload import Workload
+
+
+def check_case(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> None:
+    """Raise InvalidInput where a plan is not of the behaviour's job, or sources emit nothing."""
+    check_plan(behaviour, plan)
+    if all(one.per_second == 0.0 for one in workload.emissions):
+        raise InvalidInput.single(
+            ("workload",),
+            seen="sources that emit nothing",
+            expected="a rate above zero of at least one source",
+            remedy="without tuples there is no latency to predict: give another rate",
+        )
 
 
 def check_plan(behaviour: JobBehaviour, plan: PhysicalPlan) -> None:

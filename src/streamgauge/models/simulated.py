@@ -29,7 +29,7 @@ from streamgauge.models.observed import (
     reached_from,
 )
 from streamgauge.models.parameters import Parameters, parameters_of
-from streamgauge.models.plan_check import check_plan
+from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import (
     MachinePrediction,
     Prediction,
@@ -92,7 +92,7 @@ class SimulationModel:
         self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
     ) -> Prediction:
         """How the job would behave on `plan` under `workload`."""
-        check_plan(behaviour, plan)
+        check_case(behaviour, plan, workload)
         simulate = _simulator()
         steady = rated(plan, workload, behaviour)
         parameters = parameters_of(behaviour, plan, steady)

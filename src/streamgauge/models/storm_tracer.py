@@ -31,7 +31,7 @@ from streamgauge.models.latency import Latency
 from streamgauge.models.list_sizes import Connections, ListSizes, list_sizes
 from streamgauge.models.loading import Loaded, is_bolt
 from streamgauge.models.parameters import Parameters, parameters_of
-from streamgauge.models.plan_check import check_plan
+from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import Prediction
 from streamgauge.models.queueing import Moments, over
 from streamgauge.models.transforms import Transform
@@ -64,7 +64,7 @@ class StormTracerModel:
         self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
     ) -> Prediction:
         """How the job would behave on `plan` under `workload`."""
-        check_plan(behaviour, plan)
+        check_case(behaviour, plan, workload)
         _check_send_threads(plan.logical.configuration)
         _check_windows(plan.logical.topology)
         found = parameters_of(behaviour, plan, workload)

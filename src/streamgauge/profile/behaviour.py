@@ -15,6 +15,9 @@ from streamgauge.topology.topology import Operator, OperatorKind, StreamKey, Top
 from streamgauge.topology.validation import check_number
 
 NOTHING = Constant(value=0.0)
+# Thirty years; more than that is a slip.
+LONGEST_MS = 1e12
+SLOWEST_TASK = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,12 @@ class Service:
 
     cpu_ms: Distribution = NOTHING
     wait_ms: Distribution = NOTHING
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        check_number(findings, self.cpu_ms.mean, "cpu_ms", most=LONGEST_MS)
+        check_number(findings, self.wait_ms.mean, "wait_ms", most=LONGEST_MS)
+        findings.raise_if_any()
 
     @property
     def mean_ms(self) -> float:
@@ -174,7 +183,7 @@ class Behaviour:
             object.__setattr__(self, "relative_service", tuple(self.relative_service))
         findings = Findings()
         for index, speed in enumerate(self.relative_service or ()):
-            check_number(findings, speed, "relative_service", index, above=0.0)
+            check_number(findings, speed, "relative_service", index, above=0.0, most=SLOWEST_TASK)
         check_number(findings, self.fails, "fails", most=1.0)
         if self.exclusive:
             _check_exclusive(findings, self.outputs, "outputs")

@@ -183,6 +183,7 @@ class ComparisonReport(Report):
                 for name, compared in self.plans.items()
             },
             "profile": self.profile,
+            "warnings": list(self.warnings),
         }
 
     def figures(self) -> Iterator[FigureRow]:

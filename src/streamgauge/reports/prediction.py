@@ -268,6 +268,7 @@ class PredictionReport(Report):
             "verdict": str(judge_prediction(self.prediction)),
             "plan": self.predicted.name,
             "profile": self.profile,
+            "warnings": list(self.warnings),
             **others,
         }
 

@@ -224,7 +224,7 @@ class Topology:
                 ("streams",),
                 seen=f"the cycle {' → '.join(cycle)}",
                 expected="a topology without cycles here",
-                remedy="leave out a feedback stream, or use what solves cycles linearly",
+                remedy="leave out a feedback stream, or take the model simulation",
             )
         return tuple(self.operator(name) for name in self._sorter().static_order())
 

@@ -18,8 +18,8 @@ def place_job(
     """The physical plan of `job`.
 
     Args:
-        job: With a cluster; without one, one node per worker with a slot each is assumed and
-            said so.
+        job: With a cluster; without one, one node per worker with a slot and a core each is
+            assumed and said so.
         scheduler: A scheduler by name; by default the job's explicit plan if it has one, else
             the even scheduler.
         expected: What the job will do, for schedulers that look at it; what it declares when
@@ -31,7 +31,7 @@ def place_job(
         workers = job.configuration.workers
         cluster = Cluster.uniform(nodes=workers)
         nodes = f"{workers} nodes" if workers > 1 else "one node"
-        warnings = (f"no cluster is described: assuming {nodes} with one slot each",)
+        warnings = (f"no cluster is described: assuming {nodes} with one slot and one core each",)
     explicit = job.explicit_plan() if scheduler is None else None
     if explicit is not None:
         return Schedule(plan=explicit, warnings=warnings)
