@@ -47,7 +47,9 @@ def test_a_job_without_a_workload_cannot_be_simulated(run, job):
     assert "no workload" in outcome.err
 
 
-def test_several_runs_give_intervals(run, job):
+def test_several_runs_give_intervals(run, job, monkeypatch):
+    # On one core runs follow each other in this process; starting others takes seconds.
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
     job.write_text(JOB + BEHAVIOURS)
     arguments = ("simulate", job, "--seconds", "10", "--replications", "3")
     document = json.loads(run(*arguments, "--json").out)

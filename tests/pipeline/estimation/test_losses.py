@@ -7,7 +7,7 @@ from streamgauge.pipeline.estimation.subjects import figures_of
 from tests.engines.emulator.emulations import emulated
 from tests.pipeline.estimation.aggregation import partials
 
-# 400 tuples a second arrive from another node at an executor that serves 200 and has room for 256:
+# 80 tuples a second arrive from another node at an executor that serves 40 and has room for 64:
 # only within a worker would the sender wait. Operators are placed in turn, in alphabetical order.
 DROPPED = """
 streamgauge: 1
@@ -18,13 +18,13 @@ topology:
     - {from: events, to: count, grouping: shuffle}
     - {from: count, to: write, grouping: shuffle}
 behaviours:
-  count: {service: {wait_ms: 5}, outputs: {default: 1}}
+  count: {service: {wait_ms: 25}, outputs: {default: 1}}
   write: {service: {wait_ms: 1}}
 configuration:
   workers: 2
-  settings: {topology.executor.receive.buffer.size: 256, topology.executor.overflow.limit: 1}
+  settings: {topology.executor.receive.buffer.size: 64, topology.executor.overflow.limit: 1}
 cluster: {uniform: {nodes: 2, cores: 4, latency_ms: 5}}
-workload: [{source: events, per_second: 400, shape: regular}]
+workload: [{source: events, per_second: 80, shape: regular}]
 """
 # One in five tuples fails; nothing is dropped.
 FAILED = """
@@ -50,7 +50,7 @@ def juice(text, folder, seconds):
 
 def test_tuples_that_find_no_room_are_missing(tmp_path):
     job, found = juice(DROPPED, tmp_path, 120.0)
-    assert job.result.operators["count"].dropped_per_second == pytest.approx(200, rel=0.02)
+    assert job.result.operators["count"].dropped_per_second == pytest.approx(40, rel=0.02)
     assert found.topology.value == pytest.approx(0.5, abs=0.01)
     assert found.operators == pytest.approx({"events": 1.0, "count": 0.5, "write": 0.5}, abs=0.01)
 
