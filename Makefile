@@ -21,7 +21,7 @@ COMPILE = .venv/bin/python -m streamgauge.api.simulator
 CHECKED := src scripts $(wildcard benchmarks)
 CACHES  := .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
-.PHONY: help demo test test-slow test-storm lint bench bench-large constraints wheel clean
+.PHONY: help demo test test-slow test-storm lint bench bench-large reference constraints wheel clean
 
 # Commands share .venv, and one may install into it.
 .NOTPARALLEL:
@@ -70,6 +70,10 @@ bench-large: ## the same at full size; report in build/bench-large.json
 	@$(COMPILE)
 	@mkdir -p build
 	.venv/bin/python -m benchmarks --large --output build/bench-large.json
+
+reference: ## renew docs/reference.md from the docstrings of the public names
+	@$(SETUP) $(TEST_NEEDS)
+	.venv/bin/python -m scripts.reference
 
 # The oldest supported Python, so that the versions fit every later one.
 constraints: ## renew constraints.txt from the newest releases (needs python3.11)

@@ -14,6 +14,7 @@ BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 PAGES = (
     "README.md",
     "CONTRIBUTING.md",
+    "docs/README.md",
     "docs/contention.md",
     "docs/design.md",
     "docs/emulator.md",

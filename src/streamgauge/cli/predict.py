@@ -8,14 +8,21 @@ from typing import Annotated
 import typer
 
 from streamgauge.cli.output import present, say
+from streamgauge.errors import InvalidInput
 
 
 def predict(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            help="A job file with the plan to predict; the profile's own plan when not given."
+        ),
+    ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
             help="A profile in JSON or YAML; - reads standard input. When not given, the"
-            " prediction rests on what the plan's file declares."
+            " prediction rests on what FILE declares."
         ),
     ] = None,
     lake: Annotated[
@@ -24,11 +31,11 @@ def predict(
     ] = None,
     topology: Annotated[
         str | None,
-        typer.Option(help="With --lake: the topology's name; as in --plan when not given."),
+        typer.Option(help="With --lake: the topology's name; as in FILE when not given."),
     ] = None,
     plan: Annotated[
         str | None,
-        typer.Option(help="A job file with the plan to predict; the profile's own when not given."),
+        typer.Option(help="The same as FILE."),
     ] = None,
     step: Annotated[str | None, typer.Option(help="Configure the plan as in this step.")] = None,
     rate: Annotated[
@@ -63,6 +70,11 @@ def predict(
     """Predict latency with percentiles, utilisation and the highest rate of a plan."""
     from streamgauge.api.predict import predict as ask
 
+    if file is not None and plan is not None:
+        raise InvalidInput.single(
+            ("--plan",), seen=f"both {file!r} and --plan {plan!r}", expected="one plan to predict"
+        )
+    plan = file if plan is None else plan
     report = ask(
         profile,
         plan,
