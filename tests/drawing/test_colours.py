@@ -24,3 +24,9 @@ def test_other_names_are_coloured_by_their_place():
     chart = colours_of("first", "second")
     assert 'class="dot dot-0"' in chart
     assert 'class="dot dot-1"' in chart
+
+
+def test_bars_without_parts_look_alike_whatever_they_are_of():
+    bars = [Bar(name=name, parts={name: 1.0}, label="") for name in ("one", "two")]
+    chart = bar_chart(bars, title="t", x_title="s", embedded=True)
+    assert chart.count('class="bar"') == 2

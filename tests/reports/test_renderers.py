@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from streamgauge.drawing.svg import clip
 from streamgauge.errors import InvalidInput, MissingExtra
 from streamgauge.extras import require_extra
 from streamgauge.reports.content import (
@@ -24,7 +25,7 @@ from streamgauge.reports.content import (
     Verdict,
 )
 from streamgauge.reports.report import Report
-from streamgauge.reports.terminal import clip, render_table
+from streamgauge.reports.terminal import render_table
 
 NASTY = "<script>alert('&\"')</script>"
 COLUMNS = (Column(name="operator", words=True), Column(name="rate", unit="tuples/s"))
@@ -160,9 +161,10 @@ def test_terminal_tables_cut_long_names_in_the_middle_rather_than_figures():
     assert any(line.rstrip().endswith("123,456,789") and "…" in line for line in lines)
 
 
-def test_terminal_tables_leave_out_columns_that_hold_nothing():
+def test_tables_leave_out_columns_that_hold_nothing():
     table = Table(caption="", columns=COLUMNS, rows=[["a", None], ["b", "–"]])
     assert "rate" not in "\n".join(render_table(table, 80))
+    assert "rate" not in SmallReport(table).to_html()
 
 
 def test_terminal_tables_count_rows_beyond_forty():

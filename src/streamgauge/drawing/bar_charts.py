@@ -17,7 +17,7 @@ from streamgauge.drawing.charts import (
     TickLabel,
 )
 from streamgauge.drawing.quantities import duration, plain_duration, share
-from streamgauge.drawing.svg import STYLE, Svg, shorten, text_width
+from streamgauge.drawing.svg import STYLE, Svg, clip, text_width
 from streamgauge.drawing.themes import CHARTS, COLOURS, SERIES
 
 THICKNESS = 15.0
@@ -25,7 +25,7 @@ ROW_GAP = 7.0
 PART_LINE = 13.0
 GROUP_LINE = 21.0
 SAMPLE = 12.0
-LONGEST_NAME = 24
+LONGEST_NAME = 28
 LETTER_ROOM = 1.12
 EDGE = 8.0
 
@@ -112,23 +112,25 @@ def _plot(bars: Sequence[Bar]) -> _Plot:
     parts = dict.fromkeys(
         name for bar in bars for name, length in bar.parts.items() if bar.is_drawn and length > 0.0
     )
-    names = max((text_width(shorten(bar.name, LONGEST_NAME), 10.5) for bar in bars), default=0.0)
+    names = max((text_width(clip(bar.name, LONGEST_NAME), 10.5) for bar in bars), default=0.0)
     labels = max((text_width(bar.label, 11, bold=True) for bar in bars), default=0.0)
+    parted = any(len(bar.parts) > 1 for bar in bars if bar.is_drawn)
     return _Plot(
         axis=linear_axis([bar.length for bar in bars]),
         left=4.0 + names * LETTER_ROOM + EDGE,
         right=WIDTH - labels * LETTER_ROOM - EDGE,
-        colours=_choose_colours(list(parts)),
-        parted=any(len(bar.parts) > 1 for bar in bars if bar.is_drawn),
+        colours=_choose_colours(list(parts), parted=parted),
+        parted=parted,
     )
 
 
-def _choose_colours(names: Sequence[str]) -> dict[str, str]:
-    """By name: the colour of its meaning, or else the next one."""
+def _choose_colours(names: Sequence[str], *, parted: bool) -> dict[str, str]:
+    """By name: the colour of its meaning, or else the next one; bars without parts are alike."""
     unknown = [name for name in names if name not in COLOURS]
     # One more than lines can be told apart by: its colour is a bar's own.
     others = {
-        name: f"dot dot-{index}" if index < SERIES else "bar" for index, name in enumerate(unknown)
+        name: f"dot dot-{index}" if parted and index < SERIES else "bar"
+        for index, name in enumerate(unknown)
     }
     return {name: COLOURS.get(name) or others[name] for name in names}
 
@@ -171,7 +173,7 @@ def _axis(
 
 def _bar(svg: Svg, plot: _Plot, bar: Bar, y: float, told: TickLabel) -> None:
     middle = y + THICKNESS / 2 + 3.5
-    name = shorten(bar.name, LONGEST_NAME)
+    name = clip(bar.name, LONGEST_NAME)
     svg.text(plot.left - EDGE, middle, name, kind="tick", anchor="end")
     if not bar.is_drawn:
         svg.text(plot.left + EDGE, middle, bar.label, kind="mark-label")

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from streamgauge.drawing.quantities import MISSING
+
 # A cell is shown as it is; None is shown as a dash.
 Cell = str | int | None
 # More rows than this belong into `--json`: a page lists the first ones and counts the rest.
@@ -113,14 +115,21 @@ class Table:
         """Whether there is no row at all."""
         return not any(group.rows for group in self.row_groups)
 
-    def keep_columns(self, indexes: Sequence[int]) -> Table:
-        """The table with these columns only."""
+    def show_on(self, *, page: bool) -> Table:
+        """The table without columns that are for the other medium, or that hold nothing."""
+        rows = [row for group in self.row_groups for row in group.rows]
+        kept = [
+            index
+            for index, column in enumerate(self.columns)
+            if not (column.terminal_only if page else column.page_only)
+            and (index == 0 or any(row[index] not in ("", MISSING, None) for row in rows))
+        ]
         return replace(
             self,
-            columns=[self.columns[index] for index in indexes],
+            columns=[self.columns[index] for index in kept],
             rows=(),
             groups=[
-                replace(group, rows=[[row[index] for index in indexes] for row in group.rows])
+                replace(group, rows=[[row[index] for index in kept] for row in group.rows])
                 for group in self.row_groups
             ],
         )

@@ -89,7 +89,7 @@ def _environment() -> Environment:
         "kind": lambda block: type(block).__name__,
         "printable": printable,
         "show_cell": _show_cell,
-        "for_page": _drop_columns,
+        "for_page": _show_on_page,
         "limit_rows": lambda table: list(_limit_rows(table)),
         "count_left_out": _count_left_out,
         "width_style": _set_width,
@@ -106,10 +106,8 @@ def _show_cell(cell: Cell) -> str:
     return MISSING if cell is None else printable(str(cell))
 
 
-def _drop_columns(table: Table) -> Table:
-    """The table without columns for terminals only."""
-    kept = [index for index, one in enumerate(table.columns) if not one.terminal_only]
-    return table.keep_columns(kept)
+def _show_on_page(table: Table) -> Table:
+    return table.show_on(page=True)
 
 
 def _limit_rows(table: Table) -> Iterator[RowGroup]:

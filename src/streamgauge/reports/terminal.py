@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.drawing.canvas import text_width
 from streamgauge.drawing.quantities import MISSING
+from streamgauge.drawing.svg import clip
 from streamgauge.reports.content import Cell, Chart, Column, Commands, Section, Table, Text
 from streamgauge.reports.wording import printable
 
@@ -66,7 +67,7 @@ def render_table(table: Table, width: int) -> Iterator[str]:
     Columns that hold nothing are left out. Columns of words are wrapped between words, and names
     that are still too long are cut in their middle; figures are never broken.
     """
-    narrow = _drop_columns(table)
+    narrow = table.show_on(page=False)
     columns = narrow.columns
     body = [[_show(cell) for cell in row] for group in narrow.row_groups for row in group.rows]
     headings = [printable(column.heading) for column in columns]
@@ -102,28 +103,8 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     return [line.replace(_GLUE, " ") for line in lines]
 
 
-def clip(name: str, width: int) -> str:
-    """The name, cut in its middle where it is longer: beginnings and ends tell names apart."""
-    if len(name) <= width:
-        return name
-    ending = (width - 1) // 2
-    return name[: width - 1 - ending] + "…" + name[len(name) - ending :]
-
-
 def _show(cell: Cell) -> str:
     return MISSING if cell is None else printable(str(cell))
-
-
-def _drop_columns(table: Table) -> Table:
-    """The table without columns for pages only, and without those that hold nothing."""
-    rows = [row for group in table.row_groups for row in group.rows]
-    kept = [
-        index
-        for index, column in enumerate(table.columns)
-        if not column.page_only
-        and (index == 0 or any(row[index] not in ("", MISSING, None) for row in rows))
-    ]
-    return table.keep_columns(kept)
 
 
 def _fit_widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
