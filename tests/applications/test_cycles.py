@@ -8,9 +8,9 @@ import pytest
 from streamgauge.applications.cycles import (
     PROBED_CYCLES,
     LoadTiming,
-    cycle_time,
     find_load,
-    fitted_line,
+    fit_cycle_time,
+    fit_line,
 )
 from streamgauge.errors import InvalidInput, NotEnoughData
 
@@ -31,7 +31,7 @@ def timings(
 
 
 def test_a_line_without_noise_is_found_exactly():
-    found = cycle_time(timings(66.0, 0.4))
+    found = fit_cycle_time(timings(66.0, 0.4))
     assert (found.overhead_ns, found.cycle_ns) == pytest.approx((66.0, 0.4), rel=1e-9)
     assert found.cycle_ns_error == pytest.approx(0.0, abs=1e-9)
     assert found.remarks == ()
@@ -42,7 +42,7 @@ def test_noise_is_covered_by_the_standard_errors():
     # with 9 degrees of freedom); 20 misses would be six standard deviations too many.
     misses = 0
     for seed in range(200):
-        found = cycle_time(timings(66.0, 0.4, rounds=10, noise=0.01, drift=0.02, seed=seed))
+        found = fit_cycle_time(timings(66.0, 0.4, rounds=10, noise=0.01, drift=0.02, seed=seed))
         misses += abs(found.cycle_ns - 0.4) > 2.26 * found.cycle_ns_error
     assert 1 <= misses <= 20
 
@@ -50,13 +50,13 @@ def test_noise_is_covered_by_the_standard_errors():
 def test_the_author_s_figures_give_the_author_s_line():
     # Annex of NAMB's project: CPU ms of 1000 tuples with 1, 10, 100 and 500 thousand cycles, so
     # about 66 microseconds of Storm's own for a tuple and 0.4 ns for a cycle.
-    constant, slope = fitted_line((1e3, 1e4, 1e5, 5e5), (66e3, 73e3, 110e3, 264e3))
+    constant, slope = fit_line((1e3, 1e4, 1e5, 5e5), (66e3, 73e3, 110e3, 264e3))
     assert constant == pytest.approx(67e3, rel=0.03)
     assert slope == pytest.approx(0.4, rel=0.03)
 
 
 def test_a_load_and_its_time_are_each_other_s_inverse():
-    found = cycle_time(timings(100.0, 0.5))
+    found = fit_cycle_time(timings(100.0, 0.5))
     assert found.cycles_for(500_100.0) == 1_000_000
     assert found.cpu_ns(1_000_000) == pytest.approx(500_100.0)
     assert found.cycles_for(99.0) == 0
@@ -70,14 +70,14 @@ def test_a_load_and_its_time_are_each_other_s_inverse():
     ],
 )
 def test_a_busy_or_unsteady_machine_is_told(trouble, words):
-    (remark,) = cycle_time(timings(66.0, 0.4, **trouble)).remarks
+    (remark,) = fit_cycle_time(timings(66.0, 0.4, **trouble)).remarks
     assert words in remark
 
 
 def test_times_that_are_no_line_are_told():
     crooked = timings(10.0, 0.4, of=(1_000, 10_000, 100_000))
     crooked[1] = timings(10.0, 0.6, of=(10_000,))[0]
-    remark = cycle_time(crooked).remarks[-1]
+    remark = fit_cycle_time(crooked).remarks[-1]
     assert "off the line" in remark
 
 
@@ -86,7 +86,7 @@ def test_times_that_are_no_line_are_told():
 )
 def test_too_few_timings_or_a_loop_without_time_give_no_line(few):
     with pytest.raises(NotEnoughData, match="expected"):
-        cycle_time(few)
+        fit_cycle_time(few)
 
 
 def test_a_load_is_tried_and_corrected_until_it_is_near():
@@ -97,7 +97,7 @@ def test_a_load_is_tried_and_corrected_until_it_is_near():
         asked.extend(cycles)
         return timings(100.0, 0.5, of=cycles)
 
-    found = find_load(0.5, cycle_time(timings(100.0, 0.4)), probe)
+    found = find_load(0.5, fit_cycle_time(timings(100.0, 0.4)), probe)
     assert asked == [1_249_750, 999_800]
     assert (found.cycles, found.processing) == (999_800, 999.8)
     assert found.measured_ms == pytest.approx(0.5)
@@ -106,7 +106,7 @@ def test_a_load_is_tried_and_corrected_until_it_is_near():
 
 def test_what_the_engine_spends_is_not_asked_of_the_loop():
     found = find_load(
-        0.5, cycle_time(timings(0.0, 0.4)), lambda n: timings(0.0, 0.4, of=n), engine_ms=0.1
+        0.5, fit_cycle_time(timings(0.0, 0.4)), lambda n: timings(0.0, 0.4, of=n), engine_ms=0.1
     )
     assert found.cycles == 1_000_000
     assert found.measured_ms == pytest.approx(0.5)
@@ -114,7 +114,7 @@ def test_what_the_engine_spends_is_not_asked_of_the_loop():
 
 def test_a_time_below_that_of_a_call_is_no_load_and_told():
     found = find_load(
-        0.05, cycle_time(timings(0.0, 0.4)), lambda n: timings(0.0, 0.4, of=n), engine_ms=0.1
+        0.05, fit_cycle_time(timings(0.0, 0.4)), lambda n: timings(0.0, 0.4, of=n), engine_ms=0.1
     )
     assert found.cycles == 0
     assert "less than" in found.remarks[0]
@@ -123,7 +123,7 @@ def test_a_time_below_that_of_a_call_is_no_load_and_told():
 def test_a_load_that_is_never_near_is_told():
     slow = iter((1.0, 2.0, 4.0, 8.0))
     found = find_load(
-        0.5, cycle_time(timings(0.0, 0.4)), lambda n: timings(0.0, 0.4 * 3 ** next(slow), of=n)
+        0.5, fit_cycle_time(timings(0.0, 0.4)), lambda n: timings(0.0, 0.4 * 3 ** next(slow), of=n)
     )
     assert "no load came nearer" in found.remarks[0]
 
@@ -131,4 +131,4 @@ def test_a_load_that_is_never_near_is_told():
 @pytest.mark.parametrize("wanted", [0.0, -1.0, math.nan, 1001.0])
 def test_a_wanted_time_is_a_number_above_zero_and_up_to_a_second(wanted):
     with pytest.raises(InvalidInput, match="ms"):
-        find_load(wanted, cycle_time(timings(1.0, 1.0)), lambda n: timings(1.0, 1.0, of=n))
+        find_load(wanted, fit_cycle_time(timings(1.0, 1.0)), lambda n: timings(1.0, 1.0, of=n))

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from streamgauge.experiments.experiment import Marking
-from streamgauge.experiments.figures import figures_of
-from streamgauge.experiments.marks import marks_of
+from streamgauge.experiments.figures import compute_figures
+from streamgauge.experiments.marks import list_marks
 from streamgauge.experiments.placements import Placement
 from streamgauge.experiments.readings import Readings, Span
 from streamgauge.lake.raw import encode
@@ -114,11 +114,11 @@ def read(folder: Path, records: list[Record]) -> Readings:
 
 def figures(folder: Path, records: list[Record], window: int = 0) -> dict[tuple[str, ...], float]:
     """The figures of a window, by their keys."""
-    found = figures_of(read(folder, records).windows[window], PLACEMENT, SPAN)
+    found = compute_figures(read(folder, records).windows[window], PLACEMENT, SPAN)
     return {tuple(key): value.value for key, value in found.items()}
 
 
 def marks(folder: Path, records: list[Record], rule: Marking | None = None) -> list[list[str]]:
     """Why each window is left out."""
     windows = read(folder, records).windows
-    return [list(marks_of(one, PLACEMENT, SPAN, rule or Marking())) for one in windows]
+    return [list(list_marks(one, PLACEMENT, SPAN, rule or Marking())) for one in windows]

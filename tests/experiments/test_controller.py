@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from streamgauge.errors import InvalidInput, SourceUnreachable
-from streamgauge.experiments.controller import Reached, differences, run_experiment
-from streamgauge.experiments.journal import placed, read_journal
+from streamgauge.experiments.controller import ExperimentProgress, describe_moves, run_experiment
+from streamgauge.experiments.journal import list_placed_executors, read_journal
 from tests.experiments.small import EXPERIMENT, FakeRunner, small_experiment
 
 
@@ -133,7 +133,7 @@ def test_begin_and_end_of_measuring_are_events_for_the_lake(tmp_path):
 
 
 def test_those_who_watch_learn_of_every_end_once(tmp_path):
-    seen: list[Reached] = []
+    seen: list[ExperimentProgress] = []
     run(small_experiment(tmp_path), FakeRunner(), tmp_path / "out", seen.append)
     assert [one.done for one in seen if one.is_end] == [1, 2, 3, 4, 5, 6]
     assert {one.total for one in seen} == {6}
@@ -143,8 +143,8 @@ def test_a_plan_that_was_not_applied_is_noted(tmp_path):
     experiment = small_experiment(tmp_path)
     wanted = experiment.step("packed").schedule(experiment.cluster).plan
     found = experiment.step("slow").schedule(experiment.cluster).plan
-    assert differences(wanted, placed(wanted)) == []
-    assert "not the one ordered" in differences(wanted, placed(found))[0]
+    assert describe_moves(wanted, list_placed_executors(wanted)) == []
+    assert "not the one ordered" in describe_moves(wanted, list_placed_executors(found))[0]
 
 
 def test_a_plan_whose_tasks_the_engine_numbers_otherwise_is_the_same(tmp_path):
@@ -152,6 +152,6 @@ def test_a_plan_whose_tasks_the_engine_numbers_otherwise_is_the_same(tmp_path):
     wanted = experiment.step("packed").schedule(experiment.cluster).plan
     numbered = [
         replace(one, first_task=one.first_task + 40, last_task=one.last_task + 40)
-        for one in placed(wanted)
+        for one in list_placed_executors(wanted)
     ]
-    assert differences(wanted, numbered) == []
+    assert describe_moves(wanted, numbered) == []

@@ -4,10 +4,10 @@ import pytest
 
 from streamgauge.engines.emulator.session import EmulatorRunner
 from streamgauge.experiments.controller import run_experiment
-from streamgauge.experiments.differences import gains
+from streamgauge.experiments.differences import rank_gains
 from streamgauge.experiments.files.experiment_file import load_experiment
 from streamgauge.experiments.observing import observe
-from streamgauge.experiments.regimes import Regime, regimes
+from streamgauge.experiments.regimes import Regime, find_regimes
 from tests.experiments.small import write_experiment
 
 # One executor of 5 ms serves 200 tuples a second; of 20 ms, 50.
@@ -76,7 +76,7 @@ def run(folder, text, job):
 
 def test_a_load_beyond_capacity_is_persistent_and_one_below_is_normal(tmp_path):
     experiment, truth = run(tmp_path, SWEEP, QUEUE)
-    found = regimes(truth, experiment.study)
+    found = find_regimes(truth, experiment.study)
     assert {name: {one.regime for one in each} for name, each in found.items()} == {
         "task-x1": {Regime.NORMAL},
         "task-x4": {Regime.PERSISTENT},
@@ -91,7 +91,7 @@ def test_a_load_beyond_capacity_is_persistent_and_one_below_is_normal(tmp_path):
 
 def test_halving_names_the_operator_that_limits_throughput(tmp_path):
     experiment, truth = run(tmp_path, HALVING, LINE)
-    found = gains(truth, experiment.study)
+    found = rank_gains(truth, experiment.study)
     assert {one.operator: one.verdict for one in found} == {
         "middle": "limits throughput",
         "first": "no bottleneck",

@@ -3,7 +3,11 @@
 import pytest
 
 from streamgauge.errors import InvalidInput
-from streamgauge.experiments.description import changes, experiment_from_data, experiment_to_data
+from streamgauge.experiments.description import (
+    experiment_from_data,
+    experiment_to_data,
+    list_changes,
+)
 from streamgauge.experiments.files.experiment_file import load_experiment
 from streamgauge.experiments.studies import BottleneckSearch, LoadSweep
 from streamgauge.topology.cluster import Cluster, Machine, Node
@@ -180,7 +184,7 @@ def test_changes_are_named_by_their_place_and_what_it_is_for_may_change(tmp_path
     before = experiment_to_data(small_experiment(tmp_path))
     other = EXPERIMENT.replace("rate: 50", "rate: 60").replace("windows: 2", "windows: 3")
     now = experiment_to_data(small_experiment(tmp_path, other + "about: again\n"))
-    assert changes(before, now) == [
+    assert list_changes(before, now) == [
         "steps.slow.job.workload[0].per_second: 60.0, was 50.0",
         "windows: 3, was 2",
     ]

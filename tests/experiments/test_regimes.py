@@ -7,13 +7,13 @@ import pytest
 
 from streamgauge.experiments.regimes import (
     Regime,
-    baseline_latency,
     classify,
+    find_baseline,
     find_events,
-    regime_of,
+    find_regime,
 )
 from streamgauge.experiments.studies import EventRule
-from streamgauge.experiments.truth import Course, step_truth
+from streamgauge.experiments.truth import Course, summarise_step
 from tests.experiments.test_truth import repetition
 
 RULE = EventRule(enter=5.0, leave=2.0)
@@ -79,7 +79,7 @@ def test_the_regime_follows_from_how_many_events_there_are_and_how_long(values, 
 
 
 def test_a_regime_tells_occurrences_durations_and_deviations():
-    found = regime_of(course([1.0, 9.0, 9.0, 1.0, 9.0, 1.0]), 1.0, RULE)
+    found = find_regime(course([1.0, 9.0, 9.0, 1.0, 9.0, 1.0]), 1.0, RULE)
     assert [(one.start, one.end) for one in found.events] == [(1, 3), (4, 5)]
     assert (found.total_seconds, found.mean_seconds, found.share) == (3.0, 1.5, 0.5)
     assert (found.throughput_deviation, found.latency_deviation) == (0.0, 4.0)
@@ -87,4 +87,4 @@ def test_a_regime_tells_occurrences_durations_and_deviations():
 
 def test_the_baseline_is_a_median_so_that_a_spike_does_not_move_it():
     one = replace(repetition(1), course=course([1.0, 1.0, 50.0, math.nan]))
-    assert baseline_latency(step_truth("step", [one])) == 1.0
+    assert find_baseline(summarise_step("step", [one])) == 1.0

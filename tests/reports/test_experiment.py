@@ -6,10 +6,10 @@ import pytest
 
 from streamgauge.experiments.experiment import Turn
 from streamgauge.experiments.figures import Key
-from streamgauge.experiments.journal import Journal, Repetition, placed
-from streamgauge.experiments.regimes import Regime, regime_of
+from streamgauge.experiments.journal import Journal, Repetition, list_placed_executors
+from streamgauge.experiments.regimes import Regime, find_regime
 from streamgauge.experiments.studies import BottleneckSearch, EventRule, Fidelity, LoadSweep
-from streamgauge.experiments.truth import Course, Truth, step_truth
+from streamgauge.experiments.truth import Course, Truth, summarise_step
 from streamgauge.reports.experiment import ExperimentReport
 from streamgauge.reports.experiment_studies import name_regime
 from tests.experiments.lines import START
@@ -39,7 +39,7 @@ def measured(number, *latencies, marks=()):
 def journal(tmp_path):
     """Three steps, of which one is done twice and one once."""
     experiment = small_experiment(tmp_path)
-    executors = placed(experiment.step("slow").schedule(experiment.cluster).plan)
+    executors = list_placed_executors(experiment.step("slow").schedule(experiment.cluster).plan)
     done = [
         Repetition(
             turn=Turn(step, number),
@@ -56,8 +56,8 @@ def journal(tmp_path):
 
 @pytest.fixture
 def truth():
-    slow = step_truth("slow", [measured(1, 0.004, 0.004), measured(2, 0.005, 0.005)])
-    fast = step_truth("fast", [measured(1, 0.002, marks=("the host took 5 %",))])
+    slow = summarise_step("slow", [measured(1, 0.004, 0.004), measured(2, 0.005, 0.005)])
+    fast = summarise_step("fast", [measured(1, 0.002, marks=("the host took 5 %",))])
     return Truth(experiment="small", engine="fake", steps=(slow, fast), left=3)
 
 
@@ -96,12 +96,12 @@ def test_the_report_warns_of_what_is_missing_or_marked(report):
 
 
 def test_tuples_between_two_clocks_are_warned_of(report):
-    apart = step_truth("apart", [repetition(1, window({MEAN: 1.0}))])
+    apart = summarise_step("apart", [repetition(1, window({MEAN: 1.0}))])
     assert any("two clocks" in line for line in report_of(report, apart).warnings)
 
 
 def test_a_step_without_a_window_that_counts_has_no_figures(report):
-    none = step_truth("none", [repetition(1, window({MEAN: 1.0}, "stolen"))])
+    none = summarise_step("none", [repetition(1, window({MEAN: 1.0}, "stolen"))])
     warnings = report_of(report, none).warnings
     assert "none: every window is marked, so there are no figures" in warnings
 
@@ -160,7 +160,7 @@ def test_a_search_names_the_bottleneck(report):
 
 
 def test_a_step_whose_repetitions_differ_says_how_many_agree():
-    calm, high = (regime_of(course(value, value), 1.0, EventRule()) for value in (1.0, 9.0))
+    calm, high = (find_regime(course(value, value), 1.0, EventRule()) for value in (1.0, 9.0))
     assert (calm.regime, high.regime) == (Regime.NORMAL, Regime.PERSISTENT)
     assert name_regime([calm, calm, high]) == "normal (2/3)"
 

@@ -10,9 +10,9 @@ from streamgauge.applications import Platform, job_of, remarks_on
 from streamgauge.applications.cycles import (
     PROBED_CYCLES,
     LoadTiming,
-    check_wanted,
-    cycle_time,
+    check_cpu_times,
     find_load,
+    fit_cycle_time,
 )
 from streamgauge.applications.files.applications import load_application
 from streamgauge.applications.files.platforms import load_platform
@@ -84,7 +84,7 @@ def time_cycles(
         InvalidInput: The platform's engine has no loads that can be timed.
     """
     engine_ms = engine_us / US_PER_MS
-    check_wanted(asked_ms, engine_ms)
+    check_cpu_times(asked_ms, engine_ms)
     described = Platform() if platform is None else load_platform(platform)
     time_busy_waits = load_engine(described.engine).load("busy_waits")
     if time_busy_waits is None:
@@ -100,6 +100,6 @@ def time_cycles(
         return timings
 
     waits = time_busy_waits(PROBED_CYCLES, rounds=rounds)
-    time = cycle_time(waits.timings)
+    time = fit_cycle_time(waits.timings)
     loads = tuple(find_load(ms, time, probe, engine_ms=engine_ms) for ms in asked_ms)
     return CycleReport(time=time, java=waits.java, loads=loads)

@@ -10,7 +10,7 @@ from streamgauge.api.simulator import Say, compile_simulator, stay_silent
 from streamgauge.errors import NotEnoughData
 
 if TYPE_CHECKING:
-    from streamgauge.experiments.controller import Reached
+    from streamgauge.experiments.controller import ExperimentProgress
     from streamgauge.experiments.experiment import Experiment
     from streamgauge.reports.experiment import ExperimentReport
 
@@ -25,7 +25,7 @@ def run_experiment(
     engine: str,
     folder: Path,
     *,
-    progress: Callable[[Reached], None] = lambda _: None,
+    progress: Callable[[ExperimentProgress], None] = lambda _: None,
     say: Say = stay_silent,
 ) -> ExperimentReport:
     """Run an experiment, or the rest of one that was interrupted.

@@ -42,7 +42,7 @@ class LoadTiming:
     Attributes:
         cycles: Of a call.
         cpu_ns: CPU nanoseconds of a call, by round.
-        wall_ns: The same by the clock on the wall.
+        wall_ns: The same in wall-clock time.
     """
 
     cycles: int
@@ -57,7 +57,7 @@ class LoadTiming:
     @property
     def error_ns(self) -> float:
         """Its standard error, of rounds that are independent."""
-        return _standard_error(np.asarray(self.cpu_ns))
+        return _find_standard_error(np.asarray(self.cpu_ns))
 
 
 # Times the loop with each of these numbers of cycles.
@@ -164,7 +164,7 @@ class FoundLoad:
         return ()
 
 
-def cycle_time(timings: Sequence[LoadTiming]) -> CycleTime:
+def fit_cycle_time(timings: Sequence[LoadTiming]) -> CycleTime:
     """Fit a line in every round; rounds differ by what the machine does, so they are the sample.
 
     Raises:
@@ -177,7 +177,7 @@ def cycle_time(timings: Sequence[LoadTiming]) -> CycleTime:
         )
     cycles = [float(one.cycles) for one in timings]
     lines = np.array(
-        [fitted_line(cycles, [one.cpu_ns[turn] for one in timings]) for turn in range(rounds)]
+        [fit_line(cycles, [one.cpu_ns[turn] for one in timings]) for turn in range(rounds)]
     )
     overheads, slopes = lines[:, 0], lines[:, 1]
     cycle_ns = float(slopes.mean())
@@ -189,16 +189,16 @@ def cycle_time(timings: Sequence[LoadTiming]) -> CycleTime:
     running = [np.asarray(one.cpu_ns) / np.asarray(one.wall_ns) for one in timings]
     return CycleTime(
         cycle_ns=cycle_ns,
-        cycle_ns_error=_standard_error(slopes),
+        cycle_ns_error=_find_standard_error(slopes),
         overhead_ns=float(overheads.mean()),
-        overhead_ns_error=_standard_error(overheads),
+        overhead_ns_error=_find_standard_error(overheads),
         spread=float(slopes.std(ddof=1)) / cycle_ns,
         waiting=max(0.0, 1.0 - float(np.mean(running))),
         timings=tuple(timings),
     )
 
 
-def fitted_line(cycles: Sequence[float], cpu: Sequence[float]) -> tuple[float, float]:
+def fit_line(cycles: Sequence[float], cpu: Sequence[float]) -> tuple[float, float]:
     """Constant and slope of the line through these points, by least squares of relative errors.
 
     What disturbs a loop disturbs a long one more, in proportion to its length.
@@ -229,7 +229,7 @@ def find_load(
     Raises:
         InvalidInput: As `check_wanted` has it.
     """
-    check_wanted([wanted_ms], engine_ms)
+    check_cpu_times([wanted_ms], engine_ms)
     left_ns = (wanted_ms - engine_ms) * 1e6
     cycles = time.cycles_for(left_ns)
     tries: list[FoundLoad] = []
@@ -249,7 +249,7 @@ def find_load(
     return min(tries, key=lambda one: abs(one.off))
 
 
-def check_wanted(wanted_ms: Iterable[float], engine_ms: float) -> None:
+def check_cpu_times(wanted_ms: Iterable[float], engine_ms: float) -> None:
     """Check times for which loads are wanted.
 
     Raises:
@@ -262,5 +262,5 @@ def check_wanted(wanted_ms: Iterable[float], engine_ms: float) -> None:
     findings.raise_if_any()
 
 
-def _standard_error(values: NDArray[np.float64]) -> float:
+def _find_standard_error(values: NDArray[np.float64]) -> float:
     return float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan

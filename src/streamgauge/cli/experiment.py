@@ -20,7 +20,7 @@ from streamgauge.errors import StreamgaugeError
 if TYPE_CHECKING:
     from types import FrameType
 
-    from streamgauge.experiments.controller import Reached
+    from streamgauge.experiments.controller import ExperimentProgress
     from streamgauge.experiments.experiment import Experiment
     from streamgauge.experiments.journal import Journal
 
@@ -157,7 +157,7 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _watch() -> Callable[[Reached], None]:
+def _watch() -> Callable[[ExperimentProgress], None]:
     """A bar with the time left on a terminal, else a line for every repetition."""
     if not sys.stderr.isatty():
         return _say_repetition
@@ -167,6 +167,6 @@ def _watch() -> Callable[[Reached], None]:
     )
 
 
-def _say_repetition(reached: Reached) -> None:
+def _say_repetition(reached: ExperimentProgress) -> None:
     if reached.is_end:
         say(f"{reached.done} of {reached.total}: {reached.turn}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from streamgauge.engines.contract import Runner, RunnerSession, StepOrder
 from streamgauge.errors import InvalidInput
 from streamgauge.experiments.experiment import Experiment, Turn
-from streamgauge.experiments.journal import Journal, Repetition, opened, placed
+from streamgauge.experiments.journal import Journal, Repetition, list_placed_executors, open_journal
 from streamgauge.lake.raw import encode
 from streamgauge.lake.records import Event, EventKind, PlacedExecutor
 from streamgauge.topology.files.document import write_whole
@@ -27,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
+class ExperimentProgress:
     """How far an experiment has come.
 
     Attributes:
@@ -47,7 +47,7 @@ class Reached:
     is_end: bool = False
 
 
-Watch = Callable[[Reached], None]
+Watch = Callable[[ExperimentProgress], None]
 
 
 def run_experiment(experiment: Experiment, runner: Runner, folder: Path, watch: Watch) -> Journal:
@@ -57,34 +57,38 @@ def run_experiment(experiment: Experiment, runner: Runner, folder: Path, watch: 
         experiment: What to run.
         runner: On what.
         folder: New, empty, or of this experiment, which then goes on.
-        watch: Told how far it has come.
+        watch: Called with how far it has come.
 
     Raises:
         InvalidInput: The folder holds something else; or another process works on it.
         SourceUnreachable: The engine went away; what was done before stays done.
         Infeasible: The engine could not place a step as it should be.
     """
-    opened(experiment, runner.name, folder)
+    open_journal(experiment, runner.name, folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder):
+    with _lock_folder(folder):
         # Read again: another process may have been at it until now.
-        journal = opened(experiment, runner.name, folder)
+        journal = open_journal(experiment, runner.name, folder)
         journal.write(folder)
         if journal.left:
             with runner.session(experiment.cluster, folder / ENGINE) as session:
                 for turn in journal.left:
-                    journal = journal.with_done(_run(journal, turn, session, folder, watch))
+                    journal = journal.with_done(
+                        _run_repetition(journal, turn, session, folder, watch)
+                    )
                     journal.write(folder)
-                    watch(_ended(journal, turn))
+                    watch(_report_end(journal, turn))
     return journal
 
 
-def _ended(journal: Journal, turn: Turn) -> Reached:
+def _report_end(journal: Journal, turn: Turn) -> ExperimentProgress:
     done, left = len(journal.done), len(journal.left)
-    return Reached(turn=turn, done=done, total=done + left, part=0.0, doing="done", is_end=True)
+    return ExperimentProgress(
+        turn=turn, done=done, total=done + left, part=0.0, doing="done", is_end=True
+    )
 
 
-def _run(
+def _run_repetition(
     journal: Journal, turn: Turn, session: RunnerSession, folder: Path, watch: Watch
 ) -> Repetition:
     experiment = journal.experiment
@@ -106,26 +110,30 @@ def _run(
         seed=experiment.seed_of(turn),
     )
 
-    def told(part: float, doing: str) -> None:
-        watch(Reached(turn=turn, done=len(journal.done), total=total, part=part, doing=doing))
+    def report(part: float, doing: str) -> None:
+        watch(
+            ExperimentProgress(
+                turn=turn, done=len(journal.done), total=total, part=part, doing=doing
+            )
+        )
 
-    told(0.0, "beginning")
-    record = session.run_step(order, told)
-    notes = [*schedule.warnings, *differences(schedule.plan, placed(record.plan))]
+    report(0.0, "beginning")
+    record = session.run_step(order, report)
+    notes = [*schedule.warnings, *describe_moves(schedule.plan, list_placed_executors(record.plan))]
     repetition = Repetition.of(turn, name, record, notes)
     _write_events(folder / name, order, repetition)
     return repetition
 
 
-def differences(wanted: PhysicalPlan, found: Sequence[PlacedExecutor]) -> list[str]:
+def describe_moves(wanted: PhysicalPlan, found: Sequence[PlacedExecutor]) -> list[str]:
     """Where the plan that was read back is not the one that was ordered; a line, or none.
 
     Executors are compared by their places among those of their operator: an engine numbers tasks
     in its own way.
     """
-    ordered, there = _by_operator(placed(wanted)), _by_operator(found)
+    ordered, there = _group_by_operator(list_placed_executors(wanted)), _group_by_operator(found)
     moved = [
-        f"{operator} on {_listed(there.get(operator, []))}, not on {_listed(places)}"
+        f"{operator} on {_list_workers(there.get(operator, []))}, not on {_list_workers(places)}"
         for operator, places in ordered.items()
         if there.get(operator) != places
     ]
@@ -133,7 +141,7 @@ def differences(wanted: PhysicalPlan, found: Sequence[PlacedExecutor]) -> list[s
     return [f"the plan read back is not the one ordered: {moved[0]}{more}"] if moved else []
 
 
-def _by_operator(executors: Sequence[PlacedExecutor]) -> dict[str, list[tuple[int, str]]]:
+def _group_by_operator(executors: Sequence[PlacedExecutor]) -> dict[str, list[tuple[int, str]]]:
     """Tasks and worker of every executor of an operator, in their order."""
     found: dict[str, list[tuple[int, str]]] = {}
     for one in sorted(executors, key=lambda one: one.first_task):
@@ -142,7 +150,7 @@ def _by_operator(executors: Sequence[PlacedExecutor]) -> dict[str, list[tuple[in
     return found
 
 
-def _listed(places: Sequence[tuple[int, str]]) -> str:
+def _list_workers(places: Sequence[tuple[int, str]]) -> str:
     return ", ".join(worker for _, worker in places) or "no worker"
 
 
@@ -184,7 +192,7 @@ def _put_aside(folder: Path, name: str) -> None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path) -> Iterator[None]:
     """Keep other controllers out of the folder."""
     with (folder / _LOCK).open("ab") as lock:
         try:

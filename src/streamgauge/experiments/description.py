@@ -60,9 +60,9 @@ def experiment_from_data(data: Mapping[str, Any]) -> Experiment:
     )
 
 
-def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def list_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What differs between two descriptions, a line each; what it is for may change."""
-    old, new = (dict(_flat({**one, "about": ""})) for one in (before, now))
+    old, new = (dict(_flatten({**one, "about": ""})) for one in (before, now))
     lines = []
     for path in sorted({*old, *new}):
         if path not in new:
@@ -75,13 +75,13 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return [*lines[:MOST_CHANGES], f"and {more} more"] if more > 0 else lines
 
 
-def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
-            yield from _flat(inner, f"{path}.{key}" if path else str(key))
+            yield from _flatten(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list) and value:
         for place, inner in enumerate(value):
-            yield from _flat(inner, f"{path}[{place}]")
+            yield from _flatten(inner, f"{path}[{place}]")
     else:
         yield path, value
 

@@ -41,7 +41,7 @@ class Gain:
         return "adds latency" if self.latency > self.latency_floor else "no bottleneck"
 
 
-def gains(truth: Truth, search: BottleneckSearch) -> list[Gain]:
+def rank_gains(truth: Truth, search: BottleneckSearch) -> list[Gain]:
     """All halved operators, the one that gained most throughput first (Pagliari 2021, chapter 5).
 
     Gains in throughput that chance alone can make are alike: latency tells these apart.
@@ -52,8 +52,8 @@ def gains(truth: Truth, search: BottleneckSearch) -> list[Gain]:
         step = truth.step(name)
         if base is None or step is None:
             continue
-        more = _relative(base, step, THROUGHPUT)
-        longer = _relative(base, step, LATENCY)
+        more = _compute_change(base, step, THROUGHPUT)
+        longer = _compute_change(base, step, LATENCY)
         if more is None or longer is None:
             continue
         found.append(
@@ -61,8 +61,8 @@ def gains(truth: Truth, search: BottleneckSearch) -> list[Gain]:
                 operator=operator,
                 throughput=more,
                 latency=-longer,
-                throughput_floor=_floor(base, step, THROUGHPUT),
-                latency_floor=_floor(base, step, LATENCY),
+                throughput_floor=_find_floor(base, step, THROUGHPUT),
+                latency_floor=_find_floor(base, step, LATENCY),
             )
         )
     return sorted(found, key=_rank, reverse=True)
@@ -97,7 +97,7 @@ COMPARED = {
 }
 
 
-def fidelity(truth: Truth, study: Fidelity) -> Iterator[Difference]:
+def compare_with_reference(truth: Truth, study: Fidelity) -> Iterator[Difference]:
     """How far the other steps are from the reference (Pagliari 2021, section 5.3.1)."""
     reference = truth.step(study.reference)
     if reference is None:
@@ -106,7 +106,7 @@ def fidelity(truth: Truth, study: Fidelity) -> Iterator[Difference]:
         if step.name == study.reference:
             continue
         for name, key in COMPARED.items():
-            part = _relative(reference, step, key)
+            part = _compute_change(reference, step, key)
             there, here = reference.figure(*key), step.figure(*key)
             if part is None or there is None or here is None:
                 continue
@@ -116,7 +116,7 @@ def fidelity(truth: Truth, study: Fidelity) -> Iterator[Difference]:
                 reference=there.value,
                 value=here.value,
                 part=part,
-                floor=_floor(reference, step, key),
+                floor=_find_floor(reference, step, key),
             )
 
 
@@ -125,14 +125,14 @@ def _rank(gain: Gain) -> tuple[float, float]:
     return beyond_chance, gain.latency
 
 
-def _relative(base: StepTruth, step: StepTruth, key: tuple[str, str, str]) -> float | None:
+def _compute_change(base: StepTruth, step: StepTruth, key: tuple[str, str, str]) -> float | None:
     before, after = base.figure(*key), step.figure(*key)
     if before is None or after is None or not before.value:
         return None
     return (after.value - before.value) / before.value
 
 
-def _floor(base: StepTruth, step: StepTruth, key: tuple[str, str, str]) -> float:
+def _find_floor(base: StepTruth, step: StepTruth, key: tuple[str, str, str]) -> float:
     figures: list[Figure | None] = [base.figure(*key), step.figure(*key)]
     known = [figure.floor for figure in figures if figure and figure.floor is not None]
     return max([LEAST_FLOOR, *known])

@@ -82,7 +82,7 @@ class ExperimentStep:
         cluster = got or asked
         plan = self.job.plan if self.placement is None else self.placement
         if isinstance(plan, Assignment):
-            moved = plan if got is None else _moved(plan, asked, got)
+            moved = plan if got is None else _move_plan(plan, asked, got)
             return place_job(replace(self.job, cluster=cluster, plan=moved))
         return place_job(replace(self.job, cluster=cluster, plan=None), plan)
 
@@ -212,25 +212,25 @@ class Experiment:
                 step.schedule(self.cluster)
 
 
-def _moved(plan: Assignment, asked: Cluster, got: Cluster) -> Assignment:
+def _move_plan(plan: Assignment, asked: Cluster, got: Cluster) -> Assignment:
     """The same plan on the nodes and slots that there are.
 
     Raises:
         InvalidInput: There are fewer than asked for.
     """
-    places = _places(asked, got)
+    places = _list_places(asked, got)
     missing = [str(slot) for slot, _ in plan.workers if slot not in places]
     if missing:
         raise InvalidInput.single(
             ("cluster",),
-            seen=f"no place for {', '.join(missing)} on {_size(got)}",
-            expected=f"a cluster with {_size(asked)}",
+            seen=f"no place for {', '.join(missing)} on {_describe_size(got)}",
+            expected=f"a cluster with {_describe_size(asked)}",
         )
     workers = tuple((places[slot], labels) for slot, labels in plan.workers)
     return Assignment(workers=workers, task_order=plan.task_order)
 
 
-def _places(asked: Cluster, got: Cluster) -> dict[Slot, Slot]:
+def _list_places(asked: Cluster, got: Cluster) -> dict[Slot, Slot]:
     """For every slot asked for, node by node, the one in its place."""
     return {
         wanted: there
@@ -239,6 +239,6 @@ def _places(asked: Cluster, got: Cluster) -> dict[Slot, Slot]:
     }
 
 
-def _size(cluster: Cluster) -> str:
+def _describe_size(cluster: Cluster) -> str:
     slots: Sequence[int] = [len(node.ports) for node in cluster.nodes]
     return f"{len(slots)} nodes with {', '.join(map(str, slots))} slots"

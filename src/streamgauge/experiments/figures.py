@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from streamgauge.experiments.distributions import NANOSECONDS, Times
 from streamgauge.experiments.placements import Placement
-from streamgauge.experiments.readings import Span, Spent, WindowReadings
+from streamgauge.experiments.readings import Span, Total, WindowReadings
 from streamgauge.lake.metrics import Metric
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
@@ -51,32 +51,32 @@ class Value(NamedTuple):
 Figures = dict[Key, Value]
 
 
-def figures_of(window: WindowReadings, placement: Placement, span: Span) -> Figures:
+def compute_figures(window: WindowReadings, placement: Placement, span: Span) -> Figures:
     """Everything that is said of one window."""
-    seconds = covered_seconds(window, placement, span)
-    found = dict(latency_figures(window))
-    found.update(_throughput(window, placement, seconds))
-    found.update(_cpu(window, seconds))
-    found.update(_back_pressure(window, seconds))
+    seconds = find_covered_seconds(window, placement, span)
+    found = dict(compute_latencies(window))
+    found.update(_list_throughput(window, placement, seconds))
+    found.update(_list_cpu(window, seconds))
+    found.update(_list_back_pressure(window, seconds))
     return found
 
 
-def latency_figures(window: WindowReadings) -> Iterator[tuple[Key, Value]]:
+def compute_latencies(window: WindowReadings) -> Iterator[tuple[Key, Value]]:
     """Latencies to sinks, on paths and of trees; those of sinks by traces where need be."""
     for (way, one_clock), times in sorted(window.on_paths.items()):
-        yield from _times("path", " → ".join(way) + _apart(one_clock), times)
-    to_sinks = sinks_of(window)
+        yield from _list_times("path", " → ".join(way) + _name_clocks(one_clock), times)
+    to_sinks = group_by_sink(window)
     for (source, sink, one_clock), times in sorted(to_sinks.items()):
-        yield from _times("latency", f"{source} → {sink}{_apart(one_clock)}", times)
-    yield from _times("latency", ALL, merged(to_sinks.values()))
+        yield from _list_times("latency", f"{source} → {sink}{_name_clocks(one_clock)}", times)
+    yield from _list_times("latency", ALL, merge_times(to_sinks.values()))
     alike = [times for (_, _, one_clock), times in to_sinks.items() if one_clock]
-    yield from _times("latency", ONE_CLOCK, merged(alike))
+    yield from _list_times("latency", ONE_CLOCK, merge_times(alike))
     for source, times in sorted(window.trees.items()):
-        yield from _times("complete", source, times)
-    yield from _times("complete", ALL, merged(window.trees.values()))
+        yield from _list_times("complete", source, times)
+    yield from _list_times("complete", ALL, merge_times(window.trees.values()))
 
 
-def sinks_of(window: WindowReadings) -> dict[tuple[str, str, bool], Times]:
+def group_by_sink(window: WindowReadings) -> dict[tuple[str, str, bool], Times]:
     """Latencies by source and sink: what sinks tell, and traces of sinks that tell nothing."""
     told = {sink for _, sink, _ in window.to_sinks}
     found = dict(window.to_sinks)
@@ -86,7 +86,7 @@ def sinks_of(window: WindowReadings) -> dict[tuple[str, str, bool], Times]:
     return found
 
 
-def merged(parts: Iterable[Times]) -> Times:
+def merge_times(parts: Iterable[Times]) -> Times:
     """All of them together.
 
     Where some were counted in classes and others seen one by one, the quantiles rest on the first.
@@ -97,24 +97,24 @@ def merged(parts: Iterable[Times]) -> Times:
     return together
 
 
-def covered_seconds(window: WindowReadings, placement: Placement, span: Span) -> float:
+def find_covered_seconds(window: WindowReadings, placement: Placement, span: Span) -> float:
     """The time that the window's reports span; its length where nobody says."""
-    reported = [reported_seconds(window, worker) for worker in placement.workers]
+    reported = [find_reported_seconds(window, worker) for worker in placement.workers]
     longest = max(reported, default=0.0)
     return longest if longest > 0.0 else span.window_seconds
 
 
-def reported_seconds(window: WindowReadings, worker: str) -> float:
+def find_reported_seconds(window: WindowReadings, worker: str) -> float:
     """The time that a worker reported of."""
     key = (Metric.WORKER_HEARTBEATS, worker)
     return window.sums[key].seconds if key in window.sums else 0.0
 
 
-def _apart(one_clock: bool) -> str:
+def _name_clocks(one_clock: bool) -> str:
     return "" if one_clock else TWO_CLOCKS
 
 
-def _times(kind: str, subject: str, times: Times) -> Iterator[tuple[Key, Value]]:
+def _list_times(kind: str, subject: str, times: Times) -> Iterator[tuple[Key, Value]]:
     mean = times.mean_seconds
     if math.isfinite(mean):
         yield Key(kind, subject, "mean"), Value(mean, round(times.count))
@@ -124,7 +124,7 @@ def _times(kind: str, subject: str, times: Times) -> Iterator[tuple[Key, Value]]
             yield Key(kind, subject, name), Value(times.quantile_seconds(probability), observed)
 
 
-def _throughput(
+def _list_throughput(
     window: WindowReadings, placement: Placement, seconds: float
 ) -> Iterator[tuple[Key, Value]]:
     in_all = 0.0
@@ -139,7 +139,7 @@ def _throughput(
     yield Key("throughput", ALL, "emitted_per_second"), Value(in_all / seconds, int(in_all))
 
 
-def _cpu(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:
+def _list_cpu(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:
     total, known = 0.0, False
     for metric, what in ((Metric.EXECUTOR_CPU, "executor"), (Metric.WORKER_CPU, "worker")):
         for subject, spent in window.of(metric):
@@ -150,12 +150,12 @@ def _cpu(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:
     for metric, what in ((Metric.NODE_CPU, "node"), (Metric.MACHINE_CPU, "machine")):
         for subject, spent in window.of(metric):
             if spent.seconds > 0.0:
-                yield Key("cpu", f"{what} {subject}", "cores"), Value(_rate(spent))
+                yield Key("cpu", f"{what} {subject}", "cores"), Value(_divide_by_time(spent))
     if known:
         yield Key("cpu", ALL, "cores"), Value(total / _ns(seconds))
 
 
-def _back_pressure(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:
+def _list_back_pressure(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:
     for metric, name in (
         (Metric.BACKPRESSURE_CAUSED, "caused"),
         (Metric.BACKPRESSURE_HELD, "held"),
@@ -167,7 +167,7 @@ def _back_pressure(window: WindowReadings, seconds: float) -> Iterator[tuple[Key
         yield Key("back-pressure", ALL, name), Value(total / _ns(seconds))
 
 
-def _rate(spent: Spent) -> float:
+def _divide_by_time(spent: Total) -> float:
     return spent.value / _ns(spent.seconds)
 
 

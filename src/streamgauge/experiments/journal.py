@@ -16,7 +16,11 @@ from typing import Any
 
 from streamgauge.engines.contract import StepRecord
 from streamgauge.errors import InvalidInput
-from streamgauge.experiments.description import changes, experiment_from_data, experiment_to_data
+from streamgauge.experiments.description import (
+    experiment_from_data,
+    experiment_to_data,
+    list_changes,
+)
 from streamgauge.experiments.experiment import Experiment, Turn
 from streamgauge.lake.records import PlacedExecutor
 from streamgauge.topology.files.document import dump_json, write_whole
@@ -58,7 +62,7 @@ class Repetition:
             began_at=record.began_at,
             measured_from=record.measured_from,
             measured_to=record.measured_to,
-            executors=placed(record.plan),
+            executors=list_placed_executors(record.plan),
             notes=(*record.notes, *notes),
         )
 
@@ -161,7 +165,7 @@ def read_journal(folder: Path) -> Journal:
     )
 
 
-def opened(experiment: Experiment, engine: str, folder: Path) -> Journal:
+def open_journal(experiment: Experiment, engine: str, folder: Path) -> Journal:
     """The journal of this experiment in a folder, new or to go on with.
 
     Raises:
@@ -172,7 +176,7 @@ def opened(experiment: Experiment, engine: str, folder: Path) -> Journal:
         _check_empty(folder)
         return Journal(experiment=experiment, engine=engine)
     kept = read_journal(folder)
-    found = changes(experiment_to_data(kept.experiment), experiment_to_data(experiment))
+    found = list_changes(experiment_to_data(kept.experiment), experiment_to_data(experiment))
     if kept.engine != engine:
         found.insert(0, f"engine: {engine!r}, was {kept.engine!r}")
     if found:
@@ -186,7 +190,7 @@ def opened(experiment: Experiment, engine: str, folder: Path) -> Journal:
     return kept
 
 
-def placed(plan: PhysicalPlan) -> tuple[PlacedExecutor, ...]:
+def list_placed_executors(plan: PhysicalPlan) -> tuple[PlacedExecutor, ...]:
     """Who runs where, in the plan's order."""
     found = []
     for executor, place in zip(plan.logical.executors, plan.placement, strict=True):

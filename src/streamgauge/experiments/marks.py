@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from streamgauge.experiments.distributions import NANOSECONDS
 from streamgauge.experiments.experiment import Marking
-from streamgauge.experiments.figures import reported_seconds
+from streamgauge.experiments.figures import find_reported_seconds
 from streamgauge.experiments.placements import Placement
 from streamgauge.experiments.readings import Span, WindowReadings
 from streamgauge.lake.metrics import Metric
 
 
-def marks_of(
+def list_marks(
     window: WindowReadings, placement: Placement, span: Span, rule: Marking
 ) -> tuple[str, ...]:
     """Why a window is left out; nothing where it counts."""
     return (
-        *_unreported(window, placement, span, rule),
-        *_stolen(window, rule),
-        *_collections(window, rule),
+        *_list_unreported(window, placement, span, rule),
+        *_list_stolen(window, rule),
+        *_list_collections(window, rule),
     )
 
 
-def _unreported(
+def _list_unreported(
     window: WindowReadings, placement: Placement, span: Span, rule: Marking
 ) -> list[str]:
     short = {
         worker: reported
         for worker in placement.workers
-        if (reported := reported_seconds(window, worker))
+        if (reported := find_reported_seconds(window, worker))
         < rule.coverage * span.window_seconds * (1.0 - 1e-9)
     }
     return [
@@ -36,7 +36,7 @@ def _unreported(
     ]
 
 
-def _stolen(window: WindowReadings, rule: Marking) -> list[str]:
+def _list_stolen(window: WindowReadings, rule: Marking) -> list[str]:
     found = []
     cores = {machine: spent.most for machine, spent in window.of(Metric.MACHINE_CORES)}
     for machine, spent in window.of(Metric.MACHINE_STOLEN):
@@ -46,7 +46,7 @@ def _stolen(window: WindowReadings, rule: Marking) -> list[str]:
     return found
 
 
-def _collections(window: WindowReadings, rule: Marking) -> list[str]:
+def _list_collections(window: WindowReadings, rule: Marking) -> list[str]:
     return [
         f"worker {worker} collected garbage for {spent.most / NANOSECONDS:.2g} s in one bucket"
         for worker, spent in window.of(Metric.GC_TIME)

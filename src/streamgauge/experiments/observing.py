@@ -10,9 +10,16 @@ import numpy as np
 
 from streamgauge.experiments.distributions import NANOSECONDS
 from streamgauge.experiments.experiment import Experiment
-from streamgauge.experiments.figures import ALL, Figures, Key, Value, figures_of, latency_figures
+from streamgauge.experiments.figures import (
+    ALL,
+    Figures,
+    Key,
+    Value,
+    compute_figures,
+    compute_latencies,
+)
 from streamgauge.experiments.journal import Journal, Repetition
-from streamgauge.experiments.marks import marks_of
+from streamgauge.experiments.marks import list_marks
 from streamgauge.experiments.placements import Placement
 from streamgauge.experiments.readings import Readings, Series, Span, WindowReadings
 from streamgauge.experiments.regimes import find_events
@@ -22,7 +29,7 @@ from streamgauge.experiments.truth import (
     RepetitionTruth,
     Truth,
     WindowTruth,
-    step_truth,
+    summarise_step,
 )
 from streamgauge.topology.files.document import dump_json, write_whole
 
@@ -46,7 +53,7 @@ def observe(journal: Journal, folder: Path) -> Truth:
             for repetition in journal.of_step(step.name)
         ]
         if repetitions:
-            steps.append(step_truth(step.name, repetitions))
+            steps.append(summarise_step(step.name, repetitions))
     return Truth(
         experiment=journal.experiment.name,
         engine=journal.engine,
@@ -85,25 +92,25 @@ def observe_repetition(
             WindowTruth(
                 start=start.isoformat(),
                 seconds=span.window_seconds,
-                marks=marks_of(window, placement, span, experiment.marking),
-                figures=figures_of(window, placement, span),
+                marks=list_marks(window, placement, span, experiment.marking),
+                figures=compute_figures(window, placement, span),
             )
         )
     good = [
         window for window, found in zip(readings.windows, windows, strict=True) if not found.marks
     ]
-    course = _course(readings)
+    course = _compute_course(readings)
     return RepetitionTruth(
         turn=repetition.turn,
         began_at=repetition.began_at.isoformat(),
         windows=tuple(windows),
-        pooled={**_pooled(good), **_held_back(course)},
+        pooled={**_pool_windows(good), **_find_held_back(course)},
         course=course,
-        notes=(*repetition.notes, *_faults(readings)),
+        notes=(*repetition.notes, *_list_faults(readings)),
     )
 
 
-def _pooled(windows: list[WindowReadings]) -> Figures:
+def _pool_windows(windows: list[WindowReadings]) -> Figures:
     """Latencies of several windows together."""
     together = WindowReadings()
     for window in windows:
@@ -113,10 +120,10 @@ def _pooled(windows: list[WindowReadings]) -> Figures:
             together.on_paths[way].merge(times)
         for source, times in window.trees.items():
             together.trees[source].merge(times)
-    return dict(latency_figures(together))
+    return dict(compute_latencies(together))
 
 
-def _held_back(course: Course) -> Figures:
+def _find_held_back(course: Course) -> Figures:
     """How often executors were held back, and how long; marked windows included."""
     events = find_events(
         course.held, course.bucket_seconds, enter=0.0, leave=HELD, rule=EventRule()
@@ -128,25 +135,25 @@ def _held_back(course: Course) -> Figures:
     }
 
 
-def _course(readings: Readings) -> Course:
+def _compute_course(readings: Readings) -> Course:
     series, span = readings.series, readings.span
     latency = series if series.arrived.any() else readings.traced_series
     return Course(
         bucket_seconds=span.bucket_seconds,
-        latency_seconds=_mean_latency(latency),
+        latency_seconds=_divide_latency(latency),
         emitted_per_second=tuple((series.emitted / span.bucket_seconds).tolist()),
         held=tuple((series.held_ns / (span.bucket_seconds * NANOSECONDS)).tolist()),
     )
 
 
-def _mean_latency(series: Series) -> tuple[float, ...]:
+def _divide_latency(series: Series) -> tuple[float, ...]:
     mean = np.full(len(series.arrived), np.nan)
     some = series.arrived > 0.0
     mean[some] = series.latency_ns[some] / series.arrived[some] / NANOSECONDS
     return tuple(mean.tolist())
 
 
-def _faults(readings: Readings) -> list[str]:
+def _list_faults(readings: Readings) -> list[str]:
     found = [f"read only in part: {fault}" for fault in readings.faults]
     if readings.rejected:
         found.append(f"{readings.rejected:,} of {readings.lines:,} lines are no records")

@@ -87,7 +87,7 @@ class Span:
 
 
 @dataclass(slots=True)
-class Spent:
+class Total:
     """A quantity that adds up: how much, and in how much reported time."""
 
     value: float = 0.0
@@ -117,9 +117,9 @@ class WindowReadings:
         default_factory=lambda: defaultdict(Times)
     )
     trees: dict[str, Times] = field(default_factory=lambda: defaultdict(Times))
-    sums: dict[tuple[Metric, str], Spent] = field(default_factory=lambda: defaultdict(Spent))
+    sums: dict[tuple[Metric, str], Total] = field(default_factory=lambda: defaultdict(Total))
 
-    def of(self, metric: Metric) -> list[tuple[str, Spent]]:
+    def of(self, metric: Metric) -> list[tuple[str, Total]]:
         """The subjects of a metric by name, with what they spent."""
         mine = [(subject, spent) for (one, subject), spent in self.sums.items() if one is metric]
         return sorted(mine, key=lambda one: one[0])
@@ -186,7 +186,7 @@ class Readings:
 
     def read(self, folder: Path) -> None:
         """Take all files of raw lines in a folder."""
-        for path in raw_files(folder):
+        for path in list_raw_files(folder):
             lines = LineBlocks(str(path))
             for block in lines.blocks():
                 self._take(block)
@@ -212,7 +212,7 @@ class Readings:
         return len(self._seen) > before
 
     def _take_samples(self, table: pa.Table) -> None:
-        wanted = table.filter(_of_job(table, self._wanted))
+        wanted = table.filter(_is_of_job(table, self._wanted))
         span = self.span
         half = pc.multiply(wanted["bucket_seconds"], MICROSECONDS / 2.0).to_numpy()
         middle = wanted["bucket_start"].cast(pa.int64()).to_numpy() + half - span.start_us
@@ -230,14 +230,14 @@ class Readings:
             taken(kept.filter(pc.equal(metrics, label)))
 
     def _sink_sums(self, rows: pa.Table) -> None:
-        for row in _grouped(rows, "component", "task", "source_component"):
+        for row in _group(rows, "component", "task", "source_component"):
             key = self._ends(row)
             self.windows[row["window"]].to_sinks[key].add_sum(row["value"], row["count"])
         self._along(rows, self.series.latency_ns, "value")
         self._along(rows, self.series.arrived, "count")
 
     def _sink_bins(self, rows: pa.Table) -> None:
-        for row in _grouped(rows, "component", "task", "source_component", "bin"):
+        for row in _group(rows, "component", "task", "source_component", "bin"):
             key = self._ends(row)
             self.windows[row["window"]].to_sinks[key].add_bin(row["bin"], int(row["value"]))
 
@@ -246,18 +246,18 @@ class Readings:
         return source, sink, self.placement.operator_shares_clock(source, row["task"])
 
     def _tree_sums(self, rows: pa.Table) -> None:
-        for row in _grouped(rows, "component"):
+        for row in _group(rows, "component"):
             times = self.windows[row["window"]].trees[row["component"]]
             times.add_sum(row["value"], row["count"])
 
     def _tree_bins(self, rows: pa.Table) -> None:
-        for row in _grouped(rows, "component", "bin"):
+        for row in _group(rows, "component", "bin"):
             times = self.windows[row["window"]].trees[row["component"]]
             times.add_bin(row["bin"], int(row["value"]))
 
     def _summed(self, metric: Metric, by: str) -> Callable[[pa.Table], None]:
         def take(rows: pa.Table) -> None:
-            for row in _grouped(rows, by):
+            for row in _group(rows, by):
                 sums = self.windows[row["window"]].sums[metric, row[by]]
                 sums.add(row["value"], row["seconds"], row["most"])
             if metric is Metric.EMITTED:
@@ -305,20 +305,20 @@ _SUMMED = {
 }
 
 
-def raw_files(folder: Path) -> list[Path]:
+def list_raw_files(folder: Path) -> list[Path]:
     """The files of raw lines in a folder, finished ones only."""
     found = [path for path in folder.rglob("*") if path.name.endswith(ENDINGS)]
     return sorted(path for path in found if path.name[0] not in "._")
 
 
-def _of_job(table: pa.Table, metrics: pa.Array) -> pa.ChunkedArray:
+def _is_of_job(table: pa.Table, metrics: pa.Array) -> pa.ChunkedArray:
     """Which rows are of these metrics, and not of what the engine tells the job's operators."""
     system = pc.fill_null(pc.starts_with(table["stream"], _SYSTEM), False)
     own = pc.fill_null(pc.starts_with(table["component"], _SYSTEM), False)
     return pc.and_(pc.is_in(table["metric"], value_set=metrics), pc.or_(pc.invert(system), own))
 
 
-def _grouped(rows: pa.Table, *by: str) -> Iterator[dict[str, Any]]:
+def _group(rows: pa.Table, *by: str) -> Iterator[dict[str, Any]]:
     """Sums of value, count and seconds, and the largest value, by window and these columns."""
     grouped = rows.group_by(["window", *by]).aggregate(
         [("value", "sum"), ("count", "sum"), ("bucket_seconds", "sum"), ("value", "max")]

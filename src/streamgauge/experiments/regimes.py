@@ -98,7 +98,9 @@ def find_events(
             start = None
     if start is not None:
         found.append(Period(start=start, end=len(values) * bucket_seconds))
-    return [one for one in _joined(found, rule.gap_seconds) if one.seconds >= rule.least_seconds]
+    return [
+        one for one in _join_periods(found, rule.gap_seconds) if one.seconds >= rule.least_seconds
+    ]
 
 
 def classify(events: Sequence[Period], measured_seconds: float, rule: EventRule) -> Regime:
@@ -110,14 +112,14 @@ def classify(events: Sequence[Period], measured_seconds: float, rule: EventRule)
     return Regime.ALTERNATING
 
 
-def baseline_latency(step: StepTruth) -> float:
+def find_baseline(step: StepTruth) -> float:
     """The latency without back-pressure: the median over all buckets; NaN without any."""
     values = [value for one in step.repetitions for value in one.course.latency_seconds]
     known = [value for value in values if math.isfinite(value)]
     return float(np.median(known)) if known else math.nan
 
 
-def regime_of(course: Course, baseline: float, rule: EventRule) -> RepetitionRegime:
+def find_regime(course: Course, baseline: float, rule: EventRule) -> RepetitionRegime:
     """What one repetition was like, beside a baseline."""
     events = find_events(
         course.latency_seconds,
@@ -131,24 +133,24 @@ def regime_of(course: Course, baseline: float, rule: EventRule) -> RepetitionReg
         regime=classify(events, measured, rule),
         events=tuple(events),
         measured_seconds=measured,
-        throughput_deviation=_deviation(course.emitted_per_second),
-        latency_deviation=_deviation(course.latency_seconds),
+        throughput_deviation=_compute_deviation(course.emitted_per_second),
+        latency_deviation=_compute_deviation(course.latency_seconds),
     )
 
 
-def regimes(truth: Truth, sweep: LoadSweep) -> dict[str, list[RepetitionRegime]]:
+def find_regimes(truth: Truth, sweep: LoadSweep) -> dict[str, list[RepetitionRegime]]:
     """Every repetition of every step; nothing as long as the baseline was not measured."""
     base = truth.step(sweep.baseline)
     if base is None:
         return {}
-    baseline = baseline_latency(base)
+    baseline = find_baseline(base)
     return {
-        step.name: [regime_of(one.course, baseline, sweep.rule) for one in step.repetitions]
+        step.name: [find_regime(one.course, baseline, sweep.rule) for one in step.repetitions]
         for step in truth.steps
     }
 
 
-def _joined(events: Sequence[Period], gap_seconds: float) -> list[Period]:
+def _join_periods(events: Sequence[Period], gap_seconds: float) -> list[Period]:
     joined: list[Period] = []
     for one in events:
         if joined and gap_seconds > 0.0 and one.start - joined[-1].end <= gap_seconds:
@@ -158,6 +160,6 @@ def _joined(events: Sequence[Period], gap_seconds: float) -> list[Period]:
     return joined
 
 
-def _deviation(values: Sequence[float]) -> float:
+def _compute_deviation(values: Sequence[float]) -> float:
     known = [value for value in values if math.isfinite(value)]
     return float(np.std(known)) if known else math.nan

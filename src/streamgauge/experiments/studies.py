@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streamgauge.errors import Findings, InvalidInput
-from streamgauge.experiments.variants import at_rate, with_service
+from streamgauge.experiments.variants import scale_service, set_rate
 from streamgauge.profile.job import Job
 from streamgauge.topology.validation import check_number, shown
 
@@ -94,7 +94,7 @@ class Fidelity:
 Study = LoadSweep | BottleneckSearch | Fidelity
 
 
-def rate_steps(job: Job, rates: Sequence[float]) -> dict[str, Job]:
+def make_rate_steps(job: Job, rates: Sequence[float]) -> dict[str, Job]:
     """A step for every rate of all sources together.
 
     Raises:
@@ -104,12 +104,12 @@ def rate_steps(job: Job, rates: Sequence[float]) -> dict[str, Job]:
     steps: dict[str, Job] = {}
     for place, rate in enumerate(rates):
         with findings.at(place):
-            _once(steps, f"rate-{rate:g}", at_rate(job, rate))
+            _add_step(steps, f"rate-{rate:g}", set_rate(job, rate))
     findings.raise_if_any()
     return steps
 
 
-def service_steps(job: Job, operator: str, factors: Sequence[float]) -> dict[str, Job]:
+def make_service_steps(job: Job, operator: str, factors: Sequence[float]) -> dict[str, Job]:
     """A step for every factor on the service time of an operator.
 
     Raises:
@@ -119,12 +119,14 @@ def service_steps(job: Job, operator: str, factors: Sequence[float]) -> dict[str
     steps: dict[str, Job] = {}
     for place, factor in enumerate(factors):
         with findings.at(place):
-            _once(steps, f"{operator}-x{factor:g}", with_service(job, {operator: factor}))
+            _add_step(steps, f"{operator}-x{factor:g}", scale_service(job, {operator: factor}))
     findings.raise_if_any()
     return steps
 
 
-def halving_steps(job: Job, operators: Sequence[str]) -> tuple[dict[str, Job], BottleneckSearch]:
+def make_halving_steps(
+    job: Job, operators: Sequence[str]
+) -> tuple[dict[str, Job], BottleneckSearch]:
     """The job as it is, and with the service time of each operator halved in its turn.
 
     Args:
@@ -142,13 +144,13 @@ def halving_steps(job: Job, operators: Sequence[str]) -> tuple[dict[str, Job], B
     for operator in chosen:
         name = f"half-{operator}"
         with findings.at():
-            _once(steps, name, with_service(job, {operator: HALF}))
+            _add_step(steps, name, scale_service(job, {operator: HALF}))
             halved.append((name, operator))
     findings.raise_if_any()
     return steps, BottleneckSearch(base=AS_IS, halved=tuple(halved))
 
 
-def _once(steps: dict[str, Job], name: str, job: Job) -> None:
+def _add_step(steps: dict[str, Job], name: str, job: Job) -> None:
     if name in steps:
         raise InvalidInput.single((), seen=f"step {shown(name)} twice", expected="each value once")
     steps[name] = job

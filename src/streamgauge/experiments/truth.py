@@ -172,7 +172,7 @@ class Truth:
         }
 
 
-def step_truth(name: str, repetitions: Sequence[RepetitionTruth]) -> StepTruth:
+def summarise_step(name: str, repetitions: Sequence[RepetitionTruth]) -> StepTruth:
     """What the repetitions of a step come to; marked windows are left out."""
     keys = {
         key: None
@@ -180,7 +180,7 @@ def step_truth(name: str, repetitions: Sequence[RepetitionTruth]) -> StepTruth:
         for figures in (*(window.figures for window in repetition.counted), repetition.pooled)
         for key in figures
     }
-    found = (_figure(key, repetitions) for key in sorted(keys))
+    found = (_summarise_figure(key, repetitions) for key in sorted(keys))
     return StepTruth(
         name=name,
         repetitions=tuple(repetitions),
@@ -188,7 +188,7 @@ def step_truth(name: str, repetitions: Sequence[RepetitionTruth]) -> StepTruth:
     )
 
 
-def floor_of(values: Sequence[float]) -> tuple[float, float] | None:
+def find_floor(values: Sequence[float]) -> tuple[float, float] | None:
     """Median and largest error of predicting one value by another, as a part of the one.
 
     Nothing for less than two values, or where one is zero: there is no part of nothing.
@@ -199,7 +199,7 @@ def floor_of(values: Sequence[float]) -> tuple[float, float] | None:
     return float(np.median(errors)), max(errors)
 
 
-def _figure(key: Key, repetitions: Sequence[RepetitionTruth]) -> Figure | None:
+def _summarise_figure(key: Key, repetitions: Sequence[RepetitionTruth]) -> Figure | None:
     missing = [Value(0.0)] if key.kind in _ADDING_UP else []
     by_window = [[window.figures.get(key) for window in one.counted] for one in repetitions]
     present = [value is not None for values in by_window for value in values]
@@ -220,7 +220,7 @@ def _figure(key: Key, repetitions: Sequence[RepetitionTruth]) -> Figure | None:
         return None
     low, middle, high = (float(part) for part in np.quantile(values, (0.25, 0.5, 0.75)))
     medians = [float(np.median([one.value for one in values])) for values in filled]
-    floor = floor_of(medians)
+    floor = find_floor(medians)
     return Figure(
         kind=key.kind,
         subject=key.subject,
@@ -233,13 +233,13 @@ def _figure(key: Key, repetitions: Sequence[RepetitionTruth]) -> Figure | None:
         over=over,
         number=len(values),
         repetitions=len(filled),
-        count=_counted(filled),
+        count=_count_observations(filled),
         floor=None if floor is None else floor[0],
         floor_most=None if floor is None else floor[1],
     )
 
 
-def _counted(filled: Sequence[Sequence[Value]]) -> int | None:
+def _count_observations(filled: Sequence[Sequence[Value]]) -> int | None:
     counts = [one.observed for values in filled for one in values]
     return None if None in counts else sum(count or 0 for count in counts)
 

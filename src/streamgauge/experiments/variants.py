@@ -13,7 +13,7 @@ from streamgauge.topology.validation import check_number
 Rate = float | Mapping[str, float]
 
 
-def at_rate(job: Job, rate: Rate) -> Job:
+def set_rate(job: Job, rate: Rate) -> Job:
     """The job under another load.
 
     Args:
@@ -49,7 +49,7 @@ def at_rate(job: Job, rate: Rate) -> Job:
     return replace(job, workload=workload)
 
 
-def with_service(job: Job, factors: Mapping[str, float]) -> Job:
+def scale_service(job: Job, factors: Mapping[str, float]) -> Job:
     """The job with the service times of some operators made longer or shorter.
 
     Args:
@@ -70,26 +70,26 @@ def with_service(job: Job, factors: Mapping[str, float]) -> Job:
                 remedy=did_you_mean(name, list(behaviours)),
             )
         elif check_number(findings, factor, name, above=0.0):
-            behaviours[name] = _stretched(behaviours[name], factor)
+            behaviours[name] = _stretch(behaviours[name], factor)
     findings.raise_if_any()
     return replace(job, behaviours=behaviours)
 
 
-def _stretched(behaviour: Behaviour, factor: float) -> Behaviour:
+def _stretch(behaviour: Behaviour, factor: float) -> Behaviour:
     inputs = {
-        key: replace(one, service=_service(one.service, factor)) if one.service else one
+        key: replace(one, service=_scale_distribution(one.service, factor)) if one.service else one
         for key, one in behaviour.inputs.items()
     }
     window = behaviour.window
     if window is not None:
         window = replace(
             window,
-            service=_service(window.service, factor),
+            service=_scale_distribution(window.service, factor),
             per_tuple_ms=window.per_tuple_ms * factor,
         )
-    service = _service(behaviour.service, factor)
+    service = _scale_distribution(behaviour.service, factor)
     return replace(behaviour, service=service, inputs=inputs, window=window)
 
 
-def _service(service: Service, factor: float) -> Service:
+def _scale_distribution(service: Service, factor: float) -> Service:
     return Service(cpu_ms=service.cpu_ms.scaled(factor), wait_ms=service.wait_ms.scaled(factor))

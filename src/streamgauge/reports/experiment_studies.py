@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.drawing.quantities import duration, number, share
-from streamgauge.experiments.differences import Difference, Gain, fidelity, gains
-from streamgauge.experiments.regimes import Regime, RepetitionRegime, regimes
+from streamgauge.experiments.differences import Difference, Gain, compare_with_reference, rank_gains
+from streamgauge.experiments.regimes import Regime, RepetitionRegime, find_regimes
 from streamgauge.experiments.studies import BottleneckSearch, Fidelity, LoadSweep
 from streamgauge.reports.content import Column, Table
 
@@ -48,7 +48,7 @@ def read_study(experiment: Experiment, truth: Truth) -> StudyResult | None:
 
 
 def _read_sweep(truth: Truth, study: LoadSweep) -> StudyResult:
-    by_step = regimes(truth, study)
+    by_step = find_regimes(truth, study)
     finding = ", ".join(f"{step} {name_regime(found)}" for step, found in by_step.items())
     rule = study.rule
     table = Table(
@@ -110,7 +110,7 @@ def _write_regime(repetition: RepetitionRegime) -> dict[str, Any]:
 
 
 def _read_search(truth: Truth, study: BottleneckSearch) -> StudyResult:
-    ranked = gains(truth, study)
+    ranked = rank_gains(truth, study)
     table = Table(
         caption="Gains by halving the service time of one operator",
         columns=(
@@ -154,7 +154,7 @@ def _name_bottleneck(ranked: Sequence[Gain]) -> str:
 
 
 def _read_fidelity(truth: Truth, study: Fidelity) -> StudyResult:
-    differences = list(fidelity(truth, study))
+    differences = list(compare_with_reference(truth, study))
     means = [one for one in differences if one.figure in ("throughput", "latency, mean")]
     finding = f"nothing to compare with {study.reference} yet"
     if means:

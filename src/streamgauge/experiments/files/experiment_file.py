@@ -20,11 +20,11 @@ from streamgauge.experiments.studies import (
     Fidelity,
     LoadSweep,
     Study,
-    halving_steps,
-    rate_steps,
-    service_steps,
+    make_halving_steps,
+    make_rate_steps,
+    make_service_steps,
 )
-from streamgauge.experiments.variants import at_rate, with_service
+from streamgauge.experiments.variants import scale_service, set_rate
 from streamgauge.profile.files.jobs import PlanFile, StepFile, load_job, parse_job
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology.cluster import Cluster
@@ -350,9 +350,9 @@ class _Reader:
             kept = job.plan if configuration == job.configuration else None
             changed = replace(job, configuration=configuration, plan=kept)
         with findings.at("rate"):
-            changed = changed if variant.rate is None else at_rate(changed, variant.rate)
+            changed = changed if variant.rate is None else set_rate(changed, variant.rate)
         with findings.at("service"):
-            changed = with_service(changed, variant.service)
+            changed = scale_service(changed, variant.service)
         placement: str | Assignment | None = None
         with findings.at("placement"):
             chosen = variant if variant.placement is not None else self.file.base
@@ -369,7 +369,7 @@ def _placement(variant: VariantFile) -> str | Assignment | None:
 def _generated(job: Job, study: StudyFile) -> tuple[dict[str, Job], Study]:
     if study.halving is not None:
         try:
-            return halving_steps(job, study.halving.operators)
+            return make_halving_steps(job, study.halving.operators)
         except InvalidInput as error:
             raise error.below("operators") from None
     assert study.sweep is not None
@@ -386,9 +386,9 @@ def _generated(job: Job, study: StudyFile) -> tuple[dict[str, Job], Study]:
     findings.raise_if_any()
     if sweep.rates:
         with findings.at("rates"):
-            jobs = rate_steps(job, sweep.rates)
+            jobs = make_rate_steps(job, sweep.rates)
     else:
         with findings.at("factors"):
-            jobs = service_steps(job, str(sweep.operator), sweep.factors)
+            jobs = make_service_steps(job, str(sweep.operator), sweep.factors)
     findings.raise_if_any()
     return jobs, LoadSweep(baseline=next(iter(jobs)), rule=rule)
