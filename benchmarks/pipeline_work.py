@@ -39,7 +39,7 @@ def main() -> None:
 def _session(arguments: argparse.Namespace, rows: int) -> Iterator[tuple[Any, Answer]]:
     """The session that the command would make for so many rows, and what its start took."""
     from benchmarks.spark_tasks import log_settings
-    from streamgauge.cli.spark import MOST_BRIEF_ROWS
+    from streamgauge.api.spark import MOST_BRIEF_ROWS
     from streamgauge.pipeline.session import make_session
 
     conf = {"spark.driver.memory": DRIVER_MEMORY}
@@ -117,7 +117,7 @@ def _duckdb(arguments: argparse.Namespace) -> Answer:
 
 
 def _ingest(arguments: argparse.Namespace) -> Answer:
-    from streamgauge.cli.spark import BYTES_PER_ROW
+    from streamgauge.api.spark import BYTES_PER_ROW
     from streamgauge.pipeline.ingest.job import ingest_files
     from streamgauge.pipeline.ingest.listing import find_files
 

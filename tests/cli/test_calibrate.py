@@ -116,10 +116,16 @@ def test_from_metrics_to_a_profile_here_and_in_the_lake(run, spark, tmp_path):
     shown = run("calibrate", "--lake", place, "--topology", "pair", "-o", made, "--json", *settings)
     assert shown.code == 0, shown.err
     document = json.loads(shown.out)
-    assert document["profiles"] == [{"topology": "pair", "file": str(made)}]
+    (written,) = document["profiles"]
+    assert (written["topology"], written["file"]) == ("pair", str(made))
     assert document["faults"] == {}
     profile = load_profile(made)
     (task,) = profile.tasks_of("a").values()
+    # Whether the profile is any good is said at once, as `profile show` would say it.
+    quality = written["quality"]
+    judged = json.loads(run("profile", "show", made, "--json").out)["quality"]
+    assert quality["good"] == sum(one["verdict"] == "good" for one in judged) > 0
+    assert len(quality["missing"]) == sum(one["verdict"] == "missing" for one in judged)
     ((_, figures),) = task.inputs.items()
     assert figures.wall.mean_ms.value == pytest.approx(2, rel=0.01)
     # Probes went both ways between the nodes.
@@ -128,6 +134,11 @@ def test_from_metrics_to_a_profile_here_and_in_the_lake(run, spark, tmp_path):
     # The lake keeps it, too.
     kept = [path.read_bytes() for path in (place / "profiles").rglob("*.json")]
     assert kept == [made.read_bytes()]
+    again = run("calibrate", "--lake", place, "--topology", "pair", "-o", made, *settings)
+    assert f"wrote {made}" in again.err
+    assert again.out.startswith(
+        f"pair: {quality['good']} of {len(judged)} figures are well measured"
+    )
     missing = run("calibrate", "--lake", place, "--topology", "pears", "-o", made, *settings)
     assert missing.code == 5
     assert "nothing of topology 'pears'; expected one of pair (did you mean 'pair'?)" in missing.err

@@ -397,6 +397,33 @@ def test_bars_go_from_the_least_to_the_most():
     assert bars([0.0, 2.0, 6.0, 8.0], 2) == "▁█"
 
 
+# Damage.
+
+
+def test_repair_names_damaged_files_and_the_sources_to_take_again(run, lake):
+    (file,) = lake.table("samples").snapshot().files
+    path = Path(lake.uri, "samples", file.path)
+    path.write_bytes(path.read_bytes()[:-20])
+    asked = run("lake", "query", "executed", "--lake", lake.uri)
+    assert asked.code == 2
+    assert f"see `streamgauge lake repair --dry-run --lake {lake.uri}`" in asked.err
+    shown = run("lake", "repair", "--dry-run", "--lake", lake.uri)
+    assert shown.code == 0
+    assert "Damaged; nothing was changed" in shown.out
+    assert "/landing/a.jsonl: no such file; what only it had is lost" in shown.err
+    done = document(run("lake", "repair", "--lake", lake.uri, "--json"))["repair"]
+    assert done["dry_run"] is False
+    assert [(one["table"], one["rows"]) for one in done["damage"]] == [("samples", file.rows)]
+    assert done["sources"] == done["gone"] == ["/landing/a.jsonl"]
+    assert run("lake", "repair", "--lake", lake.uri).out == "no damaged files\n"
+
+
+def test_only_a_lake_is_repaired(run, tmp_path):
+    shown = run("lake", "repair", "--lake", tmp_path / "none")
+    assert shown.code == 2
+    assert "no tables; expected a lake" in shown.err
+
+
 # The page.
 
 
@@ -415,7 +442,8 @@ def test_commands_of_the_page_work(run, lake, project, monkeypatch, tmp_path):
         for text in blocks(project, "console")
         for line in text.splitlines()
     ]
-    assert {words[1] for words in commands} == {words[0] for words in COMMANDS}
+    names = {"repair", *(words[0] for words in COMMANDS)}
+    assert {words[1] for words in commands} == names
     for words in commands:
         outcome = run(*words)
         assert outcome.code == 0, (words, outcome.err)

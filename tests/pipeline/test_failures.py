@@ -20,8 +20,13 @@ def test_the_innermost_cause_is_told():
     assert cause_of("") == "no reason was given"
 
 
-def test_a_full_disk_is_told_plainly():
-    assert "no space left" in cause_of(f"{TEXT}java.io.IOException: No space left on device")
+def test_a_full_disk_is_told_plainly_with_the_place_that_is_full():
+    full = f"{TEXT}java.io.IOException: No space left on device"
+    assert "no space left for temporary files" in cause_of(full)
+    assert "spark.local.dir" in cause_of(full)
+    writing = "[TASK_WRITE_FAILED] Task failed while writing rows to file:/small/lake/_staging/1a."
+    said = cause_of(f"org.apache.spark.SparkException: {writing} SQLSTATE: 58030\n{full}")
+    assert said == "no space left on the disk of /small/lake/_staging/1a: make room there"
 
 
 def test_what_spark_raises_becomes_an_error_of_ours():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from streamgauge.cli.output import counted, make_folder, print_document, say, write_text
+from streamgauge.cli.output import counted, print_document, say, write_text
 from streamgauge.drawing.quantities import duration
 from streamgauge.extras import require_extra
 
@@ -61,6 +61,7 @@ def demo(
     from streamgauge.cli.topology import GRAPH, PLAN
     from streamgauge.reports.document import replace_non_finite
     from streamgauge.reports.simulation import SimulationReport
+    from streamgauge.topology.files.document import make_folder
 
     story = _Story(silent=as_json)
     placement = place(example_path(EXAMPLE))
@@ -160,24 +161,21 @@ def _row(*cells: str) -> str:
 
 def _calibrate(topology: str, output: Path) -> Profile:
     """Take the metrics into a lake, and make the profile from it."""
-    from streamgauge.cli.calibrate import write_profiles
+    from streamgauge.api.calibrate import calibrate
+    from streamgauge.api.spark import open_session
     from streamgauge.cli.ingest import summary
-    from streamgauge.cli.spark import spark_session
     from streamgauge.lake.tables import Lake
-    from streamgauge.profile.files.jobs import load_profile
 
     lake = Lake(output / "lake")
     say("starting Spark, and taking the metrics into a lake")
-    with spark_session("demo", None, None, None, input_rows=0) as session:
-        from streamgauge.pipeline.calibrate.job import calibrate
+    with open_session("demo", input_rows=0) as session:
         from streamgauge.pipeline.ingest.job import ingest_files
         from streamgauge.pipeline.ingest.listing import find_files
 
         tally = ingest_files(session, lake, find_files([str(output / SAMPLES)]), say=say)
         say(summary(tally))
-        made = calibrate(session, lake, topology, say=say)
-        write_profiles(lake, made, output / "profile.json", every=False)
-    return load_profile(output / "profile.json")
+        report = calibrate(lake.uri, topology, output=output / "profile.json", say=say)
+        return report.profiles[0].profile
 
 
 def _predict(profile: Profile, output: Path) -> PredictionReport:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import streamgauge
-from streamgauge.cli.output import counted, make_folder, print_document, say
+from streamgauge.cli.output import counted, print_document, say
 from streamgauge.errors import InvalidInput, did_you_mean
 
 
@@ -54,7 +54,7 @@ def example_path(name: str) -> Path:
 
 def _copy(folder: Path, names: list[str], output: Path) -> list[str]:
     """Copy files that are not there yet: somebody may have changed the others."""
-    from streamgauge.topology.files.document import write_whole
+    from streamgauge.topology.files.document import make_folder, write_whole
 
     copied = []
     for name in names:

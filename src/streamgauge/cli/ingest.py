@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,20 +9,15 @@ import typer
 
 from streamgauge.cli.interrupts import interrupted
 from streamgauge.cli.output import counted, print_document, print_table, say, warn
-from streamgauge.cli.spark import BYTES_PER_ROW, Conf, Config, Master, spark_session
-from streamgauge.errors import Findings, InvalidInput
-from streamgauge.extras import require_extra
+from streamgauge.cli.spark import Conf, Config, Master, spark_options, spark_session
+from streamgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from streamgauge.lake.tables import Lake
-    from streamgauge.pipeline.ingest.listing import InputFile
     from streamgauge.pipeline.ingest.tally import Tally
-    from streamgauge.pipeline.range_queries import RangeRequest
 
 REFUSED = 2
 # How often `--follow` looks whether it should stop.
 LOOK_SECONDS = 1
-_QUERIED = ("http://", "https://")
 
 
 def ingest(
@@ -57,125 +51,25 @@ def ingest(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Take raw metrics into the lake: each row once, nothing lost, all of it or nothing."""
-    with require_extra("pipeline"):
-        from streamgauge.lake.tables import Lake
-
-    target = Lake(lake)
-    receipt = None if received_at is None else moment(received_at, "received_at")
-    rules = None if mapping is None else read_mapping(mapping)
     if follow:
-        _follow(sources, target, master, conf, config)
+        _follow(sources, lake, master, conf, config)
         return
-    if any(source.startswith(_QUERIED) for source in sources):
-        request = _request(sources, rules, start, end)
-        with spark_session("ingest", master, conf, config) as spark:
-            from streamgauge.pipeline.ingest.job import ingest_source
+    from streamgauge.api.ingest import ingest as run
 
-            tally = ingest_source(spark, target, request, say=say)
-    else:
-        _no_period(start, end)
-        files = _files(sources, rules, receipt)
-        rows = sum(file.bytes for file in files) // BYTES_PER_ROW
-        with spark_session("ingest", master, conf, config, input_rows=rows) as spark:
-            from streamgauge.pipeline.ingest.job import ingest_files
-
-            tally = ingest_files(spark, target, files, mapping=rules, say=say)
+    with spark_options(master, conf, config) as options:
+        tally = run(
+            sources,
+            lake,
+            mapping=mapping,
+            start=start,
+            end=end,
+            received_at=received_at,
+            spark=options,
+            say=say,
+        )
     present(tally, as_json=as_json)
     if strict and (tally.reasons or tally.faults):
         raise typer.Exit(REFUSED)
-
-
-def _no_period(start: str | None, end: str | None) -> None:
-    """Files are taken whole: what they hold is never dropped silently."""
-    if start is not None or end is not None:
-        raise InvalidInput.single(
-            ("from",),
-            seen="--from or --to with files",
-            expected="them for a metrics store only",
-            remedy="files are taken whole; `calibrate --from --to` chooses a period",
-        )
-
-
-def read_mapping(path: Path) -> str:
-    """The text of a mapping that was found to be right."""
-    from streamgauge.lake.mapping_file import load_mapping
-
-    load_mapping(path)
-    return path.read_text()
-
-
-def _files(sources: list[str], rules: str | None, receipt: datetime | None) -> list[InputFile]:
-    from streamgauge.lake.mapping import CsvMapping, ParquetMapping
-    from streamgauge.lake.mapping_file import parse_mapping
-    from streamgauge.pipeline.ingest.listing import LINE_FILES, find_files
-    from streamgauge.pipeline.ingest.mapped_inputs import CSV_FILES, PARQUET_FILES
-
-    kind = None if rules is None else parse_mapping(rules)
-    endings: tuple[str, ...] = LINE_FILES + PARQUET_FILES
-    if isinstance(kind, CsvMapping):
-        endings = CSV_FILES
-    elif isinstance(kind, ParquetMapping):
-        endings = PARQUET_FILES
-    files = find_files(sources, endings, receipt)
-    if not files:
-        raise InvalidInput.single(
-            (),
-            file=", ".join(sources),
-            seen="no files of metrics",
-            expected=f"files whose names end in {', '.join(endings)}",
-        )
-    return files
-
-
-def _request(
-    sources: list[str], rules: str | None, start: str | None, end: str | None
-) -> RangeRequest:
-    """What to ask a database for, once it was found to answer."""
-    from streamgauge.lake.servers import Credentials
-    from streamgauge.pipeline.probing import check_source
-    from streamgauge.pipeline.range_queries import RangeRequest, TimeRange
-
-    findings = Findings()
-    if len(sources) != 1:
-        findings.add("sources", seen=f"{len(sources)} sources", expected="one URL at a time")
-    if rules is None:
-        findings.add("mapping", seen="no --mapping", expected="one (see docs/sources.md)")
-    if start is None or end is None:
-        findings.add("from", seen="no --from and --to", expected="both, for a metrics store")
-    findings.raise_if_any()
-    assert rules is not None and start is not None and end is not None
-    request = RangeRequest(
-        url=sources[0],
-        period=TimeRange(
-            start_us=_microseconds(moment(start, "from")), end_us=_microseconds(moment(end, "to"))
-        ),
-        received_at_us=_microseconds(datetime.now(UTC)),
-        mapping=rules,
-        credentials=Credentials.usual(),
-    )
-    warn(check_source(request).warnings)
-    return request
-
-
-def _microseconds(time: datetime) -> int:
-    return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-
-
-def moment(text: str, place: str) -> datetime:
-    """A time with its zone.
-
-    Raises:
-        InvalidInput: It is none.
-    """
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is None:
-        raise InvalidInput.single(
-            (place,), seen=repr(text), expected="a time with its zone: 2026-01-31T12:00:00Z"
-        )
-    return time.astimezone(UTC)
 
 
 def present(tally: Tally, *, as_json: bool) -> None:
@@ -205,7 +99,7 @@ def summary(tally: Tally) -> str:
 
 def _follow(
     sources: list[str],
-    lake: Lake,
+    lake: str,
     master: str | None,
     conf: list[str] | None,
     config: Path | None,
@@ -215,12 +109,13 @@ def _follow(
             ("sources",), seen=f"{len(sources)} sources", expected="one folder to follow"
         )
     with spark_session("ingest --follow", master, conf, config) as spark:
+        from streamgauge.lake.tables import Lake
         from streamgauge.pipeline.ingest.following import follow
 
         def told(number: int, tally: Tally) -> None:
             say(f"batch {number}: {summary(tally)}")
 
-        query = follow(spark, lake, sources[0], told=told)
+        query = follow(spark, Lake(lake), sources[0], told=told)
         say(f"following {sources[0]}; stop with Ctrl-C")
         try:
             # Spark's own handler would call the virtual machine while a call is under way.

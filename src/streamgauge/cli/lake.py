@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from streamgauge.cli.ingest import moment, present, read_mapping
+from streamgauge.api.ingest import read_mapping
+from streamgauge.api.times import read_time
+from streamgauge.cli.ingest import present
 from streamgauge.cli.output import print_document, say
 from streamgauge.cli.spark import Conf, Config, Master, spark_session
 from streamgauge.errors import InvalidInput, did_you_mean
@@ -125,6 +127,28 @@ def vacuum(
 
 
 @app.command()
+def repair(
+    lake: Place,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what is damaged, and change nothing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take damaged files out of the lake, so that the next ingest reads their sources again."""
+    from streamgauge.lake.repair import repair as run
+    from streamgauge.lake.tables import Lake
+
+    opened = Lake(lake)
+    done = run(opened, dry_run=dry_run)
+    if as_json:
+        print_document({"repair": {"dry_run": dry_run, **done.to_dict()}})
+        return
+    from streamgauge.cli.lake_tables import print_repair
+
+    print_repair(opened.uri, done, dry_run=dry_run)
+
+
+@app.command()
 def history(
     lake: Place,
     table: OneTable = None,
@@ -201,8 +225,8 @@ def query(
         question = Question(
             metric=metric_named(metric),
             where={name: value for name, value in named.items() if value is not None},
-            start=None if start is None else moment(start, "from"),
-            end=None if end is None else moment(end, "to"),
+            start=None if start is None else read_time(start, "from"),
+            end=None if end is None else read_time(end, "to"),
             window_seconds=None if window is None else length_of(window),
             by=_columns(by),
             mean=mean,
@@ -251,7 +275,7 @@ def quarantine(
         retry=retry, narrowed=bool(reason or file or show or locate), only_retry=only_retry
     )
     if retry:
-        receipt = None if received_at is None else moment(received_at, "received_at")
+        receipt = None if received_at is None else read_time(received_at, "received_at")
         rules = None if mapping is None else read_mapping(mapping)
         with _open(lake) as opened, spark_session("retry", master, conf, config) as spark:
             from streamgauge.pipeline.ingest import retrying

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from streamgauge.lake.contents import SourceContents, TableContents, TopologyContents
     from streamgauge.lake.leftovers import Leftover
     from streamgauge.lake.questions import Answer, Series
+    from streamgauge.lake.repair import Repair
     from streamgauge.lake.upkeep import Change, Compaction
 
 # More rows than this are for machines: `--json` has them all.
 MANY_ROWS = 200
+MANY_SOURCES = 10
 # Bars of a course alone on its line, and beside its figures.
 WIDE, NARROW = 60, 30
 # Times are shown in the unit that fits, and times over time without one.
@@ -159,6 +162,34 @@ def print_leftovers(found: Sequence[Leftover], folders: int, *, dry_run: bool) -
         say(f"{counted(folders, 'empty folder')} removed")
 
 
+def print_repair(uri: str, done: Repair, *, dry_run: bool) -> None:
+    """What ``lake repair`` took out, or would, and what to do then."""
+    if not done.damage:
+        print("no damaged files")
+        return
+    print_figures(
+        "Damaged; nothing was changed" if dry_run else "Damaged, and taken out",
+        ("table", "file", "fault", "rows"),
+        [
+            (one.table, one.path, one.fault, MISSING if one.rows is None else f"{one.rows:,}")
+            for one in done.damage
+        ],
+        texts=3,
+    )
+    if dry_run:
+        say(f"`streamgauge lake repair --lake {uri}` takes them out of their tables")
+    if not done.sources:
+        return
+    there = [source for source in done.sources if source not in done.gone]
+    names = counted(len(done.sources), "source")
+    say(f"rows of {names} may be missing; take them again, rows that are there come once only:")
+    for source in there[:MANY_SOURCES]:
+        say(f"  streamgauge ingest {shlex.quote(source)} --lake {shlex.quote(uri)}")
+    if len(there) > MANY_SOURCES:
+        say(f"  and {len(there) - MANY_SOURCES:,} more; --json lists them all")
+    warn(f"{source}: no such file; what only it had is lost" for source in done.gone)
+
+
 def print_history(changes: Sequence[tuple[str, Change]]) -> None:
     """Versions, the newest first."""
     columns = ("table", "operation", "note", "version", "time", "rows", "files")
@@ -214,7 +245,7 @@ def _print_windows(answer: Answer) -> None:
             time(window.start),
             figure(window.value, question.unit),
             figure(window.total, str(question.metric.unit)),
-            MISSING if window.seconds is None else f"{window.seconds:,g}",
+            MISSING if window.seconds is None else short_number(window.seconds),
             f"{window.observations:,}",
             f"{window.samples:,}",
         )

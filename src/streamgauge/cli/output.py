@@ -195,16 +195,3 @@ def _cell(value: object) -> str:
     if value is None:
         return "–"
     return f"{value:g}" if isinstance(value, float) else printable(str(value))
-
-
-def make_folder(folder: Path) -> None:
-    """Create a folder to write into, or say why not."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput.single(
-            (),
-            file=str(folder),
-            seen=(error.strerror or str(error)).lower(),
-            expected="a folder that can be made",
-        ) from None

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamgauge.api.spark import BYTES_PER_ROW as BYTES_PER_ROW  # noqa: PLC0414 - for commands
 from streamgauge.errors import InvalidInput
-from streamgauge.extras import require_extra
 
 if TYPE_CHECKING:
+    from streamgauge.api.spark import SparkOptions
     from streamgauge.pipeline.session import Session
 
 BAR = 30
-# Up to here, queries that are not compiled are done before others have been (benchmarks.pipeline).
-MOST_BRIEF_ROWS = 400_000
-# A JSON line is that long.
-BYTES_PER_ROW = 300
 
 Master = Annotated[
     str | None,
@@ -74,6 +71,27 @@ def _read(config: Path) -> dict[str, str]:
 
 
 @contextmanager
+def spark_options(
+    master: str | None, conf: list[str] | None, config: Path | None
+) -> Iterator[SparkOptions]:
+    """Where Spark runs for one command, with a bar of its tasks on a terminal.
+
+    Raises:
+        InvalidInput: A setting has no name or no value; or the file cannot be read.
+    """
+    from streamgauge.api.spark import SparkOptions
+
+    settings = settings_of(conf, config)
+    if not sys.stderr.isatty():
+        yield SparkOptions(master=master, settings=settings)
+        return
+    try:
+        yield SparkOptions(master=master, settings=settings, progress=_show_bar)
+    finally:
+        print(f"\r{' ' * (BAR + 30)}\r", end="", file=sys.stderr)
+
+
+@contextmanager
 def spark_session(
     name: str,
     master: str | None,
@@ -82,36 +100,17 @@ def spark_session(
     *,
     input_rows: int | None = None,
 ) -> Iterator[Session]:
-    """A session for one command, with a bar of its tasks on a terminal.
+    """A session for one command, with a bar of its tasks on a terminal."""
+    from streamgauge.api.spark import open_session
 
-    What is read, where it is known, decides whether starting quickly matters most.
-
-    Raises:
-        MissingExtra: Spark is not installed.
-        InvalidInput: It did not start.
-    """
-    settings = settings_of(conf, config)
-    with require_extra("pipeline"):
-        from streamgauge.pipeline.failures import failures_explained
-        from streamgauge.pipeline.progress import watched
-        from streamgauge.pipeline.session import make_session, running_session
-    brief = input_rows is not None and input_rows < MOST_BRIEF_ROWS
-    others = running_session()
-    session = make_session(f"streamgauge {name}", master=master, conf=settings, brief=brief)
-    try:
-        with watched(session, _bar() if sys.stderr.isatty() else None), failures_explained():
-            yield session
-    finally:
-        if sys.stderr.isatty():
-            print(f"\r{' ' * (BAR + 30)}\r", end="", file=sys.stderr)
-        if others is None:
-            session.stop()
+    with (
+        spark_options(master, conf, config) as options,
+        open_session(name, options, input_rows=input_rows) as session,
+    ):
+        yield session
 
 
-def _bar() -> Callable[[int, int], None]:
-    def show(done: int, tasks: int) -> None:
-        filled = BAR * done // max(tasks, 1)
-        bar = "━" * filled + " " * (BAR - filled)
-        print(f"\r  {bar} {done} of {tasks} tasks   ", end="", file=sys.stderr, flush=True)
-
-    return show
+def _show_bar(done: int, tasks: int) -> None:
+    filled = BAR * done // max(tasks, 1)
+    bar = "━" * filled + " " * (BAR - filled)
+    print(f"\r  {bar} {done} of {tasks} tasks   ", end="", file=sys.stderr, flush=True)

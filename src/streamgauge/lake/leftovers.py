@@ -19,14 +19,13 @@ from urllib.parse import unquote
 from pyarrow import fs
 
 from streamgauge.errors import InvalidInput
-from streamgauge.lake.tables import Lake, LakeTable
+from streamgauge.lake.tables import LOG, Lake, LakeTable
 from streamgauge.lake.uris import is_local, joined, open_store
 
 LEAST_HOURS = 1.0
 DEFAULT_HOURS = 168.0
 # Where an ingest keeps what it has read and not yet compared.
 STAGING = "_staging"
-_LOG = "_delta_log"
 _CHECKSUM = ".crc"
 
 
@@ -120,7 +119,7 @@ def remove_leftovers(lake: Lake, leftovers: Sequence[Leftover], cutoff: datetime
 
 def _table_leftovers(lake: Lake, table: LakeTable, cutoff: datetime) -> Iterator[Leftover]:
     # The listing comes first: what is committed after it is in the snapshot.
-    entries = [one for one in _entries(table.uri) if not one.path.startswith(f"{_LOG}/")]
+    entries = [one for one in _entries(table.uri) if not one.path.startswith(f"{LOG}/")]
     needed = {file.path for file in table.snapshot().files} | _removed_since(table, cutoff)
     last = _last_written(entries)
     for one in entries:
@@ -152,7 +151,7 @@ def _removed_since(table: LakeTable, cutoff: datetime) -> set[str]:
     The log is read, as Delta's protocol defines it: its checkpoints forget what was removed more
     than a week ago, whatever the retention asked for.
     """
-    uri = joined(table.uri, _LOG)
+    uri = joined(table.uri, LOG)
     store, root = open_store(uri)
     removed = set()
     for one in _entries(uri):
@@ -198,7 +197,7 @@ def _remove_empty(lake: Lake, place: str, emptied: set[str], cutoff: datetime) -
     gone = 0
     folders = [one for one in _entries(lake.folder(place)) if not one.is_file]
     for one in sorted(folders, key=lambda one: one.path.count("/"), reverse=True):
-        is_log = one.path.partition("/")[0] == _LOG
+        is_log = one.path.partition("/")[0] == LOG
         if is_log or (joined(place, one.path) not in emptied and one.modified_at > cutoff):
             continue
         with suppress(OSError):

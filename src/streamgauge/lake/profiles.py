@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -47,23 +49,33 @@ class StoredProfile:
             UnreadableFile: It is gone, or no longer what was kept.
             InvalidInput: It is no profile.
         """
-        store, path = open_store(self.uri)
-        try:
-            with store.open_input_stream(path) as file:
-                content = file.read()
-        except OSError as error:
-            raise UnreadableFile.single(
-                (), file=self.uri, seen=str(error), expected="a profile that can be read"
-            ) from None
-        if _digest(content) != PurePosixPath(path).stem:
-            raise UnreadableFile.single(
-                (),
-                file=self.uri,
-                seen="content that is not what its name was made from",
-                expected="the profile as it was kept",
-                remedy="remove the file and calibrate again",
-            )
-        return parse_profile(content, self.uri)
+        return read_profile(self.uri)
+
+
+def read_profile(uri: str) -> Profile:
+    """The profile that a lake keeps at this place.
+
+    Raises:
+        UnreadableFile: It is gone, or no longer what was kept.
+        InvalidInput: It is no profile.
+    """
+    store, path = open_store(uri)
+    try:
+        with store.open_input_stream(path) as file:
+            content = file.read()
+    except OSError as error:
+        raise UnreadableFile.single(
+            (), file=uri, seen=str(error), expected="a profile that can be read"
+        ) from None
+    if _digest(content) != PurePosixPath(path).stem:
+        raise UnreadableFile.single(
+            (),
+            file=uri,
+            seen="content that is not what its name was made from",
+            expected="the profile as it was kept",
+            remedy="remove the file and calibrate again",
+        )
+    return parse_profile(content, uri)
 
 
 def file_name(name: str) -> str:
@@ -145,11 +157,26 @@ def _digest(content: bytes) -> str:
 
 
 def _put(uri: str, content: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all.
+
+    Raises:
+        UnreadableFile: It cannot be written.
+    """
     store, path = open_store(uri)
     place = PurePosixPath(path)
-    store.create_dir(str(place.parent), recursive=True)
     hidden = str(place.with_name(f".{place.name}"))
-    with store.open_output_stream(hidden) as file:
-        file.write(content)
-    store.move(hidden, path)
+    try:
+        store.create_dir(str(place.parent), recursive=True)
+        try:
+            with store.open_output_stream(hidden) as file:
+                file.write(content)
+            store.move(hidden, path)
+        except OSError:
+            with suppress(OSError):
+                store.delete_file(hidden)
+            raise
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise UnreadableFile.single(
+            (), file=uri, seen=reason.lower(), expected="a file that can be written"
+        ) from None

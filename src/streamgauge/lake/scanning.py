@@ -66,5 +66,6 @@ def readable(uri: str) -> Iterator[None]:
             file=uri,
             seen=str(error).splitlines()[0],
             expected="all files of the version",
-            remedy="where a vacuum ran meanwhile, ask again",
+            remedy="where a vacuum ran meanwhile, ask again; else see `streamgauge lake repair"
+            f" --dry-run --lake {uri}`",
         ) from None

@@ -8,6 +8,7 @@ of a batch or nothing, and of two writers at once one looks again. Reading needs
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -29,6 +30,8 @@ from streamgauge.lake.uris import is_local, joined, list_files, normal, open_sto
 from streamgauge.topology.validation import MAX_NAME_LENGTH
 
 NO_TABLE = -1
+# Where a table keeps what is part of it, version by version.
+LOG = "_delta_log"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,7 @@ class DataFile:
         first: Earliest time in it, of the table's `day_of`.
         last: Latest time in it.
         topologies: Least and greatest name of a topology in it, where all rows have one.
+        sources: Least and greatest URI of a file that its rows came by, where that is known.
         version: Of `version`, where the table has it, what all rows hold.
     """
 
@@ -53,6 +57,7 @@ class DataFile:
     first: datetime | None
     last: datetime | None
     topologies: tuple[str, str] | None = None
+    sources: tuple[str, str] | None = None
     version: str | None = None
 
     @property
@@ -251,6 +256,8 @@ class LakeTable:
             )
         except CommitFailedError:
             raise ChangedMeanwhile(self._changed()) from None
+        except (DeltaError, OSError) as error:
+            raise self._unwritable(error) from None
         # It counts only where it directly follows the snapshot.
         return before + 1
 
@@ -275,11 +282,17 @@ class LakeTable:
                 ("version",), seen=f"no table at {self.uri}", expected="a table"
             ) from None
         except (DeltaError, OSError) as error:
+            expected = "a version that is still kept"
+            remedy = ""
+            if version is None:
+                expected = "a Delta table"
+                remedy = f"see `streamgauge lake repair --dry-run --lake {self.lake.uri}`"
             raise InvalidInput.single(
                 ("version",) if version is not None else (),
                 file=self.uri,
-                seen=str(error).strip() or type(error).__name__,
-                expected="a Delta table" if version is None else "a version that is still kept",
+                seen=_cause(error),
+                expected=expected,
+                remedy=remedy,
             ) from None
 
     def _create(self) -> None:
@@ -297,6 +310,8 @@ class LakeTable:
         except CommitFailedError:
             # Another writer made it at the same moment.
             raise ChangedMeanwhile(self._changed()) from None
+        except (DeltaError, OSError) as error:
+            raise self._unwritable(error) from None
 
     def rows_in(self, folder: str) -> int:
         """Rows of the files that a writer left in a folder of the table."""
@@ -330,8 +345,19 @@ class LakeTable:
             )
         return actions
 
+    def _unwritable(self, error: Exception) -> InvalidInput:
+        return UnreadableFile.single(
+            (), file=self.uri, seen=_cause(error), expected="a table that can be written"
+        )
+
     def _changed(self) -> str:
         return f"{self.uri}: another writer committed meanwhile"
+
+
+def _cause(error: Exception) -> str:
+    """The innermost cause that an error of the library names, which it paints on several lines."""
+    lines = re.sub(r"\x1b\[\d+m|↳", "", str(error)).splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), type(error).__name__)
 
 
 def _known_of(file: DataFile, table: Table) -> ds.Expression:
@@ -389,15 +415,17 @@ def _data_file(action: Mapping[str, Any], day_of: str) -> DataFile:
         date=action[f"partition.{PARTITION}"],
         first=action.get(f"min.{day_of}"),
         last=action.get(f"max.{day_of}"),
-        topologies=_topologies(action),
+        topologies=_ends(action, "topology"),
+        sources=_ends(action, "file"),
         version=_version(action),
     )
 
 
-def _topologies(action: Mapping[str, Any]) -> tuple[str, str] | None:
-    if action.get("null_count.topology") != 0 or action.get("min.topology") is None:
+def _ends(action: Mapping[str, Any], column: str) -> tuple[str, str] | None:
+    """Least and greatest value of a column, where all rows have one."""
+    if action.get(f"null_count.{column}") != 0 or action.get(f"min.{column}") is None:
         return None
-    return action["min.topology"], action["max.topology"]
+    return action[f"min.{column}"], action[f"max.{column}"]
 
 
 def _version(action: Mapping[str, Any]) -> str | None:

@@ -13,6 +13,7 @@ from streamgauge.errors import JobFailed
 
 _CAUSE = re.compile(r"^(?:Caused by: |: )?(?:[a-z]\w*\.)+\w*(?:Exception|Error)\w*: (.+)$", re.M)
 _NO_ROOM = "No space left on device"
+_WRITTEN = re.compile(r"Task failed while writing rows to (?:file:)?(\S+?)\.?(?: SQLSTATE|\s|$)")
 
 
 @contextmanager
@@ -31,7 +32,10 @@ def failures_explained() -> Iterator[None]:
 def cause_of(text: str) -> str:
     """The innermost cause that a text of Spark names."""
     if _NO_ROOM in text:
-        return "no space left on the disk: make room, or give spark.local.dir another place"
+        written = _WRITTEN.search(text)
+        if written is not None:
+            return f"no space left on the disk of {written[1]}: make room there"
+        return "no space left for temporary files: make room, or give spark.local.dir another place"
     causes = _CAUSE.findall(text)
     lines = [line for line in text.splitlines() if line.strip()]
     return (causes[-1] if causes else lines[0] if lines else "no reason was given").strip()

@@ -37,6 +37,8 @@ FEWEST_SAMPLES = 100
 MEASURED_GROUPINGS = (Fields, PartialKey, Direct)
 # More names than this say no more.
 MANY_NAMES = 8
+# And of figures, whose names are longer, than this.
+MANY_CAUTIONS = 3
 
 _SQUARES = "record squares or bins of the times; until then they count as exponential"
 
@@ -75,6 +77,12 @@ class Assessment:
     why: str = ""
     remedy: str = ""
 
+    @property
+    def name(self) -> str:
+        """Whose figure it is, and which."""
+        whose = " ".join(part for part in (self.operator, self.subject) if part)
+        return f"{whose}: {self.what}"
+
     def to_dict(self) -> dict[str, str | int | float | None]:
         """A flat record for ``--json`` and tables."""
         return {
@@ -88,6 +96,56 @@ class Assessment:
             "why": self.why or None,
             "remedy": self.remedy or None,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileQuality:
+    """How far the figures of a profile carry, in short.
+
+    Attributes:
+        good: How many are well measured.
+        thin: Names of those that rest on too little.
+        missing: Names of those that are not known.
+    """
+
+    good: int
+    thin: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    @classmethod
+    def of(cls, assessments: Sequence[Assessment]) -> ProfileQuality:
+        """The quality of a profile whose figures were assessed."""
+        by_verdict = {
+            verdict: tuple(one.name for one in assessments if one.verdict is verdict)
+            for verdict in Verdict
+        }
+        return cls(
+            good=len(by_verdict[Verdict.GOOD]),
+            thin=by_verdict[Verdict.THIN],
+            missing=by_verdict[Verdict.MISSING],
+        )
+
+    @property
+    def is_good(self) -> bool:
+        """Whether every figure is well measured."""
+        return not self.thin and not self.missing
+
+    def __str__(self) -> str:
+        total = self.good + len(self.thin) + len(self.missing)
+        text = f"{self.good} of {total} figures are well measured"
+        text += f", {len(self.thin)} thin" if self.thin else ""
+        return text + (f", {len(self.missing)} missing" if self.missing else "")
+
+    @property
+    def cautions(self) -> Iterator[str]:
+        """What is thin or missing, by name."""
+        for word, names in (("missing", self.missing), ("thin", self.thin)):
+            if names:
+                yield f"{word}: {_listed(names, '; ', MANY_CAUTIONS)}"
+
+    def to_dict(self) -> dict[str, object]:
+        """A record for programs."""
+        return {"good": self.good, "thin": list(self.thin), "missing": list(self.missing)}
 
 
 def assess_profile(profile: Profile) -> tuple[Assessment, ...]:
@@ -393,6 +451,6 @@ def _stream(key: StreamKey) -> str:
     return key.source if key.name == DEFAULT_STREAM else str(key)
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - MANY_NAMES
-    return ", ".join(names[:MANY_NAMES]) + (f" and {more} more" if more > 0 else "")
+def _listed(names: Sequence[str], separator: str = ", ", most: int = MANY_NAMES) -> str:
+    more = len(names) - most
+    return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")

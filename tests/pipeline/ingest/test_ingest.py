@@ -2,9 +2,11 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
+from streamgauge.lake.repair import repair
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.ingest import job
 from streamgauge.pipeline.ingest.committing import commit_files
@@ -53,6 +55,32 @@ def test_any_order_split_and_repetition_gives_the_same_lake(spark, tmp_path):
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_any_order_split_and_repetition_gives_the_same_lake_at_length(spark, tmp_path, seed):
     check_any_order(spark, tmp_path, seed)
+
+
+@pytest.mark.parametrize(
+    "harmed",
+    [
+        "samples",
+        pytest.param("quarantine", marks=pytest.mark.slow),
+        pytest.param("files", marks=pytest.mark.slow),
+        pytest.param("samples log", marks=pytest.mark.slow),
+    ],
+)
+def test_a_repaired_lake_takes_its_sources_again_and_is_whole(spark, tmp_path, harmed):
+    rng = random.Random(harmed)
+    deliveries = random_deliveries(rng, tmp_path)
+    lake = Lake(tmp_path / "lake")
+    for batch in (deliveries[:3], deliveries[3:]):
+        ingest_files(spark, lake, [one.file for one in batch])
+    table = lake.table(harmed.partition(" ")[0])
+    path = Path(table.uri, rng.choice(table.snapshot().files).path)
+    if harmed.endswith("log"):
+        path = rng.choice(sorted(Path(table.uri, "_delta_log").glob("*.json"))[1:])
+    path.write_bytes(path.read_bytes()[:-30])
+    assert repair(lake).damage
+    ingest_files(spark, lake, [one.file for one in deliveries])
+    assert content(lake) == expected(deliveries)
+    assert not repair(lake).damage
 
 
 def test_two_writers_at_once_both_succeed(spark, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
@@ -73,8 +73,10 @@ def calibrate(
     *,
     seed: int = 0,
     say: Say = lambda _: None,
-) -> Iterator[Calibrated]:
+) -> Generator[Calibrated]:
     """The profiles of one topology, or of all in a lake, by cluster and name.
+
+    The session must be open until the generator is closed.
 
     Args:
         spark: The session.

@@ -210,20 +210,38 @@ def check_writable(path: Path) -> None:
         raise _unreadable(str(path), os.strerror(reason).lower(), "a file that can be written")
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all: a full disk or a kill leaves what was there."""
+def make_folder(folder: Path) -> None:
+    """Create a folder to write into, or say why not.
+
+    Raises:
+        UnreadableFile: It cannot be made.
+    """
     try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise _unreadable(str(folder), reason, "a folder that can be made") from None
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all: a full disk or a kill leaves what was there.
+
+    Raises:
+        UnreadableFile: It cannot be written.
+    """
+    try:
+        data = content.encode("utf-8") if isinstance(content, str) else content
         if path.is_dir() or not path.name:
             raise IsADirectoryError(errno.EISDIR, "a folder")
         if path.exists() and not path.is_file():
             # A device or pipe is written into; a rename would put a file in its place.
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(data)
             return
         # Through a link, what it points to is replaced, not the link.
         path = path.resolve()
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_bytes(data)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)

@@ -257,7 +257,9 @@ def _problem(detail: Any, known_keys: Sequence[str]) -> Problem:
     elif detail["type"] == "extra_forbidden":
         key = str(place[-1])
         seen, expected = f"unknown key {key!r}", "a key that is known here"
-        remedy = guess(key, list(known_keys))
+        remedy = "it belongs to another part of the file"
+        if key not in known_keys:
+            remedy = guess(key, list(known_keys))
     elif detail["type"] == "literal_error":
         remedy = guess(str(detail["input"]), re.findall("'(.*?)'", detail["ctx"]["expected"]))
     return Problem(place=place, seen=seen, expected=expected, remedy=remedy)
