@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from streamgauge.api.calibrate import calibrate
     from streamgauge.api.compare import compare
     from streamgauge.api.loading import load_job, load_profile
     from streamgauge.api.place import place
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from streamgauge.errors import StreamgaugeError
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
+    from streamgauge.reports.calibration import CalibrationReport
     from streamgauge.reports.comparison import ComparisonReport
     from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
@@ -30,6 +32,7 @@ __version__ = "0.1.0"
 
 # Where each public name is found.
 _MODULES = {
+    "calibrate": "api.calibrate",
     "compare": "api.compare",
     "load_job": "api.loading",
     "load_profile": "api.loading",
@@ -38,6 +41,7 @@ _MODULES = {
     "rank_placements": "api.rank_placements",
     "rank_scalings": "api.rank_scalings",
     "simulate": "api.simulate",
+    "CalibrationReport": "reports.calibration",
     "ComparisonReport": "reports.comparison",
     "Job": "profile.job",
     "PlacementRanking": "reports.placement_ranking",
@@ -50,6 +54,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "CalibrationReport",
     "ComparisonReport",
     "Job",
     "PlacementRanking",
@@ -59,6 +64,7 @@ __all__ = [
     "ScalingRanking",
     "SimulationReport",
     "StreamgaugeError",
+    "calibrate",
     "compare",
     "load_job",
     "load_profile",

@@ -8,6 +8,7 @@ import pytest
 import streamgauge as sg
 
 PUBLIC = {
+    "CalibrationReport",
     "ComparisonReport",
     "Job",
     "PlacementRanking",
@@ -17,6 +18,7 @@ PUBLIC = {
     "ScalingRanking",
     "SimulationReport",
     "StreamgaugeError",
+    "calibrate",
     "compare",
     "load_job",
     "load_profile",
