@@ -12,7 +12,6 @@ from streamgauge.drawing.quantities import (
     estimate,
     number,
     number_within,
-    period,
     plain_duration,
     plain_number,
     share,
@@ -121,11 +120,3 @@ def test_what_is_no_number_is_never_spelled_out(value, half_width):
     for shown in (number(value), share(value), duration(value), number_within(value, half_width)):
         assert "nan" not in shown
         assert "inf" not in shown
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [(45.0, "45 s"), (300.0, "5 min"), (440.0, "7.3 min"), (10_800.0, "3 h"), (5e5, "5.8 d")],
-)
-def test_periods_are_in_the_units_that_people_say(seconds, shown):
-    assert period(seconds) == shown

@@ -6,7 +6,6 @@ import math
 
 MISSING = "–"
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-_PERIODS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 # Where an abbreviated count begins: 5,000 is short enough as it is.
 _ABBREVIATED = 10_000
@@ -54,14 +53,6 @@ def duration(seconds: float, digits: int = 3) -> str:
     if 0.0 < seconds < scale:
         return f"<1 {unit}"
     return f"{number(seconds / scale, digits)} {unit}"
-
-
-def period(seconds: float) -> str:
-    """How long something lasted, in a unit that people say: ``45 s``, ``7.3 min``, ``3 h``."""
-    for scale, unit in _PERIODS:
-        if seconds >= 2.0 * scale:
-            return f"{seconds / scale:,.1f}".removesuffix(".0") + f" {unit}"
-    return plain_duration(seconds, digits=3)
 
 
 def duration_within(seconds: float, half_width: float) -> str:
