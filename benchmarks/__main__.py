@@ -13,7 +13,6 @@ from benchmarks.report import Entry, write_report
 # Each is a module with a function `run`.
 STUDIES = (
     "plans",
-    "executor",
     "network",
     "semantics",
     "analytic",

@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from streamgauge.cli.figure_tables import clipped, print_figures, short_number
-from streamgauge.cli.profile_tables import print_operator, print_profile
-from streamgauge.profile.figures import InputFigures, TaskId, TaskProfile
+from streamgauge.profile.figures import Figure, InputFigures, TaskId, TaskProfile
 from streamgauge.profile.files.jobs import parse_profile, profile_to_data, save
 from streamgauge.profile.profile import Profile
 from streamgauge.profile.quality import assess_profile
+from streamgauge.reports.measured import shorten_number, show_figure
+from streamgauge.reports.profile import ProfileReport
+from streamgauge.reports.wording import show_period
 from streamgauge.topology import Configuration
 from tests.profile.measured import SENTENCES, figure, times, topology, word_count
 from tests.strategies import profiles
@@ -29,7 +30,7 @@ def saved(tmp_path):
 
 def row(text: str, name: str, title: str) -> str:
     """The row of that name in the table of that title, with single blanks."""
-    lines = text[text.index(title) :].splitlines()[2:]
+    lines = text[text.index(f"\n{title}") :].splitlines()[4:]
     return " ".join(next(line for line in lines if line.strip().startswith(name)).split())
 
 
@@ -37,12 +38,11 @@ def test_the_head_says_what_was_measured_and_when(run, saved):
     shown = run("profile", "show", saved(word_count()))
     assert shown.code == 0
     assert shown.err == ""
-    lines = shown.out.splitlines()
-    assert lines[0].startswith("word-count on storm-2, plan a41f, 2026-01-01T00:00:00Z to ")
-    assert lines[0].endswith("(30 min)")
-    assert "10 executors in 2 workers; 100 replicas from 60 blocks of 30 s" in lines[1]
-    assert "juice 0.8750 ± 0.0088" in lines[2]
-    assert "back-pressure in 2.5 minutes" in lines[2]
+    head = " ".join(shown.out.split())
+    assert head.startswith("word-count on storm-2, plan a41f, 2026-01-01T00:00:00Z to ")
+    assert "(30 min); 10 executors in 2 workers; 100 replicas from 60 blocks of 30 s" in head
+    assert "juice (part of the sources' input that was processed) 0.8750 ± 0.0088" in head
+    assert "back-pressure in 2.5 minutes" in head
 
 
 def test_operators_have_the_rates_of_all_their_tasks(run, saved):
@@ -70,13 +70,14 @@ def test_streams_have_coefficients_sizes_and_shares(run, saved):
 def test_the_longest_queue_comes_first(run, saved):
     out = run("profile", "show", saved(word_count())).out
     queues = out[out.index("Receive queues") :].splitlines()
-    assert queues[4].split()[0] == "report[10]"
+    first = next(index for index, line in enumerate(queues) if "──" in line) + 1
+    assert queues[first].split()[0] == "report[10]"
 
 
 def test_cores_in_use_stand_beside_those_there_are(run, saved):
     out = run("profile", "show", saved(word_count())).out
     assert row(out, "machine", "Cores in use").startswith("machine host-7 3.500 ± 0.035 4 10")
-    assert row(out, "node-1 →", "between nodes").endswith("0.2100 ± 0.0021 0.147 0.966 900")
+    assert row(out, "node-1 →", "Latency between nodes").endswith("0.2100 ± 0.0021 0.147 0.966 900")
 
 
 def test_everything_fits_a_hundred_columns(run, saved):
@@ -87,9 +88,8 @@ def test_everything_fits_a_hundred_columns(run, saved):
 
 def test_a_good_profile_says_so(run, saved):
     out = run("profile", "show", saved(word_count())).out
-    assert "Well measured: 23 of 23 figures" in out
-    assert "Thin: nothing" in out
-    assert "Missing: nothing" in out
+    assert "Well measured: 23 of 23 figures. Thin: none. Missing: none." in out
+    assert "Thin or missing figures" not in out
     assert "the first 2 minutes were left out as warm-up" in out
 
 
@@ -101,8 +101,14 @@ def test_what_is_thin_or_missing_says_why_and_what_to_do(run, saved):
         tasks={TaskId("splitter", 1): task},
     )
     out = " ".join(run("profile", "show", saved(profile)).out.split())
-    assert "Thin: 1 splitter from sentences: service time: 50 observations, under 100" in out
-    assert "of its 4 tasks these were not seen: 0, 2, 3" in out
+    why = {
+        (one.what, one.operator): f"{one.why} → {one.remedy}"
+        for one in ProfileReport(profile=profile).assessments
+    }
+    assert why["service time", "splitter"] == "50 observations, under 100 → measure for longer"
+    assert why["tasks", "splitter"].startswith("of its 4 tasks these were not seen: 0, 2, 3 →")
+    assert "Thin: 1." in out
+    assert "50 observations, under 100" in out
     assert "period not known" in out
     assert "no replicas" in out
 
@@ -111,21 +117,23 @@ def test_one_operator_is_shown_task_by_task(run, saved):
     out = run("profile", "show", saved(word_count()), "--operator", "counter").out
     assert "counter: 3 of 3 tasks seen" in out
     assert row(out, "0", "counter:").startswith("0 7,600 ")
-    assert "sentences" not in out[out.index("Well measured") :]
+    assert "sentences" not in out[out.index("Well measured figures") :]
 
 
 def test_an_operator_of_many_tasks_is_summarised(run, saved):
-    out = run("profile", "show", saved(word_count(40)), "--operator", "splitter").out
-    assert "40 of 40 tasks seen; the 20 with the most tuples" in out
-    # Service times go from 0.40 in steps of 0.01 to 0.79.
-    assert "service ms of tasks: 0.400 to 0.790, median 0.595" in out
+    out = run("profile", "show", saved(word_count(50)), "--operator", "splitter").out
+    assert "50 of 50 tasks seen; the ones with the most tuples first" in out
+    # Service times go from 0.40 in steps of 0.01 to 0.89.
+    assert "service, ms: 0.400 to 0.890, median 0.645" in out
     assert "1.10 over 10 s, 1.40 over 60 s" in out
-    assert "20 shorter ones left out" in out
+    # Of tasks and of queues.
+    assert out.count("… 10 more; --json lists them all") == 2
 
 
 def test_a_long_list_of_executors_is_cut(run, saved):
     out = run("profile", "show", saved(word_count(40))).out
-    assert "26 shorter ones left out" in out
+    # Ten executors of word count, and thirty-six splitters more.
+    assert "… 6 more; --json lists them all" in out
 
 
 def test_json_is_the_document_and_its_quality(run, saved):
@@ -188,38 +196,52 @@ def test_ackers_can_be_looked_at_where_they_were_measured(run, saved):
 @settings(max_examples=25)
 def test_any_profile_can_be_shown(profile: Profile):
     """Even one whose names and numbers are odd, and most of which is missing."""
-    assessments = assess_profile(profile)
-    print_profile(profile, assessments)
-    for operator in profile.topology.operator_names:
-        print_operator(profile, operator, assessments)
-
-
-def test_long_names_give_way_to_numbers(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "60")
-    print_figures("t", ("operator", "in /s"), [("x" * 80 + "end", "1,234,567")])
-    out = capsys.readouterr().out
-    assert "1,234,567" in out
-    assert "…" in out
-    assert max(len(line.rstrip()) for line in out.splitlines()) <= 60
-
-
-@pytest.mark.parametrize(
-    ("name", "width", "shown"),
-    [("splitter", 8, "splitter"), ("splitter", 5, "sp…er"), ("splitter", 6, "spl…er")],
-)
-def test_a_name_is_cut_in_its_middle(name, width, shown):
-    assert clipped(name, width) == shown
-
-
-def test_columns_that_hold_nothing_are_left_out(capsys):
-    print_figures("t", ("operator", "known", "unknown"), [("a", "1", "–"), ("b", "2", "–")])
-    assert "unknown" not in capsys.readouterr().out
-
-
-def test_a_table_without_rows_is_no_table(capsys):
-    print_figures("t", ("operator",), [])
-    assert capsys.readouterr().out == ""
+    for operator in (None, *profile.topology.operator_names):
+        report = ProfileReport(profile=profile, operator=operator)
+        assert report.to_text()
+        assert report.to_html()
+        assert all(row.figure for row in report.figures())
 
 
 def test_no_number_is_longer_than_a_dozen_characters():
-    assert all(len(short_number(10.0**power)) <= 12 for power in range(-9, 300, 3))
+    assert all(len(shorten_number(10.0**power)) <= 12 for power in range(-9, 300, 3))
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"), [(None, "5.00"), (1e-6, "5.00"), (0.25, "5.00 ± 0.25")]
+)
+def test_an_error_too_small_to_matter_is_not_shown(error, shown):
+    assert show_figure(Figure(value=5.0, standard_error=error)) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(440.0, "7 min 20 s"), (7200.0, "2 h"), (0.0, "0 s"), (3700, "1 h 1 min 40 s")],
+)
+def test_a_period_is_said_in_hours_minutes_and_seconds(seconds, shown):
+    assert show_period(seconds) == shown
+
+
+def test_times_that_do_not_vary_are_well_measured_whatever_their_error():
+    wall = times(0.4, scv=None)
+    constant = replace(wall, scv=Figure(value=1e-6, samples=500, buckets=40, standard_error=3e-6))
+    task = TaskProfile(inputs={SENTENCES: InputFigures(wall=constant)})
+    profile = Profile(
+        topology=topology(),
+        configuration=Configuration(executors={"splitter": 1}),
+        tasks={TaskId("splitter", 0): task},
+    )
+    [found] = [
+        one
+        for one in assess_profile(profile)
+        if one.what == "variability of service" and one.operator == "splitter"
+    ]
+    assert found.verdict == "good"
+
+
+def test_the_long_table_has_every_figure(saved):
+    frame = ProfileReport(profile=word_count()).to_pandas()
+    assert set(frame.subject) >= {"task", "executor", "worker", "machine", "link"}
+    wall = frame[(frame.name == "splitter[0]") & frame.figure.str.endswith("wall mean_ms")]
+    assert wall.value.tolist() == [0.4]
+    assert wall.unit.tolist() == ["ms"]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import streamgauge as sg
 from streamgauge.errors import InvalidInput
 from streamgauge.planning.scheduling.contract import scheduler_names
 from streamgauge.planning.scheduling.deploy import place_job
@@ -97,6 +98,7 @@ def test_a_chain_is_simulated_as_one_server_and_split_by_operator():
     # executors keep each 40 % busy, half with either operator.
     assert parse.utilisation + clean.utilisation == pytest.approx(0.4, rel=0.03)
     assert parse.utilisation == pytest.approx(clean.utilisation)
+    assert parse.busiest == pytest.approx(0.4, rel=0.05)
     assert parse.arrived_per_second == pytest.approx(200, rel=0.03)
     assert clean.arrived_per_second == pytest.approx(100, rel=0.03)
     assert clean.emitted_per_second == pytest.approx(100, rel=0.03)
@@ -134,3 +136,77 @@ def test_a_full_queue_blocks_its_sender():
     assert result.operators["in"].emitted_per_second == pytest.approx(100, rel=0.1)
     queue = next(one.receive for one in result.executors if one.operator == "store")
     assert queue.limit == 4 and queue.peak <= 4
+
+
+# One executor of each operator in one worker; every tuple goes through all of them.
+LINE = (
+    JOB.replace("{parse: 2, clean: 2}, workers: 2", "{parse: 1, clean: 1}, workers: 1")
+    .replace("default: 0.5", "default: 1")
+    .replace("per_second: 200", "per_second: 100")
+)
+# Of the chain: 6 ms with a variance of 2² + 4², and the wait by Pollaczek and Khinchine.
+CHAIN_WAIT_MS = 0.1 * (6**2 + 2**2 + 4**2) / (2 * (1 - 0.6))
+STORE_WAIT_MS = 0.1 * 2 / (2 * (1 - 0.1))
+TOTAL_MS = CHAIN_WAIT_MS + 6 + STORE_WAIT_MS + 1
+
+
+def test_the_prediction_is_that_of_one_server_for_the_chain():
+    predicted = sg.predict(parse_job(LINE)).predicted.prediction
+    assert 1e3 * predicted.latency.mean == pytest.approx(TOTAL_MS, rel=1e-9)
+    # The chain is 60 % busy, a third of it with parse.
+    parse, clean = predicted.operators["parse"], predicted.operators["clean"]
+    assert (parse.utilisation, clean.utilisation) == pytest.approx((0.2, 0.4))
+    assert (parse.busiest, clean.busiest) == pytest.approx((0.6, 0.6))
+    threads = {one.operator: one.utilisation for one in predicted.executors}
+    assert (threads["parse"], threads["clean"]) == pytest.approx((0.6, 0.6))
+    assert 1e3 * parse.service_seconds == pytest.approx(2)
+    assert 1e3 * clean.service_seconds == pytest.approx(4)
+    assert 1e3 * parse.delay_seconds == pytest.approx(CHAIN_WAIT_MS + 2)
+    assert 1e3 * clean.delay_seconds == pytest.approx(4)
+    assert (clean.arrived_per_second, clean.emitted_per_second) == pytest.approx((100, 100))
+    # It is all but full at 100 / 0.6, which clean has most to do with.
+    assert predicted.limit.per_second == pytest.approx(100 / 0.6, rel=2e-3)
+    assert predicted.limit.by == "clean[4-5]"
+
+
+def test_the_explanation_speaks_of_the_jobs_own_operators():
+    explanation = sg.predict(parse_job(LINE)).predicted.prediction.explanation
+    assert set(explanation.sensitivities) == {"in", "parse", "clean", "store"}
+    parse, clean = explanation.sensitivities["parse"], explanation.sensitivities["clean"]
+    assert clean.longer_service == pytest.approx(2 * parse.longer_service)
+    first = explanation.bottlenecks[0]
+    assert (first.operator, first.executors, first.tasks) == ("clean", 1, 2)
+
+
+def test_a_simulated_prediction_agrees():
+    report = sg.predict(parse_job(LINE), model="simulation")
+    predicted = report.predicted.prediction
+    assert 1e3 * predicted.latency.mean == pytest.approx(TOTAL_MS, rel=0.1)
+    assert predicted.operators["clean"].utilisation == pytest.approx(0.4, rel=0.05)
+
+
+def test_an_overloaded_chain_is_named_by_the_operator_with_most_work():
+    report = sg.predict(parse_job(LINE), rate=200)
+    assert report.predicted.prediction.overloaded == {"clean[4-5]": pytest.approx(1.2)}
+
+
+def test_placements_are_ranked_with_predictions_and_without_commands():
+    report = sg.rank_placements(parse_job(JOB))
+    ranking = report.ranking
+    assert ranking.unpredicted == () and set(ranking.placements) == set(scheduler_names())
+    assert all(one.prediction is not None for one in ranking.placements.values())
+    assert "storm" not in str(report.to_dict())
+
+
+def test_scaling_gives_a_chain_one_executor_more_of_each_operator():
+    report = sg.rank_scalings(parse_job(LINE), units=1, rate=300)
+    proposal = report.ranking.best
+    assert proposal.scaling.allocation == {"parse+clean": 1}
+    assert proposal.translation.executors == {"parse": 2, "clean": 2}
+    assert proposal.job.configuration.executors == {"parse": 2, "clean": 2}
+    # An executor of the chain takes 1000 / 6 tuples a second, two take 333.
+    assert proposal.scaling.throughput == pytest.approx(1000 / 6)
+    assert proposal.scaling.expected == pytest.approx(300)
+    assert proposal.translation.command == ()
+    prediction = report.ranking.prediction
+    assert prediction.operators["clean"].executors == 2 and not prediction.overloaded

@@ -78,7 +78,7 @@ def report_of(report, *steps):
 def test_the_finding_comes_first_then_what_was_left_out_and_the_floor(report):
     assert report.about == "small on fake: 2 steps, 3 of 6 repetitions, 6 windows of 2 s"
     assert str(report.verdict) == (
-        "Measured: mean latency from 2.000 ± 0.000 ms (fast) to 4.50 ± 0.50 ms (slow)."
+        "Measured: mean latency from 2.00 ms (fast) to 4.50 ± 0.50 ms (slow)."
     )
     assert report.verdict.cautions[:2] == (
         "1 window marked and left out.",
@@ -91,7 +91,7 @@ def test_the_finding_comes_first_then_what_was_left_out_and_the_floor(report):
 def test_the_report_warns_of_what_is_missing_or_marked(report):
     assert "3 repetitions not done yet" in report.warnings
     assert "step, repetition 1: the host took 5 %" in report.warnings
-    assert "slow: no p99 from less than 10,000 tuples" in report.warnings
+    assert "slow: no p99, which takes 10,000 tuples" in report.warnings
     assert not any("clock" in line for line in report.warnings)
 
 

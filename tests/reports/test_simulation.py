@@ -282,7 +282,7 @@ def test_sources_that_cannot_deliver_what_is_asked_are_an_overload(simulated):
         "Overloaded: sources emit 27.0 of the 100 tuples/s asked for; in is blocked 73.0 % of the"
         " time."
     )
-    assert "27.0 of 100 tuples/s asked for" in [term.value for term in report.headline]
+    assert "27.0 of 100 tuples/s" in [term.value for term in report.headline]
     row = table(report.to_html(), "Sources: asked and delivered")["in"]
     assert (row["asked"], row["delivered"], row["of what was asked"]) == ("100", "27.0", "27.0 %")
     assert "Sources: asked and delivered" in report.to_text()

@@ -10,7 +10,7 @@ import typer
 
 from streamgauge.cli.experiment import Engine, Output
 from streamgauge.cli.output import (
-    check_output,
+    check_outputs,
     counted,
     in_file,
     present,
@@ -88,11 +88,11 @@ def show(
     from streamgauge.api.applications import expand_application
     from streamgauge.cli.topology import is_ascii_only
 
+    check_outputs(svg, job_file)
     expanded = expand_application(file, platform, cycle_ns=cycle_ns, routed=routed)
     if job_file is not None:
         from streamgauge.profile.files.jobs import job_to_data, save
 
-        check_output(job_file)
         save(job_to_data(expanded.job), job_file)
         say(f"wrote {job_file}")
     if svg is not None:
@@ -124,6 +124,7 @@ def simulate(
     from streamgauge.api.simulate import simulate as simulate_job
     from streamgauge.cli.progress import watch_simulated_time
 
+    check_outputs(html)
     expanded = expand_application(file, platform, cycle_ns=cycle_ns, routed=routed)
     warn(expanded.warnings)
     with in_file(file):
@@ -190,6 +191,7 @@ def calibrate(
     from streamgauge.api.applications import time_cycles
     from streamgauge.applications.files.platforms import with_cycle_ns
 
+    check_outputs(output)
     timed = time_cycles(asked_ms or (), platform, engine_us=engine_us, rounds=rounds)
     if output is not None:
         write_text(output, with_cycle_ns(platform, timed.time.rounded_ns))

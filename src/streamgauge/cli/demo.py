@@ -116,17 +116,14 @@ class _Story:
 def _continue_on_spark(job: Job, output: Path, story: _Story) -> dict[str, Any]:
     """From metrics to a profile, a prediction and a plan; gives the document's part on them."""
     from streamgauge.api.demonstration import compare_latencies, simulate_truth
-    from streamgauge.cli.profile import profile_document
-    from streamgauge.profile.quality import Verdict, assess_profile
     from streamgauge.reports.document import replace_non_finite
+    from streamgauge.reports.profile import ProfileReport
 
     profile = _calibrate(job.topology.name, output)
-    quality = assess_profile(profile)
-    good = sum(assessment.verdict is Verdict.GOOD for assessment in quality)
+    measured = ProfileReport(profile=profile)
     story.tell(
         "Profile: what operators do, estimated from the metrics by Spark",
-        f"{good} of {len(quality)} figures are well measured; see the others with"
-        f" `streamgauge profile show {output / 'profile.json'}`.",
+        f"{measured.verdict} See them with `streamgauge profile show {output / 'profile.json'}`.",
         files="lake/, profile.json",
     )
     predicted = _predict(profile, output)
@@ -148,7 +145,7 @@ def _continue_on_spark(job: Job, output: Path, story: _Story) -> dict[str, Any]:
         files="growth.svg",
     )
     return {
-        **profile_document(profile, quality),
+        **measured.document(),
         "prediction": replace_non_finite(predicted.prediction.to_dict()),
         "truth": replace_non_finite(asdict(truth)),
         **growths.to_dict(),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.output import counted, present, say
+from streamgauge.cli.output import check_outputs, counted, present, say
 from streamgauge.cli.progress import ProgressBar
 from streamgauge.cli.spark import BYTES_PER_ROW, Conf, Config, Master, spark_session
 from streamgauge.errors import StreamgaugeError
@@ -70,6 +70,7 @@ def report(
     """Say what an experiment has measured so far, from its raw lines."""
     from streamgauge.api.experiments import read_experiment
 
+    check_outputs(html)
     present(read_experiment(folder), as_json=as_json, html=html)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.cli.output import present, say
+from streamgauge.cli.output import check_outputs, present, say
 from streamgauge.cli.progress import watch_simulated_time
 
 Seconds = Annotated[
@@ -64,6 +64,7 @@ def simulate(
     """
     from streamgauge.api.simulate import simulate as ask
 
+    check_outputs(html)
     report = ask(
         file,
         step=step,

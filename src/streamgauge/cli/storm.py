@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -36,7 +35,7 @@ def up(
     from streamgauge.engines.storm.cluster import StormCluster
     from streamgauge.engines.storm.status import status_of
 
-    place = _place(data)
+    place = _find_folder(data)
     StormCluster.up(place, nodes=nodes, slots=slots, say=say)
     status = status_of(place)
     if as_json:
@@ -52,7 +51,7 @@ def down(data: Data = None, as_json: AsJson = False) -> None:
     """End the cluster, its workers, and what a killed process left of one."""
     from streamgauge.engines.storm.cluster import take_down
 
-    ended = take_down(_place(data), say)
+    ended = take_down(_find_folder(data), say)
     if as_json:
         print_document({"storm": {"ended_processes": ended}})
     else:
@@ -64,7 +63,7 @@ def status(data: Data = None, as_json: AsJson = False) -> None:
     """Show daemons, nodes, slots and topologies; exit code 4 where nimbus does not answer."""
     from streamgauge.engines.storm.status import status_of
 
-    found = status_of(_place(data))
+    found = status_of(_find_folder(data))
     if as_json:
         print_document({"storm": found.to_dict()})
     else:
@@ -128,7 +127,7 @@ def apply(
             expected="a placement of every executor",
             remedy="`streamgauge plan place JOB -o FILE` writes one",
         )
-    cluster = StormCluster.attach(_place(data))
+    cluster = StormCluster.attach(_find_folder(data))
     findings = Findings()
     check_slots(findings, cluster.cluster, wanted.workers)
     with in_file(str(plan)):
@@ -165,7 +164,7 @@ def submit(
     from streamgauge.engines.storm.cluster import StormCluster
     from streamgauge.engines.storm.submitting import submit_jar
 
-    cluster = StormCluster.attach(_place(data))
+    cluster = StormCluster.attach(_find_folder(data))
     settings = agent_settings() if with_agent else {}
     names = submit_jar(cluster, jar, main, arguments or (), settings=settings)
     if as_json:
@@ -194,8 +193,7 @@ def agent(as_json: AsJson = False) -> None:
         print(f"{name}: {json.dumps(value)}")
 
 
-def _place(data: Path | None) -> Path:
-    if data is not None:
-        return data
-    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(home) / "streamgauge" / "storm"
+def _find_folder(data: Path | None) -> Path:
+    from streamgauge.engines.storm.layout import default_folder
+
+    return data or default_folder()

@@ -13,6 +13,7 @@ import numpy as np
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.assembly import assembled
+from streamgauge.models.chained import split_chains
 from streamgauge.models.delays import DelayFormulas, Delays
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency import PROBABILITIES
@@ -54,6 +55,7 @@ class AnalyticModel:
         """One sentence on what it looks at."""
         return "queues, batches, sleeping threads and shared cores, by formulas"
 
+    @split_chains
     def predict(
         self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
     ) -> Prediction:

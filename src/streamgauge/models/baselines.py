@@ -15,6 +15,7 @@ import numpy as np
 from streamgauge.models import transforms
 from streamgauge.models.assembly import assembled
 from streamgauge.models.bursts import bursts_into
+from streamgauge.models.chained import split_chains
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import Loaded
@@ -57,6 +58,7 @@ class _Baseline(ABC):
     def _wait(self, parameters: Parameters, stations: Stations) -> Wait:
         """How long tuples wait in them."""
 
+    @split_chains
     def predict(
         self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
     ) -> Prediction:

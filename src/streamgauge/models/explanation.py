@@ -14,6 +14,7 @@ import numpy as np
 
 from streamgauge.models.analytic import delays_of
 from streamgauge.models.assembly import assembled
+from streamgauge.models.chained import chain_job
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency import Latency
 from streamgauge.models.loading import PRECISION, limit_of, load
@@ -46,6 +47,13 @@ def explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> 
         plan: Of the same job.
         workload: What its sources emit.
     """
+    chained = chain_job(behaviour, plan)
+    if chained is None:
+        return _explain(behaviour, plan, workload)
+    return chained.split_explanation(_explain(chained.behaviour, chained.plan, workload))
+
+
+def _explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Explanation:
     parameters = parameters_of(behaviour, plan, workload)
     before = _latency(parameters)
     chain = tuple(_bottlenecks(behaviour, plan, workload))

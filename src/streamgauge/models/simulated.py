@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.models.chained import split_chains
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency import PROBABILITIES, Latency
 from streamgauge.models.loading import Loaded, limit_of, load
@@ -86,6 +87,7 @@ class SimulationModel:
         """One sentence on what it looks at."""
         return "every tuple, queue, thread and core, simulated in several runs"
 
+    @split_chains
     def predict(
         self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
     ) -> Prediction:

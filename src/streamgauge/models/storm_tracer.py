@@ -22,6 +22,7 @@ from scipy import special
 from streamgauge.errors import InvalidInput
 from streamgauge.models import transforms
 from streamgauge.models.assembly import assembled
+from streamgauge.models.chained import split_chains
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.executor import mean_sojourn
 from streamgauge.models.flow import came_to
@@ -58,6 +59,7 @@ class StormTracerModel:
         """One sentence on what it looks at."""
         return "the chain of Cooper 2020 for Storm 1.x as published: batches and queues, means only"
 
+    @split_chains
     def predict(
         self, behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
     ) -> Prediction:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
 from typing import NamedTuple
@@ -33,6 +33,8 @@ LARGEST_RELATIVE_ERROR = 0.10
 FEWEST_BUCKETS = 8
 # or from fewer observations.
 FEWEST_SAMPLES = 100
+# Times that vary less than this are constant: how well so little is known does not matter.
+CONSTANT_SCV = 0.01
 # Where these deal tuples to tasks is in the data, so no model can know it.
 MEASURED_GROUPINGS = (Fields, PartialKey, Direct)
 # More names than this say no more.
@@ -267,7 +269,7 @@ def _inputs(
         yield _Need(name, subject, "service time", remedy).judged(
             _mean(times), _note_on_tasks(times, tasks)
         )
-        yield _Need(name, subject, "variability of service", _SQUARES).judged(_scv(times))
+        yield _Need(name, subject, "variability of service", _SQUARES).judged(_variability(times))
         if walls and cpus:
             yield _Need(name, subject, "service time on a core").judged(_mean(cpus))
 
@@ -280,7 +282,7 @@ def _window(operator: Operator, tasks: Mapping[int, TaskProfile]) -> Iterator[As
     yield _Need(operator.name, "", "service time of a window", remedy).judged(
         _mean(times), _note_on_tasks(times, tasks)
     )
-    yield _Need(operator.name, "", "variability of a window", _SQUARES).judged(_scv(times))
+    yield _Need(operator.name, "", "variability of a window", _SQUARES).judged(_variability(times))
 
 
 def _outputs(
@@ -426,6 +428,15 @@ def _total(rates: Sequence[Figure | None]) -> Figure | None:
 def _mean(times: Mapping[int, TimeFigures]) -> Figure | None:
     pooled = pool_times(list(times.values()))
     return None if pooled is None else pooled.mean_ms
+
+
+def _variability(times: Mapping[int, TimeFigures]) -> Figure | None:
+    """The squared coefficient of variation; without its error where times are nearly constant."""
+    scv = _scv(times)
+    if scv is None or scv.standard_error is None:
+        return scv
+    is_constant = scv.value + 2.0 * scv.standard_error < CONSTANT_SCV
+    return replace(scv, standard_error=None) if is_constant else scv
 
 
 def _scv(times: Mapping[int, TimeFigures]) -> Figure | None:

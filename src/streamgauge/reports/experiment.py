@@ -292,7 +292,7 @@ def _list_gaps(step: StepTruth) -> Iterator[str]:
         yield f"{step.name}: every window is marked, so there are no figures"
         return
     if step.figure("latency", ALL, "p50") and not step.figure("latency", ALL, "p99"):
-        yield f"{step.name}: no p99 from less than {LEAST_FOR_TAIL:,} tuples"
+        yield f"{step.name}: no p99, which takes {LEAST_FOR_TAIL:,} tuples"
     every = step.figure(*LATENCY)
     alike = step.figure("latency", ONE_CLOCK, "mean")
     if every is not None and (alike is None or alike.count != every.count):

@@ -128,7 +128,10 @@ class SimulationReport(Report):
         sample = f"{latency.count:,} tuples in {_show_seconds(self.result.seconds)}"
         return [
             Term(name="p99 latency", value=duration_within(tail.mean, tail.half_width)),
-            Term(name="sources emit", value=self._show_emitted()),
+            Term(
+                name="sources emit, of what is asked" if self.is_overloaded else "sources emit",
+                value=self._show_emitted(),
+            ),
             Term(name="median latency", value=duration_within(median.mean, median.half_width)),
             Term(name="mean latency", value=duration_within(mean.mean, mean.half_width)),
             Term(name="sinks serve", value=f"{number(served)} tuples/s"),
@@ -251,7 +254,7 @@ class SimulationReport(Report):
             if None in asked:
                 return f"{number(total)} tuples/s"
             due = sum(rate or 0.0 for rate in asked)
-            return f"{number(total)} of {number(due)} tuples/s asked for"
+            return f"{number(total)} of {number(due)} tuples/s"
         line = result.timeline
         measured = line.emitted_per_second[line.ends > result.warmup * (1.0 + 1e-9)]
         if len(measured) < 2:

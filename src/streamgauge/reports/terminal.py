@@ -61,11 +61,16 @@ def _render_section(section: Section, width: int) -> Iterator[str]:
                 pass
 
 
-def render_table(table: Table, width: int) -> Iterator[str]:
+def render_table(table: Table, width: int, most_rows: int = MOST_ROWS) -> Iterator[str]:
     """The table's lines: caption, headings, rows, note.
 
     Columns that hold nothing are left out. Columns of words are wrapped between words, and names
     that are still too long are cut in their middle; figures are never broken.
+
+    Args:
+        table: What to show.
+        width: Columns of the terminal.
+        most_rows: How many rows are shown; the others are counted.
     """
     narrow = table.show_on(page=False)
     columns = narrow.columns
@@ -77,7 +82,7 @@ def render_table(table: Table, width: int) -> Iterator[str]:
         yield ""
     yield from _render_row(columns, headings, widths)
     yield " " * INDENT + "─" * (sum(widths) + GAP * (len(widths) - 1))
-    left = MOST_ROWS
+    left = most_rows
     for group in narrow.row_groups:
         if group.heading:
             yield f"{' ' * INDENT}{printable(group.heading)}"
@@ -108,22 +113,32 @@ def _show(cell: Cell) -> str:
 
 
 def _fit_widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """How wide each column is: as wide as its longest cell, words narrower where they must be."""
-    widths = [max(text_width(row[index]) for row in rows) for index in range(len(columns))]
-    # A heading of several words may take several lines.
-    least = [_longest_word(row[index] for row in rows[:1]) for index in range(len(columns))]
-    for index, column in enumerate(columns):
-        cells = [row[index] for row in rows[1:]]
-        if column.words or index == 0:
-            least[index] = max(least[index], _longest_word(cells))
-        else:
-            least[index] = max([least[index], *map(_longest_figure, cells)])
+    """How wide each column is: as wide as its longest cell, narrower where it must be.
+
+    Headings are wrapped first, then cells of words, and names are cut last.
+    """
+    places = range(len(columns))
+    holds_words = [columns[place].words or place == 0 for place in places]
+    headings = [_longest_word([rows[0][place]]) for place in places]
+    cells = [[row[place] for row in rows[1:]] for place in places]
+    whole = [max(map(text_width, cells[place]), default=0) for place in places]
+    wrapped = [
+        _longest_word(cells[place])
+        if holds_words[place]
+        else max(map(_longest_figure, cells[place]), default=0)
+        for place in places
+    ]
+    widths = [max(text_width(rows[0][place]), whole[place]) for place in places]
     room = width - GAP * (len(columns) - 1)
-    _shrink(widths, least, room)
-    # Names that are longer than the whole table has room for are cut.
-    names = [NARROWEST if columns[i].words or i == 0 else widths[i] for i in range(len(columns))]
-    _shrink(widths, names, room)
-    return widths
+    _shrink(widths, [max(headings[place], whole[place]) for place in places], room)
+    _shrink(widths, [max(headings[place], wrapped[place]) for place in places], room)
+    cut = [NARROWEST if holds_words[place] else widths[place] for place in places]
+    _shrink(widths, cut, room)
+    # A heading that is wrapped may need less than its share.
+    heads = [
+        max(map(text_width, wrap(rows[0][place], widths[place])), default=0) for place in places
+    ]
+    return [min(widths[place], max(heads[place], whole[place])) for place in places]
 
 
 def _shrink(widths: list[int], least: Sequence[int], room: int) -> None:

@@ -43,10 +43,19 @@ def show_duration(seconds: float) -> str:
 
 
 def show_measured(value: float, spread: float, unit: str) -> str:
-    """A value with its spread; seconds in the unit that fits, ``1`` is no unit."""
+    """A value with its spread, if any; seconds in the unit that fits, ``1`` is no unit."""
     if unit == "s":
-        return duration_within(value, spread)
-    return f"{number_within(value, spread)}{'' if unit == '1' else f' {unit}'}"
+        return duration_within(value, spread) if spread else duration(value)
+    figure = number_within(value, spread) if spread else number(value)
+    return figure if unit == "1" else f"{figure} {unit}"
+
+
+def show_period(seconds: float) -> str:
+    """A length of time in hours, minutes and seconds: ``7 min 20 s``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [f"{value} {unit}" for value, unit in ((hours, "h"), (minutes, "min")) if value]
+    return " ".join([*parts, f"{rest} s"] if rest or not parts else parts)
 
 
 def show_utilisation(part: float) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
@@ -22,9 +22,9 @@ from streamgauge.simulation.results import (
 )
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.topology import StreamKey
-from streamgauge.transport.chaining import Chaining, Member, work_shares
+from streamgauge.transport.chaining import Chaining, Member, chain_members
 
-ONE = Fixed(mean=1.0)
+ONE, NO_OUTPUT = Fixed(mean=1.0), Fixed(mean=0.0)
 # What varies less than this is constant: the rest is rounding.
 SMALLEST_SCV = 1e-9
 NO_QUEUE = QueueFigures(
@@ -48,7 +48,12 @@ def chain_behaviours(
         InvalidInput: An operator of a chain joins streams, so that its outputs have no one input.
     """
     chained = {
-        name: one for name, one in behaviours.items() if chaining.name_of.get(name, name) == name
+        name: replace(
+            one,
+            inputs={chaining.rename_stream(key): special for key, special in one.inputs.items()},
+        )
+        for name, one in behaviours.items()
+        if chaining.name_of.get(name, name) == name
     }
     for chain, names in chaining.chains.items():
         known = [behaviours.get(name, Behaviour()) for name in names]
@@ -74,7 +79,7 @@ def _chain(behaviours: Sequence[Behaviour], inner: Sequence[StreamKey]) -> Behav
         return {name: _compound(count, one) for name, one in rest.outputs_of(key).items()}
 
     def count_in(outputs: Mapping[str, CountDistribution]) -> CountDistribution:
-        return outputs.get(key.name, Fixed(mean=0.0))
+        return outputs.get(key.name, NO_OUTPUT)
 
     count = count_in(head.outputs)
     return replace(
@@ -129,34 +134,28 @@ def _compound(first: CountDistribution, each: CountDistribution) -> CountDistrib
     return first if each == ONE else Fixed(mean=first.mean * each.mean)
 
 
-def chain_members(
+def find_members(
     chaining: Chaining, behaviours: Mapping[str, Behaviour]
 ) -> dict[str, tuple[Member, ...]]:
     """By chain: what its operators do for each tuple that comes to it."""
-    return {
-        chain: tuple(_members(chaining, behaviours, names))
-        for chain, names in chaining.chains.items()
-    }
-
-
-def _members(
-    chaining: Chaining, behaviours: Mapping[str, Behaviour], names: Sequence[str]
-) -> Iterator[Member]:
-    calls = 1.0
-    for name in names:
-        behaviour = behaviours.get(name, Behaviour())
-        keys = [one.key for one in chaining.topology.streams_into(name)]
-        services = [behaviour.service_of(key) for key in keys]
-        yield Member(
-            name=name,
-            calls=calls,
-            cpu_ms=fmean(one.cpu_ms.mean for one in services),
-            wait_ms=fmean(one.wait_ms.mean for one in services),
+    found = {}
+    for chain, names in chaining.chains.items():
+        calls, services = [1.0], []
+        for name in names:
+            behaviour = behaviours.get(name, Behaviour())
+            keys = [one.key for one in chaining.topology.streams_into(name)]
+            services.append([behaviour.service_of(key) for key in keys])
+            if name != names[-1]:
+                stream = chaining.inner_stream(name).name
+                counts = [behaviour.outputs_of(key).get(stream, NO_OUTPUT).mean for key in keys]
+                calls.append(calls[-1] * fmean(counts))
+        found[chain] = chain_members(
+            names,
+            calls,
+            cpu=[fmean(one.cpu_ms.mean for one in each) for each in services],
+            wait=[fmean(one.wait_ms.mean for one in each) for each in services],
         )
-        if name != names[-1]:
-            stream = chaining.inner_stream(name).name
-            counts = [behaviour.outputs_of(key).get(stream) for key in keys]
-            calls *= fmean(0.0 if one is None else one.mean for one in counts)
+    return found
 
 
 def split_result(
@@ -180,9 +179,9 @@ def split_result(
         if name not in members:
             operators[name], executors[name] = figures, threads
             continue
-        for part in _parts(members[name]):
-            operators[part.name] = part.of_operator(figures)
-            executors[part.name] = [part.of_executor(one) for one in threads]
+        for member in members[name]:
+            operators[member.name] = _operator_part(figures, member)
+            executors[member.name] = [_executor_part(one, member) for one in threads]
     queued = {
         name: waiting if name == names[0] else np.zeros_like(waiting)
         for chain, waiting in result.timeline.queued.items()
@@ -208,73 +207,42 @@ def split_result(
     )
 
 
-def _parts(members: Sequence[Member]) -> Iterator[_Part]:
-    cpu_ms = sum(one.calls * one.cpu_ms for one in members)
-    following = [*(one.calls for one in members[1:]), None]
-    for member, share, calls in zip(members, work_shares(members), following, strict=True):
-        yield _Part(
-            name=member.name,
-            calls=member.calls,
-            next_calls=calls,
-            share=share,
-            cpu_share=member.calls * member.cpu_ms / cpu_ms if cpu_ms > 0.0 else share,
-            is_first=member is members[0],
-        )
+def _operator_part(chain: OperatorFigures, member: Member) -> OperatorFigures:
+    """What an operator did: tuples wait before the first one, and are held back after the last.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """One operator's part of what a chain did.
-
-    Attributes:
-        name: Of the operator.
-        calls: Tuples that come to it for each that comes to the chain.
-        next_calls: The same of the next operator; None for the last.
-        share: Its part of the chain's work.
-        cpu_share: Its part of the chain's CPU time.
-        is_first: Whether the chain's queue is in front of it.
+    Its utilisation is its part of the threads' time; `busiest` stays that of a whole thread.
     """
+    first, last = float(member.is_first), float(member.next_calls is None)
+    return replace(
+        chain,
+        arrived_per_second=member.calls * chain.arrived_per_second,
+        executed_per_second=member.calls * chain.executed_per_second,
+        emitted_per_second=_emitted(chain, member),
+        utilisation=member.share * chain.utilisation,
+        cores=member.cpu_share * chain.cores,
+        queue_length=first * chain.queue_length,
+        wait_seconds=chain.wait_seconds if member.is_first else 0.0,
+        blocked=last * chain.blocked,
+        blocking=first * chain.blocking,
+        dropped_per_second=first * chain.dropped_per_second,
+        latency=chain.latency if member.next_calls is None else Latencies.none(),
+    )
 
-    name: str
-    calls: float
-    next_calls: float | None
-    share: float
-    cpu_share: float
-    is_first: bool
 
-    def of_operator(self, chain: OperatorFigures) -> OperatorFigures:
-        """Its figures: tuples wait before the first operator, and are held back after the last."""
-        first, last = float(self.is_first), float(self.next_calls is None)
-        return replace(
-            chain,
-            arrived_per_second=self.calls * chain.arrived_per_second,
-            executed_per_second=self.calls * chain.executed_per_second,
-            emitted_per_second=self._emitted(chain),
-            utilisation=self.share * chain.utilisation,
-            busiest=self.share * chain.busiest,
-            cores=self.cpu_share * chain.cores,
-            queue_length=first * chain.queue_length,
-            wait_seconds=chain.wait_seconds if self.is_first else 0.0,
-            blocked=last * chain.blocked,
-            blocking=first * chain.blocking,
-            dropped_per_second=first * chain.dropped_per_second,
-            latency=chain.latency if self.next_calls is None else Latencies.none(),
-        )
+def _executor_part(chain: ExecutorFigures, member: Member) -> ExecutorFigures:
+    """What an operator did in one thread, whose utilisation is that of the thread."""
+    return replace(
+        chain,
+        executed_per_second=member.calls * chain.executed_per_second,
+        emitted_per_second=_emitted(chain, member),
+        cores=member.cpu_share * chain.cores,
+        blocked=chain.blocked if member.next_calls is None else 0.0,
+        receive=chain.receive if member.is_first else NO_QUEUE,
+        send=chain.send if member.next_calls is None else None,
+    )
 
-    def of_executor(self, chain: ExecutorFigures) -> ExecutorFigures:
-        """The figures of its part of one thread."""
-        return replace(
-            chain,
-            executed_per_second=self.calls * chain.executed_per_second,
-            emitted_per_second=self._emitted(chain),
-            utilisation=self.share * chain.utilisation,
-            cores=self.cpu_share * chain.cores,
-            blocked=chain.blocked if self.next_calls is None else 0.0,
-            receive=chain.receive if self.is_first else NO_QUEUE,
-            send=chain.send if self.next_calls is None else None,
-        )
 
-    def _emitted(self, chain: OperatorFigures | ExecutorFigures) -> float:
-        if self.next_calls is None:
-            return chain.emitted_per_second
-        return self.next_calls * chain.executed_per_second
+def _emitted(chain: OperatorFigures | ExecutorFigures, member: Member) -> float:
+    if member.next_calls is None:
+        return chain.emitted_per_second
+    return member.next_calls * chain.executed_per_second

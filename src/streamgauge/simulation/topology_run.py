@@ -14,7 +14,7 @@ from streamgauge.errors import Findings, InvalidInput
 from streamgauge.profile.behaviour import Behaviour
 from streamgauge.simulation import records
 from streamgauge.simulation.binning import BINS, COARSE_BINS
-from streamgauge.simulation.chained import chain_behaviours, chain_members, split_result
+from streamgauge.simulation.chained import chain_behaviours, find_members, split_result
 from streamgauge.simulation.cores import EVENLY, Sharing, make_cores
 from streamgauge.simulation.estimates import settled_after
 from streamgauge.simulation.figures import figures
@@ -120,7 +120,7 @@ def simulate(
             expected="an engine without chains, where samples of every operator are written",
         )
     result = run_on(chaining.chain_plan(plan), chain_behaviours(chaining, behaviours))
-    return split_result(result, chaining, logical, chain_members(chaining, behaviours))
+    return split_result(result, chaining, logical, find_members(chaining, behaviours))
 
 
 def _simulate(

@@ -30,25 +30,44 @@ class Member:
     Attributes:
         name: Of the operator.
         calls: Tuples that come to it.
-        cpu_ms: CPU time of each.
-        wait_ms: Time of each that passes without a core.
+        next_calls: Tuples that come to the next operator; None for the last one.
+        share: Its part of the time that the chain works.
+        cpu_share: Its part of the chain's CPU time.
+        is_first: Whether the chain's queue is in front of it.
     """
 
     name: str
     calls: float
-    cpu_ms: float
-    wait_ms: float
-
-    @property
-    def work_ms(self) -> float:
-        """Time that it holds the executor."""
-        return self.calls * (self.cpu_ms + self.wait_ms)
+    next_calls: float | None
+    share: float
+    cpu_share: float
+    is_first: bool
 
 
-def work_shares(members: Sequence[Member]) -> tuple[float, ...]:
-    """Part of a chain's work that each operator does; even parts of no work."""
-    total = sum(one.work_ms for one in members)
-    return tuple(one.work_ms / total if total > 0.0 else 1.0 / len(members) for one in members)
+def chain_members(
+    names: Sequence[str], calls: Sequence[float], cpu: Sequence[float], wait: Sequence[float]
+) -> tuple[Member, ...]:
+    """The operators of a chain with their parts of its work; even parts of no work.
+
+    Args:
+        names: Of the operators, in their order.
+        calls: Tuples that come to each for one that comes to the chain.
+        cpu: CPU time of a tuple in each.
+        wait: Time of a tuple in each that passes without a core.
+    """
+    cpu_work = [many * one for many, one in zip(calls, cpu, strict=True)]
+    work = [on_core + many * one for on_core, many, one in zip(cpu_work, calls, wait, strict=True)]
+    return tuple(
+        Member(
+            name=name,
+            calls=calls[place],
+            next_calls=calls[place + 1] if place + 1 < len(names) else None,
+            share=work[place] / sum(work) if sum(work) > 0.0 else 1.0 / len(names),
+            cpu_share=cpu_work[place] / sum(cpu_work) if sum(cpu_work) > 0.0 else 1.0 / len(names),
+            is_first=place == 0,
+        )
+        for place, name in enumerate(names)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

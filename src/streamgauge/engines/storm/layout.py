@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,12 @@ PLANS_SETTING = "streamgauge.scheduler.plans"
 LOGGING = Path(__file__).parent / "home" / "log4j2"
 WORKER_HEAP_MB = 256
 _LOG_WRITER_HEAP_MB = 32
+
+
+def default_folder() -> Path:
+    """Where a cluster's data lies if nothing else is said: in the user's state folder."""
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(home) / "streamgauge" / "storm"
 
 
 def node_name(index: int) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, NotEnoughData
+from streamgauge.models.chained import chain_job
 from streamgauge.models.flow import data_keys
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import fires_on_thread
@@ -110,7 +111,11 @@ def graph_of(
     findings = Findings()
     check_number(findings, unit_cores, "unit_cores", above=0.0)
     findings.raise_if_any()
-    plan = _in_one_place(behaviour)
+    plan, own = _in_one_place(behaviour), behaviour
+    chained = chain_job(behaviour, plan)
+    if chained is not None:
+        # A unit of a chain does the work of all its operators.
+        behaviour, plan = chained.behaviour, chained.plan
     parameters = parameters_of(behaviour, plan, rated(plan, workload, behaviour))
     reading = _Reading(parameters=parameters, unit_cores=unit_cores)
     graph = ScalingGraph(
@@ -128,7 +133,7 @@ def graph_of(
             " where a graph drops: until nothing is congested, the job delivers less than the"
             " graph says"
         )
-    return DerivedGraph(graph=graph, behaviour=behaviour, notes=tuple(notes))
+    return DerivedGraph(graph=graph, behaviour=own, notes=tuple(notes))
 
 
 def graph_of_job(job: Job, *, unit_cores: float = WHOLE_CORE) -> DerivedGraph:

@@ -23,7 +23,7 @@ from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.planning.scheduling.isolation import IsolationScheduler
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
-from streamgauge.topology.topology import OperatorKind
+from streamgauge.transport.chaining import find_chaining
 
 ALL_PLANNERS = "all"
 DEFAULT_PLANNER = "combined"
@@ -73,11 +73,10 @@ class ScalingProblem:
         """Units worth asking for: one more than there are spare tasks, which shows who has none."""
         if self.job is None:
             return self.units
-        configuration = self.job.configuration
         spare = sum(
-            operator.tasks - configuration.executors_of(operator.name)
-            for operator in self.job.topology.operators
-            if operator.kind is OperatorKind.PROCESSOR
+            one.most_units - one.units
+            for one in self.graph.components
+            if one.most_units is not None
         )
         return min(self.units, spare + 1)
 
@@ -195,19 +194,22 @@ def rank_scalings(
 def _with_executors_of(job: Job, graph: ScalingGraph) -> ScalingGraph:
     """The graph with a job's executors and tasks, where others were measured.
 
-    What sources emit is the workload: more executors of theirs emit no more.
+    What sources emit is the workload: more executors of theirs emit no more. The operators of a
+    chain, which is one component, have as many tasks and executors each.
     """
+    chaining = find_chaining(job.topology, job.configuration)
     components = []
     for component in graph.components:
         law = component.law
         if component.source:
             emitted = law.rate(component.units)
             law = TableLaw(rates=(emitted, emitted))
-        tasks = job.topology.operator(component.name).tasks
+        name = component.name if chaining is None else chaining.members_of(component.name)[0]
+        tasks = job.topology.operator(name).tasks
         components.append(
             replace(
                 component,
-                units=job.configuration.executors_of(component.name),
+                units=job.configuration.executors_of(name),
                 law=law,
                 most_units=None if component.source else tasks,
             )

@@ -14,6 +14,7 @@ from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.topology import Topology
 from streamgauge.topology.validation import check_whole
+from streamgauge.transport.chaining import find_chaining
 from streamgauge.transport.engine import load_engine
 
 
@@ -69,13 +70,17 @@ def translate(
     Args:
         topology: As it was submitted, with its tasks.
         configuration: What it runs with now.
-        allocation: Units more, by operator.
+        allocation: Units more, by operator or chain of operators.
         unit: What a unit is.
 
     Raises:
         InvalidInput: An allocation of what is not there.
         Infeasible: An operator has fewer tasks than the executors it would get; all are named.
     """
+    chaining = find_chaining(topology, configuration)
+    if chaining is not None:
+        # A unit of a chain is an executor of each of its operators.
+        allocation = chaining.split_executors(allocation)
     _check(topology, allocation)
     wanted = {
         one.name: configuration.executors_of(one.name) + allocation.get(one.name, 0)

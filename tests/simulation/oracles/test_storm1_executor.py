@@ -4,8 +4,8 @@ import pytest
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.executor import mean_sojourn
-from streamgauge.simulation.executor import simulate_executor
 from streamgauge.transport.batched_queue import BatchedQueue, Flush
+from tests.simulation.oracles.storm1_executor import simulate_executor
 
 # Two-sided 99.9 % quantile of Student's t with 19 degrees of freedom (20 batch means).
 T = 3.883

@@ -1,0 +1,298 @@
+"""What a profile says: what was measured, when and where, and how good each figure is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
+from typing import Any
+
+from streamgauge.drawing.quantities import number, plain_number
+from streamgauge.profile.figures import Figure
+from streamgauge.profile.files.jobs import profile_to_data
+from streamgauge.profile.profile import Profile
+from streamgauge.profile.quality import Assessment, assess_profile
+from streamgauge.profile.quality import Verdict as Quality
+from streamgauge.reports import profile_resources as resources
+from streamgauge.reports import profile_tables as tables
+from streamgauge.reports.content import (
+    Cell,
+    Column,
+    FigureRow,
+    Grade,
+    RowGroup,
+    Section,
+    Table,
+    Term,
+    Text,
+    Verdict,
+)
+from streamgauge.reports.measured import show_figure
+from streamgauge.reports.report import Report
+from streamgauge.reports.wording import count, show_period
+
+JOB = "links and workers"
+# By the end of a field's name.
+UNITS = {"_per_second": "tuples/s", "_ms": "ms", "_bytes": "bytes", "cores": "cores"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileReport(Report):
+    """What was measured of a job.
+
+    Attributes:
+        profile: The figures.
+        operator: Whose tasks are shown one by one; all operators in brief when None.
+    """
+
+    profile: Profile
+    operator: str | None = None
+
+    @property
+    def assessments(self) -> list[Assessment]:
+        """How good each figure is that models need."""
+        return [
+            assessment
+            for assessment in assess_profile(self.profile)
+            if self.operator is None or assessment.operator == self.operator
+        ]
+
+    @property
+    def title(self) -> str:
+        """The job's name."""
+        return f"{self.profile.topology.name}, measured"
+
+    @property
+    def about(self) -> str:
+        """Engine, plan, period and size."""
+        profile = self.profile
+        plan = "" if profile.plan_id is None else f", plan {profile.plan_id}"
+        size = "placement not known"
+        if profile.placement:
+            workers = count(len(set(profile.placement.values())), "worker")
+            size = f"{count(len(profile.placement), 'executor')} in {workers}"
+        return (
+            f"{profile.topology.name} on {profile.configuration.engine}{plan},"
+            f" {self._show_period()}; {size}; {self._show_replicas()}"
+        )
+
+    def _show_period(self) -> str:
+        period = self.profile.period
+        if period is None:
+            return "period not known"
+        text = f"{period.start} to {period.end}"
+        try:
+            length = datetime.fromisoformat(period.end) - datetime.fromisoformat(period.start)
+        except (ValueError, TypeError):
+            return text
+        return f"{text} ({show_period(length.total_seconds())})"
+
+    def _show_replicas(self) -> str:
+        replicas = self.profile.replicas
+        if replicas is None:
+            return "no replicas"
+        blocks = f"{count(replicas.blocks, 'block')} of {plain_number(replicas.block_seconds)} s"
+        if replicas.count == 0:
+            return f"no replicas, as {blocks} are too few"
+        file = f" in {replicas.file}" if replicas.file else ""
+        return f"{count(replicas.count, 'replica')} from {blocks}{file}"
+
+    @property
+    def verdict(self) -> Verdict:
+        """How many figures are well measured."""
+        counts = {
+            quality: sum(one.verdict is quality for one in self.assessments) for quality in Quality
+        }
+        word = f"Well measured: {counts[Quality.GOOD]} of {sum(counts.values())} figures"
+        thin, missing = (counts[one] or "none" for one in (Quality.THIN, Quality.MISSING))
+        is_complete = not counts[Quality.THIN] and not counts[Quality.MISSING]
+        return Verdict(
+            grade=Grade.FINE if is_complete else Grade.WARNING,
+            word=word,
+            sentence=f". Thin: {thin}. Missing: {missing}.",
+        )
+
+    @property
+    def headline(self) -> list[Term]:
+        """How much of the input was processed, and how long tuples were held back."""
+        profile = self.profile
+        terms = []
+        if profile.juice is not None:
+            parts = profile.juice.operators.items()
+            each = ", ".join(f"{name} {number(part)}" for name, part in parts)
+            juice = show_figure(profile.juice.topology)
+            terms.append(
+                Term(
+                    name="juice (part of the sources' input that was processed)",
+                    value=f"{juice}" + (f" ({each})" if each else ""),
+                )
+            )
+        if profile.backpressure_minutes is not None:
+            minutes = plain_number(profile.backpressure_minutes)
+            terms.append(Term(name="back-pressure", value=f"in {minutes} minutes"))
+        return terms
+
+    def sections(self) -> list[Section]:
+        """Tables of the figures, then how good they are, then notes."""
+        if self.operator is None:
+            parts = self._tabulate_all()
+        else:
+            parts = self._tabulate_operator(self.operator)
+        return [
+            *parts,
+            Section(anchor="quality", heading="How good the figures are", blocks=self._rate()),
+            Section(anchor="notes", heading="Notes", blocks=self._notes()),
+        ]
+
+    def _tabulate_all(self) -> list[Section]:
+        profile = self.profile
+        return [
+            Section(
+                anchor="operators",
+                heading="Operators",
+                blocks=[
+                    tables.tabulate_operators(profile),
+                    tables.tabulate_times(profile, tables.list_operators(profile)),
+                    tables.tabulate_windows(profile),
+                ],
+            ),
+            Section(
+                anchor="latency", heading="Latency", blocks=[tables.tabulate_latencies(profile)]
+            ),
+            Section(
+                anchor="streams",
+                heading="Streams",
+                blocks=[tables.tabulate_streams(profile, profile.topology.data_streams)],
+            ),
+            Section(
+                anchor="resources",
+                heading="Queues, cores and links",
+                blocks=[
+                    resources.tabulate_queues(profile, list(profile.executors)),
+                    resources.tabulate_hosts(profile),
+                    resources.tabulate_links(profile),
+                ],
+            ),
+            Section(
+                anchor="history",
+                heading="History",
+                blocks=[
+                    resources.tabulate_saturation(profile),
+                    resources.tabulate_series(profile),
+                ],
+            ),
+        ]
+
+    def _tabulate_operator(self, operator: str) -> list[Section]:
+        profile = self.profile
+        streams = [
+            stream
+            for stream in profile.topology.data_streams
+            if operator in (stream.source, stream.target)
+        ]
+        executors = [
+            label for label in profile.executors if tables.find_operator(label) == operator
+        ]
+        return [
+            Section(
+                anchor="operator",
+                heading=operator,
+                blocks=[
+                    tables.tabulate_tasks(profile, operator),
+                    tables.tabulate_times(profile, [operator]),
+                    tables.tabulate_streams(profile, streams),
+                    resources.tabulate_queues(profile, executors),
+                ],
+            ),
+            Section(
+                anchor="ranges",
+                heading="How far tasks differ",
+                blocks=[Text(sentences=list(tables.describe_ranges(profile, operator)))],
+            ),
+        ]
+
+    def _rate(self) -> list[Table]:
+        good: dict[str, dict[str, None]] = {}
+        for one in self.assessments:
+            if one.verdict is Quality.GOOD:
+                good.setdefault(one.operator or JOB, {})[one.what] = None
+        lacking = {
+            quality: [one for one in self.assessments if one.verdict is quality]
+            for quality in (Quality.MISSING, Quality.THIN)
+        }
+        return [
+            Table(
+                caption="Thin or missing figures",
+                columns=[Column(name=name, words=True) for name in ("figure", "why", "what to do")],
+                groups=[
+                    RowGroup(heading=quality, rows=[_show_assessment(one) for one in assessments])
+                    for quality, assessments in lacking.items()
+                    if assessments
+                ],
+            ),
+            Table(
+                caption="Well measured figures",
+                columns=[Column(name=name, words=True) for name in ("operator", "figures")],
+                rows=[[name, ", ".join(figures)] for name, figures in good.items()],
+            ),
+        ]
+
+    def _notes(self) -> list[Text]:
+        remarks = [
+            f"{_name_figure(one)}: {one.why}"
+            for one in self.assessments
+            if one.verdict is Quality.GOOD and one.why
+        ]
+        notes = [*self.profile.notes, *remarks]
+        return [Text(sentences=notes)] if notes else []
+
+    def document(self) -> dict[str, Any]:
+        """The profile as its file holds it, and how good its figures are.
+
+        With an operator, the tasks of all others are left out.
+        """
+        data = profile_to_data(self.profile)
+        if self.operator is not None:
+            tasks = data["profile"].get("operators", {})
+            data["profile"]["operators"] = {
+                name: tasks[name] for name in tasks if name == self.operator
+            }
+        return {"profile": data, "quality": [one.to_dict() for one in self.assessments]}
+
+    def figures(self) -> Iterator[FigureRow]:
+        """Every figure of tasks, executors, workers, nodes, machines and links."""
+        profile = self.profile
+        for (operator, place), task in profile.tasks.items():
+            if self.operator in (None, operator):
+                yield from _walk_figures("task", f"{operator}[{place}]", "", task)
+        if self.operator is not None:
+            return
+        for kind in ("executor", "worker", "node", "machine"):
+            for name, record in getattr(profile, f"{kind}s").items():
+                yield from _walk_figures(kind, name, "", record)
+        for link in profile.links:
+            name = f"{link.source} → {link.target}"
+            yield from _walk_figures("link", name, "latency", link.latency)
+
+
+def _name_figure(assessment: Assessment) -> str:
+    names = (assessment.operator, assessment.subject)
+    return " ".join(name for name in names if name) + f": {assessment.what}"
+
+
+def _show_assessment(assessment: Assessment) -> Sequence[Cell]:
+    return [_name_figure(assessment), assessment.why, assessment.remedy]
+
+
+def _walk_figures(subject: str, name: str, path: str, record: object) -> Iterator[FigureRow]:
+    """The figures inside a record, each named by the fields that lead to it."""
+    if isinstance(record, Figure):
+        unit = next((unit for end, unit in UNITS.items() if path.endswith(end)), "")
+        yield FigureRow(subject=subject, name=name, figure=path, value=record.value, unit=unit)
+    elif isinstance(record, Mapping):
+        for key, value in record.items():
+            yield from _walk_figures(subject, name, f"{path} {key}".strip(), value)
+    elif is_dataclass(record):
+        for field in fields(record):
+            inner = f"{path} {field.name}".strip()
+            yield from _walk_figures(subject, name, inner, getattr(record, field.name))

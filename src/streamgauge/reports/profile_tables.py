@@ -1,0 +1,380 @@
+"""What a profile says of operators, their tasks, service times, windows, latency and streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+from typing import TYPE_CHECKING
+
+from streamgauge.drawing.quantities import number, plain_number
+from streamgauge.errors import InvalidInput
+from streamgauge.profile.figures import Figure, TimeFigures
+from streamgauge.profile.pooling import mean_of, pool_times, total_of
+from streamgauge.reports.content import Cell, Column, Table
+from streamgauge.reports.measured import (
+    show_figure,
+    show_mean_time,
+    show_part,
+    show_quantile,
+    show_samples,
+    show_value,
+)
+from streamgauge.topology.logical_plan import Executor
+from streamgauge.topology.topology import DEFAULT_STREAM, OperatorKind
+
+if TYPE_CHECKING:
+    from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile
+    from streamgauge.profile.profile import Profile
+    from streamgauge.topology.topology import Stream, StreamKey, Topology
+
+PER_SECOND = "tuples/s"
+# With more tasks than this the ones with the most tuples come first.
+MANY_TASKS = 40
+SLOWEST = "± one standard error; percentiles are those of the slowest task."
+
+
+def find_operator(label: str) -> str:
+    """The operator of an executor, or nothing where the label is no label."""
+    try:
+        return Executor.parse(label).operator
+    except InvalidInput:
+        return ""
+
+
+def name_stream(key: StreamKey) -> str:
+    """A stream by its source, and by its own name where it has one."""
+    return key.source if key.name == DEFAULT_STREAM else str(key)
+
+
+def deploy(profile: Profile) -> Topology:
+    """The topology as it ran, with its ackers."""
+    return profile.topology.with_ackers(profile.configuration.acker_count)
+
+
+def list_operators(profile: Profile) -> list[str]:
+    """All operators; ackers where they were measured."""
+    return [
+        operator.name
+        for operator in deploy(profile).operators
+        if operator.kind is not OperatorKind.ACKER or profile.tasks_of(operator.name)
+    ]
+
+
+def tabulate_operators(profile: Profile) -> Table:
+    """Rates, capacities and back-pressure of operators."""
+    deployed = deploy(profile)
+    rows: list[list[Cell]] = []
+    for name in list_operators(profile):
+        tasks = list(profile.tasks_of(name).values())
+        capacities = [
+            executor.capacity
+            for label, executor in profile.executors.items()
+            if find_operator(label) == name and executor.capacity is not None
+        ]
+        total = deployed.operator(name).tasks
+        rows.append(
+            [
+                name,
+                str(total) if len(tasks) == total else f"{len(tasks)} of {total}",
+                show_value(_add_arrivals(deployed, name, tasks)),
+                show_value(_add_emissions(deployed, name, tasks)),
+                show_part(mean_of(capacities)),
+                show_part(_find_largest(capacities)),
+                show_value(mean_of(_list_inputs("dispersion", tasks))),
+                show_part(mean_of(_list_inputs("failed_share", tasks))),
+                show_part(_find_largest([task.backpressure for task in tasks])),
+            ]
+        )
+    return Table(
+        caption="Operators",
+        columns=(
+            Column(name="operator", words=True),
+            Column(name="tasks"),
+            Column(name="in", unit=PER_SECOND),
+            Column(name="out", unit=PER_SECOND),
+            Column(name="busy", unit="mean"),
+            Column(name="busiest", unit="executor"),
+            Column(name="dispersion"),
+            Column(name="failed"),
+            Column(name="back-pressure"),
+        ),
+        rows=rows,
+        note="Rates without acknowledgements. Dispersion: of arrivals, one for a Poisson stream."
+        " Back-pressure: of the worst task.",
+    )
+
+
+def tabulate_tasks(profile: Profile, operator: str) -> Table:
+    """The tasks of one operator."""
+    deployed = deploy(profile)
+    rows: list[list[Cell]] = []
+    for place, task in _sort_tasks(profile, deployed, operator):
+        wall = pool_times([one.wall for one in task.inputs.values() if one.wall is not None])
+        cpu = pool_times([one.cpu for one in task.inputs.values() if one.cpu is not None])
+        rows.append(
+            [
+                str(place),
+                show_value(_add_arrivals(deployed, operator, [task])),
+                show_value(_add_emissions(deployed, operator, [task])),
+                show_mean_time(wall),
+                show_value(None if wall is None else wall.scv),
+                show_quantile(wall, 0.99),
+                show_mean_time(cpu),
+                show_part(task.backpressure),
+                show_samples(wall),
+            ]
+        )
+    more = "; the ones with the most tuples first" if len(rows) > MANY_TASKS else ""
+    return Table(
+        caption=f"{operator}: {len(rows)} of {deployed.operator(operator).tasks} tasks seen{more}",
+        columns=(
+            Column(name="task", words=True),
+            Column(name="in", unit=PER_SECOND),
+            Column(name="out", unit=PER_SECOND),
+            Column(name="service", unit="ms"),
+            Column(name="scv"),
+            Column(name="p99", unit="ms"),
+            Column(name="CPU", unit="ms"),
+            Column(name="back-pressure"),
+            Column(name="samples"),
+        ),
+        rows=rows,
+        note="Scv: squared coefficient of variation of the service time.",
+    )
+
+
+def _sort_tasks(
+    profile: Profile, deployed: Topology, operator: str
+) -> list[tuple[int, TaskProfile]]:
+    """Tasks by their places, or by their tuples where they are too many to show."""
+    tasks = sorted(profile.tasks_of(operator).items())
+    if len(tasks) <= MANY_TASKS:
+        return tasks
+
+    def count_tuples(task: TaskProfile) -> float:
+        rate = _add_arrivals(deployed, operator, [task]) or _add_emissions(
+            deployed, operator, [task]
+        )
+        return 0.0 if rate is None else rate.value
+
+    return sorted(tasks, key=lambda item: -count_tuples(item[1]))
+
+
+def describe_ranges(profile: Profile, operator: str) -> Iterator[str]:
+    """How far an operator's tasks differ, and how arrivals scatter over longer stretches."""
+    deployed = deploy(profile)
+    tasks = list(profile.tasks_of(operator).values())
+    rates = [_add_arrivals(deployed, operator, [task]) for task in tasks]
+    times = [figures.wall for task in tasks for figures in task.inputs.values()]
+    ranges = {
+        f"in, {PER_SECOND}": [rate.value for rate in rates if rate is not None],
+        "service, ms": [time.mean_ms.value for time in times if time is not None],
+    }
+    for name, values in ranges.items():
+        if values:
+            lowest, highest = number(min(values)), number(max(values))
+            yield f"{name}: {lowest} to {highest}, median {number(median(values))}"
+    spans: dict[float, list[Figure]] = {}
+    for task in tasks:
+        for figures in task.inputs.values():
+            for seconds, figure in figures.dispersions.items():
+                spans.setdefault(seconds, []).append(figure)
+    if spans:
+        each = (
+            f"{show_value(mean_of(spans[seconds]))} over {plain_number(seconds)} s"
+            for seconds in sorted(spans)
+        )
+        yield f"dispersion of arrivals: {', '.join(each)}"
+
+
+def tabulate_times(profile: Profile, names: Sequence[str]) -> Table:
+    """Service times of operators by input stream, window and output stream."""
+    deployed = deploy(profile)
+    rows: list[list[Cell]] = []
+    for name in names:
+        tasks = list(profile.tasks_of(name).values())
+        for key in dict.fromkeys(stream.key for stream in deployed.streams_into(name)):
+            figures = [task.inputs[key] for task in tasks if key in task.inputs]
+            rows.append([f"{name} ← {name_stream(key)}", *_show_times(*_split_times(figures))])
+        walls = [task.window for task in tasks if task.window is not None]
+        cpus = [task.window_cpu for task in tasks if task.window_cpu is not None]
+        rows.append([f"{name}, a window", *_show_times(walls, cpus)])
+        for stream in dict.fromkeys(stream.name for stream in deployed.streams_from(name)):
+            emitted = [task.outputs[stream] for task in tasks if stream in task.outputs]
+            rows.append([f"{name} emits {stream}", *_show_times(*_split_times(emitted))])
+    return Table(
+        caption="Service times",
+        columns=(
+            Column(name="operator", words=True),
+            Column(name="wall clock", unit="ms"),
+            Column(name="scv"),
+            Column(name="p99", unit="ms"),
+            Column(name="CPU", unit="ms"),
+            Column(name="samples"),
+            Column(name="buckets"),
+        ),
+        rows=[row for row in rows if any(cell is not None for cell in row[1:])],
+        note=f"{SLOWEST} Scv: squared coefficient of variation.",
+    )
+
+
+def _split_times(
+    figures: Sequence[InputFigures] | Sequence[OutputFigures],
+) -> tuple[list[TimeFigures], list[TimeFigures]]:
+    walls = [one.wall for one in figures if one.wall is not None]
+    return walls, [one.cpu for one in figures if one.cpu is not None]
+
+
+def _show_times(walls: Sequence[TimeFigures], cpus: Sequence[TimeFigures]) -> list[Cell]:
+    wall, cpu = pool_times(walls), pool_times(cpus)
+    shown = wall if wall is not None else cpu
+    return [
+        show_mean_time(wall),
+        show_value(None if shown is None else shown.scv),
+        show_quantile(wall, 0.99),
+        show_mean_time(cpu),
+        show_samples(shown),
+        None if shown is None else str(shown.mean_ms.buckets),
+    ]
+
+
+def tabulate_windows(profile: Profile) -> Table:
+    """How often windows fired, and how many tuples were in one."""
+    rows: list[list[Cell]] = []
+    for operator in profile.topology.operators:
+        if operator.window is None:
+            continue
+        tasks = profile.tasks_of(operator.name).values()
+        fired = [task.triggers_per_second for task in tasks]
+        held = [task.window_tuples for task in tasks]
+        rows.append(
+            [
+                operator.name,
+                operator.window.describe(),
+                show_figure(total_of([figure for figure in fired if figure is not None])),
+                show_figure(mean_of([figure for figure in held if figure is not None])),
+            ]
+        )
+    return Table(
+        caption="Windows",
+        columns=(
+            Column(name="operator", words=True),
+            Column(name="window", words=True),
+            Column(name="fired", unit="per second"),
+            Column(name="size", unit="tuples"),
+        ),
+        rows=rows,
+    )
+
+
+def tabulate_latencies(profile: Profile) -> Table:
+    """Latency from sources to sinks, and of whole trees."""
+    by_path: dict[str, list[TimeFigures]] = {}
+    for (operator, _), task in profile.tasks.items():
+        for source, times in task.end_to_end.items():
+            by_path.setdefault(f"{source} → {operator}", []).append(times)
+        for stream, output in task.outputs.items():
+            for kind, measured in (("complete", output.complete), ("acked", output.root)):
+                if measured is not None:
+                    by_path.setdefault(f"{operator}/{stream}, {kind}", []).append(measured)
+    pooled = {path: pool_times(times) for path, times in by_path.items()}
+    return Table(
+        caption="Latency",
+        columns=(
+            Column(name="from → to", words=True),
+            Column(name="mean", unit="ms"),
+            Column(name="median", unit="ms"),
+            Column(name="p99", unit="ms"),
+            Column(name="samples"),
+        ),
+        rows=[
+            [
+                path,
+                show_mean_time(times),
+                show_quantile(times, 0.5),
+                show_quantile(times, 0.99),
+                show_samples(times),
+            ]
+            for path, times in pooled.items()
+        ],
+        note=SLOWEST,
+    )
+
+
+def tabulate_streams(profile: Profile, streams: Sequence[Stream]) -> Table:
+    """Rates, tuples out per tuple in, sizes and routing shares of streams."""
+    rows: list[list[Cell]] = []
+    for stream in streams:
+        tasks = profile.tasks_of(stream.source).values()
+        figures = [task.outputs[stream.name] for task in tasks if stream.name in task.outputs]
+        keys = dict.fromkeys(other.key for other in profile.topology.streams_into(stream.source))
+        coefficients = {
+            key: mean_of([one.coefficients[key] for one in figures if key in one.coefficients])
+            for key in keys
+        }
+        shares = [one.shares[stream.target] for one in figures if stream.target in one.shares]
+        triggers = [one.per_trigger for one in figures if one.per_trigger is not None]
+        rates = [one.per_second for one in figures if one.per_second is not None]
+        first = next(iter(coefficients.values()), None)
+        rows.append(
+            [
+                f"{name_stream(stream.key)} → {stream.target}",
+                stream.grouping.describe(),
+                show_value(total_of(rates)),
+                show_figure(mean_of(triggers) if triggers else first),
+                show_value(mean_of([one.bytes for one in figures if one.bytes is not None])),
+                _show_share_range([one.parts for one in shares]),
+            ]
+        )
+        # The coefficients of further inputs stand below the first.
+        for key in list(coefficients)[1:]:
+            rows.append(
+                [f"  per {name_stream(key)}", "", "", show_figure(coefficients[key]), "", ""]
+            )
+    return Table(
+        caption="Streams",
+        columns=(
+            Column(name="from → to", words=True),
+            Column(name="grouping", words=True),
+            Column(name="rate", unit=PER_SECOND),
+            Column(name="out per in"),
+            Column(name="size", unit="bytes"),
+            Column(name="a task's share"),
+        ),
+        rows=rows,
+        note="± one standard error. Out per in: tuples for each tuple, or for each window.",
+    )
+
+
+def _show_share_range(rows: Sequence[Sequence[float]]) -> Cell:
+    parts = [part for row in rows for part in row]
+    return f"{100 * min(parts):.3g}–{100 * max(parts):.3g} %" if parts else None
+
+
+def _add_arrivals(deployed: Topology, name: str, tasks: Iterable[TaskProfile]) -> Figure | None:
+    if deployed.operator(name).kind is OperatorKind.SOURCE:
+        return None
+    keys = {stream.key for stream in deployed.streams_into(name)}
+    figures = [one.per_second for task in tasks for key, one in task.inputs.items() if key in keys]
+    return total_of([figure for figure in figures if figure is not None])
+
+
+def _add_emissions(deployed: Topology, name: str, tasks: Iterable[TaskProfile]) -> Figure | None:
+    streams = {stream.name for stream in deployed.streams_from(name) if not stream.is_system}
+    figures = [
+        one.per_second
+        for task in tasks
+        for stream, one in task.outputs.items()
+        if stream in streams
+    ]
+    return total_of([figure for figure in figures if figure is not None])
+
+
+def _list_inputs(name: str, tasks: Iterable[TaskProfile]) -> list[Figure]:
+    figures = [getattr(one, name) for task in tasks for one in task.inputs.values()]
+    return [figure for figure in figures if figure is not None]
+
+
+def _find_largest(figures: Iterable[Figure | None]) -> Figure | None:
+    known = [figure for figure in figures if figure is not None]
+    return max(known, key=lambda figure: figure.value, default=None)
