@@ -9,7 +9,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from streamgauge.cli import collect
+from streamgauge.cli.app import app
+from streamgauge.cli.interrupts import interrupted
 from streamgauge.errors import InvalidInput, NotEnoughData, SourceUnreachable
 from streamgauge.lake.raw import Rejected
 from tests.engines.storm.ui.uis import FakeUi, lines
@@ -23,7 +24,7 @@ def ui():
 
 
 def collected(*arguments):
-    found = CliRunner().invoke(collect.app, ["storm", *map(str, arguments)])
+    found = CliRunner().invoke(app, ["collect", "storm", *map(str, arguments)])
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
     return found
@@ -95,7 +96,7 @@ def test_an_interrupt_ends_it_after_the_poll(ui, tmp_path):
 
 
 def test_a_second_interrupt_ends_it_at_once():
-    with pytest.raises(KeyboardInterrupt), collect.interrupted("stopping") as stop:
+    with pytest.raises(KeyboardInterrupt), interrupted("stopping") as stop:
         os.kill(os.getpid(), signal.SIGINT)
         assert stop.wait(5)
         os.kill(os.getpid(), signal.SIGINT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamgauge.transport.engine import Engine
 
-_COLLECTORS = {"storm": "streamgauge.cli.collect:storm"}
+_COLLECTORS = {"storm": "streamgauge.cli.storm_collect:collect_storm"}
 
 STORM_1 = Engine(
     name="storm-1",

@@ -1,0 +1,149 @@
+"""``streamgauge collect storm``: metrics of a Storm cluster that has nothing of ours installed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from streamgauge.cli.interrupts import interrupted
+from streamgauge.cli.output import counted, print_document, say
+from streamgauge.errors import InvalidInput, NotEnoughData
+
+if TYPE_CHECKING:
+    from streamgauge.engines.storm.collection.polling import Outcome
+    from streamgauge.engines.storm.collection.sighting import StormSource
+
+MEBIBYTE = 2**20
+MISSING = (
+    "not known from outside: who sends how much to whom (shares follow from groupings), how times"
+    " vary (no percentiles are measured), CPU time of threads and workers, bytes, queues, and"
+    " times between nodes; predictions have wider errors, and none of contention",
+    "counts are sampled by the engine, usually one tuple in twenty; the agent knows all of this"
+    " (docs/agent.md)",
+)
+
+
+def collect_storm(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for raw metrics; made where it is not.")
+    ],
+    nimbus: Annotated[
+        str | None, typer.Option(help="HOST:PORT of nimbus, asked by Thrift; needs Java.")
+    ] = None,
+    ui: Annotated[str | None, typer.Option(help="URL of the UI, asked by REST.")] = None,
+    topology: Annotated[
+        list[str] | None, typer.Option(help="Only this topology; as often as needed.")
+    ] = None,
+    every: Annotated[float, typer.Option(help="Seconds from one poll to the next.")] = 60.0,
+    for_seconds: Annotated[
+        float | None, typer.Option("--for", help="Seconds in all; until Ctrl-C when not given.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Poll once, and end.")] = False,
+    give_up: Annotated[
+        float, typer.Option(help="Seconds to go on without an answer, once there was one.")
+    ] = 600.0,
+    most_mib: Annotated[
+        float, typer.Option(help="MiB of files; beyond that the oldest go.", min=1.0)
+    ] = 1024.0,
+    cluster: Annotated[
+        str | None, typer.Option(help="Name of the cluster, where several share a lake.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Poll a Storm cluster for structure, placement and counters, as raw metrics for `ingest`."""
+    from streamgauge.engines.storm.collection.collector import Collector
+    from streamgauge.engines.storm.collection.folder import CollectionFolder
+    from streamgauge.engines.storm.collection.polling import Rhythm, poll_on
+
+    rhythm = Rhythm(
+        every_seconds=every,
+        for_seconds=0.0 if once else for_seconds,
+        give_up_seconds=give_up,
+    )
+    with _source(nimbus, ui) as source:
+        collector = Collector(
+            source=source,
+            clock=lambda: time.time_ns() // 1000,
+            every_seconds=every,
+            names=tuple(topology or ()),
+            cluster=cluster,
+        )
+        names = collector.check()
+        bound = round(most_mib * MEBIBYTE)
+        with CollectionFolder(output, source=source.name, most_bytes=bound) as folder:
+            memory = folder.remembered()
+            if memory is None:
+                say("warning: what an earlier run remembered cannot be read; begun anew")
+            collector.memory = memory or {}
+            say(f"collecting {', '.join(names) or 'whatever will run'} from {source.name}")
+            for line in MISSING:
+                say(line)
+            with interrupted("stopping after this poll; once more stops at once") as stop:
+                outcome = poll_on(collector, folder, rhythm, stop, say=say)
+    _present(outcome, output, as_json=as_json)
+
+
+@contextmanager
+def _source(nimbus: str | None, ui: str | None) -> Iterator[StormSource]:
+    if (nimbus is None) == (ui is None):
+        raise InvalidInput.single(
+            ("nimbus",),
+            seen="neither --nimbus nor --ui" if nimbus is None else "both --nimbus and --ui",
+            expected="one of them",
+            remedy="--nimbus HOST:6627, or --ui http://HOST:8080 where nimbus cannot be reached",
+        )
+    if nimbus is not None:
+        from streamgauge.engines.storm.bridge import Bridge
+        from streamgauge.engines.storm.nimbus import NimbusSource
+
+        with Bridge(*_host_and_port(nimbus)) as bridge:
+            yield NimbusSource(bridge)
+        return
+    assert ui is not None
+    from streamgauge.engines.storm.ui.client import UiClient
+    from streamgauge.engines.storm.ui.source import UiSource
+    from streamgauge.lake.servers import Credentials
+
+    yield UiSource(UiClient(ui, headers=Credentials.usual().header()))
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    from streamgauge.topology.cluster import MAX_PORT
+
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and 0 < int(port) <= MAX_PORT:
+        return host.strip("[]"), int(port)
+    raise InvalidInput.single(
+        ("nimbus",), seen=repr(address), expected="HOST:PORT of nimbus, such as 10.0.0.5:6627"
+    )
+
+
+def _present(outcome: Outcome, output: Path, *, as_json: bool) -> None:
+    """What was collected, as a document or a line."""
+    if not outcome.topologies:
+        raise NotEnoughData(
+            "no topology has reported yet; expected one whose workers all sent a heartbeat: they"
+            " do so a minute after they start"
+        )
+    names = sorted(outcome.topologies)
+    if as_json:
+        print_document(
+            {
+                "collect": {
+                    "polls": outcome.polls,
+                    "records": outcome.records,
+                    "topologies": names,
+                    "folder": str(output),
+                }
+            }
+        )
+        return
+    print(
+        f"{counted(outcome.polls, 'poll')}, {outcome.records:,} records of {', '.join(names)} in"
+        f" {output}"
+    )
