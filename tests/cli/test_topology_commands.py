@@ -235,3 +235,12 @@ def test_paths_are_listed_from_one_source(run, job):
     outcome = run("topology", "paths", job, "--list", 2, "--source", "im")
     assert outcome.code == 2
     assert f"{job}: 'im'; expected a source of topology 'tiny' (known: in)" in outcome.err
+
+
+def test_latency_by_path_needs_a_load(run, project, job):
+    shown = run("topology", "paths", project / "examples/word-count.yaml", "--latency", "--json")
+    found = json.loads(shown.out)["paths"]["latency"]["by_source"]["spout"]
+    assert 0.0 < found["mean"] < found["longest"] < found["complete"]
+    outcome = run("topology", "paths", job, "--latency")
+    assert outcome.code == 5
+    assert "no load is known: give --rate" in outcome.err

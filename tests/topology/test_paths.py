@@ -29,8 +29,8 @@ from streamgauge.topology.paths import (
     iter_paths,
     logical_paths,
     longest_paths,
-    path_weight,
     shares_of,
+    sum_along,
     sum_paths,
 )
 from streamgauge.topology.tuple_flow import ConnectionBlock
@@ -179,7 +179,7 @@ def test_the_longest_path_is_the_longest_of_those_listed(plan: PhysicalPlan):
 def test_without_copies_a_tuple_takes_exactly_one_way_along_each_logical_path(plan: PhysicalPlan):
     flow = flow_of(plan)
     for streams in logical_paths(plan.logical.topology):
-        assert path_weight(flow, streams) == pytest.approx(1.0)
+        assert sum_along(flow, streams).weight == pytest.approx(1.0)
 
 
 @given(placed_topologies())
@@ -306,7 +306,7 @@ def test_a_path_s_weight_is_a_product():
     streams = next(logical_paths(diamond().plan.logical.topology))
     block = next(b for b in diamond().blocks if b.stream == streams[0])
     assert block.shares.tolist() == [[0.75, 0.25]]
-    assert path_weight(diamond(), streams).tolist() == pytest.approx([1.0])
+    assert sum_along(diamond(), streams).weight.tolist() == pytest.approx([1.0])
 
 
 def test_paths_may_be_chosen_by_their_ends():
@@ -365,3 +365,26 @@ def test_a_path_s_elements_are_those_of_its_connections():
     (path,) = iter_paths(flow)
     met = [f"{hop.element}({hop.owner})" for hop in path.elements(flow)]
     assert met == ["send(o0[1])", "queue(o1[2])", "send(o1[2])", "queue(o2[3])"]
+
+
+def test_sums_along_a_logical_path_are_those_of_its_listed_paths():
+    """S → A[2-3] or A[4] → C: counts, weighted lengths and the longest, path by path."""
+    flow = diamond()
+    streams = next(logical_paths(flow.plan.logical.topology))
+    sums = sum_along(flow, streams, lengths=lambda block: block.shares)
+    blocks = {block.stream.subscription: block for block in flow.blocks}
+    listed = []
+    for path in iter_paths(flow):
+        if tuple(one.stream for one in path.connections) != streams:
+            continue
+        shares = [
+            blocks[one.stream.subscription].shares[
+                one.source - blocks[one.stream.subscription].sources.start,
+                one.target - blocks[one.stream.subscription].targets.start,
+            ]
+            for one in path.connections
+        ]
+        listed.append((np.prod(shares), sum(shares)))
+    assert sums.count.tolist() == [len(listed)]
+    assert sums.weighted_length[0] == pytest.approx(sum(w * length for w, length in listed))
+    assert sums.longest[0] == pytest.approx(max(length for _, length in listed))

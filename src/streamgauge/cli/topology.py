@@ -104,21 +104,35 @@ def paths(
         str | None, typer.Option(help="With --list: only paths from this source.")
     ] = None,
     sink: Annotated[str | None, typer.Option(help="With --list: only paths to this sink.")] = None,
+    latency: Annotated[
+        bool, typer.Option("--latency", help="Predict how long tuples take along each path.")
+    ] = False,
+    profile: Annotated[
+        str | None, typer.Option(help="With --latency: a profile, instead of FILE's behaviours.")
+    ] = None,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(help="With --latency: tuples per second of all sources, or SOURCE=NUMBER."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the paths of tuples from sources to sinks, and how often they cross nodes."""
-    from streamgauge.api.place import place
+    from streamgauge.api.find_paths import find_paths
     from streamgauge.errors import in_file
-    from streamgauge.reports.paths import PathsReport
 
-    report = PathsReport(
-        placement=place(file, scheduler, step),
-        to_acker=to_acker,
-        listed=listed,
-        source=source,
-        sink=sink,
-    )
     with in_file(file):
+        report = find_paths(
+            file,
+            scheduler,
+            step,
+            to_acker=to_acker,
+            listed=listed,
+            source=source,
+            sink=sink,
+            latency=latency,
+            profile=profile,
+            rate=rate,
+        )
         present(report, as_json=as_json)
 
 

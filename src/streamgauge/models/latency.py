@@ -135,6 +135,11 @@ class Ways:
             for name in sources
         }
 
+    def measure_connections(self, block: ConnectionBlock) -> Matrix:
+        """Mean seconds from leaving a sender's logic until the receiver is done, for each pair."""
+        hops = sum(self._hops(block).values(), start=np.zeros((1, 1)))
+        return np.asarray(hops + self._mean[as_slice(block.targets)])
+
     def _first_blocks(self) -> list[ConnectionBlock]:
         topology = self._flow.plan.logical.topology
         return [

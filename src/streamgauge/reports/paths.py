@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 
 from streamgauge.drawing.quantities import number
+from streamgauge.models.path_latency import PathLatencies
 from streamgauge.reports.content import Cell, Column, FigureRow, Grade, Section, Table, Verdict
 from streamgauge.reports.placement import PlacementReport
 from streamgauge.reports.report import Report
-from streamgauge.reports.wording import count
+from streamgauge.reports.wording import count, show_duration
 from streamgauge.topology.paths import (
     Path,
     count_paths,
     iter_paths,
     logical_paths,
     longest_paths,
+    sum_along,
     sum_paths,
 )
 from streamgauge.topology.physical_plan import ConnectionType
@@ -57,6 +59,7 @@ class PathsReport(Report):
         listed: How many single paths to list, executor by executor.
         source: List only those from this source.
         sink: List only those to this sink.
+        latencies: How long tuples take along them, where that was predicted.
     """
 
     placement: PlacementReport
@@ -64,6 +67,7 @@ class PathsReport(Report):
     listed: int = 0
     source: str | None = None
     sink: str | None = None
+    latencies: PathLatencies | None = None
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -95,7 +99,12 @@ class PathsReport(Report):
                 anchor="paths",
                 heading="Paths",
                 blocks=[self._source_table(), self._logical_table(), self._single_table()],
-            )
+            ),
+            Section(
+                anchor="latency",
+                heading="Latency by path",
+                blocks=[] if self.latencies is None else build_latency_tables(self.latencies),
+            ),
         ]
 
     def document(self) -> Mapping[str, Any]:
@@ -126,6 +135,7 @@ class PathsReport(Report):
                     }
                     for path in self._single_paths()
                 ],
+                "latency": None if self.latencies is None else self.latencies.to_dict(),
             }
         }
 
@@ -181,14 +191,9 @@ class PathsReport(Report):
         paths = iter_paths(self._flow, source=self.source, sink=self.sink, to_acker=self.to_acker)
         return islice(paths, self.listed)
 
-    def _count_physical(self, streams: Sequence[Stream]) -> int:
+    def _count_physical(self, streams: tuple[Stream, ...]) -> int:
         """Paths of executors along one sequence of streams."""
-        blocks = {block.stream.subscription: block for block in self._flow.blocks}
-        last = blocks[streams[-1].subscription]
-        reached = np.ones(len(last.targets), dtype=object)
-        for stream in reversed(streams):
-            reached = blocks[stream.subscription].exists.astype(object) @ reached
-        return int(reached.sum())
+        return int(sum_along(self._flow, streams).count.sum())
 
     def _source_table(self) -> Table:
         return Table(
@@ -235,6 +240,55 @@ class PathsReport(Report):
             columns=[Column(name="executors", words=True), Column(name="connections", words=True)],
             rows=rows,
         )
+
+
+def build_latency_tables(latencies: PathLatencies) -> list[Table]:
+    """Latency over a source's paths, and along each sequence of operators."""
+    sources: list[list[Cell]] = [
+        [
+            name,
+            f"{row.paths:,}",
+            _show_seconds(row.mean),
+            _show_seconds(row.p90),
+            _show_seconds(row.longest),
+            _show_seconds(row.complete),
+        ]
+        for name, row in latencies.by_source.items()
+    ]
+    logical: list[list[Cell]] = [
+        [
+            " → ".join(row.operators),
+            f"{row.paths:,}",
+            _show_seconds(row.mean),
+            _show_seconds(row.longest),
+        ]
+        for row in latencies.logical
+    ]
+    figures = [Column(name="paths"), Column(name="mean")]
+    return [
+        Table(
+            caption="Latency by source, over paths",
+            columns=[
+                Column(name="source", words=True),
+                *figures,
+                Column(name="90 % of paths"),
+                Column(name="longest path"),
+                Column(name="longest to an acker"),
+            ],
+            rows=sources,
+            note="A path takes the mean times of its elements together. Paths count by the part of"
+            " the tuples that routing sends along them.",
+        ),
+        Table(
+            caption="Latency by the operators on the path",
+            columns=[Column(name="operators", words=True), *figures, Column(name="longest path")],
+            rows=logical,
+        ),
+    ]
+
+
+def _show_seconds(seconds: float | None) -> str | None:
+    return None if seconds is None else show_duration(seconds)
 
 
 def _count_crossings(block: ConnectionBlock) -> Matrix:

@@ -187,15 +187,41 @@ def longest_paths(flow: TupleFlow, *, lengths: EdgeValues, to_acker: bool = Fals
     return longest
 
 
-def path_weight(
-    flow: TupleFlow, streams: tuple[Stream, ...], *, weights: EdgeValues = shares_of
-) -> Vector:
-    """Σ of the weights of all physical paths along one logical path, per first executor."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LogicalPathSums(PathSums):
+    """Sums over the physical paths along one logical path, by executor of its source.
+
+    Attributes:
+        count: How many there are.
+        longest: Length of the longest; −∞ where there is none.
+    """
+
+    count: NDArray[np.object_]
+    longest: Vector
+
+
+def sum_along(
+    flow: TupleFlow,
+    streams: tuple[Stream, ...],
+    *,
+    weights: EdgeValues = shares_of,
+    lengths: EdgeValues | None = None,
+) -> LogicalPathSums:
+    """Number, weights and lengths of all physical paths along one logical path."""
     blocks = {block.stream.subscription: block for block in flow.blocks}
-    total = np.ones(len(blocks[streams[-1].subscription].targets))
+    ends = len(blocks[streams[-1].subscription].targets)
+    weight, weighted, longest = np.ones(ends), np.zeros(ends), np.zeros(ends)
+    number = np.ones(ends, dtype=object)
     for stream in reversed(streams):
-        total = weights(blocks[stream.subscription]) @ total
-    return total
+        block = blocks[stream.subscription]
+        share = weights(block)
+        length = np.zeros(block.exists.shape) if lengths is None else lengths(block)
+        weighted = share @ weighted + (share * length) @ weight
+        weight = share @ weight
+        longest = np.where(block.exists, length + longest, -np.inf).max(axis=1)
+        # Whole-number arithmetic of any size: sixteen executors over forty stages overflow.
+        number = block.exists.astype(object) @ number
+    return LogicalPathSums(weight=weight, weighted_length=weighted, count=number, longest=longest)
 
 
 def _path_streams(topology: Topology, *, to_acker: bool) -> tuple[Stream, ...]:
