@@ -17,16 +17,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from benchmarks.graph_variants import with_fixed_sources
 from benchmarks.jobs import make_operators, simulate_job
 from benchmarks.planners_jobs import ENGINE, LOAD_AWARE_OFF
 from benchmarks.planners_statistics import noise, quartiles
+from benchmarks.random_graphs import RandomGraphs
 from streamgauge.cli.examples import example_path
 from streamgauge.planning.scaling.contract import load_scaler, scaler_names
 from streamgauge.planning.scaling.files.scale_out_file import load_scale_out
 from streamgauge.planning.scaling.from_profile import graph_of_job
 from streamgauge.planning.scaling.graph import Allocation, Component, ScalingGraph
-from streamgauge.planning.scaling.mutators import with_fixed_sources
-from streamgauge.planning.scaling.random_graphs import RandomGraphs
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.behaviour import Behaviour, Service
 from streamgauge.profile.counts import Fixed

@@ -8,18 +8,18 @@ from itertools import pairwise
 
 import numpy as np
 
+from benchmarks.graph_variants import (
+    with_fixed_sources,
+    with_stepped_capacity,
+    with_swapped_shares,
+)
+from benchmarks.random_graphs import MEAN_RATE, RandomGraphs
 from benchmarks.report import Entry, growth
 from streamgauge.planning.scaling.combined import CombinedScaler
 from streamgauge.planning.scaling.contract import Scaler, load_scaler
 from streamgauge.planning.scaling.exact import ExactScaler
 from streamgauge.planning.scaling.graph import ScalingGraph
-from streamgauge.planning.scaling.mutators import (
-    with_fixed_sources,
-    with_stepped_capacity,
-    with_swapped_shares,
-)
 from streamgauge.planning.scaling.predictive import PredictiveScaler, Selection
-from streamgauge.planning.scaling.random_graphs import MEAN_RATE, RandomGraphs
 from streamgauge.planning.scaling.residual import ResidualScaler
 
 PUBLISHED = ("stela", "predictive", "residual", "combined")

@@ -1,6 +1,7 @@
 """`rank_placements`: plans side by side, the best first, and why schedulers found none."""
 
 import json
+import math
 
 import pytest
 
@@ -193,3 +194,18 @@ def test_of_all_schedulers_some_find_no_plan_and_the_others_go_on(needing_memory
 def test_an_unknown_criterion_is_refused(described):
     with pytest.raises(InvalidInput, match="'p98'"):
         rank_placements(described, by="p98")
+
+
+def test_the_traffic_aware_scheduler_fills_machines_as_far_as_it_is_told(project):
+    """Together on one machine, all executors keep 41.5 % of its cores busy."""
+    file = project / "examples" / "word-count.yaml"
+    for utilisation, nodes in ((None, 1), (0.3, 2)):
+        report = rank_placements(file, scheduler="traffic-aware", utilisation=utilisation)
+        assert len(report.plan.nodes) == nodes
+    assert report.commands[0].endswith("--utilisation 0.3 -o plan.yaml")
+
+
+@pytest.mark.parametrize("utilisation", [0.0, 1.1, math.nan])
+def test_a_utilisation_that_is_no_part_is_refused(described, utilisation):
+    with pytest.raises(InvalidInput, match="--utilisation"):
+        rank_placements(described, utilisation=utilisation)

@@ -17,6 +17,7 @@ def rank_placements(
     step: str | None = None,
     scheduler: str = ALL_SCHEDULERS,
     by: str = "p99",
+    utilisation: float | None = None,
 ) -> PlacementRanking:
     """Place a job by every scheduler, or by one, and rank the plans.
 
@@ -29,6 +30,8 @@ def rank_placements(
         scheduler: A scheduler's name, or ``all``.
         by: What the best is chosen by: ``mean``, ``p50``, ``p90``, ``p95``, ``p99``, ``rate``, or
             ``remote`` for tuples between nodes.
+        utilisation: Up to which part of their cores machines are filled by the traffic-aware
+            scheduler; 0.8 by default.
 
     Raises:
         Infeasible: No scheduler found a plan.
@@ -36,5 +39,14 @@ def rank_placements(
     """
     described = describe_job(job, profile, rate=rate, step=step)
     with in_file(described.file):
-        ranking = rank_plans(described.job, described.profile, scheduler=scheduler, by=by)
-    return PlacementRanking(ranking=ranking, file=described.file, options=described.options)
+        ranking = rank_plans(
+            described.job,
+            described.profile,
+            scheduler=scheduler,
+            by=by,
+            utilisation=utilisation,
+        )
+    options = described.options
+    if utilisation is not None:
+        options = (*options, "--utilisation", f"{utilisation:g}")
+    return PlacementRanking(ranking=ranking, file=described.file, options=options)

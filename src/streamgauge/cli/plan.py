@@ -51,6 +51,10 @@ def place(
             help="What the best is chosen by: mean, p50, p90, p95, p99, rate, or remote (traffic)."
         ),
     ] = "p99",
+    utilisation: Annotated[
+        float | None,
+        typer.Option(help="traffic-aware: part of a machine's cores to fill; 0.8 by default."),
+    ] = None,
     ackers: Annotated[
         bool, typer.Option("--ackers", help="Draw ackers and their streams too.")
     ] = False,
@@ -64,7 +68,7 @@ def place(
 
     check_outputs(output, svg, html)
     report = replace(
-        rank_placements(file, profile, rate, step, scheduler, by),
+        rank_placements(file, profile, rate, step, scheduler, by, utilisation),
         written="" if output is None else str(output),
         ackers=ackers,
     )

@@ -6,8 +6,8 @@ published listings: a second opinion, not a measurement.
 
 from dataclasses import dataclass
 
+from benchmarks.graph_variants import with_stepped_capacity, with_swapped_shares
 from streamgauge.planning.scaling.graph import ScalingGraph
-from streamgauge.planning.scaling.mutators import with_stepped_capacity, with_swapped_shares
 from tests.planning.scaling.published import (
     DIAMOND_A,
     DIAMOND_AS_PRINTED,

@@ -5,11 +5,11 @@ import sys
 import pytest
 from hypothesis import given, settings
 
+from benchmarks.random_graphs import RandomGraphs
 from streamgauge.errors import InvalidInput
 from streamgauge.planning.scaling.combined import CombinedScaler
 from streamgauge.planning.scaling.exact import ExactScaler
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph, TableLaw
-from streamgauge.planning.scaling.random_graphs import RandomGraphs
 from streamgauge.planning.scaling.rates import propagate
 from tests.planning.scaling.graphs import best_of_all, graphs
 from tests.planning.scaling.published import LINEAR, TOPOLOGY_17, TREE

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.errors import InvalidInput
-from streamgauge.planning.scheduling.acker_count import dry_run_ackers, estimated_ackers
+from streamgauge.planning.scheduling.acker_count import dry_run_ackers
 from streamgauge.planning.scheduling.isolated_queue import IsolatedQueueScheduler
 from streamgauge.planning.scheduling.needs import Needs
 from streamgauge.planning.scheduling.one_per_worker import OnePerWorkerScheduler
@@ -21,7 +20,7 @@ from tests.planning.scheduling.graphs import (
     placed,
     topology,
 )
-from tests.planning.scheduling.word_count import LARGE, acker_counts, of_the_job
+from tests.planning.scheduling.word_count import LARGE, acker_counts, estimate_ackers, of_the_job
 from tests.strategies import PLAIN_NAMES, topologies
 
 ONE_PER_WORKER = OnePerWorkerScheduler()
@@ -179,25 +178,7 @@ def test_the_estimate_is_never_below_the_dry_run_of_equal_needs():
         cluster = Cluster.uniform(nodes=400, slots=40, cores=8)
         exact = dry_run_ackers(LARGE.topology, configuration, cluster)
         needs = Needs(cores, megabytes * MEGABYTE)
-        assert exact <= estimated_ackers(376, needs, node_cores=8, heap_bytes=1024 * MEGABYTE)
-
-
-@pytest.mark.parametrize(
-    ("needs", "expected"),
-    [(Needs(0, 0), 1), (Needs(0, 128), 2), (Needs(0.1, 0), 4), (Needs(0.1, 512), 8)],
-)
-def test_needs_of_nothing_take_no_room_in_the_estimate(needs, expected):
-    """Ten executors, nodes of 0.3 cores, workers of 1024 bytes: 0.3 / 0.1 is three a node."""
-    assert estimated_ackers(10, needs, node_cores=0.3, heap_bytes=1024) == expected
-
-
-@pytest.mark.parametrize(
-    ("executors", "needs", "seen"),
-    [(0, Needs(1, 1), "0"), (1, Needs(9, 1), "9 cores"), (1, Needs(1, 2**30), "1024 MB")],
-)
-def test_an_estimate_for_what_cannot_run_is_refused(executors, needs, seen):
-    with pytest.raises(InvalidInput, match=seen):
-        estimated_ackers(executors, needs, node_cores=8, heap_bytes=512 * MEGABYTE)
+        assert exact <= estimate_ackers(376, needs, node_cores=8, heap_bytes=1024 * MEGABYTE)
 
 
 # A node without a free slot

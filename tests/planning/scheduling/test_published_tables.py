@@ -3,9 +3,17 @@
 import pytest
 
 from streamgauge.errors import Infeasible
-from streamgauge.planning.scheduling.acker_count import dry_run_ackers, estimated_ackers
+from streamgauge.planning.scheduling.acker_count import dry_run_ackers
 from streamgauge.planning.scheduling.needs import Requirements
-from tests.planning.scheduling.word_count import LARGE, SMALL, acker_counts, at, figures, scheduled
+from tests.planning.scheduling.word_count import (
+    LARGE,
+    SMALL,
+    acker_counts,
+    at,
+    estimate_ackers,
+    figures,
+    scheduled,
+)
 
 # Scheduler, step, then workers, nodes and ackers as printed.
 TABLES = [
@@ -82,7 +90,7 @@ def test_the_estimate_gives_the_seven_published_numbers_of_ackers(step, ackers):
     job = at(step)
     requirements = Requirements.of(job.topology, job.configuration)
     assert job.configuration.ackers == ackers
-    assert ackers == estimated_ackers(
+    assert ackers == estimate_ackers(
         sum(job.configuration.executors.values()),
         requirements.needs["counter"],
         node_cores=8,

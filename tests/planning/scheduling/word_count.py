@@ -1,9 +1,11 @@
 """The word count of Pagliari 2021, section 3.5, as the example jobs describe it."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 from streamgauge.planning.scheduling.contract import Schedule, load_scheduler
+from streamgauge.planning.scheduling.needs import Needs
 from streamgauge.profile.files.jobs import load_job
 from streamgauge.profile.job import Job
 from streamgauge.topology import ACKER
@@ -46,3 +48,14 @@ def of_the_job(plan: PhysicalPlan) -> dict[tuple[str, int], str]:
         if name != ACKER
         for place, index in enumerate(span)
     }
+
+
+def estimate_ackers(executors: int, needs: Needs, *, node_cores: float, heap_bytes: float) -> int:
+    """Nodes × workers of a full node, where all executors need the same and all nodes are alike.
+
+    Pagliari 2021, section 3.4, gives it in words. It is an upper estimate, as the last node may be
+    partly filled, and the memory of a node is no part of it.
+    """
+    per_node = math.floor(node_cores / needs.cores + 1e-9)
+    per_worker = math.floor(heap_bytes / needs.memory_bytes + 1e-9)
+    return math.ceil(executors / per_node) * math.ceil(per_node / per_worker)

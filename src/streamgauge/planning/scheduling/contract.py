@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self, runtime_checkable
 
+from streamgauge.errors import Findings
 from streamgauge.plugins import SCHEDULERS, load_plugin, plugin_names
 from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import StreamKey, Subscription, Topology
+from streamgauge.topology.validation import check_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,15 +83,41 @@ class Scheduler(Protocol):
         ...
 
 
+@runtime_checkable
+class FillingScheduler(Scheduler, Protocol):
+    """A scheduler that fills machines up to a limit that users can set."""
+
+    def fill_up_to(self, utilisation: float) -> Self:
+        """The scheduler with another limit: the part of a machine's free cores to plan with."""
+        ...
+
+
 def scheduler_names() -> tuple[str, ...]:
     """The names of all installed schedulers."""
     return plugin_names(SCHEDULERS)
 
 
-def load_scheduler(name: str, configuration: Configuration) -> Scheduler:
+def load_scheduler(
+    name: str, configuration: Configuration, *, utilisation: float | None = None
+) -> Scheduler:
     """The scheduler of that name, set as the configuration's engine sets it.
 
     Entry points name a class with a `for_engine(engine)` constructor.
+
+    Args:
+        name: Of the scheduler.
+        configuration: Which engine it places for.
+        utilisation: Up to which part of their cores machines are filled, by schedulers that look
+            at that.
+
+    Raises:
+        InvalidInput: There is no such scheduler, or the utilisation is no part of one.
     """
+    findings = Findings()
+    if utilisation is not None:
+        check_number(findings, utilisation, "--utilisation", above=0.0, most=1.0)
+    findings.raise_if_any()
     scheduler: Scheduler = load_plugin(SCHEDULERS, name).for_engine(configuration.engine)
+    if utilisation is not None and isinstance(scheduler, FillingScheduler):
+        return scheduler.fill_up_to(utilisation)
     return scheduler

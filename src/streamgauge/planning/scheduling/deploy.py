@@ -13,7 +13,11 @@ from streamgauge.transport.chaining import Chaining, find_chaining
 
 
 def place_job(
-    job: Job, scheduler: str | None = None, *, expected: Expected | None = None
+    job: Job,
+    scheduler: str | None = None,
+    *,
+    expected: Expected | None = None,
+    utilisation: float | None = None,
 ) -> Schedule:
     """The physical plan of `job`.
 
@@ -24,6 +28,8 @@ def place_job(
             the even scheduler.
         expected: What the job will do, for schedulers that look at it; what it declares when
             not given.
+        utilisation: Up to which part of their cores machines are filled, for schedulers that look
+            at that; as each does by default when not given.
     """
     warnings: tuple[str, ...] = ()
     cluster = job.cluster
@@ -35,7 +41,7 @@ def place_job(
     explicit = job.explicit_plan() if scheduler is None else None
     if explicit is not None:
         return Schedule(plan=explicit, warnings=warnings)
-    chosen = load_scheduler(scheduler or "even", job.configuration)
+    chosen = load_scheduler(scheduler or "even", job.configuration, utilisation=utilisation)
     if expected is None and scheduler is not None:
         expected = expected_of_job(job)
     chaining = find_chaining(job.topology, job.configuration)

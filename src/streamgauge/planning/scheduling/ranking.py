@@ -118,6 +118,7 @@ def rank_plans(
     *,
     scheduler: str = ALL_SCHEDULERS,
     by: str = "p99",
+    utilisation: float | None = None,
 ) -> RankedPlacements:
     """The plans of one scheduler or of all, the best first.
 
@@ -126,6 +127,8 @@ def rank_plans(
         profile: What was measured of it; without one, what it declares.
         scheduler: A scheduler's name, or ``all``.
         by: A criterion of `models.ranking`, or ``remote``.
+        utilisation: Up to which part of their cores machines are filled, by schedulers that look at
+            that.
 
     Raises:
         Infeasible: No scheduler found a plan.
@@ -136,7 +139,7 @@ def rank_plans(
     expected = None
     if behaviour is not None and job.workload is not None:
         expected = expected_of(behaviour, job.configuration, job.workload)
-    schedules, refused = _schedule(job, scheduler, expected)
+    schedules, refused = _schedule(job, scheduler, expected, utilisation)
     judge = _Judge(job, behaviour, expected)
     plans = {name: judge.judge(name, schedule) for name, schedule in schedules.items()}
     baseline = plans.get(OWN_PLAN) or plans.get(EVEN) or _place_baseline(job, judge)
@@ -160,7 +163,7 @@ def _find_behaviour(job: Job, profile: Profile | None) -> JobBehaviour | None:
 
 
 def _schedule(
-    job: Job, scheduler: str, expected: Expected | None
+    job: Job, scheduler: str, expected: Expected | None, utilisation: float | None
 ) -> tuple[dict[str, Schedule], dict[str, str]]:
     """Plans by scheduler, and why others have none."""
     every = scheduler == ALL_SCHEDULERS
@@ -172,7 +175,7 @@ def _schedule(
     names = scheduler_names() if every else (scheduler,)
     for name in sorted(names, key=lambda name: (name != EVEN, name)):
         try:
-            schedules[name] = place_job(job, name, expected=expected)
+            schedules[name] = place_job(job, name, expected=expected, utilisation=utilisation)
         except Infeasible as error:
             if not every:
                 raise

@@ -114,6 +114,10 @@ class TrafficAwareScheduler:
         """With tasks numbered as that engine does."""
         return cls(task_order=load_engine(engine).task_order)
 
+    def fill_up_to(self, utilisation: float) -> TrafficAwareScheduler:
+        """With machines up to that part busy."""
+        return replace(self, utilisation=utilisation)
+
     def describe(self) -> str:
         """The rule in a sentence."""
         return (

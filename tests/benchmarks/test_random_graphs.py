@@ -2,10 +2,10 @@
 
 import pytest
 
+from benchmarks.random_graphs import RandomGraphs
 from streamgauge.errors import InvalidInput
 from streamgauge.planning.scaling.congestion import congested
 from streamgauge.planning.scaling.graph import TableLaw
-from streamgauge.planning.scaling.random_graphs import RandomGraphs
 from streamgauge.planning.scaling.rates import propagate
 
 

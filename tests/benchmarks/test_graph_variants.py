@@ -2,13 +2,13 @@
 
 import pytest
 
-from streamgauge.errors import InvalidInput
-from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph, TableLaw
-from streamgauge.planning.scaling.mutators import (
+from benchmarks.graph_variants import (
     with_fixed_sources,
     with_stepped_capacity,
     with_swapped_shares,
 )
+from streamgauge.errors import InvalidInput
+from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph, TableLaw
 from streamgauge.planning.scaling.rates import propagate
 from tests.planning.scaling.published import TEST_MIX, TOPOLOGY_17
 
