@@ -56,8 +56,8 @@ def test_show_prints_tasks_with_their_loads_and_rates(app, file):
     assert outcome.code == 0
     assert "it: 6 tasks, 24 instances in 1 worker, reliable" in outcome.out
     row = next(line for line in outcome.out.splitlines() if line.startswith(" task-2"))
-    assert row.split()[:6] == ["task-2", "4", "source-1", "hash", "2.4", "0.001778"]
-    assert row.split()[6:] == ["0.5", "4,000"]
+    # 2400 cycles of 0.7407 ns.
+    assert row.split() == ["task-2", "4", "source-1", "hash", "2.4", "1.78", "µs", "0.5", "4,000"]
 
 
 def test_the_document_has_the_application_and_its_job(app, file):

@@ -39,7 +39,7 @@ def test_one_poll_leaves_a_file_that_receivers_take(ui, tmp_path):
 def test_what_is_missing_is_said_beside_the_answer(ui, tmp_path):
     found = collected("--ui", ui.url, "-o", tmp_path, "--once", "--json")
     assert json.loads(found.stdout)["collect"]["topologies"] == ["demo"]
-    assert "not known from outside: who sends how much to whom" in found.stderr
+    assert "not measured from outside: how many tuples go from which task" in found.stderr
     assert "one tuple in twenty" in found.stderr
 
 

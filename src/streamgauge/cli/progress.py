@@ -32,7 +32,7 @@ class ProgressBar:
         """Show that this part of all work is done, from zero to one."""
         now = time.monotonic()
         if self._first is None:
-            self._first = part
+            self._first, self._began = part, now
         done = part - self._first
         left = show_time_left((now - self._began) / done * (1.0 - part)) if done > 0.0 else ""
         if self._is_terminal:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 MEBIBYTE = 2**20
 MISSING = (
-    "not known from outside: who sends how much to whom (shares follow from groupings), how times"
-    " vary (no percentiles are measured), CPU time of threads and workers, bytes, queues, and"
-    " times between nodes; predictions have wider errors, and none of contention",
-    "counts are sampled by the engine, usually one tuple in twenty; the agent knows all of this"
+    "not measured from outside: how many tuples go from which task to which (shares follow from"
+    " groupings), percentiles of service times, CPU time of threads and workers, bytes, queues, and"
+    " times between nodes; predictions have wider errors, and cannot account for contention",
+    "the engine samples counts, usually one tuple in twenty; the agent measures all of this"
     " (docs/agent.md)",
 )
 

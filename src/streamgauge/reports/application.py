@@ -11,7 +11,7 @@ from streamgauge.applications.application import Application, Task
 from streamgauge.applications.content import contents_of
 from streamgauge.applications.cycles import DIGITS, CycleTime, FoundLoad
 from streamgauge.applications.platform import Platform
-from streamgauge.drawing.quantities import number
+from streamgauge.drawing.quantities import duration, number
 from streamgauge.drawing.text_picture import draw_text
 from streamgauge.drawing.topology_picture import draw_topology
 from streamgauge.profile.files.jobs import job_to_data
@@ -29,7 +29,7 @@ from streamgauge.reports.content import (
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import count
 
-NS_PER_MS = 1e6
+NS_PER_MS, MS_PER_SECOND = 1e6, 1e3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +169,7 @@ class ApplicationReport(Report):
                     " ".join(task.parents),
                     str(task.routing),
                     f"{task.processing:.6g}",
-                    f"{self.platform.cpu_ms(task.cycles):.4g}",
+                    duration(self.platform.cpu_ms(task.cycles) / MS_PER_SECOND),
                     None if task.filtering == 1.0 else f"{task.filtering:g}",
                     None if task.window is None else task.window.describe(),
                     task.resized_bytes,
@@ -184,7 +184,7 @@ class ApplicationReport(Report):
                 Column(name="parents", words=True),
                 Column(name="routing", words=True),
                 Column(name="load"),
-                Column(name="CPU", unit="ms"),
+                Column(name="CPU"),
                 Column(name="forwards"),
                 Column(name="window", words=True),
                 Column(name="bytes"),
