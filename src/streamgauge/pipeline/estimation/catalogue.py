@@ -1,8 +1,4 @@
-"""Which figure is taken from which metric, the best first (docs/raw-format.md, last table).
-
-Words that end in `_rate` are per second. Shares of time and cores are time over time. Times are in
-milliseconds.
-"""
+"""Which figure is taken from which metric, the best first (docs/raw-format.md, last table)."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from streamgauge.lake.metrics import Metric
+from streamgauge.pipeline.estimation.figure_names import FigureName
 
 
 class How(StrEnum):
@@ -32,7 +29,7 @@ class Source:
     """One way to a figure.
 
     Attributes:
-        figure: The figure's word.
+        figure: Which figure.
         metric: Whose totals are divided.
         how: By what.
         scale: What a total is multiplied by.
@@ -41,7 +38,7 @@ class Source:
             zero but unknown.
     """
 
-    figure: str
+    figure: FigureName
     metric: Metric
     how: How
     scale: float = 1.0
@@ -55,17 +52,17 @@ _MILLI = 1e-6
 _MILLIONTH = 1e-6
 
 
-def _rate(figure: str, *metrics: Metric, scale: float = 1.0) -> tuple[Source, ...]:
+def _rate(figure: FigureName, *metrics: Metric, scale: float = 1.0) -> tuple[Source, ...]:
     return tuple(
         Source(figure=figure, metric=metric, how=How.RATE, scale=scale) for metric in metrics
     )
 
 
-def _level(figure: str, metric: Metric) -> Source:
+def _level(figure: FigureName, metric: Metric) -> Source:
     return Source(figure=figure, metric=metric, how=How.LEVEL)
 
 
-def _time(figure: str, total: Metric, mean: Metric | None = None) -> tuple[Source, ...]:
+def _time(figure: FigureName, total: Metric, mean: Metric | None = None) -> tuple[Source, ...]:
     sources = [Source(figure=figure, metric=total, how=How.MEAN, scale=_MILLI)]
     if mean is not None:
         sources.append(Source(figure=figure, metric=mean, how=How.MEAN, scale=_MILLIONTH))
@@ -75,95 +72,95 @@ def _time(figure: str, total: Metric, mean: Metric | None = None) -> tuple[Sourc
 # In order of preference where a figure stands several times. A source takes effect for a subject
 # and stream as a whole.
 SOURCES: tuple[Source, ...] = (
-    *_rate("arrival_rate", Metric.EXECUTED, Metric.EXECUTED_TOTAL),
-    *_rate("emission_rate", Metric.EMITTED, Metric.EMITTED_TOTAL),
-    *_rate("sent_rate", Metric.SENT, Metric.SENT_TOTAL),
-    *_rate("transfer", Metric.TRANSFERRED, Metric.RECEIVED),
-    *_rate("roots_acked_rate", Metric.ROOTS_ACKED, Metric.ROOTS_ACKED_TOTAL),
-    *_rate("trigger_rate", Metric.WINDOW_TRIGGERS),
-    *_rate("backpressure", Metric.BACKPRESSURE_CAUSED, scale=_NANO),
-    *_time("service_wall", Metric.EXECUTE_LATENCY_SUM, Metric.EXECUTE_LATENCY_MEAN),
-    *_time("service_cpu", Metric.EXECUTE_CPU_SUM),
-    *_time("emit_wall", Metric.EMIT_LATENCY_SUM),
-    *_time("emit_cpu", Metric.EMIT_CPU_SUM),
-    *_time("complete", Metric.COMPLETE_LATENCY_SUM, Metric.COMPLETE_LATENCY_MEAN),
-    *_time("root", Metric.ROOT_LATENCY_SUM),
-    *_time("end_to_end", Metric.END_TO_END_LATENCY_SUM),
-    *_time("window_wall", Metric.WINDOW_LATENCY_SUM, Metric.WINDOW_LATENCY_MEAN),
-    *_time("window_cpu", Metric.WINDOW_CPU_SUM),
+    *_rate(FigureName.ARRIVAL_RATE, Metric.EXECUTED, Metric.EXECUTED_TOTAL),
+    *_rate(FigureName.EMISSION_RATE, Metric.EMITTED, Metric.EMITTED_TOTAL),
+    *_rate(FigureName.SENT_RATE, Metric.SENT, Metric.SENT_TOTAL),
+    *_rate(FigureName.TRANSFER, Metric.TRANSFERRED, Metric.RECEIVED),
+    *_rate(FigureName.ROOTS_ACKED_RATE, Metric.ROOTS_ACKED, Metric.ROOTS_ACKED_TOTAL),
+    *_rate(FigureName.TRIGGER_RATE, Metric.WINDOW_TRIGGERS),
+    *_rate(FigureName.BACKPRESSURE, Metric.BACKPRESSURE_CAUSED, scale=_NANO),
+    *_time(FigureName.SERVICE_WALL, Metric.EXECUTE_LATENCY_SUM, Metric.EXECUTE_LATENCY_MEAN),
+    *_time(FigureName.SERVICE_CPU, Metric.EXECUTE_CPU_SUM),
+    *_time(FigureName.EMIT_WALL, Metric.EMIT_LATENCY_SUM),
+    *_time(FigureName.EMIT_CPU, Metric.EMIT_CPU_SUM),
+    *_time(FigureName.COMPLETE, Metric.COMPLETE_LATENCY_SUM, Metric.COMPLETE_LATENCY_MEAN),
+    *_time(FigureName.ROOT, Metric.ROOT_LATENCY_SUM),
+    *_time(FigureName.END_TO_END, Metric.END_TO_END_LATENCY_SUM),
+    *_time(FigureName.WINDOW_WALL, Metric.WINDOW_LATENCY_SUM, Metric.WINDOW_LATENCY_MEAN),
+    *_time(FigureName.WINDOW_CPU, Metric.WINDOW_CPU_SUM),
     Source(
-        figure="window_cpu",
+        figure=FigureName.WINDOW_CPU,
         metric=Metric.WINDOW_THREAD_CPU,
         how=How.PER,
         scale=_MILLI,
         per=Metric.WINDOW_TRIGGERS,
     ),
-    Source(figure="tuple_bytes", metric=Metric.EMITTED_BYTES, how=How.MEAN),
+    Source(figure=FigureName.TUPLE_BYTES, metric=Metric.EMITTED_BYTES, how=How.MEAN),
     Source(
-        figure="window_tuples",
+        figure=FigureName.WINDOW_TUPLES,
         metric=Metric.WINDOW_TUPLES,
         how=How.PER,
         per=Metric.WINDOW_TRIGGERS,
     ),
     Source(
-        figure="failed_share",
+        figure=FigureName.FAILED_SHARE,
         metric=Metric.FAILED,
         how=How.PER,
         per=Metric.EXECUTED,
         evidence=Metric.ACKED,
     ),
     Source(
-        figure="failed_share",
+        figure=FigureName.FAILED_SHARE,
         metric=Metric.FAILED_TOTAL,
         how=How.PER,
         per=Metric.EXECUTED_TOTAL,
         evidence=Metric.ACKED_TOTAL,
     ),
     # Executors.
-    *_rate("executor_cores", Metric.EXECUTOR_CPU, scale=_NANO),
-    *_rate("idle", Metric.EXECUTOR_IDLE, scale=_NANO),
-    *_rate("held", Metric.BACKPRESSURE_HELD, scale=_NANO),
-    _level("engine_capacity", Metric.EXECUTOR_CAPACITY),
+    *_rate(FigureName.EXECUTOR_CORES, Metric.EXECUTOR_CPU, scale=_NANO),
+    *_rate(FigureName.IDLE, Metric.EXECUTOR_IDLE, scale=_NANO),
+    *_rate(FigureName.HELD, Metric.BACKPRESSURE_HELD, scale=_NANO),
+    _level(FigureName.ENGINE_CAPACITY, Metric.EXECUTOR_CAPACITY),
     # Queues.
-    *_rate("queue_rate", Metric.QUEUE_ARRIVALS),
-    _level("queue_rate", Metric.QUEUE_ARRIVAL_RATE),
+    *_rate(FigureName.QUEUE_RATE, Metric.QUEUE_ARRIVALS),
+    _level(FigureName.QUEUE_RATE, Metric.QUEUE_ARRIVAL_RATE),
     Source(
-        figure="tuples_per_list",
+        figure=FigureName.TUPLES_PER_LIST,
         metric=Metric.QUEUE_ARRIVALS,
         how=How.PER,
         per=Metric.QUEUE_LISTS,
     ),
     Source(
-        figure="tuples_per_list",
+        figure=FigureName.TUPLES_PER_LIST,
         metric=Metric.TUPLES_PER_LIST_MEAN,
         how=How.MEAN,
         scale=_MILLIONTH,
     ),
-    _level("queue_length", Metric.QUEUE_POPULATION),
-    _level("queue_overflow", Metric.QUEUE_OVERFLOW),
-    _level("queue_limit", Metric.QUEUE_CAPACITY),
-    *_time("sojourn", Metric.QUEUE_SOJOURN_SUM, Metric.QUEUE_SOJOURN_MEAN),
-    *_rate("drop_rate", Metric.QUEUE_DROPS, Metric.QUEUE_DROPS_TOTAL),
+    _level(FigureName.QUEUE_LENGTH, Metric.QUEUE_POPULATION),
+    _level(FigureName.QUEUE_OVERFLOW, Metric.QUEUE_OVERFLOW),
+    _level(FigureName.QUEUE_LIMIT, Metric.QUEUE_CAPACITY),
+    *_time(FigureName.SOJOURN, Metric.QUEUE_SOJOURN_SUM, Metric.QUEUE_SOJOURN_MEAN),
+    *_rate(FigureName.DROP_RATE, Metric.QUEUE_DROPS, Metric.QUEUE_DROPS_TOTAL),
     # Workers.
-    *_rate("worker_cores", Metric.WORKER_CPU, scale=_NANO),
-    _level("worker_cores", Metric.WORKER_CORES),
-    _level("worker_threads", Metric.WORKER_THREADS),
-    *_rate("transfer_cores", Metric.TRANSFER_THREAD_CPU, scale=_NANO),
-    *_rate("network_cores", Metric.NETWORK_THREADS_CPU, scale=_NANO),
-    *_rate("gc_cores", Metric.GC_CPU, scale=_NANO),
-    _level("heap_bytes", Metric.HEAP_USED),
-    _level("memory_bytes", Metric.RESIDENT_MEMORY),
-    *_rate("bytes_rate", Metric.NETWORK_BYTES_SENT),
+    *_rate(FigureName.WORKER_CORES, Metric.WORKER_CPU, scale=_NANO),
+    _level(FigureName.WORKER_CORES, Metric.WORKER_CORES),
+    _level(FigureName.WORKER_THREADS, Metric.WORKER_THREADS),
+    *_rate(FigureName.TRANSFER_CORES, Metric.TRANSFER_THREAD_CPU, scale=_NANO),
+    *_rate(FigureName.NETWORK_CORES, Metric.NETWORK_THREADS_CPU, scale=_NANO),
+    *_rate(FigureName.GC_CORES, Metric.GC_CPU, scale=_NANO),
+    _level(FigureName.HEAP_BYTES, Metric.HEAP_USED),
+    _level(FigureName.MEMORY_BYTES, Metric.RESIDENT_MEMORY),
+    *_rate(FigureName.BYTES_RATE, Metric.NETWORK_BYTES_SENT),
     # Nodes and machines.
-    *_rate("host_cores", Metric.NODE_CPU, Metric.MACHINE_CPU, scale=_NANO),
-    _level("host_threads", Metric.NODE_THREADS),
-    _level("host_threads", Metric.MACHINE_THREADS),
-    _level("available", Metric.MACHINE_CORES),
-    *_rate("stolen", Metric.MACHINE_STOLEN, scale=_NANO),
+    *_rate(FigureName.HOST_CORES, Metric.NODE_CPU, Metric.MACHINE_CPU, scale=_NANO),
+    _level(FigureName.HOST_THREADS, Metric.NODE_THREADS),
+    _level(FigureName.HOST_THREADS, Metric.MACHINE_THREADS),
+    _level(FigureName.AVAILABLE, Metric.MACHINE_CORES),
+    *_rate(FigureName.STOLEN, Metric.MACHINE_STOLEN, scale=_NANO),
 )
 
 # Shares of a count, whose errors cannot be nothing.
-SHARES = frozenset({"failed_share"})
+SHARES = frozenset({FigureName.FAILED_SHARE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,49 +172,49 @@ class Shape:
     bins: Metric | None = None
 
 
-SHAPES: dict[str, Shape] = {
-    "service_wall": Shape(
+SHAPES: dict[FigureName, Shape] = {
+    FigureName.SERVICE_WALL: Shape(
         total=Metric.EXECUTE_LATENCY_SUM,
         squares=Metric.EXECUTE_LATENCY_SQUARES,
         bins=Metric.EXECUTE_LATENCY_BIN,
     ),
-    "service_cpu": Shape(
+    FigureName.SERVICE_CPU: Shape(
         total=Metric.EXECUTE_CPU_SUM,
         squares=Metric.EXECUTE_CPU_SQUARES,
         bins=Metric.EXECUTE_CPU_BIN,
     ),
-    "emit_wall": Shape(
+    FigureName.EMIT_WALL: Shape(
         total=Metric.EMIT_LATENCY_SUM,
         squares=Metric.EMIT_LATENCY_SQUARES,
         bins=Metric.EMIT_LATENCY_BIN,
     ),
-    "emit_cpu": Shape(
+    FigureName.EMIT_CPU: Shape(
         total=Metric.EMIT_CPU_SUM, squares=Metric.EMIT_CPU_SQUARES, bins=Metric.EMIT_CPU_BIN
     ),
-    "complete": Shape(
+    FigureName.COMPLETE: Shape(
         total=Metric.COMPLETE_LATENCY_SUM,
         squares=Metric.COMPLETE_LATENCY_SQUARES,
         bins=Metric.COMPLETE_LATENCY_BIN,
     ),
-    "root": Shape(
+    FigureName.ROOT: Shape(
         total=Metric.ROOT_LATENCY_SUM,
         squares=Metric.ROOT_LATENCY_SQUARES,
         bins=Metric.ROOT_LATENCY_BIN,
     ),
-    "end_to_end": Shape(
+    FigureName.END_TO_END: Shape(
         total=Metric.END_TO_END_LATENCY_SUM,
         squares=Metric.END_TO_END_LATENCY_SQUARES,
         bins=Metric.END_TO_END_LATENCY_BIN,
     ),
-    "window_wall": Shape(
+    FigureName.WINDOW_WALL: Shape(
         total=Metric.WINDOW_LATENCY_SUM,
         squares=Metric.WINDOW_LATENCY_SQUARES,
         bins=Metric.WINDOW_LATENCY_BIN,
     ),
-    "window_cpu": Shape(
+    FigureName.WINDOW_CPU: Shape(
         total=Metric.WINDOW_CPU_SUM, squares=Metric.WINDOW_CPU_SQUARES, bins=Metric.WINDOW_CPU_BIN
     ),
-    "sojourn": Shape(
+    FigureName.SOJOURN: Shape(
         total=Metric.QUEUE_SOJOURN_SUM,
         squares=Metric.QUEUE_SOJOURN_SQUARES,
         bins=Metric.QUEUE_SOJOURN_BIN,

@@ -18,6 +18,7 @@ from streamgauge.lake.metrics import Metric
 from streamgauge.pipeline.estimation.arrays import Floats, Whole
 from streamgauge.pipeline.estimation.batches import Batch
 from streamgauge.pipeline.estimation.blocks import MICROSECONDS
+from streamgauge.pipeline.estimation.figure_names import FigureName
 from streamgauge.pipeline.estimation.layout import Layout
 from streamgauge.pipeline.estimation.ratios import (
     Bootstrap,
@@ -65,7 +66,7 @@ def _arrivals(layout: Layout) -> pd.DataFrame:
         buckets=sums["buckets"],
         bucket_us=_longest_bucket(layout)[numbers],
         noise=np.where(factor >= LEAST_FACTOR, factor * factor / 3.0, 0.0),
-        figure="dispersion",
+        figure=FigureName.DISPERSION,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from streamgauge.lake.definition import Queue
 from streamgauge.pipeline.estimation.arrays import Floats
 from streamgauge.pipeline.estimation.capacity import capacity
+from streamgauge.pipeline.estimation.figure_names import FigureName
 from streamgauge.pipeline.estimation.measured import Estimate, Measured, Subject, combined
 from streamgauge.pipeline.estimation.recording import Recorder
 from streamgauge.pipeline.estimation.roster import Roster
@@ -56,9 +57,9 @@ class HostProfiles:
             subject, place = Subject("executor", label), ("executors", label)
             figures = ExecutorFigures(
                 capacity=self._capacity(label, subject),
-                cores=self._figure(subject, "executor_cores", *place, "cores"),
-                idle=self._figure(subject, "idle", *place, "idle"),
-                held=self._figure(subject, "held", *place, "held"),
+                cores=self._figure(subject, FigureName.EXECUTOR_CORES, *place, "cores"),
+                idle=self._figure(subject, FigureName.IDLE, *place, "idle"),
+                held=self._figure(subject, FigureName.HELD, *place, "held"),
                 receive=self._queue(label, Queue.RECEIVE, *place),
                 send=self._queue(label, Queue.SEND, *place),
             )
@@ -72,14 +73,20 @@ class HostProfiles:
         for worker in sorted(set(self._roster.placement.values())):
             subject, place = Subject("worker", worker), ("workers", worker)
             figures = WorkerFigures(
-                cores=self._figure(subject, "worker_cores", *place, "cores"),
-                threads=self._figure(subject, "worker_threads", *place, "threads"),
-                transfer_cores=self._figure(subject, "transfer_cores", *place, "transfer_cores"),
-                network_cores=self._figure(subject, "network_cores", *place, "network_cores"),
-                gc_cores=self._figure(subject, "gc_cores", *place, "gc_cores"),
-                heap_bytes=self._figure(subject, "heap_bytes", *place, "heap_bytes"),
-                memory_bytes=self._figure(subject, "memory_bytes", *place, "memory_bytes"),
-                bytes_per_second=self._figure(subject, "bytes_rate", *place, "bytes_per_second"),
+                cores=self._figure(subject, FigureName.WORKER_CORES, *place, "cores"),
+                threads=self._figure(subject, FigureName.WORKER_THREADS, *place, "threads"),
+                transfer_cores=self._figure(
+                    subject, FigureName.TRANSFER_CORES, *place, "transfer_cores"
+                ),
+                network_cores=self._figure(
+                    subject, FigureName.NETWORK_CORES, *place, "network_cores"
+                ),
+                gc_cores=self._figure(subject, FigureName.GC_CORES, *place, "gc_cores"),
+                heap_bytes=self._figure(subject, FigureName.HEAP_BYTES, *place, "heap_bytes"),
+                memory_bytes=self._figure(subject, FigureName.MEMORY_BYTES, *place, "memory_bytes"),
+                bytes_per_second=self._figure(
+                    subject, FigureName.BYTES_RATE, *place, "bytes_per_second"
+                ),
                 transfer=self._queue(worker, Queue.TRANSFER, *place),
                 network=self._queue(worker, Queue.NETWORK, *place),
             )
@@ -91,27 +98,39 @@ class HostProfiles:
         """Nodes or machines, by name."""
         return {
             subject.name: HostFigures(
-                cores=self._figure(subject, "host_cores", f"{kind}s", subject.name, "cores"),
-                threads=self._figure(subject, "host_threads", f"{kind}s", subject.name, "threads"),
-                available=self._figure(subject, "available", f"{kind}s", subject.name, "available"),
-                stolen=self._figure(subject, "stolen", f"{kind}s", subject.name, "stolen"),
+                cores=self._figure(
+                    subject, FigureName.HOST_CORES, f"{kind}s", subject.name, "cores"
+                ),
+                threads=self._figure(
+                    subject, FigureName.HOST_THREADS, f"{kind}s", subject.name, "threads"
+                ),
+                available=self._figure(
+                    subject, FigureName.AVAILABLE, f"{kind}s", subject.name, "available"
+                ),
+                stolen=self._figure(subject, FigureName.STOLEN, f"{kind}s", subject.name, "stolen"),
             )
             for subject in self._measured.subjects(kind)
         }
 
-    def _figure(self, subject: Subject, word: str, *place: str) -> Figure | None:
-        return self._recorder.value(self._measured.one(subject, word), *place)
+    def _figure(self, subject: Subject, name: FigureName, *place: str) -> Figure | None:
+        return self._recorder.value(self._measured.one(subject, name), *place)
 
     def _queue(self, owner: str, queue: Queue, *place: str) -> QueueFigures | None:
         subject, place = Subject("queue", owner, queue=queue.label), (*place, queue.label)
         figures = QueueFigures(
-            per_second=self._figure(subject, "queue_rate", *place, "per_second"),
-            tuples_per_list=self._figure(subject, "tuples_per_list", *place, "tuples_per_list"),
-            length=self._figure(subject, "queue_length", *place, "length"),
-            overflow=self._figure(subject, "queue_overflow", *place, "overflow"),
-            limit=self._figure(subject, "queue_limit", *place, "limit"),
-            sojourn=self._recorder.time(self._measured.one(subject, "sojourn"), *place, "sojourn"),
-            drops_per_second=self._figure(subject, "drop_rate", *place, "drops_per_second"),
+            per_second=self._figure(subject, FigureName.QUEUE_RATE, *place, "per_second"),
+            tuples_per_list=self._figure(
+                subject, FigureName.TUPLES_PER_LIST, *place, "tuples_per_list"
+            ),
+            length=self._figure(subject, FigureName.QUEUE_LENGTH, *place, "length"),
+            overflow=self._figure(subject, FigureName.QUEUE_OVERFLOW, *place, "overflow"),
+            limit=self._figure(subject, FigureName.QUEUE_LIMIT, *place, "limit"),
+            sojourn=self._recorder.time(
+                self._measured.one(subject, FigureName.SOJOURN), *place, "sojourn"
+            ),
+            drops_per_second=self._figure(
+                subject, FigureName.DROP_RATE, *place, "drops_per_second"
+            ),
         )
         return None if figures == QueueFigures() else figures
 
@@ -125,7 +144,7 @@ class HostProfiles:
             for key, rate in self._arrivals.get(task, {}).items():
                 row = self._measured.one(
                     Subject("task", task.operator, number),
-                    "service_wall",
+                    FigureName.SERVICE_WALL,
                     stream=key.name,
                     source=key.source,
                 )
@@ -134,7 +153,7 @@ class HostProfiles:
                     replicas.append(_product(rate, row.mean))
                     parts.append(row.mean)
         if not parts:
-            return self._figure(subject, "engine_capacity", "executors", label, "capacity")
+            return self._figure(subject, FigureName.ENGINE_CAPACITY, "executors", label, "capacity")
         known = [one for one in replicas if one is not None]
         summed: Floats | None = None
         if len(known) == len(replicas):

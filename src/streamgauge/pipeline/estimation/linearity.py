@@ -27,6 +27,7 @@ from scipy import special
 from streamgauge.lake.metrics import Metric
 from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
 from streamgauge.pipeline.estimation.batches import Batch
+from streamgauge.pipeline.estimation.figure_names import FigureName
 from streamgauge.pipeline.estimation.layout import Layout
 from streamgauge.pipeline.estimation.ratios import Estimates, Groups
 
@@ -80,7 +81,7 @@ def _judged(layout: Layout, inputs: pd.DataFrame, outputs: pd.DataFrame, size: i
     keys = outputs.iloc[kept][["subject", "stream"]].reset_index(drop=True)
     values = np.where(told, linear.astype(np.float64), np.nan)
     return Batch.of(
-        keys.assign(figure="linear"),
+        keys.assign(figure=FigureName.LINEAR),
         Estimates(
             values=values,
             errors=np.full(len(keys), np.nan),

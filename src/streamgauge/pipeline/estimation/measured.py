@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamgauge.pipeline.estimation.arrays import Floats
+from streamgauge.pipeline.estimation.figure_names import FigureName
 from streamgauge.pipeline.estimation.schemas import FIGURES
 
 
@@ -97,11 +98,11 @@ class Measured:
         """All subjects of a kind, in order."""
         return sorted(subject for subject in self._rows if subject.kind == kind)
 
-    def rows(self, subject: Subject, figure: str) -> list[Row]:
+    def rows(self, subject: Subject, figure: FigureName) -> list[Row]:
         """All rows of one word."""
         return self._rows.get(subject, {}).get(figure, [])
 
-    def one(self, subject: Subject, figure: str, **keys: str | int) -> Row | None:
+    def one(self, subject: Subject, figure: FigureName, **keys: str | int) -> Row | None:
         """The row of one word with those keys, if there is one."""
         for row in self.rows(subject, figure):
             if all(getattr(row, name) == value for name, value in keys.items()):

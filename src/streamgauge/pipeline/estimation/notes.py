@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from streamgauge.pipeline.estimation.figure_names import FigureName
 from streamgauge.pipeline.estimation.linearity import LEAST_BLOCKS as BLOCKS_TO_JUDGE
 from streamgauge.pipeline.estimation.measured import Measured, Row, Subject
 from streamgauge.pipeline.estimation.replicas import LEAST_BLOCKS
@@ -11,8 +12,8 @@ from streamgauge.pipeline.estimation.roster import Roster
 from streamgauge.profile.figures import TaskId, TaskProfile
 from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, StreamKey
 
-_INPUTS = ("arrival_rate", "service_wall", "service_cpu")
-_OUTPUTS = ("emission_rate", "transfer")
+_INPUTS = (FigureName.ARRIVAL_RATE, FigureName.SERVICE_WALL, FigureName.SERVICE_CPU)
+_OUTPUTS = (FigureName.EMISSION_RATE, FigureName.TRANSFER)
 _MOST_NAMED = 10
 
 
@@ -109,9 +110,9 @@ def _is_system(key: StreamKey) -> bool:
     return key.name.startswith(SYSTEM_PREFIX) or key.source.startswith(SYSTEM_PREFIX)
 
 
-def _rows(measured: Measured, subject: Subject, words: tuple[str, ...]) -> Iterator[Row]:
-    for word in words:
-        yield from measured.rows(subject, word)
+def _rows(measured: Measured, subject: Subject, names: tuple[FigureName, ...]) -> Iterator[Row]:
+    for name in names:
+        yield from measured.rows(subject, name)
 
 
 def _blocks(measured: Measured) -> Iterator[str]:
@@ -134,11 +135,11 @@ def _outputs(measured: Measured, roster: Roster) -> Iterator[str]:
     shared: set[StreamKey] = set()
     for task, number in roster.tasks.items():
         subject = Subject("task", task.operator, number)
-        for row in measured.rows(subject, "linear"):
+        for row in measured.rows(subject, FigureName.LINEAR):
             if row.mean.value < 0.5:
                 key = StreamKey(task.operator, row.stream)
                 bent[key] = bent.get(key, 0) + 1
-        for row in measured.rows(subject, "coefficient"):
+        for row in measured.rows(subject, FigureName.COEFFICIENT):
             if "ridge" in row.flags:
                 shared.add(StreamKey(task.operator, row.stream))
     for key, tasks in bent.items():
@@ -156,7 +157,7 @@ def _negative(measured: Measured, roster: Roster) -> Iterator[str]:
         {
             f"{row.source} to {task.operator}"
             for task, number in roster.tasks.items()
-            for row in measured.rows(Subject("task", task.operator, number), "end_to_end")
+            for row in measured.rows(Subject("task", task.operator, number), FigureName.END_TO_END)
             if row.mean.value < 0.0
         }
     )

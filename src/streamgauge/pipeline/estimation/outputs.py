@@ -21,6 +21,7 @@ import pandas as pd
 from streamgauge.lake.metrics import Metric
 from streamgauge.pipeline.estimation.arrays import Floats, Whole
 from streamgauge.pipeline.estimation.batches import Batch
+from streamgauge.pipeline.estimation.figure_names import FigureName
 from streamgauge.pipeline.estimation.layout import Layout, ranges
 from streamgauge.pipeline.estimation.ratios import Bootstrap, Estimates, Groups
 from streamgauge.pipeline.estimation.reading import CODES, NOTHING, dense
@@ -54,20 +55,20 @@ class Relation:
 RELATIONS = (
     Relation(
         explained=Metric.EMITTED,
-        figures={Metric.EXECUTED: ("coefficient", 1.0)},
+        figures={Metric.EXECUTED: (FigureName.COEFFICIENT, 1.0)},
         by_totals=True,
     ),
     Relation(
         explained=Metric.EMITTED,
-        figures={Metric.WINDOW_TRIGGERS: ("per_trigger", 1.0)},
+        figures={Metric.WINDOW_TRIGGERS: (FigureName.PER_TRIGGER, 1.0)},
         by_totals=True,
     ),
     Relation(
         explained=Metric.EXECUTOR_CPU,
         figures={
-            Metric.EXECUTED: ("cpu_by_input", _MILLISECONDS),
+            Metric.EXECUTED: (FigureName.CPU_BY_INPUT, _MILLISECONDS),
             Metric.EXECUTOR_IDLE: ("polling", 1.0),
-            Metric.WINDOW_TRIGGERS: ("cpu_by_trigger", _MILLISECONDS),
+            Metric.WINDOW_TRIGGERS: (FigureName.CPU_BY_TRIGGER, _MILLISECONDS),
         },
     ),
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from streamgauge.pipeline.estimation.arrays import Floats
+from streamgauge.pipeline.estimation.figure_names import FigureName
 from streamgauge.pipeline.estimation.juice import JuiceEstimate, juice_of
 from streamgauge.pipeline.estimation.measured import Estimate, Measured, Subject, combined, total
 from streamgauge.pipeline.estimation.recording import Recorder
@@ -78,7 +79,7 @@ def _sent(measured: Measured, roster: Roster, operator: str) -> Estimate:
         for task, number in roster.tasks.items()
         if task.operator == operator
     ]
-    for word in ("transfer", "sent_rate"):
+    for word in (FigureName.TRANSFER, FigureName.SENT_RATE):
         rows = [row for subject in subjects for row in measured.rows(subject, word)]
         if rows:
             return total(
@@ -96,7 +97,9 @@ def _acked(measured: Measured, roster: Roster, begun: Estimate) -> Estimate | No
         row.mean
         for task, number in roster.tasks.items()
         if roster.is_source(task.operator)
-        for row in measured.rows(Subject("task", task.operator, number), "roots_acked_rate")
+        for row in measured.rows(
+            Subject("task", task.operator, number), FigureName.ROOTS_ACKED_RATE
+        )
     ]
     if not rows or not roster.topology.acked or begun.value <= 0.0:
         return None

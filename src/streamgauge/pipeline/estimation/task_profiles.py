@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from streamgauge.pipeline.estimation.figure_names import FigureName
 from streamgauge.pipeline.estimation.measured import (
     Estimate,
     Measured,
@@ -67,7 +68,7 @@ class TaskProfiles:
         place = ("tasks", task.operator, task.place)
         end_to_end = {
             row.source: recorder.time(row, *place, "end_to_end", row.source)
-            for row in measured.rows(subject, "end_to_end")
+            for row in measured.rows(subject, FigureName.END_TO_END)
             if self._roster.is_source(row.source)
         }
         return TaskProfile(
@@ -81,29 +82,29 @@ class TaskProfiles:
                 for name in self._roster.outputs(task.operator)
                 if self._has_output(task, subject, name)
             },
-            window=recorder.time(measured.one(subject, "window_wall"), *place, "window"),
+            window=recorder.time(measured.one(subject, FigureName.WINDOW_WALL), *place, "window"),
             window_cpu=self._window_cpu(task, subject),
             window_tuples=recorder.value(
-                measured.one(subject, "window_tuples"), *place, "window_tuples"
+                measured.one(subject, FigureName.WINDOW_TUPLES), *place, "window_tuples"
             ),
             triggers_per_second=recorder.value(
-                measured.one(subject, "trigger_rate"), *place, "triggers_per_second"
+                measured.one(subject, FigureName.TRIGGER_RATE), *place, "triggers_per_second"
             ),
             end_to_end={source: one for source, one in end_to_end.items() if one is not None},
             backpressure=recorder.value(
-                measured.one(subject, "backpressure"), *place, "backpressure"
+                measured.one(subject, FigureName.BACKPRESSURE), *place, "backpressure"
             ),
         )
 
     def _has_input(self, task: TaskId, subject: Subject, key: StreamKey) -> bool:
         return (task, key) in self.arrivals or any(
             self._measured.one(subject, word, stream=key.name, source=key.source) is not None
-            for word in ("service_wall", "service_cpu")
+            for word in (FigureName.SERVICE_WALL, FigureName.SERVICE_CPU)
         )
 
     def _has_output(self, task: TaskId, subject: Subject, name: str) -> bool:
         return (task, StreamKey(task.operator, name)) in self.emissions or any(
-            row.stream == name for row in self._measured.rows(subject, "transfer")
+            row.stream == name for row in self._measured.rows(subject, FigureName.TRANSFER)
         )
 
     def _input(self, task: TaskId, subject: Subject, key: StreamKey) -> InputFigures:
@@ -112,29 +113,31 @@ class TaskProfiles:
         named = {"stream": key.name, "source": key.source}
         by_length = {
             row.seconds: recorder.value(row, *place, "dispersions", f"{row.seconds:g}")
-            for row in measured.rows(subject, "dispersion")
+            for row in measured.rows(subject, FigureName.DISPERSION)
             if (row.stream, row.source) == (key.name, key.source)
         }
         dispersions = {seconds: one for seconds, one in by_length.items() if one is not None}
-        cpu = measured.one(subject, "service_cpu", **named)
+        cpu = measured.one(subject, FigureName.SERVICE_CPU, **named)
         return InputFigures(
             per_second=recorder.figure(self.arrivals.get((task, key)), *place, "per_second"),
             share=recorder.figure(self._input_shares.get((task, key)), *place, "share"),
             dispersion=dispersions[min(dispersions)] if dispersions else None,
             dispersions=dispersions,
-            wall=recorder.time(measured.one(subject, "service_wall", **named), *place, "wall"),
+            wall=recorder.time(
+                measured.one(subject, FigureName.SERVICE_WALL, **named), *place, "wall"
+            ),
             cpu=(
                 recorder.time(cpu, *place, "cpu")
                 if cpu is not None
-                else self._regressed(task, key, "cpu_by_input", *place, "cpu")
+                else self._regressed(task, key, FigureName.CPU_BY_INPUT, *place, "cpu")
             ),
             failed_share=recorder.value(
-                measured.one(subject, "failed_share", **named), *place, "failed_share"
+                measured.one(subject, FigureName.FAILED_SHARE, **named), *place, "failed_share"
             ),
         )
 
     def _regressed(
-        self, task: TaskId, key: StreamKey, word: str, *place: str | int
+        self, task: TaskId, key: StreamKey, word: FigureName, *place: str | int
     ) -> TimeFigures | None:
         """CPU time by the regression of the executor, which rests on this task's tuples."""
         executor = Subject("executor", self._roster.executor_of[task])
@@ -158,42 +161,42 @@ class TaskProfiles:
 
     def _window_cpu(self, task: TaskId, subject: Subject) -> TimeFigures | None:
         place = ("tasks", task.operator, task.place, "window_cpu")
-        row = self._measured.one(subject, "window_cpu")
+        row = self._measured.one(subject, FigureName.WINDOW_CPU)
         if row is not None:
             return self._recorder.time(row, *place)
         executor = Subject("executor", self._roster.executor_of[task])
-        if not self._measured.rows(subject, "trigger_rate"):
+        if not self._measured.rows(subject, FigureName.TRIGGER_RATE):
             return None
-        return self._recorder.time(self._measured.one(executor, "cpu_by_trigger"), *place)
+        return self._recorder.time(self._measured.one(executor, FigureName.CPU_BY_TRIGGER), *place)
 
     def _output(self, task: TaskId, subject: Subject, name: str) -> OutputFigures:
         measured, recorder = self._measured, self._recorder
         place = ("tasks", task.operator, task.place, "outputs", name)
         key = StreamKey(task.operator, name)
 
-        def row(word: str) -> Row | None:
+        def row(word: FigureName) -> Row | None:
             return measured.one(subject, word, stream=name)
 
-        linear = row("linear")
+        linear = row(FigureName.LINEAR)
         return OutputFigures(
             per_second=recorder.figure(self.emissions.get((task, key)), *place, "per_second"),
             share=recorder.figure(self._output_shares.get((task, key)), *place, "share"),
-            wall=recorder.time(row("emit_wall"), *place, "wall"),
-            cpu=recorder.time(row("emit_cpu"), *place, "cpu"),
+            wall=recorder.time(row(FigureName.EMIT_WALL), *place, "wall"),
+            cpu=recorder.time(row(FigureName.EMIT_CPU), *place, "cpu"),
             coefficients=self._coefficients(task, subject, name),
-            per_trigger=recorder.value(row("per_trigger"), *place, "per_trigger"),
+            per_trigger=recorder.value(row(FigureName.PER_TRIGGER), *place, "per_trigger"),
             linear=None if linear is None else linear.mean.value > 0.5,
-            bytes=recorder.value(row("tuple_bytes"), *place, "bytes"),
+            bytes=recorder.value(row(FigureName.TUPLE_BYTES), *place, "bytes"),
             shares=self._routing(task, subject, name),
-            complete=recorder.time(row("complete"), *place, "complete"),
-            root=recorder.time(row("root"), *place, "root"),
+            complete=recorder.time(row(FigureName.COMPLETE), *place, "complete"),
+            root=recorder.time(row(FigureName.ROOT), *place, "root"),
         )
 
     def _coefficients(
         self, task: TaskId, subject: Subject, name: str
     ) -> Mapping[StreamKey, Figure]:
         found = {}
-        for row in self._measured.rows(subject, "coefficient"):
+        for row in self._measured.rows(subject, FigureName.COEFFICIENT):
             key = StreamKey(row.source, row.input_stream)
             if row.stream != name or not self._roster.receives(task.operator, key):
                 continue
@@ -206,7 +209,9 @@ class TaskProfiles:
 
     def _routing(self, task: TaskId, subject: Subject, name: str) -> Mapping[str, Shares]:
         """To which task of each subscriber the tuples of a stream went (eq. 4.2)."""
-        rows = [row for row in self._measured.rows(subject, "transfer") if row.stream == name]
+        rows = [
+            row for row in self._measured.rows(subject, FigureName.TRANSFER) if row.stream == name
+        ]
         found = {}
         for target in self._roster.subscribers(task.operator, name):
             sent = [Estimate(value=0.0)] * self._roster.task_count(target)
@@ -235,7 +240,7 @@ def _rates_in(measured: Measured, roster: Roster) -> dict[tuple[TaskId, StreamKe
     """What tasks say they executed, by stream."""
     rates = {}
     for task, number in roster.tasks.items():
-        for row in measured.rows(Subject("task", task.operator, number), "arrival_rate"):
+        for row in measured.rows(Subject("task", task.operator, number), FigureName.ARRIVAL_RATE):
             key = StreamKey(row.source, row.stream)
             if roster.receives(task.operator, key):
                 rates[task, key] = row.mean
@@ -246,7 +251,7 @@ def _incoming(measured: Measured, roster: Roster) -> dict[tuple[TaskId, StreamKe
     """What senders say they sent to each task, by stream."""
     sent: dict[tuple[TaskId, StreamKey], list[Estimate]] = {}
     for task, number in roster.tasks.items():
-        for row in measured.rows(Subject("task", task.operator, number), "transfer"):
+        for row in measured.rows(Subject("task", task.operator, number), FigureName.TRANSFER):
             key = StreamKey(task.operator, row.stream)
             place = roster.place_of(row.target, row.target_task)
             if place is not None and roster.receives(row.target, key):
@@ -257,7 +262,7 @@ def _incoming(measured: Measured, roster: Roster) -> dict[tuple[TaskId, StreamKe
 def _rates_out(measured: Measured, roster: Roster) -> dict[tuple[TaskId, StreamKey], Estimate]:
     rates = {}
     for task, number in roster.tasks.items():
-        for row in measured.rows(Subject("task", task.operator, number), "emission_rate"):
+        for row in measured.rows(Subject("task", task.operator, number), FigureName.EMISSION_RATE):
             if row.stream in roster.outputs(task.operator):
                 rates[task, StreamKey(task.operator, row.stream)] = row.mean
     return rates
