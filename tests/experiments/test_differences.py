@@ -3,12 +3,12 @@
 import pytest
 
 from streamgauge.experiments.differences import compare_with_reference, rank_gains
-from streamgauge.experiments.figures import Key
+from streamgauge.experiments.figures import FigureKind, Key
 from streamgauge.experiments.studies import BottleneckSearch, Fidelity
 from streamgauge.experiments.truth import Truth, summarise_step
 from tests.experiments.test_truth import MEAN, repetition, window
 
-EMITTED = Key("throughput", "all", "emitted_per_second")
+EMITTED = Key(FigureKind.THROUGHPUT, "all", "emitted_per_second")
 SEARCH = BottleneckSearch(base="as-is", halved=(("half-a", "a"), ("half-b", "b"), ("half-c", "c")))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from streamgauge.experiments.experiment import Turn
-from streamgauge.experiments.figures import Key, Value
+from streamgauge.experiments.figures import FigureKind, Key, Value
 from streamgauge.experiments.truth import (
     Course,
     RepetitionTruth,
@@ -12,9 +12,9 @@ from streamgauge.experiments.truth import (
     summarise_step,
 )
 
-MEAN = Key("latency", "all", "mean")
-TAIL = Key("latency", "all", "p99")
-HELD = Key("back-pressure", "out", "held")
+MEAN = Key(FigureKind.LATENCY, "all", "mean")
+TAIL = Key(FigureKind.LATENCY, "all", "p99")
+HELD = Key(FigureKind.BACK_PRESSURE, "out", "held")
 COURSE = Course(bucket_seconds=1.0, latency_seconds=(), emitted_per_second=(), held=())
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from streamgauge.experiments.experiment import Turn
-from streamgauge.experiments.figures import Key
+from streamgauge.experiments.figures import FigureKind, Key
 from streamgauge.experiments.journal import Journal, Repetition, list_placed_executors
 from streamgauge.experiments.regimes import Regime, find_regime
 from streamgauge.experiments.studies import BottleneckSearch, EventRule, Fidelity, LoadSweep
@@ -17,9 +17,9 @@ from tests.experiments.small import small_experiment
 from tests.experiments.test_truth import MEAN, repetition, window
 from tests.reports.pages import verdict
 
-EMITTED = Key("throughput", "all", "emitted_per_second")
-MEDIAN = Key("latency", "all", "p50")
-ONE_CLOCK = Key("latency", "all with one clock", "mean")
+EMITTED = Key(FigureKind.THROUGHPUT, "all", "emitted_per_second")
+MEDIAN = Key(FigureKind.LATENCY, "all", "p50")
+ONE_CLOCK = Key(FigureKind.LATENCY, "all with one clock", "mean")
 
 
 def course(*latencies):

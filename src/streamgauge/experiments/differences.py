@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from streamgauge.experiments.figures import ALL
+from streamgauge.experiments.figures import ALL, FigureKind
 from streamgauge.experiments.studies import BottleneckSearch, Fidelity
 from streamgauge.experiments.truth import Figure, StepTruth, Truth
 
-THROUGHPUT = ("throughput", ALL, "emitted_per_second")
-LATENCY = ("latency", ALL, "mean")
+THROUGHPUT = (FigureKind.THROUGHPUT, ALL, "emitted_per_second")
+LATENCY = (FigureKind.LATENCY, ALL, "mean")
 # Without repetitions nothing is known of chance: less than this is taken for it.
 LEAST_FLOOR = 0.02
 
@@ -92,8 +92,8 @@ class Difference:
 COMPARED = {
     "throughput": THROUGHPUT,
     "latency, mean": LATENCY,
-    "latency, p50": ("latency", ALL, "p50"),
-    "latency, p95": ("latency", ALL, "p95"),
+    "latency, p50": (FigureKind.LATENCY, ALL, "p50"),
+    "latency, p95": (FigureKind.LATENCY, ALL, "p95"),
 }
 
 
@@ -125,14 +125,16 @@ def _rank(gain: Gain) -> tuple[float, float]:
     return beyond_chance, gain.latency
 
 
-def _compute_change(base: StepTruth, step: StepTruth, key: tuple[str, str, str]) -> float | None:
+def _compute_change(
+    base: StepTruth, step: StepTruth, key: tuple[FigureKind, str, str]
+) -> float | None:
     before, after = base.figure(*key), step.figure(*key)
     if before is None or after is None or not before.value:
         return None
     return (after.value - before.value) / before.value
 
 
-def _find_floor(base: StepTruth, step: StepTruth, key: tuple[str, str, str]) -> float:
+def _find_floor(base: StepTruth, step: StepTruth, key: tuple[FigureKind, str, str]) -> float:
     figures: list[Figure | None] = [base.figure(*key), step.figure(*key)]
     known = [figure.floor for figure in figures if figure and figure.floor is not None]
     return max([LEAST_FLOOR, *known])

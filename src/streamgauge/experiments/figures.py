@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from typing import NamedTuple
 
 from streamgauge.experiments.distributions import NANOSECONDS, Times
@@ -20,25 +21,49 @@ ONE_CLOCK = "all with one clock"
 TWO_CLOCKS = " (two clocks)"
 
 
+class FigureKind(StrEnum):
+    """What a figure is about; values are the words of result files.
+
+    LATENCY: From source to sink.
+    PATH: On one path, traced.
+    COMPLETE: Of whole tuple trees.
+    THROUGHPUT: Tuples per second.
+    CPU: Cores in use.
+    BACK_PRESSURE: How long senders were held back, and how often.
+    """
+
+    LATENCY = "latency"
+    PATH = "path"
+    COMPLETE = "complete"
+    THROUGHPUT = "throughput"
+    CPU = "cpu"
+    BACK_PRESSURE = "back-pressure"
+
+    @property
+    def unit(self) -> str:
+        """What figures of this kind are measured in."""
+        if self in (FigureKind.LATENCY, FigureKind.PATH, FigureKind.COMPLETE):
+            return "s"
+        return {FigureKind.THROUGHPUT: "tuples/s", FigureKind.CPU: "cores"}.get(self, "1")
+
+
 class Key(NamedTuple):
     """What a figure is of.
 
     Attributes:
-        kind: What is measured: latency, path, complete, throughput, cpu, back-pressure.
+        kind: What is measured.
         subject: Of whom.
         quantity: Which figure of it.
     """
 
-    kind: str
+    kind: FigureKind
     subject: str
     quantity: str
 
     @property
     def unit(self) -> str:
         """What it is measured in."""
-        if self.kind in ("latency", "path", "complete") or self.quantity == "event_seconds":
-            return "s"
-        return {"throughput": "tuples/s", "cpu": "cores"}.get(self.kind, "1")
+        return "s" if self.quantity == "event_seconds" else self.kind.unit
 
 
 class Value(NamedTuple):
@@ -64,16 +89,18 @@ def compute_figures(window: WindowReadings, placement: Placement, span: Span) ->
 def compute_latencies(window: WindowReadings) -> Iterator[tuple[Key, Value]]:
     """Latencies to sinks, on paths and of trees; those of sinks by traces where need be."""
     for (way, one_clock), times in sorted(window.on_paths.items()):
-        yield from _list_times("path", " → ".join(way) + _name_clocks(one_clock), times)
+        yield from _list_times(FigureKind.PATH, " → ".join(way) + _name_clocks(one_clock), times)
     to_sinks = group_by_sink(window)
     for (source, sink, one_clock), times in sorted(to_sinks.items()):
-        yield from _list_times("latency", f"{source} → {sink}{_name_clocks(one_clock)}", times)
-    yield from _list_times("latency", ALL, merge_times(to_sinks.values()))
+        yield from _list_times(
+            FigureKind.LATENCY, f"{source} → {sink}{_name_clocks(one_clock)}", times
+        )
+    yield from _list_times(FigureKind.LATENCY, ALL, merge_times(to_sinks.values()))
     alike = [times for (_, _, one_clock), times in to_sinks.items() if one_clock]
-    yield from _list_times("latency", ONE_CLOCK, merge_times(alike))
+    yield from _list_times(FigureKind.LATENCY, ONE_CLOCK, merge_times(alike))
     for source, times in sorted(window.trees.items()):
-        yield from _list_times("complete", source, times)
-    yield from _list_times("complete", ALL, merge_times(window.trees.values()))
+        yield from _list_times(FigureKind.COMPLETE, source, times)
+    yield from _list_times(FigureKind.COMPLETE, ALL, merge_times(window.trees.values()))
 
 
 def group_by_sink(window: WindowReadings) -> dict[tuple[str, str, bool], Times]:
@@ -114,7 +141,7 @@ def _name_clocks(one_clock: bool) -> str:
     return "" if one_clock else TWO_CLOCKS
 
 
-def _list_times(kind: str, subject: str, times: Times) -> Iterator[tuple[Key, Value]]:
+def _list_times(kind: FigureKind, subject: str, times: Times) -> Iterator[tuple[Key, Value]]:
     mean = times.mean_seconds
     if math.isfinite(mean):
         yield Key(kind, subject, "mean"), Value(mean, round(times.count))
@@ -133,26 +160,38 @@ def _list_throughput(
         (Metric.EXECUTED, "executed_per_second"),
     ):
         for operator, spent in window.of(metric):
-            yield Key("throughput", operator, name), Value(spent.value / seconds, int(spent.value))
+            yield (
+                Key(FigureKind.THROUGHPUT, operator, name),
+                Value(spent.value / seconds, int(spent.value)),
+            )
             if metric is Metric.EMITTED and operator in placement.sources:
                 in_all += spent.value
-    yield Key("throughput", ALL, "emitted_per_second"), Value(in_all / seconds, int(in_all))
+    yield (
+        Key(FigureKind.THROUGHPUT, ALL, "emitted_per_second"),
+        Value(in_all / seconds, int(in_all)),
+    )
 
 
 def _list_cpu(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:
     total, known = 0.0, False
     for metric, what in ((Metric.EXECUTOR_CPU, "executor"), (Metric.WORKER_CPU, "worker")):
         for subject, spent in window.of(metric):
-            yield Key("cpu", f"{what} {subject}", "cores"), Value(spent.value / _ns(seconds))
+            yield (
+                Key(FigureKind.CPU, f"{what} {subject}", "cores"),
+                Value(spent.value / _ns(seconds)),
+            )
             if metric is Metric.WORKER_CPU:
                 total, known = total + spent.value, True
     # Several processes may report on one machine: the mean of what they say, not the sum.
     for metric, what in ((Metric.NODE_CPU, "node"), (Metric.MACHINE_CPU, "machine")):
         for subject, spent in window.of(metric):
             if spent.seconds > 0.0:
-                yield Key("cpu", f"{what} {subject}", "cores"), Value(_divide_by_time(spent))
+                yield (
+                    Key(FigureKind.CPU, f"{what} {subject}", "cores"),
+                    Value(_divide_by_time(spent)),
+                )
     if known:
-        yield Key("cpu", ALL, "cores"), Value(total / _ns(seconds))
+        yield Key(FigureKind.CPU, ALL, "cores"), Value(total / _ns(seconds))
 
 
 def _list_back_pressure(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:
@@ -163,8 +202,8 @@ def _list_back_pressure(window: WindowReadings, seconds: float) -> Iterator[tupl
         total = 0.0
         for operator, spent in window.of(metric):
             total += spent.value
-            yield Key("back-pressure", operator, name), Value(spent.value / _ns(seconds))
-        yield Key("back-pressure", ALL, name), Value(total / _ns(seconds))
+            yield Key(FigureKind.BACK_PRESSURE, operator, name), Value(spent.value / _ns(seconds))
+        yield Key(FigureKind.BACK_PRESSURE, ALL, name), Value(total / _ns(seconds))
 
 
 def _divide_by_time(spent: Total) -> float:

@@ -12,6 +12,7 @@ from streamgauge.experiments.distributions import NANOSECONDS
 from streamgauge.experiments.experiment import Experiment
 from streamgauge.experiments.figures import (
     ALL,
+    FigureKind,
     Figures,
     Key,
     Value,
@@ -130,8 +131,8 @@ def _find_held_back(course: Course) -> Figures:
     )
     seconds = math.fsum(event.seconds for event in events)
     return {
-        Key("back-pressure", ALL, "events"): Value(float(len(events)), len(events)),
-        Key("back-pressure", ALL, "event_seconds"): Value(seconds, len(events)),
+        Key(FigureKind.BACK_PRESSURE, ALL, "events"): Value(float(len(events)), len(events)),
+        Key(FigureKind.BACK_PRESSURE, ALL, "event_seconds"): Value(seconds, len(events)),
     }
 
 

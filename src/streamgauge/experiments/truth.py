@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from streamgauge.experiments.experiment import Turn
-from streamgauge.experiments.figures import TAIL, Figures, Key, Value
+from streamgauge.experiments.figures import TAIL, FigureKind, Figures, Key, Value
 
 WINDOWS = "windows"
 REPETITIONS = "repetitions"
 # Of these, what did not happen has no line: a figure that is missing is zero.
-_ADDING_UP = ("throughput", "cpu", "back-pressure")
+_ADDING_UP = (FigureKind.THROUGHPUT, FigureKind.CPU, FigureKind.BACK_PRESSURE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class Figure:
         floor_most: The largest such error.
     """
 
-    kind: str
+    kind: FigureKind
     subject: str
     quantity: str
     unit: str
@@ -136,7 +136,7 @@ class StepTruth:
         """Windows that are left out."""
         return self.windows - sum(len(one.counted) for one in self.repetitions)
 
-    def figure(self, kind: str, subject: str, quantity: str) -> Figure | None:
+    def figure(self, kind: FigureKind, subject: str, quantity: str) -> Figure | None:
         """The figure of that key, where there is one."""
         wanted = Key(kind, subject, quantity)
         return next((figure for figure in self.figures if figure.key == wanted), None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.drawing.quantities import duration, number, share
 from streamgauge.experiments.differences import LATENCY, THROUGHPUT
-from streamgauge.experiments.figures import ALL, LEAST_FOR_TAIL, ONE_CLOCK, QUANTILES
+from streamgauge.experiments.figures import ALL, LEAST_FOR_TAIL, ONE_CLOCK, QUANTILES, FigureKind
 from streamgauge.reports.content import (
     Column,
     FigureRow,
@@ -30,33 +30,33 @@ if TYPE_CHECKING:
     from streamgauge.experiments.journal import Journal
     from streamgauge.experiments.truth import Figure, StepTruth, Truth
 
-CORES = ("cpu", ALL, "cores")
+CORES = (FigureKind.CPU, ALL, "cores")
 # What stands first for every step: the name, and the key of the figure.
 HEADLINE = (
     ("sources emit", THROUGHPUT),
     ("latency, mean", LATENCY),
-    *((f"latency, {name}", ("latency", ALL, name)) for name in QUANTILES),
-    ("complete latency, mean", ("complete", ALL, "mean")),
-    ("complete latency, p95", ("complete", ALL, "p95")),
+    *((f"latency, {name}", (FigureKind.LATENCY, ALL, name)) for name in QUANTILES),
+    ("complete latency, mean", (FigureKind.COMPLETE, ALL, "mean")),
+    ("complete latency, p95", (FigureKind.COMPLETE, ALL, "p95")),
     ("CPU of all workers", CORES),
     ("executors held back", HELD),
-    ("back-pressure events", ("back-pressure", ALL, "events")),
-    ("back-pressure, seconds", ("back-pressure", ALL, "event_seconds")),
+    ("back-pressure events", (FigureKind.BACK_PRESSURE, ALL, "events")),
+    ("back-pressure, seconds", (FigureKind.BACK_PRESSURE, ALL, "event_seconds")),
 )
 OVERVIEW = (
     (Column(name="sources emit", unit="tuples/s"), THROUGHPUT),
     (Column(name="mean latency"), LATENCY),
-    *((Column(name=name), ("latency", ALL, name)) for name in ("p50", "p95", "p99")),
+    *((Column(name=name), (FigureKind.LATENCY, ALL, name)) for name in ("p50", "p95", "p99")),
     (Column(name="CPU", unit="cores"), CORES),
     (Column(name="held back", unit="executors"), HELD),
 )
 KINDS = {
-    "latency": "Latency from source to sink",
-    "path": "Latency on paths, traced",
-    "complete": "Complete latency",
-    "throughput": "Throughput",
-    "cpu": "CPU",
-    "back-pressure": "Back-pressure",
+    FigureKind.LATENCY: "Latency from source to sink",
+    FigureKind.PATH: "Latency on paths, traced",
+    FigureKind.COMPLETE: "Complete latency",
+    FigureKind.THROUGHPUT: "Throughput",
+    FigureKind.CPU: "CPU",
+    FigureKind.BACK_PRESSURE: "Back-pressure",
 }
 # With a larger floor, a difference between two steps says little.
 LARGE_FLOOR = 0.1
@@ -291,10 +291,12 @@ def _list_gaps(step: StepTruth) -> Iterator[str]:
     if not step.figures:
         yield f"{step.name}: every window is marked, so there are no figures"
         return
-    if step.figure("latency", ALL, "p50") and not step.figure("latency", ALL, "p99"):
+    if step.figure(FigureKind.LATENCY, ALL, "p50") and not step.figure(
+        FigureKind.LATENCY, ALL, "p99"
+    ):
         yield f"{step.name}: no p99, which takes {LEAST_FOR_TAIL:,} tuples"
     every = step.figure(*LATENCY)
-    alike = step.figure("latency", ONE_CLOCK, "mean")
+    alike = step.figure(FigureKind.LATENCY, ONE_CLOCK, "mean")
     if every is not None and (alike is None or alike.count != every.count):
         yield (
             f"{step.name}: for some tuples, source and sink have two clocks; `{ONE_CLOCK}` leaves"

@@ -11,14 +11,14 @@ from streamgauge.drawing.charts import Series, line_chart
 from streamgauge.drawing.quantities import duration, number, plain_duration, plain_number
 from streamgauge.drawing.themes import SERIES
 from streamgauge.experiments.differences import THROUGHPUT
-from streamgauge.experiments.figures import ALL
+from streamgauge.experiments.figures import ALL, FigureKind
 from streamgauge.reports.content import Chart, ChartRow
 from streamgauge.reports.wording import show_measured
 
 if TYPE_CHECKING:
     from streamgauge.experiments.truth import StepTruth, Truth
 
-HELD = ("back-pressure", ALL, "held")
+HELD = (FigureKind.BACK_PRESSURE, ALL, "held")
 # More bars cannot be read as a picture; tables have the rest.
 MOST_BARS = 30
 
@@ -70,7 +70,7 @@ def _make_latency_bar(step: StepTruth) -> Bar:
     parts: dict[str, float] = {}
     reached, label = 0.0, "–"
     for name in ("p50", "p95", "p99"):
-        figure = step.figure("latency", ALL, name)
+        figure = step.figure(FigureKind.LATENCY, ALL, name)
         if figure is None:
             continue
         parts[f"to {name}"] = max(figure.value - reached, 0.0)
@@ -83,7 +83,7 @@ def _make_cpu_bar(step: StepTruth) -> Bar:
     parts = {
         figure.subject.removeprefix("worker "): figure.value
         for figure in step.figures
-        if figure.kind == "cpu" and figure.subject.startswith("worker ")
+        if figure.kind == FigureKind.CPU and figure.subject.startswith("worker ")
     }
     label = f"{number(sum(parts.values()))} cores" if parts else "–"
     if len(parts) > SERIES:
@@ -92,7 +92,7 @@ def _make_cpu_bar(step: StepTruth) -> Bar:
 
 
 def _chart_figure(
-    steps: Sequence[StepTruth], key: tuple[str, str, str], title: str, x_title: str
+    steps: Sequence[StepTruth], key: tuple[FigureKind, str, str], title: str, x_title: str
 ) -> Chart:
     """A bar for each step."""
     bars = []
