@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 
 from streamgauge.errors import InvalidInput
+from streamgauge.lake.files.mapping_file import load_mapping, parse_mapping
 from streamgauge.lake.mapping import (
     Count,
     CsvMapping,
@@ -14,7 +15,6 @@ from streamgauge.lake.mapping import (
     PrometheusMapping,
     TimeUnit,
 )
-from streamgauge.lake.mapping_file import load_mapping, parse_mapping
 
 CSV = """\
 mapping: 1

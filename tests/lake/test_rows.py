@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput, UnreadableFile
 from streamgauge.lake.csv_rows import csv_lines
-from streamgauge.lake.mapping_file import load_mapping, parse_mapping
+from streamgauge.lake.files.mapping_file import load_mapping, parse_mapping
 from streamgauge.lake.parquet_rows import parquet_lines
 from streamgauge.lake.raw import MOST_LINE_LENGTH, decode, encode
 from streamgauge.lake.row_mapping import RejectedRow, rfc3339_microseconds

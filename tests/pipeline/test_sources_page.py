@@ -5,13 +5,13 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamgauge.lake.mapping_sections import Section
 
 from streamgauge.errors import InvalidInput
 from streamgauge.lake import mapping_file
+from streamgauge.lake.files.mapping_file import parse_mapping
 from streamgauge.lake.http import Patience
 from streamgauge.lake.mapping import MAPPED_KEYS, TimeUnit
-from streamgauge.lake.mapping_file import parse_mapping
-from streamgauge.lake.mapping_sections import Section
 from streamgauge.lake.raw import Rejected, decode
 from streamgauge.lake.servers import Credentials
 from streamgauge.pipeline.prometheus import MOST_POINTS, read_slice

@@ -71,7 +71,7 @@ def ingest(
 
 def read_mapping(path: str | Path) -> str:
     """The text of a mapping file, once it was found to be right."""
-    from streamgauge.lake.mapping_file import load_mapping
+    from streamgauge.lake.files.mapping_file import load_mapping
 
     load_mapping(path)
     return Path(path).read_text()
@@ -91,8 +91,8 @@ def _check_no_period(start: TimeLike | None, end: TimeLike | None) -> None:
 def _find_files(
     sources: Sequence[str], rules: str | None, receipt: datetime | None
 ) -> list[InputFile]:
+    from streamgauge.lake.files.mapping_file import parse_mapping
     from streamgauge.lake.mapping import CsvMapping, ParquetMapping
-    from streamgauge.lake.mapping_file import parse_mapping
     from streamgauge.pipeline.ingest.listing import LINE_FILES, find_files
     from streamgauge.pipeline.ingest.mapped_inputs import CSV_FILES, PARQUET_FILES
 

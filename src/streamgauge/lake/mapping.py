@@ -1,7 +1,7 @@
 """How rows of other systems become samples: the rules that a mapping file holds.
 
 A row is what a CSV or Parquet file has in a line, and what a time-series database has in a point:
-texts by name of column, label, tag or field. `mapping_file` reads these rules, `row_mapping`
+texts by name of column, label, tag or field. `files.mapping_file` reads these rules, `row_mapping`
 applies them.
 """
 

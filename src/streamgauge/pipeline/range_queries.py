@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.lake.files.mapping_file import parse_mapping
 from streamgauge.lake.http import USUAL_PATIENCE, Patience
 from streamgauge.lake.mapping import InfluxMapping, PrometheusMapping, SourceMapping
-from streamgauge.lake.mapping_file import parse_mapping
 from streamgauge.lake.row_mapping import RejectedRow, rfc3339_microseconds
 from streamgauge.lake.rules import MOST_WHOLE
 from streamgauge.lake.schemas import TIMESTAMP

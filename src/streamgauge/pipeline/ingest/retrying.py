@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from streamgauge.lake.mapping_file import parse_mapping
+from streamgauge.lake.files.mapping_file import parse_mapping
 from streamgauge.lake.rules import Reason
 from streamgauge.lake.schemas import QUARANTINE
 from streamgauge.lake.tables import Lake

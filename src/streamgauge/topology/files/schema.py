@@ -246,8 +246,26 @@ _WORDS = {
 }
 
 
+# Parts of a place that are no keys of the file: tags of alternatives, and that a key is wrong.
+TAG = "\0"
+_KEY_ITSELF = "[key]"
+_OWN_WORDS = "own_words"
+
+
+def refusal(seen: str, expected: str, remedy: str = "") -> PydanticCustomError:
+    """What a validator raises to have a problem said in exactly these words."""
+    words = {"seen": seen, "expected": expected, "remedy": remedy}
+    return PydanticCustomError(_OWN_WORDS, "{expected}", words)
+
+
 def _problem(detail: Any, known_keys: Sequence[str]) -> Problem:
-    place = tuple(detail["loc"])
+    place = tuple(
+        part
+        for part in detail["loc"]
+        if part != _KEY_ITSELF and not (isinstance(part, str) and part.startswith(TAG))
+    )
+    if detail["type"] == _OWN_WORDS:
+        return Problem(place=place, **detail["ctx"])
     message = detail["msg"]
     expected = _WORDS.get(detail["type"], message.removeprefix("Input should be "))
     remedy = ""

@@ -1,0 +1,1 @@
+"""Files of the lake: how rows of other systems become samples."""
