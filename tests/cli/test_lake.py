@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.cli import lake as lake_commands
-from streamgauge.cli.lake import length_of
-from streamgauge.cli.lake_tables import bars, figure, size
+from streamgauge.cli import lake_quarantine
+from streamgauge.drawing.sparkline import draw_sparkline
 from streamgauge.errors import InvalidInput
+from streamgauge.lake.questions import read_length
 from streamgauge.lake.tables import Lake
+from streamgauge.reports.lake import show_figure, show_size
 from tests.lake.small_lakes import (
     NOON,
     RECEIPT,
@@ -307,7 +308,7 @@ def test_retry_takes_lines_back_by_spark(run, lake, monkeypatch):
         say("2 lines are good now")
         return tally.Tally(lines=2, taken={"samples": 2}, released=2)
 
-    monkeypatch.setattr(lake_commands, "spark_session", session)
+    monkeypatch.setattr(lake_quarantine, "spark_session", session)
     monkeypatch.setattr(retrying, "retry", retry)
     words = ("--retry", "--received-at", "2026-01-02T00:00:00Z", "--master", "local[1]")
     outcome = run("lake", "quarantine", "--lake", lake.uri, *words, "--json")
@@ -359,20 +360,20 @@ def test_a_lake_of_no_samples_has_info_too(run, tmp_path):
     ("text", "seconds"), [("250ms", 0.25), ("30s", 30), ("5m", 300), ("1.5h", 5400), ("2d", 172800)]
 )
 def test_lengths_of_time_are_read(text, seconds):
-    assert length_of(text) == seconds
+    assert read_length(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "5", "m", "-5m", "5 m", "5M", "1e3s", "∞s"])
 def test_other_lengths_are_refused(text):
     with pytest.raises(InvalidInput, match="window"):
-        length_of(text)
+        read_length(text)
 
 
 @pytest.mark.parametrize(
     ("number", "shown"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (5 * 2**30, "5.0 GiB")]
 )
 def test_sizes_have_the_unit_that_fits(number, shown):
-    assert size(number) == shown
+    assert show_size(number) == shown
 
 
 @pytest.mark.parametrize(
@@ -387,14 +388,14 @@ def test_sizes_have_the_unit_that_fits(number, shown):
     ],
 )
 def test_figures_are_short(value, unit, shown):
-    assert figure(value, unit) == shown
+    assert show_figure(value, unit) == shown
 
 
 def test_bars_go_from_the_least_to_the_most():
-    assert bars([1.0, None, 8.0, 4.0], 60) == "▁ █▄"
-    assert bars([3.0, 3.0], 60) == "▄▄"
-    assert bars([None], 60) == " "
-    assert bars([0.0, 2.0, 6.0, 8.0], 2) == "▁█"
+    assert draw_sparkline([1.0, None, 8.0, 4.0], 60) == "▁ █▄"
+    assert draw_sparkline([3.0, 3.0], 60) == "▄▄"
+    assert draw_sparkline([None], 60) == " "
+    assert draw_sparkline([0.0, 2.0, 6.0, 8.0], 2) == "▁█"
 
 
 # Damage.

@@ -19,6 +19,8 @@ from streamgauge.cli import (
     experiment,
     ingest,
     lake,
+    lake_quarantine,
+    lake_query,
     plan,
     predict,
     profile,
@@ -54,6 +56,8 @@ app.add_typer(applications.app, name="app")
 app.add_typer(collect.app, name="collect")
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(profile.app, name="profile")
+lake.app.command(name="query")(lake_query.query)
+lake.app.command(name="quarantine")(lake_quarantine.quarantine)
 app.add_typer(lake.app, name="lake")
 app.command(name="ingest")(ingest.ingest)
 app.command(name="calibrate")(calibrate.calibrate)

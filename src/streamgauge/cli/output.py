@@ -14,6 +14,7 @@ from streamgauge.errors import InvalidInput, StreamgaugeError
 from streamgauge.errors import in_file as in_file  # noqa: PLC0414
 
 if TYPE_CHECKING:
+    from streamgauge.reports.content import Table
     from streamgauge.reports.report import Report
 
 SCHEMA_VERSION = 1
@@ -85,6 +86,16 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     for row in body:
         table.add_row(*(Text(_cell(value)) for value in row))
     Console(width=terminal_width()).print(table)
+
+
+def print_report_table(table: Table, most_rows: int | None = None) -> None:
+    """A report's table on standard output, with all its rows unless a number is given."""
+    from streamgauge.reports.terminal import render_table
+
+    if table.is_empty:
+        return
+    rows = sum(len(group.rows) for group in table.row_groups) if most_rows is None else most_rows
+    print("\n" + "\n".join(render_table(table, terminal_width(), rows)))
 
 
 def terminal_width() -> int:

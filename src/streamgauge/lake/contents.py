@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -129,6 +130,20 @@ class Quarantined:
     detail: str
     received_at: datetime
     raw: bytes
+
+    def to_dict(self) -> dict[str, Any]:
+        """A flat record; what is no text is given in full beside what can be shown of it."""
+        shown = self.raw.decode(errors="backslashreplace")
+        record: dict[str, Any] = {
+            "file": self.file,
+            "reason": self.reason,
+            "detail": self.detail,
+            "received_at": self.received_at.isoformat(),
+            "raw": shown,
+        }
+        if shown.encode() != self.raw:
+            record["raw_base64"] = base64.b64encode(self.raw).decode()
+        return record
 
 
 def tables_of(lake: Lake) -> list[TableContents]:

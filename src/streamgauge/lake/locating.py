@@ -6,13 +6,16 @@ before it have. Who wants to see a line in its place has the file read once more
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from streamgauge.lake.contents import Quarantined
+from streamgauge.errors import InvalidInput, did_you_mean
+from streamgauge.lake.contents import Quarantined, quarantine_counts, quarantined_lines
 from streamgauge.lake.line_blocks import KEPT_BYTES, LineBlocks
 from streamgauge.lake.raw import decode, encode
 from streamgauge.lake.rules import Reason, Rejected
+from streamgauge.lake.tables import Lake
 
 # A line that stands in its file more often than this is said to stand there so often.
 MOST_PLACES = 10
@@ -33,6 +36,82 @@ class Located:
     numbers: tuple[int, ...]
     times: int
     fault: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """A flat record."""
+        places = {"numbers": list(self.numbers), "times": self.times, "fault": self.fault}
+        return self.line.to_dict() | places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineReview:
+    """What lies in quarantine.
+
+    Attributes:
+        reasons: Lines by reason.
+        files: Lines by file and reason.
+        lines: The lines themselves, where they were asked for.
+        located: The same with their places, where these were asked for.
+    """
+
+    reasons: Mapping[str, int]
+    files: Sequence[tuple[tuple[str, ...], int]]
+    lines: Sequence[Quarantined] | None = None
+    located: Sequence[Located] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """A record for programs."""
+        document: dict[str, Any] = {
+            "reasons": dict(self.reasons),
+            "files": [
+                {"file": file, "reason": reason, "lines": number}
+                for (file, reason), number in self.files
+            ],
+        }
+        lines = self.lines if self.located is None else self.located
+        return document if lines is None else document | {"lines": [one.to_dict() for one in lines]}
+
+
+def review_quarantine(
+    lake: Lake,
+    *,
+    reason: str | None = None,
+    file: str | None = None,
+    limit: int | None = None,
+    with_lines: bool = False,
+    with_places: bool = False,
+) -> QuarantineReview:
+    """Lines in quarantine by reason and by file, and the lines themselves where asked for.
+
+    Args:
+        lake: The lake.
+        reason: Only lines that were not taken for this.
+        file: Only lines of this file, by its URI or the end of it.
+        limit: At most so many lines.
+        with_lines: Whether the lines themselves are wanted.
+        with_places: Whether their places are, too, which takes reading their files again.
+
+    Raises:
+        InvalidInput: There is no such reason.
+    """
+    known = [str(one) for one in Reason]
+    if reason is not None and reason not in known:
+        raise InvalidInput.single(
+            ("reason",),
+            seen=f"unknown reason {reason!r}",
+            expected="one of docs/raw-format.md",
+            remedy=did_you_mean(reason, known),
+        )
+    lines = None
+    if with_lines or with_places:
+        lines = list(quarantined_lines(lake, reason=reason, file=file, limit=limit))
+    by_reason = quarantine_counts(lake, reason=reason, file=file, by=("reason",))
+    return QuarantineReview(
+        reasons={key[0]: number for key, number in by_reason},
+        files=quarantine_counts(lake, reason=reason, file=file, by=("file", "reason")),
+        lines=lines,
+        located=list(locate(lines)) if with_places and lines is not None else None,
+    )
 
 
 def locate(lines: Iterable[Quarantined]) -> Iterator[Located]:

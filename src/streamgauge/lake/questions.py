@@ -8,6 +8,7 @@ observations, and histograms give quantiles of observations.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +19,9 @@ from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.lake.definition import QUEUES, Kind, Level, Unit
 from streamgauge.lake.metrics import METRICS, Metric
 from streamgauge.lake.query_sql import Measure
+
+_SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 
 # What a question can be narrowed to, and split by.
 SUBJECTS = (
@@ -199,6 +203,20 @@ class Answer:
             "observations": self.observations,
             "series": [one.to_dict() for one in self.series],
         }
+
+
+def read_length(text: str) -> float:
+    """Seconds of a length of time such as ``5m``.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    found = _LENGTH.fullmatch(text.strip())
+    if found is None:
+        raise InvalidInput.single(
+            ("window",), seen=repr(text), expected="a number and ms, s, m, h or d: 30s, 5m, 1h"
+        )
+    return float(found[1]) * _SECONDS_PER_UNIT[found[2]]
 
 
 def metric_named(label: str) -> Metric:

@@ -24,7 +24,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 from pyarrow import fs
 
-from streamgauge.errors import ChangedMeanwhile, InvalidInput, UnreadableFile
+from streamgauge.errors import ChangedMeanwhile, InvalidInput, UnreadableFile, did_you_mean
 from streamgauge.lake.schemas import PARTITION, TABLES, Table
 from streamgauge.lake.uris import is_local, joined, list_files, normal, open_store
 from streamgauge.topology.validation import MAX_NAME_LENGTH
@@ -113,9 +113,22 @@ class Lake:
         """The table of that name."""
         return LakeTable(self, TABLES[name])
 
-    def tables(self) -> list[LakeTable]:
-        """All tables, those not yet made included."""
-        return [self.table(name) for name in TABLES]
+    def tables(self, name: str | None = None) -> list[LakeTable]:
+        """All tables, those not yet made included, or the one of that name.
+
+        Raises:
+            InvalidInput: There is no such table.
+        """
+        if name is None:
+            return [self.table(one) for one in TABLES]
+        if name not in TABLES:
+            raise InvalidInput.single(
+                ("table",),
+                seen=f"unknown table {name!r}",
+                expected="a table of the lake",
+                remedy=did_you_mean(name, list(TABLES)),
+            )
+        return [self.table(name)]
 
     def folder(self, *parts: str) -> str:
         """A place in the lake that is no table."""

@@ -1,0 +1,305 @@
+"""What is said of a lake: its contents, its upkeep, and answers to questions."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from streamgauge.drawing.quantities import MISSING, duration, number
+from streamgauge.drawing.sparkline import BARS, draw_sparkline
+from streamgauge.reports.content import Cell, Column, Table
+from streamgauge.reports.wording import count
+
+if TYPE_CHECKING:
+    from streamgauge.lake.contents import SourceContents, TableContents, TopologyContents
+    from streamgauge.lake.leftovers import Leftover
+    from streamgauge.lake.questions import Answer, Series
+    from streamgauge.lake.repair import Repair
+    from streamgauge.lake.upkeep import Change, Compaction
+
+Counts = Sequence[tuple[tuple[str, ...], int]]
+
+# Times are shown in the unit that fits, and times over time without one.
+NANOSECONDS, BUSY = "ns", "ns/s"
+_HEADS: Final = {NANOSECONDS: "time", BUSY: "s/s"}
+# Bars of a course alone on its line, and beside its figures.
+_WIDE, _NARROW = 60, 30
+_SIZES: Final = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_SMALL, _HUGE = 0.001, 1e9
+_MANY_SOURCES = 10
+# More rows than this are for machines: `--json` has them all.
+MOST_ANSWERS = 200
+
+
+def show_size(amount: int) -> str:
+    """Bytes in the unit that fits: ``1.5 MiB``."""
+    for scale, unit in _SIZES:
+        if amount >= scale:
+            return f"{amount / scale:,.1f} {unit}"
+    return f"{amount} B"
+
+
+def show_figure(value: float | None, unit: str) -> str:
+    """A value with as many digits as one reads; nanoseconds in the unit that fits."""
+    if value is None:
+        return MISSING
+    if unit == NANOSECONDS:
+        return f"−{duration(-value * 1e-9)}" if value < 0 else duration(value * 1e-9)
+    if unit == BUSY:
+        return show_figure(value * 1e-9, "")
+    if 0 < abs(value) < _SMALL or abs(value) >= _HUGE:
+        return f"{value:.3g}"
+    return number(value)
+
+
+def _second(moment: datetime | None) -> str:
+    return MISSING if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _minute(moment: datetime | None) -> str:
+    return MISSING if moment is None else moment.strftime("%Y-%m-%d %H:%M")
+
+
+def _columns(names: Sequence[str], words: int = 1) -> list[Column]:
+    """Columns of which the first ones hold words."""
+    return [Column(name=name, words=index < words) for index, name in enumerate(names)]
+
+
+def tabulate_tables(tables: Sequence[TableContents]) -> Table:
+    """The tables of a lake in figures."""
+    rows = [
+        [
+            one.name,
+            f"{one.rows:,}",
+            f"{one.files:,}",
+            show_size(one.bytes),
+            f"{one.version + 1:,}",
+            f"{one.days:,}",
+            _minute(one.first),
+            _minute(one.last),
+        ]
+        for one in tables
+        if one.version is not None
+    ]
+    names = ("table", "rows", "files", "size", "versions", "days", "first", "last")
+    return Table(caption="Tables; times in UTC", columns=_columns(names), rows=rows)
+
+
+def tabulate_topologies(total: int, listed: Sequence[TopologyContents]) -> Table:
+    """The topologies of a lake, or those with the most samples."""
+    which = f"; the {len(listed)} with the most samples" if len(listed) < total else ""
+    rows = [
+        [
+            one.topology,
+            one.cluster or "",
+            f"{one.samples:,}",
+            f"{one.plans:,}",
+            _minute(one.first),
+            _minute(one.last),
+        ]
+        for one in listed
+    ]
+    return Table(
+        caption="1 topology" if total == 1 else f"{total:,} topologies{which}",
+        columns=_columns(("topology", "cluster", "samples", "plans", "first", "last"), words=2),
+        rows=rows,
+    )
+
+
+def tabulate_reasons(counts: Mapping[str, int], caption: str) -> Table:
+    """Lines that were not taken, by reason."""
+    rows = [[reason, f"{lines:,}"] for reason, lines in counts.items()]
+    return Table(caption=caption, columns=_columns(("reason", "lines")), rows=rows)
+
+
+def tabulate_files(files: Counts) -> Table:
+    """Lines that were not taken, by file."""
+    rows = [[*key, f"{lines:,}"] for key, lines in files]
+    columns = _columns(("file", "reason", "lines"), words=2)
+    return Table(caption="Lines by file", columns=columns, rows=rows)
+
+
+def describe_sources(sources: SourceContents) -> str:
+    """What came into a lake, in one line."""
+    faults = f"; {sources.faults} read only in part" if sources.faults else ""
+    return (
+        f"Sources: {count(sources.files, 'file')} of {sources.lines:,} lines,"
+        f" {show_size(sources.bytes)}{faults}"
+    )
+
+
+def tabulate_compaction(done: Sequence[Compaction]) -> Table:
+    """What compaction made of tables."""
+    rows = [
+        [
+            one.table,
+            f"{one.files_before:,}",
+            f"{one.files_after:,}",
+            show_size(one.bytes_before),
+            show_size(one.bytes_after),
+            f"{one.rows:,}",
+        ]
+        for one in done
+        if one.version is not None
+    ]
+    names = ("table", "files before", "after", "size before", "after", "rows written anew")
+    return Table(caption="Compaction", columns=_columns(names), rows=rows)
+
+
+def tabulate_leftovers(leftovers: Sequence[Leftover], *, dry_run: bool) -> Table:
+    """What a vacuum removed, or would."""
+    rows = [
+        [
+            place,
+            f"{sum(one.place == place for one in leftovers):,}",
+            show_size(sum(one.bytes for one in leftovers if one.place == place)),
+        ]
+        for place in sorted({one.place for one in leftovers})
+    ]
+    caption = "Would go" if dry_run else "Removed"
+    return Table(caption=caption, columns=_columns(("from", "files", "size")), rows=rows)
+
+
+def tabulate_damage(done: Repair, *, dry_run: bool) -> Table:
+    """What a repair took out of tables, or would."""
+    rows: list[list[Cell]] = [
+        [one.table, one.path, one.fault, None if one.rows is None else f"{one.rows:,}"]
+        for one in done.damage
+    ]
+    return Table(
+        caption="Damaged; nothing was changed" if dry_run else "Damaged, and taken out",
+        columns=_columns(("table", "file", "fault", "rows"), words=3),
+        rows=rows,
+    )
+
+
+def advise_after_repair(uri: str, done: Repair, *, dry_run: bool) -> Iterator[str]:
+    """What to do about what a repair found, line by line."""
+    place = shlex.quote(uri)
+    if dry_run:
+        yield f"`streamgauge lake repair --lake {place}` takes them out of their tables"
+    if not done.sources:
+        return
+    there = [source for source in done.sources if source not in done.gone]
+    names = count(len(done.sources), "source")
+    yield f"rows of {names} may be missing; take them again, rows that are there come once only:"
+    for source in there[:_MANY_SOURCES]:
+        yield f"  streamgauge ingest {shlex.quote(source)} --lake {place}"
+    if len(there) > _MANY_SOURCES:
+        yield f"  and {len(there) - _MANY_SOURCES:,} more; --json lists them all"
+
+
+def tabulate_history(changes: Sequence[tuple[str, Change]]) -> Table:
+    """Versions of tables, the newest first."""
+    rows = [
+        [
+            name,
+            one.operation,
+            one.note,
+            str(one.version),
+            _second(one.time),
+            _show_change(one.rows_added, one.rows_removed),
+            _show_change(one.files_added, one.files_removed),
+        ]
+        for name, one in changes
+    ]
+    names = ("table", "operation", "note", "version", "time", "rows", "files")
+    return Table(caption="Versions; times in UTC", columns=_columns(names, words=3), rows=rows)
+
+
+def _show_change(added: int | None, removed: int | None) -> str:
+    if added is None or removed is None:
+        return MISSING
+    parts = [f"+{added:,}"] if added else []
+    parts += [f"−{removed:,}"] if removed else []
+    return " ".join(parts) or "0"
+
+
+def describe_answer(answer: Answer) -> list[str]:
+    """What was asked for, in which unit, and what the answer rests on."""
+    question = answer.question
+    what = str(question.measure)
+    if question.probability is not None:
+        what = f"{question.probability:g} {what}"
+    windows = ""
+    if answer.window_seconds is not None:
+        windows = f", windows of {answer.window_seconds:g} s"
+    return [
+        f"{question.metric}: {question.metric.meaning}",
+        f"{what} in {question.unit}{windows}; {answer.samples:,} samples,"
+        f" {answer.observations:,} observations",
+        f"{_second(answer.first)} to {_second(answer.last)} UTC, version {answer.version}",
+    ]
+
+
+def tabulate_windows(answer: Answer) -> Table:
+    """A figure for each window of each series."""
+    question = answer.question
+    names = list(question.by)
+    rows = [
+        [
+            *_names_of(one, names),
+            _second(window.start),
+            show_figure(window.value, question.unit),
+            show_figure(window.total, str(question.metric.unit)),
+            MISSING if window.seconds is None else number(window.seconds),
+            f"{window.observations:,}",
+            f"{window.samples:,}",
+        ]
+        for one in answer.series
+        for window in one.windows
+    ]
+    head = _HEADS.get(question.unit, question.unit)
+    columns = (*names, "from", head, "total", "seconds", "observations", "samples")
+    return Table(caption="", columns=_columns(columns, words=len(names) + 1), rows=rows)
+
+
+def tabulate_series(answer: Answer, bars: str = BARS) -> Table:
+    """The course of each series, with its least, most and last value."""
+    names, unit = list(answer.question.by), answer.question.unit
+    rows = [
+        [
+            *_names_of(one, names),
+            draw_course(answer, one, _NARROW, bars),
+            *_ends_of(one, unit),
+            f"{sum(window.samples for window in one.windows):,}",
+        ]
+        for one in answer.series
+    ]
+    columns = (*names, "course", "least", "most", "last", "samples")
+    return Table(caption="", columns=_columns(columns, words=len(names)), rows=rows)
+
+
+def describe_series(answer: Answer, bars: str = BARS) -> list[str]:
+    """The course of the only series, and its least, most and last value."""
+    (series,) = answer.series
+    least, most, last = _ends_of(series, answer.question.unit)
+    course = draw_course(answer, series, _WIDE, bars)
+    return [course, f"least {least}, most {most}, last {last}"]
+
+
+def _names_of(series: Series, names: Sequence[str]) -> list[str]:
+    values = [series.by[name] for name in names]
+    return ["" if value is None else str(value) for value in values]
+
+
+def _ends_of(series: Series, unit: str) -> tuple[str, str, str]:
+    known = [window.value for window in series.windows if window.value is not None]
+    values = (min(known, default=None), max(known, default=None), series.windows[-1].value)
+    least, most, last = (show_figure(value, unit) for value in values)
+    return least, most, last
+
+
+def draw_course(answer: Answer, series: Series, most: int, bars: str = BARS) -> str:
+    """A bar for each window of the whole period; a blank where nothing is known."""
+    if answer.window_seconds is None:
+        return ""
+    begin = min(window.start for one in answer.series for window in one.windows)
+    end = max(window.start for one in answer.series for window in one.windows)
+    length = answer.window_seconds
+    heights: list[float | None] = [None] * (round((end - begin).total_seconds() / length) + 1)
+    for window in series.windows:
+        heights[round((window.start - begin).total_seconds() / length)] = window.value
+    return draw_sparkline(heights, most, bars)
