@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.interrupts import interrupted
-from streamgauge.cli.output import counted, print_document, print_table, say, warn
+from streamgauge.cli.output import counted, print_document, print_report_table, say, warn
 from streamgauge.cli.spark import Conf, Config, Master, spark_options, spark_session
 from streamgauge.errors import InvalidInput
 
@@ -77,14 +77,14 @@ def present(tally: Tally, *, as_json: bool) -> None:
     if as_json:
         print_document({"ingest": tally.to_dict()})
         return
-    rows = [(name, count) for name, count in tally.taken.items()]
-    rows += [("quarantine", tally.quarantined), ("duplicates", tally.duplicates)]
+    from streamgauge.reports.lake import tabulate_reasons, tabulate_tally
+
     print(summary(tally))
-    print_table("", ["went to", "rows"], rows)
+    print_report_table(tabulate_tally(tally))
     if tally.known_files:
         say(f"{counted(tally.known_files, 'file')} not read, as the lake has them already")
     if tally.reasons:
-        print_table("Not taken", ["reason", "lines"], sorted(tally.reasons.items()))
+        print_report_table(tabulate_reasons(dict(sorted(tally.reasons.items())), "Not taken"))
         say("`streamgauge lake quarantine` shows them")
     warn(f"{file}: read only in part: {fault}" for file, fault in sorted(tally.faults.items()))
 

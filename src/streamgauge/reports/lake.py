@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from streamgauge.lake.questions import Answer, Series
     from streamgauge.lake.repair import Repair
     from streamgauge.lake.upkeep import Change, Compaction
+    from streamgauge.pipeline.ingest.tally import Tally
 
 Counts = Sequence[tuple[tuple[str, ...], int]]
 
@@ -65,6 +66,13 @@ def _minute(moment: datetime | None) -> str:
 def _columns(names: Sequence[str], words: int = 1) -> list[Column]:
     """Columns of which the first ones hold words."""
     return [Column(name=name, words=index < words) for index, name in enumerate(names)]
+
+
+def tabulate_tally(tally: Tally) -> Table:
+    """Where the lines of an ingest went."""
+    places = {**tally.taken, "quarantine": tally.quarantined, "duplicates": tally.duplicates}
+    rows = [[name, f"{lines:,}"] for name, lines in places.items()]
+    return Table(caption="", columns=_columns(("went to", "rows")), rows=rows)
 
 
 def tabulate_tables(tables: Sequence[TableContents]) -> Table:
