@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.applications import FlowKind, Routing, job_of, remarks_on
+from streamgauge.applications import FlowKind, Routing, list_remarks, make_job
 from streamgauge.applications.files.applications import load_application
 from streamgauge.applications.files.platforms import load_platform
 from streamgauge.profile.files.jobs import job_to_data, parse_job
@@ -25,7 +25,7 @@ def load(name: str):
 
 @every_example
 def test_every_example_becomes_a_job_that_can_be_written_and_read(name):
-    job = job_of(load(name), PLATFORM)
+    job = make_job(load(name), PLATFORM)
     assert parse_job(dump_yaml(job_to_data(job))) == job
 
 
@@ -37,7 +37,7 @@ def test_every_example_says_where_it_comes_from_and_is_listed(name):
 
 @every_example
 def test_nothing_is_to_be_remarked_on_an_example(name):
-    assert remarks_on(load(name)) == ()
+    assert list_remarks(load(name)) == ()
 
 
 @every_example
@@ -45,7 +45,7 @@ def test_every_example_runs_in_the_simulator(name):
     from streamgauge.planning.scheduling.deploy import place_job
     from streamgauge.simulation.topology_run import simulate
 
-    job = job_of(load(name), PLATFORM)
+    job = make_job(load(name), PLATFORM)
     plan = place_job(job).plan
     seconds = 0.05
     result = simulate(plan, job.behaviours, job.workload, seconds=seconds, warmup=0.0, seed=1)
@@ -65,7 +65,7 @@ def test_every_example_becomes_a_program_for_storm(name):
     from streamgauge.engines.storm.program import topology_program
 
     application = load(name)
-    program = topology_program(job_of(application, PLATFORM), seed=1)
+    program = topology_program(make_job(application, PLATFORM), seed=1)
     names = [one["name"] for one in (*program["sources"], *program["bolts"])]
     assert sorted(names) == sorted(task.name for task in application.tasks)
 
@@ -107,7 +107,7 @@ def test_figure_5_7_is_the_yahoo_streaming_benchmark():
     application = load("yahoo-streaming-benchmark")
     assert [task.processing for task in application.tasks] == [0, 6.9, 0.7, 2.2, 3.0, 2.1]
     assert [task.parallelism for task in application.tasks] == [1, 1, 1, 1, 1, 2]
-    job = job_of(application)
+    job = make_job(application)
     assert [one.shape for one in job.workload.emissions] == [Unlimited()]
     assert job.behaviours["event_filter"].outputs["default"].mean == 0.333
     sizes = [one.bytes["default"].mean for one in job.behaviours.values() if one.bytes]
@@ -121,7 +121,7 @@ def test_the_job_of_the_yahoo_benchmark_has_the_figures_of_this_application():
     from streamgauge.profile.files.jobs import load_job
 
     by_hand = load_job(EXAMPLES.parent / "yahoo-streaming-benchmark.yaml")
-    job = job_of(load("yahoo-streaming-benchmark"))
+    job = make_job(load("yahoo-streaming-benchmark"))
     for ours, theirs in zip(job.behaviours.values(), by_hand.behaviours.values(), strict=True):
         assert ours.service.mean_ms == pytest.approx(theirs.service.mean_ms, rel=1e-3)
 
@@ -147,5 +147,5 @@ def test_one_instance_takes_1000_tuples_a_second_up_to_a_load_between_1300_and_1
 
     source, task = load("one-task").tasks
     loaded = replace(load("one-task"), tasks=(source, replace(task, processing=processing)))
-    service = job_of(loaded).behaviours["task-1"].service
+    service = make_job(loaded).behaviours["task-1"].service
     assert (1000.0 * service.mean_ms / 1000.0 < 1.0) is keeps_up

@@ -5,8 +5,8 @@ from contextlib import suppress
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.applications import job_of, remarks_on
-from streamgauge.applications.content import contents_of
+from streamgauge.applications import list_remarks, make_job
+from streamgauge.applications.content import trace_contents
 from streamgauge.applications.files.applications import parse_application
 from streamgauge.applications.files.platforms import parse_platform
 from streamgauge.errors import InvalidInput
@@ -67,9 +67,9 @@ PIECES = (
 def read(application: str, platform: str) -> None:
     with suppress(InvalidInput):
         described = parse_application(application)
-        contents_of(described)
-        job_of(described, parse_platform(platform))
-        remarks_on(described)
+        trace_contents(described)
+        make_job(described, parse_platform(platform))
+        list_remarks(described)
 
 
 @st.composite
@@ -100,4 +100,4 @@ def test_a_damaged_platform_is_understood_or_refused(text):
 
 def test_the_files_are_fine_before_they_are_damaged():
     for text in (WORKFLOW, PIPELINE):
-        assert job_of(parse_application(text), parse_platform(PLATFORM)).behaviours
+        assert make_job(parse_application(text), parse_platform(PLATFORM)).behaviours

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from streamgauge.applications import job_of, remarks_on
+from streamgauge.applications import list_remarks, make_job
 from streamgauge.applications.files.applications import parse_application
 from streamgauge.applications.files.platforms import parse_platform
 from streamgauge.cli import applications, main
@@ -24,8 +24,8 @@ def test_descriptions_on_the_page_become_jobs(blocks):
     assert len(descriptions) == 2
     for text in descriptions:
         application = parse_application(text, "page")
-        assert job_of(application, parse_platform(platform)).workload.emissions
-        assert remarks_on(application) == ()
+        assert make_job(application, parse_platform(platform)).workload.emissions
+        assert list_remarks(application) == ()
 
 
 def test_commands_on_the_page_work(blocks, project, monkeypatch, tmp_path, capsys):

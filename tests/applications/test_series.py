@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.applications.series import Balancing, load_series, parallelism_series
+from streamgauge.applications.series import Balancing, spread_load, spread_parallelism
 from streamgauge.errors import InvalidInput
 
 BALANCED, INCREASING, DECREASING, PYRAMID = Balancing
@@ -21,7 +21,7 @@ def totals(draw):
 @given(totals(), st.sampled_from(Balancing))
 def test_every_component_gets_at_least_one_and_all_together_the_total(given_total, balancing):
     total, components, variability = given_total
-    series = parallelism_series(total, components, balancing, variability)
+    series = spread_parallelism(total, components, balancing, variability)
     assert sum(series) == total
     assert min(series) >= 1
     assert len(series) == components
@@ -30,15 +30,15 @@ def test_every_component_gets_at_least_one_and_all_together_the_total(given_tota
 @given(totals())
 def test_an_increasing_series_never_falls_and_a_decreasing_one_is_its_mirror_image(given_total):
     total, components, variability = given_total
-    rising = parallelism_series(total, components, INCREASING, variability)
+    rising = spread_parallelism(total, components, INCREASING, variability)
     assert list(rising) == sorted(rising)
-    assert parallelism_series(total, components, DECREASING, variability) == rising[::-1]
+    assert spread_parallelism(total, components, DECREASING, variability) == rising[::-1]
 
 
 @given(totals())
 def test_a_pyramid_rises_to_its_highest_and_falls_after_it(given_total):
     total, components, variability = given_total
-    series = list(parallelism_series(total, components, PYRAMID, variability))
+    series = list(spread_parallelism(total, components, PYRAMID, variability))
     top = series.index(max(series))
     assert series[: top + 1] == sorted(series[: top + 1])
     assert series[top:] == sorted(series[top:], reverse=True)
@@ -47,7 +47,7 @@ def test_a_pyramid_rises_to_its_highest_and_falls_after_it(given_total):
 @given(totals())
 def test_balanced_parts_differ_by_one_at_most_and_the_first_have_more(given_total):
     total, components, _ = given_total
-    series = parallelism_series(total, components, BALANCED)
+    series = spread_parallelism(total, components, BALANCED)
     assert list(series) == sorted(series, reverse=True)
     assert series[0] - series[-1] <= 1
 
@@ -65,8 +65,8 @@ def test_balanced_parts_differ_by_one_at_most_and_the_first_have_more(given_tota
     ],
 )
 def test_the_series_are_those_of_the_authors_software(components, total, increasing, pyramid):
-    assert parallelism_series(total, components, INCREASING) == increasing
-    assert parallelism_series(total, components, PYRAMID) == pyramid
+    assert spread_parallelism(total, components, INCREASING) == increasing
+    assert spread_parallelism(total, components, PYRAMID) == pyramid
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ def test_the_series_are_those_of_the_authors_software(components, total, increas
     ],
 )
 def test_a_higher_variability_makes_the_series_steeper(variability, expected):
-    assert parallelism_series(18, 5, INCREASING, variability) == expected
+    assert spread_parallelism(18, 5, INCREASING, variability) == expected
 
 
 def test_fewer_instances_than_components_are_refused():
     with pytest.raises(InvalidInput, match="at least 5"):
-        parallelism_series(4, 5)
+        spread_parallelism(4, 5)
 
 
 @pytest.mark.parametrize(
@@ -97,15 +97,15 @@ def test_fewer_instances_than_components_are_refused():
     ],
 )
 def test_loads_begin_with_the_first_tasks_and_change_by_a_fifth(balancing, expected):
-    assert load_series(10.0, 4, balancing) == pytest.approx(expected)
+    assert spread_load(10.0, 4, balancing) == pytest.approx(expected)
 
 
 def test_the_highest_load_of_a_pyramid_is_in_the_middle():
-    assert load_series(10.0, 5, PYRAMID) == pytest.approx([10, 12, 14.4, 11.52, 9.216])
+    assert spread_load(10.0, 5, PYRAMID) == pytest.approx([10, 12, 14.4, 11.52, 9.216])
 
 
 @pytest.mark.parametrize(
     ("balancing", "total"), [(BALANCED, 30.0), (INCREASING, 36.4), (DECREASING, 24.4)]
 )
 def test_three_tasks_with_a_base_of_10_have_the_sums_of_section_5_2(balancing, total):
-    assert sum(load_series(10.0, 3, balancing)) == pytest.approx(total)
+    assert sum(spread_load(10.0, 3, balancing)) == pytest.approx(total)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from streamgauge.applications import Platform, job_of, remarks_on
+from streamgauge.applications import Platform, list_remarks, make_job
 from streamgauge.applications.cycles import (
     PROBED_CYCLES,
     LoadTiming,
@@ -56,12 +56,12 @@ def expand_application(
         with in_file("--cycle-ns"):
             described = replace(described, cycle_ns=cycle_ns)
     with in_file(str(file)):
-        job = job_of(application, described)
+        job = make_job(application, described)
     return ApplicationReport(
         application=application,
         platform=described,
         job=job,
-        warnings=remarks_on(application, described),
+        warnings=list_remarks(application, described),
     )
 
 

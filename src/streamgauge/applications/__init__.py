@@ -7,7 +7,7 @@ Côte d'Azur, 2021, chapter 4. Sections and figures in these modules are that do
 
 from streamgauge.applications.application import Application, Routing, Task
 from streamgauge.applications.data import Data, DataDistribution
-from streamgauge.applications.expansion import job_of, remarks_on
+from streamgauge.applications.expansion import list_remarks, make_job
 from streamgauge.applications.flow import Flow, FlowKind
 from streamgauge.applications.platform import Platform
 from streamgauge.applications.workflow import Workflow, expand_workflow
@@ -23,6 +23,6 @@ __all__ = [
     "Task",
     "Workflow",
     "expand_workflow",
-    "job_of",
-    "remarks_on",
+    "list_remarks",
+    "make_job",
 ]

@@ -76,7 +76,7 @@ class Content:
         return any(part.size > size for part in self.received)
 
 
-def contents_of(application: Application) -> dict[str, Content]:
+def trace_contents(application: Application) -> dict[str, Content]:
     """By task: what it gets and emits, on the mean.
 
     Where a source emits as fast as it can nobody knows how its tuples compare with those of other
@@ -89,26 +89,28 @@ def contents_of(application: Application) -> dict[str, Content]:
     contents: dict[str, Content] = {}
     for task in application.in_order():
         if task.is_source:
-            contents[task.name] = _made(task, counted=counted)
+            contents[task.name] = _make_source_content(task, counted=counted)
             continue
         copies = task.parallelism if task.routing is Routing.BROADCAST else 1
         came: dict[tuple[Data, int], float] = defaultdict(float)
         for parent in task.parents:
             for part in contents[parent].emitted:
                 came[part.data, part.size] += part.per_second * copies
-        received = _parts(came)
-        contents[task.name] = Content(received=received, emitted=_emitted(task, received, counted))
+        received = _make_parts(came)
+        contents[task.name] = Content(
+            received=received, emitted=_list_emitted(task, received, counted)
+        )
     return contents
 
 
-def _parts(rates: Mapping[tuple[Data, int], float]) -> tuple[Part, ...]:
+def _make_parts(rates: Mapping[tuple[Data, int], float]) -> tuple[Part, ...]:
     return tuple(
         Part(data=data, size=size, per_second=min(max(rate, LEAST_RATE), MOST_RATE))
         for (data, size), rate in rates.items()
     )
 
 
-def _made(task: Task, *, counted: bool) -> Content:
+def _make_source_content(task: Task, *, counted: bool) -> Content:
     assert task.data is not None
     assert task.flow is not None
     mean = task.flow.mean_per_second
@@ -118,19 +120,19 @@ def _made(task: Task, *, counted: bool) -> Content:
     )
 
 
-def _emitted(task: Task, received: tuple[Part, ...], counted: bool) -> tuple[Part, ...]:
+def _list_emitted(task: Task, received: tuple[Part, ...], counted: bool) -> tuple[Part, ...]:
     forwarded = task.filtering
     total = sum(part.per_second for part in received)
     if task.window is not None and counted:
-        forwarded *= _triggers_per_second(task, task.window, total) / total
+        forwarded *= _count_triggers_per_second(task, task.window, total) / total
     cut: dict[tuple[Data, int], float] = defaultdict(float)
     for part in received:
         size = part.size if task.resized_bytes is None else min(part.size, task.resized_bytes)
         cut[part.data, size] += part.per_second * forwarded
-    return _parts(cut)
+    return _make_parts(cut)
 
 
-def _triggers_per_second(task: Task, window: Window, per_second: float) -> float:
+def _count_triggers_per_second(task: Task, window: Window, per_second: float) -> float:
     """Windows that are not empty, over all instances: one tuple comes out of each."""
     length, slide = window.length_seconds, window.slide_seconds
     assert length is not None

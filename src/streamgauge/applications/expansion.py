@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 
 from streamgauge.applications.application import Application, Routing, Task
-from streamgauge.applications.content import Content, contents_of
+from streamgauge.applications.content import Content, trace_contents
 from streamgauge.applications.platform import PENDING_SETTING, TRACE_SETTING, Platform
 from streamgauge.profile.behaviour import Behaviour, Service, WindowFunction
 from streamgauge.profile.counts import Fixed
@@ -41,32 +41,32 @@ GROUPINGS: dict[Routing, Grouping] = {
 }
 
 
-def job_of(application: Application, platform: Platform | None = None) -> Job:
+def make_job(application: Application, platform: Platform | None = None) -> Job:
     """The job that runs an application on a platform; without one, on NAMB's defaults."""
     platform = platform or Platform()
-    contents = contents_of(application)
+    contents = trace_contents(application)
     return Job(
-        topology=_topology(application),
+        topology=_make_topology(application),
         behaviours={
-            task.name: _behaviour(application, task, contents[task.name], platform)
+            task.name: _make_behaviour(application, task, contents[task.name], platform)
             for task in application.tasks
         },
-        configuration=_configuration(application, platform),
+        configuration=_make_configuration(application, platform),
         cluster=platform.cluster,
-        workload=_workload(application),
+        workload=_make_workload(application),
         about=application.about,
     )
 
 
-def remarks_on(application: Application, platform: Platform | None = None) -> tuple[str, ...]:
+def list_remarks(application: Application, platform: Platform | None = None) -> tuple[str, ...]:
     """What of a description is taken otherwise than NAMB takes it, or has no effect."""
-    contents = contents_of(application)
+    contents = trace_contents(application)
     found = [
         remark
         for task in application.tasks
-        for remark in _remarks(application, task, contents[task.name])
+        for remark in _list_task_remarks(application, task, contents[task.name])
     ]
-    held = _held_seconds(application) if application.reliable else 0.0
+    held = _find_held_seconds(application) if application.reliable else 0.0
     pending = (platform or Platform()).max_spout_pending
     for task in application.sources:
         mean = task.flow.mean_per_second if task.flow is not None else None
@@ -79,7 +79,7 @@ def remarks_on(application: Application, platform: Platform | None = None) -> tu
     return tuple(found)
 
 
-def _remarks(application: Application, task: Task, content: Content) -> Iterator[str]:
+def _list_task_remarks(application: Application, task: Task, content: Content) -> Iterator[str]:
     if task.flow is not None and task.flow.assumes_burst_rate:
         yield (
             f"{task.name}: a burst without limit is taken as {task.flow.rate_in_bursts:g} "
@@ -94,7 +94,7 @@ def _remarks(application: Application, task: Task, content: Content) -> Iterator
         )
 
 
-def _topology(application: Application) -> Topology:
+def _make_topology(application: Application) -> Topology:
     operators = tuple(
         Operator(
             name=task.name,
@@ -113,7 +113,7 @@ def _topology(application: Application) -> Topology:
     )
 
 
-def _behaviour(
+def _make_behaviour(
     application: Application, task: Task, content: Content, platform: Platform
 ) -> Behaviour:
     children = application.children[task.name]
@@ -139,11 +139,11 @@ def _behaviour(
     )
 
 
-def _configuration(application: Application, platform: Platform) -> Configuration:
+def _make_configuration(application: Application, platform: Platform) -> Configuration:
     settings: dict[str, Setting] = {}
     if application.reliable:
         settings[PENDING_SETTING] = platform.max_spout_pending
-        held = _held_seconds(application)
+        held = _find_held_seconds(application)
         if held > DEFAULT_TIMEOUT_SECONDS:
             settings[TIMEOUT_SETTING] = math.ceil(held) + DEFAULT_TIMEOUT_SECONDS
     if platform.trace_every is not None:
@@ -157,7 +157,7 @@ def _configuration(application: Application, platform: Platform) -> Configuratio
     )
 
 
-def _held_seconds(application: Application) -> float:
+def _find_held_seconds(application: Application) -> float:
     """The longest that a window may keep a tuple, which is acked when it leaves the window."""
     windows = [task.window for task in application.tasks if task.window is not None]
     return max(
@@ -165,7 +165,7 @@ def _held_seconds(application: Application) -> float:
     )
 
 
-def _workload(application: Application) -> Workload:
+def _make_workload(application: Application) -> Workload:
     emissions = []
     for task in application.sources:
         assert task.flow is not None

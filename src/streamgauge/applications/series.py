@@ -24,7 +24,7 @@ class Balancing(StrEnum):
     PYRAMID = "pyramid"
 
 
-def parallelism_series(
+def spread_parallelism(
     total: int,
     components: int,
     balancing: Balancing = Balancing.BALANCED,
@@ -51,14 +51,14 @@ def parallelism_series(
             base, rest = divmod(total, components)
             return (base + 1,) * rest + (base,) * (components - rest)
         case Balancing.INCREASING:
-            return tuple(_increasing(total, components, variability))
+            return tuple(_increase(total, components, variability))
         case Balancing.DECREASING:
-            return tuple(reversed(_increasing(total, components, variability)))
+            return tuple(reversed(_increase(total, components, variability)))
         case Balancing.PYRAMID:
-            return tuple(_pyramid(total, components, variability))
+            return tuple(_build_pyramid(total, components, variability))
 
 
-def load_series(
+def spread_load(
     first: float, tasks: int, balancing: Balancing = Balancing.BALANCED
 ) -> tuple[float, ...]:
     """The load of every task in order; `first` is that of the first, not a total (section 4.6.2).
@@ -79,7 +79,7 @@ def load_series(
     )
 
 
-def _increasing(total: int, components: int, variability: float) -> list[int]:
+def _increase(total: int, components: int, variability: float) -> list[int]:
     """From equal shares, each component in turn gives a part of its share to those after it."""
     series = [total // components] * components
     share = 0
@@ -93,20 +93,20 @@ def _increasing(total: int, components: int, variability: float) -> list[int]:
     return series
 
 
-def _pyramid(total: int, components: int, variability: float) -> list[int]:
+def _build_pyramid(total: int, components: int, variability: float) -> list[int]:
     """An increasing series up to the middle, and the mirror image of another one behind it."""
     middle = components // 2
     before, after = middle + 1, components - middle - 1
     if after == 0:
-        return _increasing(total, components, variability)
+        return _increase(total, components, variability)
     rising = total // components * before
     falling = total - rising
     if falling > rising:
         rising, falling = falling, rising
     elif falling == rising:
         rising, falling = rising + 1, falling - 1
-    tail = reversed(_increasing(falling, after, variability))
-    series = [*_increasing(rising, before, variability), *tail]
+    tail = reversed(_increase(falling, after, variability))
+    series = [*_increase(rising, before, variability), *tail]
     # The tail's highest may top the middle's: it changes places until the series falls.
     for index in range(middle, components - 1):
         if series[index] >= series[index + 1]:

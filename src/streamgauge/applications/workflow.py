@@ -11,8 +11,8 @@ from streamgauge.applications.flow import Flow
 from streamgauge.applications.series import (
     DEFAULT_VARIABILITY,
     Balancing,
-    load_series,
-    parallelism_series,
+    spread_load,
+    spread_parallelism,
 )
 from streamgauge.errors import Findings
 from streamgauge.topology.topology import MAX_TASKS
@@ -170,9 +170,9 @@ def expand_workflow(
         about: What it is.
         routed: Which connections get the workflow's routing; the others are direct.
     """
-    levels = _named_levels(workflow.widths)
+    levels = _name_levels(workflow.widths)
     scalability, load = workflow.scalability, workflow.workload
-    parallelism = parallelism_series(
+    parallelism = spread_parallelism(
         scalability.parallelism,
         workflow.components,
         scalability.balancing,
@@ -180,7 +180,7 @@ def expand_workflow(
     )
     instances = dict(zip((one for level in levels for one in level), parallelism, strict=True))
     names = [one for level in levels[1:] for one in level]
-    loads = dict(zip(names, load_series(load.processing, len(names), load.balancing), strict=True))
+    loads = dict(zip(names, spread_load(load.processing, len(names), load.balancing), strict=True))
     # Section 4.6.2: the second task, or the only one.
     windowed = names[min(1, len(names) - 1)]
     tasks = [
@@ -193,7 +193,7 @@ def expand_workflow(
             Task(
                 name=one,
                 parallelism=instances[one],
-                parents=_parents(workflow.connection.shape, levels, number),
+                parents=_list_parents(workflow.connection.shape, levels, number),
                 routing=workflow.connection.routing if is_routed else Routing.NONE,
                 processing=loads[one],
                 filtering=workflow.filtering if number == workflow.filter_level else 1.0,
@@ -204,7 +204,7 @@ def expand_workflow(
     return Application(name=name, tasks=tuple(tasks), reliable=workflow.reliability, about=about)
 
 
-def _named_levels(widths: tuple[int, ...]) -> list[list[str]]:
+def _name_levels(widths: tuple[int, ...]) -> list[list[str]]:
     """Sources and tasks by level, each numbered from 1 on in the order of levels."""
     levels = [[f"source-{number}" for number in range(1, widths[0] + 1)]]
     count = 0
@@ -214,7 +214,7 @@ def _named_levels(widths: tuple[int, ...]) -> list[list[str]]:
     return levels
 
 
-def _parents(shape: GraphShape, levels: list[list[str]], number: int) -> tuple[str, ...]:
+def _list_parents(shape: GraphShape, levels: list[list[str]], number: int) -> tuple[str, ...]:
     """Who feeds the tasks of a level, counted from 1."""
     before = levels[number - 2]
     # Only the upper branch of a star goes on; the lower one is a sink.

@@ -189,10 +189,10 @@ def calibrate(
 ) -> None:
     """Time a cycle of load on this machine, in Java; which load takes a given CPU time."""
     from streamgauge.api.applications import time_cycles
-    from streamgauge.applications.files.platforms import with_cycle_ns
+    from streamgauge.applications.files.platforms import write_cycle_ns
 
     check_outputs(output)
     timed = time_cycles(asked_ms or (), platform, engine_us=engine_us, rounds=rounds)
     if output is not None:
-        write_text(output, with_cycle_ns(platform, timed.time.rounded_ns))
+        write_text(output, write_cycle_ns(platform, timed.time.rounded_ns))
     present(timed, as_json=as_json)

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from streamgauge.cli.output import counted, in_file, print_document, print_table, say
-from streamgauge.errors import Findings, InvalidInput
 
 app = typer.Typer(
     help="Run a Storm cluster on this machine, and apply plans to it.", no_args_is_help=True
@@ -111,27 +110,17 @@ def apply(
     as_json: AsJson = False,
 ) -> None:
     """Bring a running topology into a plan, and read back whether it is; exit code 3 if not."""
-    from streamgauge.engines.storm.applying import apply_plan
+    from streamgauge.engines.storm.applying import apply_plan, check_plan, find_plan
     from streamgauge.engines.storm.cluster import StormCluster
     from streamgauge.engines.storm.plan_files import plan_document
     from streamgauge.profile.files.jobs import load_job
-    from streamgauge.topology.physical_plan import check_slots
 
     job = load_job(plan)
-    wanted = job.explicit_plan()
-    if wanted is None:
-        raise InvalidInput.single(
-            (),
-            file=str(plan),
-            seen="no section 'plan'",
-            expected="a placement of every executor",
-            remedy="`streamgauge plan place JOB -o FILE` writes one",
-        )
-    cluster = StormCluster.attach(_find_folder(data))
-    findings = Findings()
-    check_slots(findings, cluster.cluster, wanted.workers)
     with in_file(str(plan)):
-        findings.raise_if_any()
+        wanted = find_plan(job)
+    cluster = StormCluster.attach(_find_folder(data))
+    with in_file(str(plan)):
+        check_plan(wanted, cluster.cluster)
     name = topology or job.topology.name
     with cluster.bridge() as bridge:
         placed = apply_plan(bridge, cluster.layout.plans, name, wanted)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from streamgauge.applications.application import Application, Task
-from streamgauge.applications.content import contents_of
+from streamgauge.applications.content import trace_contents
 from streamgauge.applications.cycles import DIGITS, CycleTime, FoundLoad
 from streamgauge.applications.platform import Platform
 from streamgauge.drawing.quantities import duration, number
@@ -195,7 +195,7 @@ class ApplicationReport(Report):
 
     def _list_rates(self) -> dict[str, float | None]:
         """Tuples per second into every task, None where a source has no limit."""
-        contents = contents_of(self.application)
+        contents = trace_contents(self.application)
         if any(
             task.flow is not None and task.flow.is_unlimited for task in self.application.sources
         ):

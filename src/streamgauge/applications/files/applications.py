@@ -10,7 +10,7 @@ from typing import Any
 
 from streamgauge.applications.application import Application
 from streamgauge.applications.data import Data
-from streamgauge.applications.files.former_keys import FormerKeys, as_written, renamed
+from streamgauge.applications.files.former_keys import FormerKeys, rename_keys, restore_keys
 from streamgauge.applications.files.pipelines import PipelineFile
 from streamgauge.applications.files.workflows import DatastreamFile, WorkflowFile
 from streamgauge.applications.flow import Flow
@@ -54,18 +54,18 @@ def load_application(path: str | Path, *, routed: RoutedEdges = RoutedEdges.ALL)
         InvalidInput: What it says cannot be; every problem with file, line and key.
     """
     stem = UNNAMED if str(path) == STANDARD_INPUT else Path(path).stem
-    return _application(read_document(path), stem, routed)
+    return _build_application(read_document(path), stem, routed)
 
 
 def parse_application(
     text: str | bytes, name: str = "", *, routed: RoutedEdges = RoutedEdges.ALL
 ) -> Application:
     """The application that a text describes."""
-    return _application(parse_document(text, name), Path(name).stem, routed)
+    return _build_application(parse_document(text, name), Path(name).stem, routed)
 
 
-def _application(document: Document, stem: str, routed: RoutedEdges) -> Application:
-    data, written = renamed(document.data, FORMER_KEYS)
+def _build_application(document: Document, stem: str, routed: RoutedEdges) -> Application:
+    data, written = rename_keys(document.data, FORMER_KEYS)
     try:
         _check_sections(data)
         # An empty section is there, with nothing but defaults.
@@ -74,12 +74,12 @@ def _application(document: Document, stem: str, routed: RoutedEdges) -> Applicat
         }
         file = validate(ApplicationFile, given, _known_keys())
         name = file.name or re.sub(r"[^\w-]+", "-", stem).strip("-") or UNNAMED
-        return _build(file, name, routed)
+        return _build_parts(file, name, routed)
     except InvalidInput as error:
-        raise document.blame(as_written(error, written)) from None
+        raise document.blame(restore_keys(error, written)) from None
 
 
-def _build(file: ApplicationFile, name: str, routed: RoutedEdges) -> Application:
+def _build_parts(file: ApplicationFile, name: str, routed: RoutedEdges) -> Application:
     if file.pipeline is not None:
         try:
             return file.pipeline.build(name=name, about=file.about)

@@ -12,7 +12,9 @@ from streamgauge.errors import InvalidInput, Place
 FormerKeys = Mapping[Place, Mapping[str, str]]
 
 
-def renamed(data: Mapping[str, Any], former: FormerKeys) -> tuple[dict[str, Any], dict[Place, str]]:
+def rename_keys(
+    data: Mapping[str, Any], former: FormerKeys
+) -> tuple[dict[str, Any], dict[Place, str]]:
     """The data under today's keys, and by place how the file writes them."""
     written: dict[Place, str] = {}
 
@@ -33,7 +35,7 @@ def renamed(data: Mapping[str, Any], former: FormerKeys) -> tuple[dict[str, Any]
     return walk(data, ()), written
 
 
-def as_written(error: InvalidInput, written: Mapping[Place, str]) -> InvalidInput:
+def restore_keys(error: InvalidInput, written: Mapping[Place, str]) -> InvalidInput:
     """The error with places as the file writes them."""
     return type(error)(
         replace(

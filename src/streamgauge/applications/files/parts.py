@@ -28,7 +28,7 @@ _DATA = {"non-uniform": "nonuniform", "nonUniform": "nonuniform"}
 _WINDOWS = {"thumbling": "tumbling"}
 
 
-def _spelled(synonyms: Mapping[str, str]) -> BeforeValidator:
+def _accept_synonyms(synonyms: Mapping[str, str]) -> BeforeValidator:
     return BeforeValidator(lambda word: synonyms.get(word, word) if isinstance(word, str) else word)
 
 
@@ -42,7 +42,7 @@ class DataFile(FileModel):
 
     size: int = Field(default=8, description="bytes of a tuple")
     values: int = Field(default=100, description="how many different values")
-    distribution: Annotated[Literal["uniform", "nonuniform"], _spelled(_DATA)] = "uniform"
+    distribution: Annotated[Literal["uniform", "nonuniform"], _accept_synonyms(_DATA)] = "uniform"
 
     def build(self) -> Data:
         """The data."""
@@ -56,7 +56,7 @@ class DataFile(FileModel):
 class FlowFile(FileModel):
     """How fast each instance of a source emits."""
 
-    distribution: Annotated[FlowWord, _spelled(_FLOWS)] = "uniform"
+    distribution: Annotated[FlowWord, _accept_synonyms(_FLOWS)] = "uniform"
     rate: float = Field(default=1000.0, description="tuples/s, the peak of a curve; 0 is no limit")
     phase: float = Field(default=300.0, description="seconds of a cycle of a curve")
     interval: int = Field(default=300, description="seconds between bursts")
@@ -79,7 +79,7 @@ class WindowingFile(FileModel):
     """A window by time; on where the block is there, unless it says otherwise."""
 
     enabled: bool = True
-    type: Annotated[Literal["tumbling", "sliding"], _spelled(_WINDOWS)] = "tumbling"
+    type: Annotated[Literal["tumbling", "sliding"], _accept_synonyms(_WINDOWS)] = "tumbling"
     duration: float = Field(default=30.0, description="seconds of a window")
     interval: float = Field(default=10.0, description="seconds between starts, of sliding ones")
 
@@ -111,13 +111,13 @@ class ZooKeeperFile(FileModel):
     server: str = "localhost:2181"
 
 
-def forwarded(filtering: float) -> float:
+def convert_filtering(filtering: float) -> float:
     """The part that is forwarded: a filtering of zero means that there is no filter."""
     return 1.0 if filtering == 0.0 else filtering
 
 
-def external_refused(kind: str) -> dict[str, Any]:
-    """The words for a source that is not here yet."""
+def refuse_external(kind: str) -> dict[str, Any]:
+    """What to say of a kind of source that is not supported."""
     return {
         "seen": f"a source outside, {kind}",
         "expected": "synthetic data and flow",

@@ -12,8 +12,8 @@ from streamgauge.applications.files.parts import (
     RoutingWord,
     WindowingFile,
     ZooKeeperFile,
-    external_refused,
-    forwarded,
+    convert_filtering,
+    refuse_external,
 )
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.topology.files.schema import FileModel, Name, build_part
@@ -43,7 +43,7 @@ class TaskFile(FileModel):
         """The task."""
         if self.kafka is not None or self.zookeeper is not None:
             place = "kafka" if self.kafka is not None else "zookeeper"
-            raise InvalidInput.single((place,), **external_refused("Kafka"))
+            raise InvalidInput.single((place,), **refuse_external("Kafka"))
         findings = Findings()
         check_number(findings, self.filtering, "filtering", most=1.0)
         check_whole(findings, self.resizeddata, "resizeddata", least=0)
@@ -60,7 +60,7 @@ class TaskFile(FileModel):
             parents=tuple(self.parents),
             routing=Routing(self.routing),
             processing=processing,
-            filtering=forwarded(self.filtering),
+            filtering=convert_filtering(self.filtering),
             resized_bytes=self.resizeddata or None,
             window=None if self.windowing is None else build_part(self.windowing, "windowing"),
         )

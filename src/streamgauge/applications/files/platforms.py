@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from streamgauge.applications.files.former_keys import FormerKeys, as_written, renamed
+from streamgauge.applications.files.former_keys import FormerKeys, rename_keys, restore_keys
 from streamgauge.applications.platform import DEFAULT_CYCLE_NS, DEFAULT_SOURCE_MS, Platform
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.plugins import ENGINES, check_plugin
@@ -76,26 +76,26 @@ def load_platform(path: str | Path) -> Platform:
         UnreadableFile: The file is no document.
         InvalidInput: What it says cannot be; every problem with file, line and key.
     """
-    return _platform(read_document(path))
+    return _build_platform(read_document(path))
 
 
 def parse_platform(text: str | bytes, name: str = "") -> Platform:
     """The platform that a text describes."""
-    return _platform(parse_document(text, name))
+    return _build_platform(parse_document(text, name))
 
 
-def with_cycle_ns(path: str | Path | None, cycle_ns: float) -> str:
+def write_cycle_ns(path: str | Path | None, cycle_ns: float) -> str:
     """The text of a platform file with this time of a cycle, and all else that a file says."""
     data = {} if path is None else dict(read_document(path).data)
     return dump_yaml({**data, "cycle_ns": cycle_ns})
 
 
-def _platform(document: Document) -> Platform:
-    data, written = renamed(document.data, FORMER_KEYS)
+def _build_platform(document: Document) -> Platform:
+    data, written = rename_keys(document.data, FORMER_KEYS)
     try:
         platform: Platform = validate(PlatformFile, data, _known_keys()).build()
     except InvalidInput as error:
-        raise document.blame(as_written(error, written)) from None
+        raise document.blame(restore_keys(error, written)) from None
     return platform
 
 

@@ -16,8 +16,8 @@ from streamgauge.applications.files.parts import (
     RoutingWord,
     WindowingFile,
     ZooKeeperFile,
-    external_refused,
-    forwarded,
+    convert_filtering,
+    refuse_external,
 )
 from streamgauge.applications.flow import Flow
 from streamgauge.applications.series import DEFAULT_VARIABILITY, Balancing
@@ -57,7 +57,7 @@ class DatastreamFile(FileModel):
                 expected="one of them: external stands in place of synthetic",
             )
         elif self.external is not None:
-            findings.add("external", **external_refused("Kafka"))
+            findings.add("external", **refuse_external("Kafka"))
         findings.raise_if_any()
         synthetic = self.synthetic or SyntheticFile()
         data, flow = Data(), Flow()
@@ -140,7 +140,7 @@ class WorkflowFile(FileModel):
             scalability=scalability,
             connection=connection,
             workload=load,
-            filtering=forwarded(self.filtering),
+            filtering=convert_filtering(self.filtering),
             window=window,
             reliability=all(reliability),
             data=data,

@@ -14,13 +14,39 @@ from streamgauge.engines.storm.plan_files import (
     scheduler_says,
     write_plan,
 )
-from streamgauge.errors import Infeasible
-from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.errors import Findings, Infeasible, InvalidInput
+from streamgauge.profile.job import Job
+from streamgauge.topology.cluster import Cluster
+from streamgauge.topology.physical_plan import PhysicalPlan, check_slots
 from streamgauge.topology.topology import ACKER
 
 APPLY_SECONDS = 60.0
 _POLL_SECONDS = 0.2
 _MANY_LINES = 12
+
+
+def find_plan(job: Job) -> PhysicalPlan:
+    """The plan that a job file gives.
+
+    Raises:
+        InvalidInput: It gives none.
+    """
+    plan = job.explicit_plan()
+    if plan is None:
+        raise InvalidInput.single(
+            (),
+            seen="no section 'plan'",
+            expected="a placement of every executor",
+            remedy="`streamgauge plan place JOB -o FILE` writes one",
+        )
+    return plan
+
+
+def check_plan(plan: PhysicalPlan, cluster: Cluster) -> None:
+    """Raise InvalidInput where the cluster lacks slots of the plan."""
+    findings = Findings()
+    check_slots(findings, cluster, plan.workers)
+    findings.raise_if_any()
 
 
 def apply_plan(

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from streamgauge.applications.expansion import job_of
+from streamgauge.applications.expansion import make_job
 from streamgauge.applications.files.applications import load_application
 from streamgauge.applications.files.platforms import load_platform
 from streamgauge.engines.contract import WarmUp
@@ -252,7 +252,7 @@ class _Reader:
             with self._named(*place, "platform"):
                 platform = load_platform(self._path(data, *place, "platform"))
         with self._named(*place, "application"):
-            return job_of(load_application(self._path(data, *place, "application")), platform)
+            return make_job(load_application(self._path(data, *place, "application")), platform)
 
     def _path(self, data: Mapping[str, Any], *place: str) -> Path:
         name = data[place[-1]]
