@@ -12,10 +12,8 @@ from benchmarks.report import Entry, write_report
 
 # Each is a module with a function `run`.
 STUDIES = (
-    "plans",
     "network",
     "semantics",
-    "analytic",
     "stretch",
     "prediction_speed",
     "prediction",
