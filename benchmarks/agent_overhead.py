@@ -16,9 +16,10 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from benchmarks.report import Entry, say
@@ -43,23 +44,8 @@ _ALL_TIME = ":all-time"
 _GONE_SECONDS = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """What a topology has done so far: CPU of its workers, roots acked, and how long they took."""
-
-    cpu_seconds: float
-    acked: float
-    complete_ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """Cores that workers kept busy, and mean complete latency in milliseconds."""
-
-    cores: float
-    complete_ms: float
-
-
+# Of each topology: cores that its workers kept busy, and mean complete latency in milliseconds.
+Pair = dict[str, dict[str, float]]
 # What is run, and its arguments: sentences a second, and microseconds that a bolt computes a tuple.
 LOADS = {"bolts that do nothing": (1000, 0), "bolts that compute 50 µs": (300, 50)}
 
@@ -104,7 +90,7 @@ def compiled_topology(folder: Path) -> Path:
 
 def _run_pair(
     cluster: StormCluster, bridge: Bridge, jar: Path, arguments: tuple[str, ...], number: int
-) -> dict[str, Costs]:
+) -> Pair:
     """The topology with and without the agent at the same time, in new processes."""
     order = (WITH, WITHOUT) if number % 2 == 0 else (WITHOUT, WITH)
     with _cleared(cluster, bridge):
@@ -117,12 +103,9 @@ def _run_pair(
         after, seconds = _read_totals(cluster, bridge), time.monotonic() - began
     pair = {}
     for name in order:
-        acked = after[name].acked - before[name].acked
-        took = after[name].complete_ms - before[name].complete_ms
-        pair[name] = Costs(
-            cores=(after[name].cpu_seconds - before[name].cpu_seconds) / seconds,
-            complete_ms=took / acked if acked else math.nan,
-        )
+        cpu_seconds, acked, complete_ms = (after[name] - before[name]).tolist()
+        mean = complete_ms / acked if acked else math.nan
+        pair[name] = {"cores": cpu_seconds / seconds, "ms": mean}
     say(f"{number + 1}: {pair}")
     return pair
 
@@ -140,10 +123,10 @@ def _cleared(cluster: StormCluster, bridge: Bridge) -> Iterator[None]:
             time.sleep(0.2)
 
 
-def _read_totals(cluster: StormCluster, bridge: Bridge) -> dict[str, Totals]:
-    names = (WITH, WITHOUT)
-    cpu = {name: _cpu_seconds(cluster, name) for name in names}
-    return {name: Totals(cpu[name], *_roots(bridge, name)) for name in names}
+def _read_totals(cluster: StormCluster, bridge: Bridge) -> dict[str, NDArray[np.float64]]:
+    """So far: CPU seconds of the workers, roots acked, and milliseconds that these took."""
+    cpu = {name: _cpu_seconds(cluster, name) for name in (WITH, WITHOUT)}
+    return {name: np.array([cpu[name], *_roots(bridge, name)]) for name in cpu}
 
 
 def _cpu_seconds(cluster: StormCluster, topology: str) -> float:
@@ -175,26 +158,22 @@ def _roots(bridge: Bridge, topology: str) -> tuple[float, float]:
     return acked, took
 
 
-def _summarise(name: str, pairs: Sequence[dict[str, Costs]]) -> Entry:
-    more = [pair[WITH].cores / pair[WITHOUT].cores - 1.0 for pair in pairs]
-    later = [pair[WITH].complete_ms - pair[WITHOUT].complete_ms for pair in pairs]
-    without = [pair[WITHOUT] for pair in pairs]
-    return Entry(
+def _summarise(name: str, pairs: Sequence[Pair]) -> Entry:
+    entry = Entry(
         f"agent overhead, {name}",
         f"CPU of a topology's workers with the agent against without; {len(pairs)} pairs",
-        cases={
-            str(number): {kind: asdict(costs) for kind, costs in pair.items()}
-            for number, pair in enumerate(pairs, start=1)
-        },
-        ratios={
-            "CPU more with the agent, mean": statistics.fmean(more),
-            "± 95 %": _halfwidth(more),
-            "complete latency more, ms, mean": statistics.fmean(later),
-            "± 95 %, ms": _halfwidth(later),
-            "cores without the agent": statistics.fmean(one.cores for one in without),
-            "complete latency without it, ms": statistics.fmean(one.complete_ms for one in without),
-        },
+        cases={str(number): dict(pair) for number, pair in enumerate(pairs, start=1)},
     )
+    more = [pair[WITH]["cores"] / pair[WITHOUT]["cores"] - 1.0 for pair in pairs]
+    later = [pair[WITH]["ms"] - pair[WITHOUT]["ms"] for pair in pairs]
+    entry.ratios["CPU more with the agent, mean"] = statistics.fmean(more)
+    entry.ratios["± 95 %"] = _halfwidth(more)
+    entry.ratios["complete latency more, ms, mean"] = statistics.fmean(later)
+    entry.ratios["± 95 %, ms"] = _halfwidth(later)
+    for label, figure in (("cores", "cores"), ("complete latency, ms,", "ms")):
+        without = statistics.fmean(pair[WITHOUT][figure] for pair in pairs)
+        entry.ratios[f"{label} without the agent"] = without
+    return entry
 
 
 def _halfwidth(values: list[float]) -> float:

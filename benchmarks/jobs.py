@@ -18,9 +18,7 @@ from streamgauge.profile.job import Job
 from streamgauge.simulation.results import SimulationResult
 from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology import (
-    All,
     Fields,
-    Global,
     Grouping,
     LocalOrShuffle,
     Operator,
@@ -32,12 +30,9 @@ from streamgauge.topology import (
 )
 
 ANALYTIC = AnalyticModel()
-GROUPINGS: tuple[Grouping, ...] = (
-    *(Shuffle(), Shuffle(), Fields(keys=("user",)), LocalOrShuffle()),
-    *(Global(), All()),
-)
-# From this size on, streams to one task or to all of them would be all that counts.
-MANY_OPERATORS = 100
+SOURCE_MS = 0.01
+KEYS = {"uniform": {"count": 64}}
+GROUPINGS: tuple[Grouping, ...] = (Shuffle(), Shuffle(), Fields(keys=("user",)), LocalOrShuffle())
 
 
 def simulate_job(job: Job, plan: PhysicalPlan | None = None, **options: Any) -> SimulationResult:
@@ -55,29 +50,49 @@ def predict_job(
 
 
 def chain_job(
-    services: Mapping[str, Mapping[str, Any]], *, rate: float, tasks: int = 1, acked: bool = False
+    services: Mapping[str, Mapping[str, Any]],
+    *,
+    rate: float,
+    tasks: int = 1,
+    sources: int = 1,
+    acked: bool = False,
+    keyed: str = "",
+    configuration: Mapping[str, Any] | None = None,
+    cluster: Mapping[str, Any] | None = None,
 ) -> Job:
-    """A source and operators in a row, shuffled, each with its service as in a job file."""
+    """A source and operators in a row, shuffled but for one that gets its tuples by keys.
+
+    Services, configuration and cluster are as in a job file. By default every task has an executor,
+    on one machine with as many cores as they need.
+    """
     names = ["source", *services]
-    behaviours = {
-        name: {"service": service, "outputs": {"default": 1} if name != names[-1] else {}}
-        for name, service in services.items()
-    }
+    counts = dict.fromkeys(names, tasks) | {"source": sources}
+    emits = {"outputs": {"default": 1}, "keys": {"default": KEYS}}
     document = {
         "streamgauge": 1,
         "topology": {
             "name": "chain",
             "acked": acked,
-            "operators": {"source": {"kind": "source"}}
-            | {name: {"tasks": tasks} for name in services},
+            "operators": {
+                name: {"tasks": count, "kind": "processor" if name in services else "source"}
+                for name, count in counts.items()
+            },
             "streams": [
-                {"from": sender, "to": receiver, "grouping": "shuffle"}
+                {
+                    "from": sender,
+                    "to": receiver,
+                    "grouping": {"fields": ["key"]} if receiver == keyed else "shuffle",
+                }
                 for sender, receiver in pairwise(names)
             ],
         },
-        "behaviours": behaviours,
-        "configuration": {"executors": dict.fromkeys(services, tasks)},
-        "cluster": {"uniform": {"nodes": 1, "cores": 64}},
+        "behaviours": {
+            "source": {"service": {"cpu_ms": SOURCE_MS}},
+            **{name: {"service": service, **emits} for name, service in services.items()},
+            names[-1]: {"service": services[names[-1]]},
+        },
+        "configuration": {"executors": counts, **(configuration or {})},
+        "cluster": {"uniform": cluster or {"nodes": 1, "cores": 64}},
         "workload": [{"source": "source", "per_second": rate}],
     }
     return parse_job(json.dumps(document))
@@ -103,7 +118,6 @@ def random_topology(operators: int, *, tasks: int, seed: int) -> Topology:
     generator = random.Random(seed)
     sources = [f"source-{index}" for index in range(max(1, operators // 10))]
     names = sources + [f"operator-{index}" for index in range(len(sources), operators)]
-    groupings = GROUPINGS if operators < MANY_OPERATORS else GROUPINGS[:4]
     streams = []
     for index in range(len(sources), operators):
         reach = range(max(0, index - 2 * len(sources) - 4), index)
@@ -113,7 +127,7 @@ def random_topology(operators: int, *, tasks: int, seed: int) -> Topology:
                 source=names[sender],
                 target=names[index],
                 name="out",
-                grouping=generator.choice(groupings),
+                grouping=generator.choice(GROUPINGS),
             )
             for sender in sorted(generator.sample(reach, inputs))
         ]

@@ -1,4 +1,4 @@
-"""The metrics pipeline: a fleet's calibration and ingest on Spark, beside pandas and DuckDB.
+"""The metrics pipeline: a fleet's calibration on Spark, beside pandas, and ingest.
 
 Spark runs on the cores of one machine with 2 GB for its driver, which is all there is of it. Every
 piece of work has a process of its own (`benchmarks.pipeline_work`). Ratios are of wall-clock time
@@ -12,29 +12,23 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.pipeline_figures import read_figures
 from benchmarks.pipeline_fleet import DAY_US, START_US, Fleet
 from benchmarks.pipeline_inputs import write_lake, write_lines
 from benchmarks.pipeline_pandas import largest_difference
-from benchmarks.processes import Answer, WorkFailed, run_apart
+from benchmarks.pipeline_work import calibrate_on_spark, estimate_in_pandas, ingest_on_spark
+from benchmarks.processes import Answer, run_apart
 from benchmarks.report import Entry, growth, say
-from benchmarks.spark_tasks import read_stages
 
-STAGES_SHOWN, LEAST_TASKS = 6, 4
 FIRST, ONE_CORE = "Spark, 2 cores", "Spark, 1 core"
 SECOND = "Spark, again, over an overlapping period"
-NOTHING_KEPT = "Spark, that period, nothing kept"
-PANDAS, DUCKDB = "pandas", "DuckDB, 2 GB"
-
-work = partial(run_apart, "benchmarks.pipeline_work")
+PANDAS = "pandas"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class Sizes(NamedTuple):
     """What is calibrated, two fleets that differ in days alone, and what is ingested."""
 
     fleet: Fleet
@@ -60,7 +54,7 @@ def run(*, large: bool) -> list[Entry]:
     sizes = LARGE if large else SMALL
     with tempfile.TemporaryDirectory(prefix="streamgauge-bench-") as folder:
         place = Path(folder)
-        answers = _calibrate(place, sizes.fleet, large=large)
+        answers = _calibrate(place, sizes.fleet)
         return [
             _compare(place, sizes.fleet, answers),
             _measure_growth(place, sizes, answers[FIRST]),
@@ -68,33 +62,22 @@ def run(*, large: bool) -> list[Entry]:
         ]
 
 
-def _calibrate(place: Path, fleet: Fleet, *, large: bool) -> dict[str, Answer]:
-    """One fleet: Spark on one and two cores, again from what it kept, pandas and DuckDB."""
+def _calibrate(place: Path, fleet: Fleet) -> dict[str, Answer]:
+    """One fleet: Spark on one and two cores, again from what it kept, and pandas."""
     say(f"calibrating {fleet.samples:,} samples")
-    lake = place / "lake"
+    lake, copy = place / "lake", place / "copy"
     write_lake(lake, fleet)
-    one_core = work("calibrate", _copy(lake, place / "one-core"), "--cores", "1")
-    log, figures = str(place / "events"), str(place / "spark.json")
-    answers = {
-        ONE_CORE: one_core,
-        FIRST: work("calibrate", str(lake), "--log", log, "--figures", figures),
+    # Files are shared. Unlike the lake, the copy never has sums that an earlier run kept.
+    shutil.copytree(lake, copy, copy_function=os.link)
+    spark, pandas = place / "spark.json", place / "pandas.json"
+    # All but the first half day.
+    later = (START_US + DAY_US // 2, fleet.end_us)
+    return {
+        ONE_CORE: run_apart(calibrate_on_spark, copy, cores=1),
+        FIRST: run_apart(calibrate_on_spark, lake, figures=spark),
+        SECOND: run_apart(calibrate_on_spark, lake, period_us=later),
+        PANDAS: run_apart(estimate_in_pandas, lake, pandas),
     }
-    # The same lake, which now has what the first kept; its first half day is left out.
-    later = ("--period", str(START_US + DAY_US // 2), str(fleet.end_us))
-    answers[SECOND] = work("calibrate", str(lake), *later)
-    if large:
-        answers[NOTHING_KEPT] = work("calibrate", _copy(lake, place / "nothing-kept"), *later)
-    answers[PANDAS] = work("pandas", str(lake), "--figures", str(place / "pandas.json"))
-    answers[DUCKDB] = work("duckdb", str(lake))
-    return answers
-
-
-def _copy(lake: Path, place: Path) -> str:
-    """The same lake before anything was kept; files are shared, not copied."""
-    place.mkdir()
-    for name in ("samples", "plans"):
-        shutil.copytree(lake / name, place / name, copy_function=os.link)
-    return str(place)
 
 
 def _compare(place: Path, fleet: Fleet, answers: Mapping[str, Answer]) -> Entry:
@@ -103,15 +86,12 @@ def _compare(place: Path, fleet: Fleet, answers: Mapping[str, Answer]) -> Entry:
     topologies = {topology for _, topology, *_ in ours}
     among = {key: value for key, value in theirs.items() if key[1] in topologies}
     differences = largest_difference(ours, among)
-    jobs, stages = read_stages(place / "events")
     entry = Entry(
         "pipeline calibration",
         f"{fleet.samples:,} samples of {fleet.topologies} topologies of 50 tasks, half of them of "
         "one; seconds without the start of Spark",
         cases={
             **answers,
-            "Spark's jobs": {"jobs": jobs},
-            **{f"stage {n}": stage for n, stage in enumerate(stages[:STAGES_SHOWN], start=1)},
             **{f"Spark against pandas: {name}": one for name, one in differences.items()},
         },
     )
@@ -119,24 +99,16 @@ def _compare(place: Path, fleet: Fleet, answers: Mapping[str, Answer]) -> Entry:
     entry.ratios.update(_ratios("Spark / pandas", first, pandas))
     label = "Spark / pandas, seconds, start of Spark included"
     entry.ratios[label] = (first["seconds"] + first["starting"]["seconds"]) / pandas["seconds"]
-    entry.ratios.update(_ratios("Spark / DuckDB", first, answers[DUCKDB]))
     label = "first / second over an overlapping period"
     entry.ratios.update(_ratios(label, first, answers[SECOND]))
     entry.ratios["1 core / 2 cores, seconds"] = answers[ONE_CORE]["seconds"] / first["seconds"]
     apart = max(one["largest relative difference"] for one in differences.values())
     entry.ratios["largest relative difference from pandas"] = apart
-    if NOTHING_KEPT in answers:
-        label = "that period without / with what was kept"
-        entry.ratios.update(_ratios(label, answers[NOTHING_KEPT], answers[SECOND]))
-    # Of fewer tasks than this, the median says nothing.
-    for stage in [stage for stage in stages if stage["tasks"] >= LEAST_TASKS][:1]:
-        label = f"slowest / median task of the heaviest stage of {LEAST_TASKS} tasks or more"
-        entry.ratios[label] = stage["slowest / median"]
     return entry
 
 
 def _measure_growth(place: Path, sizes: Sizes, whole: Answer) -> Entry:
-    """How time grows with the days of a fleet; that it does not finish is an answer too."""
+    """How time grows with the days of a fleet."""
     few, many = sizes.growing
     entry = Entry(
         "pipeline growth",
@@ -150,11 +122,7 @@ def _measure_growth(place: Path, sizes: Sizes, whole: Answer) -> Entry:
             entry.cases[name] = whole
             continue
         write_lake(lake, fleet)
-        try:
-            entry.cases[name] = work("calibrate", str(lake))
-        except WorkFailed as fault:
-            entry.cases[name] = {"fault": str(fault)}
-            return entry
+        entry.cases[name] = run_apart(calibrate_on_spark, lake)
     small, big = (case["seconds"] for case in entry.cases.values())
     times = many.samples / few.samples
     entry.ratios["growth exponent of seconds"] = growth(small, big, times)
@@ -163,24 +131,18 @@ def _measure_growth(place: Path, sizes: Sizes, whole: Answer) -> Entry:
 
 
 def _measure_ingest(place: Path, fleet: Fleet) -> Entry:
-    """JSON lines into a lake, beside DuckDB reading the same files into a table."""
+    """JSON lines into a lake."""
     say(f"ingesting {fleet.samples:,} lines …")
     folder = place / "lines"
     lines = write_lines(folder, fleet)
     size = sum(path.stat().st_size for path in folder.iterdir())
-    answers = {
-        FIRST: work("ingest", str(folder), "--target", str(place / "ingested")),
-        DUCKDB: work("duckdb-ingest", str(folder), "--target", str(place / "lines.duckdb")),
-    }
-    for answer in answers.values():
-        assert answer["lines"] == lines
-        answer["lines per second"] = lines / answer["seconds"]
+    answer = run_apart(ingest_on_spark, folder, place / "ingested")
+    assert answer["lines"] == lines
     return Entry(
         "pipeline ingest",
-        f"{lines:,} JSON lines, {size / 2**20:,.0f} MiB; DuckDB neither checks lines nor looks for "
-        "duplicates",
-        cases=answers,
-        ratios=_ratios("Spark / DuckDB", answers[FIRST], answers[DUCKDB]),
+        f"{lines:,} JSON lines, {size / 2**20:,.0f} MiB; seconds without the start of Spark",
+        cases={FIRST: answer},
+        ratios={"lines per second": lines / answer["seconds"]},
     )
 
 

@@ -50,7 +50,6 @@ PLACING: Columns = {
     "highest rate": lambda row: spread(row["ratios"]["limit"]),
     "lower / same / higher mean": lambda row: "{lower} / {same} / {higher}".format(**row["signs"]),
     "best": lambda row: percent(row["best"]),
-    "worst": lambda row: percent(row["worst"]),
     "hot": lambda row: str(row["hot"]),
     "overloaded": lambda row: str(row["overloaded"]),
     "infeasible": lambda row: str(row["infeasible"]),

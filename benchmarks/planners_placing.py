@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.jobs import predict_job, simulate_job
 from benchmarks.planners_jobs import Case, highest_rate, seconds_for, with_nearness
-from benchmarks.planners_statistics import Signs, divide, extremes, noise, quartiles
+from benchmarks.planners_statistics import count_signs, divide, noise, quartiles, share_of_best
 from streamgauge.errors import Infeasible
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.ranking import rank
@@ -49,7 +49,6 @@ class PlanFigures:
         mean_ms: Mean latency from when a tuple was due to the end of its service at a sink.
         p99_ms: Its 99th percentile.
         acked_ms: Mean time until a source learns that a tree is complete; NaN without acking.
-        reached: Tuples that reached sinks, over those that should.
         hot: Machines with more than `HOT`.
         nodes: Nodes used.
         remote_per_second: Tuples and messages between nodes, as the engine deals them.
@@ -61,7 +60,6 @@ class PlanFigures:
     mean_ms: float = math.nan
     p99_ms: float = math.nan
     acked_ms: float = math.nan
-    reached: float = math.nan
     hot: int = 0
     nodes: float = math.nan
     remote_per_second: float = math.nan
@@ -76,7 +74,6 @@ class CaseFigures:
     near: bool
     load: float
     light: bool
-    simulated_seconds: float
     plans: Mapping[str, PlanFigures]
     again: Mapping[str, PlanFigures] | None = None
 
@@ -96,7 +93,6 @@ def place_case(case: Case, *, again: bool) -> Iterator[CaseFigures]:
             near=near,
             load=case.load,
             light=case.light,
-            simulated_seconds=seconds,
             plans=_simulate_plans(job, plans, expected, seconds, SEED),
             again=_simulate_plans(job, plans, expected, seconds, OTHER_SEED) if again else None,
         )
@@ -163,7 +159,6 @@ def _figures(
         mean_ms=unless_overloaded(latency.mean),
         p99_ms=unless_overloaded(latency.quantile(0.99)),
         acked_ms=unless_overloaded(acked.mean) if acked.count else math.nan,
-        reached=reached,
         hot=sum(one.busy / one.cores > HOT for one in result.machines),
         nodes=len(plan.nodes),
         remote_per_second=split_traffic(plan, expected, nearest=True).remote,
@@ -192,24 +187,21 @@ def summarise(cases: Sequence[CaseFigures]) -> dict[str, Any]:
         figure: {name: [getattr(case.plans[name], figure) for case in cases] for name in names}
         for figure in FIGURES
     }
-    best, worst = extremes(columns["mean_ms"])
+    best = share_of_best(columns["mean_ms"])
     rows = {}
     for name in names:
         plans = [case.plans[name] for case in cases]
         ratios = {
             figure: divide(columns[figure][name], columns[figure][EVEN]) for figure in FIGURES
         }
-        signs = Signs.of(ratios["mean_ms"])
         rows[name] = {
             "cases": len(cases),
             "infeasible": sum(not plan.feasible for plan in plans),
             "overloaded": sum(plan.overloaded for plan in plans),
             "hot": sum(plan.hot > 0 for plan in plans),
             "best": best[name],
-            "worst": worst[name],
             "ratios": {figure: quartiles(values) for figure, values in ratios.items()},
-            "signs": asdict(signs),
-            "p_value": signs.p_value,
+            "signs": count_signs(ratios["mean_ms"]),
         }
     return rows
 

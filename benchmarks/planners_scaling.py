@@ -231,17 +231,11 @@ def _summarise(ours: Sequence[ScalingFigures], exact: Sequence[ScalingFigures]) 
         best = [row.realised[setting] for row in exact]
         figures[setting] = {
             "realised": quartiles(realised),
-            "mean": sum(realised) / len(ours),
-            "realised over predicted": _over(realised, [row.predicted for row in ours]),
-            "realised over exact": _over(realised, best),
+            "realised over exact": quartiles(
+                one / other for one, other in zip(realised, best, strict=True) if other > NOTEWORTHY
+            ),
         }
     return figures
-
-
-def _over(increases: Sequence[float], others: Sequence[float]) -> list[float]:
-    """Quartiles of the ratios to increases that are large enough to be compared with."""
-    pairs = zip(increases, others, strict=True)
-    return quartiles(one / other for one, other in pairs if other > NOTEWORTHY)
 
 
 def find_noise(graphs: Sequence[GraphFigures]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,28 +19,12 @@ def quartiles(values: Iterable[float]) -> list[float]:
     return np.quantile(known, levels, method="nearest").tolist() if known else [math.nan] * 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signs:
-    """In how many pairs the first was lower, the same within `SAME`, or higher."""
-
-    lower: int
-    same: int
-    higher: int
-
-    @classmethod
-    def of(cls, ratios: Iterable[float]) -> Signs:
-        """Of ratios of pairs: an infinite one is higher, zero lower; NaN counts nowhere."""
-        known = [ratio for ratio in ratios if not math.isnan(ratio)]
-        lower = sum(ratio < 1.0 - SAME for ratio in known)
-        higher = sum(ratio > 1.0 + SAME for ratio in known)
-        return cls(lower=lower, same=len(known) - lower - higher, higher=higher)
-
-    @property
-    def p_value(self) -> float:
-        """Of the two-sided sign test: how likely so uneven a count is if neither is better."""
-        pairs, least = self.lower + self.higher, min(self.lower, self.higher)
-        tail = sum(math.comb(pairs, count) for count in range(least + 1)) / 2.0**pairs
-        return min(1.0, 2.0 * tail)
+def count_signs(ratios: Iterable[float]) -> dict[str, int]:
+    """Ratios that are lower than one, the same within `SAME`, or higher; NaN counts nowhere."""
+    known = [ratio for ratio in ratios if not math.isnan(ratio)]
+    lower = sum(ratio < 1.0 - SAME for ratio in known)
+    higher = sum(ratio > 1.0 + SAME for ratio in known)
+    return {"lower": lower, "same": len(known) - lower - higher, "higher": higher}
 
 
 def divide(values: Sequence[float], reference: Sequence[float]) -> list[float]:
@@ -60,28 +43,21 @@ def _ratio(value: float, base: float) -> float:
     return value / base
 
 
-def extremes(values: Mapping[str, Sequence[float]]) -> tuple[dict[str, float], dict[str, float]]:
-    """Part of the cases in which each is the best, and the worst: the lowest and the highest value.
+def share_of_best(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Part of the cases in which each has the lowest value.
 
-    All that are within `SAME` of the best (worst) count, so that parts may sum to more than one.
-    A case in which all are the same is left out, NaN is neither, infinite is the worst.
+    All that are within `SAME` of the best count, so that parts may sum to more than one. A case in
+    which all are the same is left out, NaN is never the best, infinite is the worst.
     """
-    best, worst = dict.fromkeys(values, 0), dict.fromkeys(values, 0)
-    cases = 0
+    best, cases = dict.fromkeys(values, 0), 0
     for row in zip(*values.values(), strict=True):
         known = {name: one for name, one in zip(values, row, strict=True) if not math.isnan(one)}
-        lowest, highest = min(known.values()), max(known.values())
-        if highest <= lowest * (1.0 + SAME):
-            continue
-        cases += 1
-        for name, value in known.items():
-            best[name] += value <= lowest * (1.0 + SAME)
-            worst[name] += value == highest or value >= highest / (1.0 + SAME)
-    part = max(cases, 1)
-    return (
-        {name: count / part for name, count in best.items()},
-        {name: count / part for name, count in worst.items()},
-    )
+        limit = min(known.values()) * (1.0 + SAME)
+        if max(known.values()) > limit:
+            cases += 1
+            for name, value in known.items():
+                best[name] += value <= limit
+    return {name: count / max(cases, 1) for name, count in best.items()}
 
 
 def noise(first: Iterable[float], second: Iterable[float]) -> list[float]:

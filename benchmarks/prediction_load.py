@@ -8,45 +8,25 @@ four each at loads up to 80 %.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.jobs import predict_job, simulate_job
+from benchmarks.jobs import chain_job, predict_job, simulate_job
 from benchmarks.profiles import measured_profiles
 from benchmarks.report import Entry
 from streamgauge.errors import InvalidInput
 from streamgauge.models.contract import load_model, model_names
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.planning.scheduling.deploy import place_job
-from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 
-LINE = """
-streamgauge: 1
-topology:
-  name: line
-  operators: {{s: {{kind: source, tasks: 4}}, a: {{tasks: 4}}, b: {{tasks: 4}}}}
-  streams:
-    - {{from: s, to: a, grouping: shuffle}}
-    - {{from: a, to: b, grouping: {{fields: [k]}}}}
-behaviours:
-  s: {{service: {{cpu_ms: 0.01}}}}
-  a:
-    service: {{wait_ms: {{gamma: {{mean: 20, scv: 0.5}}}}}}
-    outputs: {{default: 1}}
-    keys: {{default: {{uniform: {{count: 64}}}}}}
-  b: {{service: {{wait_ms: {{exponential: 10}}}}}}
-configuration:
-  engine: {engine}
-  executors: {{s: {sources}, a: 2, b: 2}}
-  workers: 2
-  settings: {{topology.bolt.wait.progressive.level2.count: 0}}
-cluster: {{uniform: {{nodes: 2, slots: 2, cores: 4, latency_ms: 0.1}}}}
-workload: [{{source: s, per_second: {measured}}}]
-steps: {{four: {{executors: {{a: 4, b: 4}}}}}}
-"""
+SERVICES: dict[str, dict[str, Any]] = {
+    "a": {"wait_ms": {"gamma": {"mean": 20, "scv": 0.5}}},
+    "b": {"wait_ms": {"exponential": 10}},
+}
 # Engine, sources: one that deals alone is the most regular there is.
 CASES = (("storm-1", 1), ("storm-1", 4), ("storm-2", 4))
 MEASURED = 40.0
@@ -60,22 +40,37 @@ SECONDS, WARM_UP = 400.0, 60.0
 def run(*, large: bool) -> list[Entry]:
     """The errors of mean latency and its 99th percentile, by model."""
     entry = Entry("prediction_load", "mean latency under load, against the simulator")
-    jobs = {
-        f"{engine}, {sources} sources": parse_job(
-            LINE.format(engine=engine, sources=sources, measured=MEASURED)
-        )
+    seeds = range(SEEDS if large else FEW_SEEDS)
+    cases = {
+        f"{engine}, {sources} sources": partial(_make_job, engine, sources)
         for engine, sources in (CASES if large else CASES[:1])
     }
-    seeds = range(SEEDS if large else FEW_SEEDS)
-    for name, profile in measured_profiles(jobs):
+    for name, profile in measured_profiles({name: make(2) for name, make in cases.items()}):
         for load in LOADS if large else FEW_LOADS:
-            case = _compare(jobs[name].at_step("four"), profile, load * FULL, seeds)
+            case = _compare(cases[name](4), profile, load * FULL, seeds)
             entry.cases[f"{name}, {load:.0%} busy"] = case
     for model in model_names():
         errors = [case["mean_error"] for case in entry.cases.values()]
         largest = max(abs(error[model]) for error in errors if model in error)
         entry.ratios[f"largest error of {model}"] = largest
     return [entry]
+
+
+def _make_job(engine: str, sources: int, executors: int) -> Job:
+    return chain_job(
+        SERVICES,
+        rate=MEASURED,
+        tasks=4,
+        sources=4,
+        keyed="b",
+        configuration={
+            "engine": engine,
+            "executors": {"source": sources, "a": executors, "b": executors},
+            "workers": 2,
+            "settings": {"topology.bolt.wait.progressive.level2.count": 0},
+        },
+        cluster={"nodes": 2, "slots": 2, "cores": 4, "latency_ms": 0.1},
+    )
 
 
 def _compare(job: Job, profile: Profile, rate: float, seeds: range) -> dict[str, Any]:

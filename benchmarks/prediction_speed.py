@@ -11,12 +11,11 @@ import random
 from dataclasses import replace
 from functools import partial
 
-from benchmarks.jobs import predict_job
+from benchmarks.jobs import chain_job, predict_job
 from benchmarks.report import Entry, growth
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.planning.scheduling.deploy import place_job
-from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.job import Job
 from streamgauge.topology import PhysicalPlan, TupleFlow
 from streamgauge.transport.engine import load_engine
@@ -27,35 +26,7 @@ SIZES, LARGE_SIZES = (16, 64, 256, 800), (16, 32, 64, 128, 256, 400, 800)
 PLANS, MANY_PLANS = 100, 1000
 EXECUTORS_PER_NODE, WORKERS_PER_NODE = 16, 2
 PER_TASK = 20.0
-LINE = """
-streamgauge: 1
-topology:
-  name: line
-  acked: true
-  operators:
-    source: {{kind: source, tasks: {size}}}
-    parse: {{tasks: {size}}}
-    count: {{tasks: {size}}}
-    store: {{tasks: {size}}}
-  streams:
-    - {{from: source, to: parse, grouping: shuffle}}
-    - {{from: parse, to: count, grouping: {{fields: [word]}}}}
-    - {{from: count, to: store, grouping: shuffle}}
-behaviours:
-  source: {{service: {{cpu_ms: 0.05}}}}
-  parse: {{service: {service}, outputs: {{default: 1}}, keys: {{default: {keys}}}}}
-  count: {{service: {service}, outputs: {{default: 1}}}}
-  store: {{service: {service}}}
-configuration:
-  engine: storm-2
-  executors: {{source: {size}, parse: {size}, count: {size}, store: {size}}}
-  workers: {workers}
-  ackers: {workers}
-cluster: {{uniform: {{nodes: {nodes}, slots: {slots}, cores: 16, latency_ms: 0.2}}}}
-workload: [{{source: source, per_second: {rate}}}]
-"""
-SERVICE = "{cpu_ms: {exponential: 1}, wait_ms: {exponential: 1}}"
-KEYS = "{zipf: {count: 10000, exponent: 0.5}}"
+SERVICE = {"cpu_ms": {"exponential": 1}, "wait_ms": {"exponential": 1}}
 
 
 def run(*, large: bool) -> list[Entry]:
@@ -82,8 +53,6 @@ def run(*, large: bool) -> list[Entry]:
     )
     more = largest["connections"] / smallest["connections"]
     exponent = growth(smallest["seconds"], largest["seconds"], more)
-    entry.ratios["times as many connections, largest against smallest"] = more
-    entry.ratios["times as long"] = largest["seconds"] / smallest["seconds"]
     entry.ratios["power of connections by which time grows"] = exponent
     entry.ratios["seconds of the smallest"] = smallest["seconds"]
     entry.ratios["seconds of the largest"] = largest["seconds"]
@@ -94,16 +63,16 @@ def run(*, large: bool) -> list[Entry]:
 def make_line(size: int) -> Job:
     """The line with so many executors of each operator."""
     nodes = max(size // EXECUTORS_PER_NODE, 2)
-    return parse_job(
-        LINE.format(
-            size=size,
-            service=SERVICE,
-            keys=KEYS,
-            nodes=nodes,
-            slots=WORKERS_PER_NODE,
-            workers=WORKERS_PER_NODE * nodes,
-            rate=PER_TASK * size,
-        )
+    workers = WORKERS_PER_NODE * nodes
+    return chain_job(
+        dict.fromkeys(("parse", "count", "store"), SERVICE),
+        rate=PER_TASK * size,
+        tasks=size,
+        sources=size,
+        acked=True,
+        keyed="count",
+        configuration={"engine": "storm-2", "workers": workers, "ackers": workers},
+        cluster={"nodes": nodes, "slots": WORKERS_PER_NODE, "cores": 16, "latency_ms": 0.2},
     )
 
 

@@ -7,12 +7,12 @@ time hardly depends on what else runs on the machine, as wall-clock time does.
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
-import threading
 import time
+from collections.abc import Callable
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,10 +30,6 @@ class Usage(NamedTuple):
     cpu_seconds: float
 
 
-class WorkFailed(Exception):
-    """A process ended with an error."""
-
-
 class Stopwatch:
     """Wall-clock and CPU time of this process and all below it, from here on."""
 
@@ -46,38 +42,36 @@ class Stopwatch:
         return {"seconds": time.perf_counter() - self._begin, "cpu_seconds": cpu_seconds}
 
 
-def run_apart(module: str, *arguments: str) -> Answer:
-    """Run a module with arguments; gives the JSON document that is its last line.
+def run_apart(work: Callable[..., Answer], *arguments: object, **options: object) -> Answer:
+    """Call a function in a fresh process; gives its answer.
 
     Added to it: `process_seconds` from its start to its end, and `peak_bytes`, the most memory that
     it and its children held at once.
 
     Raises:
-        WorkFailed: It ended with an error.
+        RuntimeError: It ended with an error, which it has printed, or was killed.
     """
+    context = get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(sender, partial(work, *arguments, **options)))
     begin = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process.start()
+    sender.close()
+    assert process.pid is not None
     held = [0]
-    watcher = threading.Thread(target=_watch, args=(process, held), daemon=True)
-    watcher.start()
-    written, errors = process.communicate()
-    seconds = time.perf_counter() - begin
-    watcher.join()
-    if process.returncode:
-        raise WorkFailed(f"{module} {' '.join(arguments)}: {errors.strip()[-2000:]}")
-    answer: Answer = json.loads(written.splitlines()[-1])
-    return {**answer, "process_seconds": seconds, "peak_bytes": max(held)}
-
-
-def _watch(process: subprocess.Popen[str], held: list[int]) -> None:
-    while process.poll() is None:
+    while not receiver.poll(LOOK_EVERY_SECONDS):
         held.append(usage(process.pid).resident_bytes)
-        time.sleep(LOOK_EVERY_SECONDS)
+    try:
+        answer: Answer = receiver.recv()
+    except EOFError:
+        process.join()
+        raise RuntimeError(f"{work.__name__} ended with exit code {process.exitcode}") from None
+    process.join()
+    return {**answer, "process_seconds": time.perf_counter() - begin, "peak_bytes": max(held)}
+
+
+def _send(sender: Connection, work: Callable[[], Answer]) -> None:
+    sender.send(work())
 
 
 def usage(root: int) -> Usage:

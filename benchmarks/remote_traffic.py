@@ -55,10 +55,8 @@ def _place(job: Job, expected: Expected, *, by_cores: bool) -> dict[str, Any]:
         *inputs, expected=expected if by_cores else replace(expected, cores={})
     )
     case: dict[str, Any] = {
-        "total per second": split_traffic(even.plan, expected).total,
         "proven least per second": aware.least_remote,
         "nodes": len(aware.plan.nodes),
-        "warnings": list(aware.warnings),
     }
     for name, plan in (("even", even.plan), ("traffic-aware", aware.plan)):
         case[f"{name} per second"] = split_traffic(plan, expected).remote

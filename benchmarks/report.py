@@ -29,13 +29,11 @@ class Measurement:
     Attributes:
         seconds: Median wall-clock time of one repetition.
         spread_seconds: Distance between the quartiles of the repetitions.
-        repetitions: How many there were.
         peak_bytes: Most memory that Python and numpy held at once, in a repetition of its own.
     """
 
     seconds: float
     spread_seconds: float
-    repetitions: int
     peak_bytes: int
 
 
@@ -71,9 +69,7 @@ def measure(work: Callable[[], object], *, repetitions: int) -> Measurement:
     finally:
         tracemalloc.stop()
     first, median, third = statistics.quantiles(seconds, n=4)
-    return Measurement(
-        seconds=median, spread_seconds=third - first, repetitions=repetitions, peak_bytes=peak
-    )
+    return Measurement(seconds=median, spread_seconds=third - first, peak_bytes=peak)
 
 
 def say(text: str) -> None:

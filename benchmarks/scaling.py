@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
@@ -14,13 +13,10 @@ from benchmarks.graph_variants import (
     with_swapped_shares,
 )
 from benchmarks.random_graphs import MEAN_RATE, RandomGraphs
-from benchmarks.report import Entry, growth
-from streamgauge.planning.scaling.combined import CombinedScaler
+from benchmarks.report import Entry
 from streamgauge.planning.scaling.contract import Scaler, load_scaler
 from streamgauge.planning.scaling.exact import ExactScaler
 from streamgauge.planning.scaling.graph import ScalingGraph
-from streamgauge.planning.scaling.predictive import PredictiveScaler, Selection
-from streamgauge.planning.scaling.residual import ResidualScaler
 
 PUBLISHED = ("stela", "predictive", "residual", "combined")
 COMPONENTS, UNITS = 50, 100
@@ -31,11 +27,6 @@ SPEED_GRAPHS = {
     "all congested": RandomGraphs(components=COMPONENTS, tightest=0.9, widest=0.99),
     "all heavily": RandomGraphs(components=COMPONENTS, tightest=0.005, widest=0.02),
     "many joins, half of the laws fade": RandomGraphs(components=COMPONENTS, joins=2.0, tables=0.5),
-}
-# Components and units, each doubling while the other stays.
-GROWTH_STEPS = {
-    "components": ((50, 100), (100, 100), (200, 100)),
-    "units": ((50, 100), (50, 200), (50, 400)),
 }
 SMALL_SEEDS, LARGE_SEEDS = 15, 150
 GAP_UNITS = (3, 10)
@@ -57,10 +48,10 @@ SOURCES: Mapping[str, Mutator] = {
 
 
 def run(*, large: bool) -> list[Entry]:
-    """Speed, its growth with size, and the gap to the best with and without growing sources."""
+    """Speed, and the gap to the best with and without growing sources."""
     seeds = LARGE_SEEDS if large else SMALL_SEEDS
     gaps = [_measure_gap(name, change, seeds) for name, change in SOURCES.items()]
-    return [_measure_speed(), _measure_growth(), *gaps]
+    return [_measure_speed(), *gaps]
 
 
 def _time_scaler(entry: Entry, case: str, scaler: Scaler, graph: ScalingGraph, units: int) -> float:
@@ -94,37 +85,6 @@ def _measure_speed() -> Entry:
     return entry
 
 
-def _measure_growth() -> Entry:
-    """Against components at the same units, and against units at the same components."""
-    entry = Entry("scaling: growth", "seconds as components or units double; 1 is linear")
-    for name in PUBLISHED:
-        for what, sizes in GROWTH_STEPS.items():
-            seconds = {}
-            for size in sizes:
-                components, units = size
-                graph = RandomGraphs(components=components, tightest=0.9, widest=0.99).make(1)
-                case = f"{name}, {components} by {units}"
-                seconds[size] = _time_scaler(entry, case, load_scaler(name), graph, units)
-            for small, big in pairwise(sizes):
-                exponent = growth(seconds[small], seconds[big], 2.0)
-                label = f"growth exponent in {what}: {name}, {small} → {big}"
-                entry.ratios[label] = round(exponent, 2)
-    return entry
-
-
-def _make_scalers() -> dict[str, Scaler]:
-    """The published ones, and the combined one with what was added to packages here."""
-    own = {
-        "rechecked": PredictiveScaler(recheck=True),
-        "best sets": PredictiveScaler(selection=Selection.KNAPSACK),
-        "best sets, rechecked": PredictiveScaler(selection=Selection.KNAPSACK, recheck=True),
-    }
-    return {name: load_scaler(name) for name in PUBLISHED} | {
-        f"combined, {name}": CombinedScaler(residual=ResidualScaler(predictive=predictive))
-        for name, predictive in own.items()
-    }
-
-
 def _graphs(seeds: int, change: Mutator) -> Iterator[ScalingGraph]:
     for seed in range(seeds):
         tables = 0.5 if seed % 3 == 2 else 0.0
@@ -135,7 +95,7 @@ def _graphs(seeds: int, change: Mutator) -> Iterator[ScalingGraph]:
 
 def _measure_gap(name: str, change: Mutator, seeds: int) -> Entry:
     """How far below the best throughput, and how much of the best gain."""
-    scalers = _make_scalers()
+    scalers = {scaler: load_scaler(scaler) for scaler in PUBLISHED}
     gaps: dict[str, list[float]] = {scaler: [] for scaler in scalers}
     gains: dict[str, list[float]] = {scaler: [] for scaler in scalers}
     unproven = 0

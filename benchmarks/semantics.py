@@ -8,17 +8,15 @@ process of its own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 from numba import njit
 
 from benchmarks.jobs import simulate_job
+from benchmarks.processes import Answer, run_apart
 from benchmarks.report import Entry, growth
 from streamgauge.cli.examples import example_path
 from streamgauge.planning.scheduling.deploy import place_job
@@ -63,8 +61,7 @@ def run(*, large: bool) -> list[Entry]:
     longer = entry.time(f"{FULL}, four times as long", _work(job, 4.0 * SECONDS), repetitions=3)
     exponent = growth(full["seconds"], longer.seconds, 4.0)
     entry.ratios["growth of time with simulated time (1 is linear)"] = exponent
-    with get_context("spawn").Pool(1) as pool:
-        memory = pool.apply(_run_long, (LONG_HOPS[large] / (full["hops"] / SECONDS),))
+    memory = run_apart(_run_long, LONG_HOPS[large] / (full["hops"] / SECONDS))
     entry.cases[f"{memory['hops']:.3g} hops"] = memory
     entry.ratios["memory of that run in MB"] = memory["peak_bytes"] / 1e6
     return [entry]
@@ -126,13 +123,8 @@ def _work(job: Job, seconds: float = SECONDS, **changes: Any) -> Callable[[], Si
     )
 
 
-def _run_long(seconds: float) -> dict[str, Any]:
-    """Hops and peak memory of one long run, in a fresh process."""
-    hops = _work(half_loaded_job(), seconds)().hops
-    # What the system counts for a child begins with its parent's, but for this figure (proc(5)).
-    peak = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert peak is not None
-    return {"hops": hops, "peak_bytes": int(peak[1]) * 1024}
+def _run_long(seconds: float) -> Answer:
+    return {"hops": _work(half_loaded_job(), seconds)().hops}
 
 
 def _run_heap(timers: int, events: int) -> None:

@@ -6,7 +6,6 @@ Threads are compiled and hold no interpreter lock, not even when they read the c
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 import threading
 import time
@@ -41,7 +40,7 @@ _clock_nanosleep.restype = ctypes.c_int
 
 Samples = NDArray[np.float64]
 # Columns of what a sleeping thread records of a service.
-DUE, AWAKE, FINISHED, CPU = range(4)
+DUE, FINISHED, CPU = range(3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,22 +49,16 @@ class Repetition:
 
     Attributes:
         stretch: Of every service, by its work in milliseconds.
-        cost: CPU time of the median service over the work it was calibrated to.
         slices_ms: CPU time between two waits of a thread.
         conserved: CPU time of the threads over what they would have had on cores that never idle
             while a thread waits.
-        wake_ms: A tenth of the sleeps ended at most that late: what waking costs by itself.
-        outside: Share of the cores that anything else had, `steal` included.
-        steal: Share of the cores that the hypervisor took.
+        outside: Share of the cores that anything else had, a hypervisor included.
     """
 
     stretch: dict[float, Samples]
-    cost: float
     slices_ms: Samples
     conserved: float
-    wake_ms: float
     outside: float
-    steal: float
 
 
 @njit(nogil=True)
@@ -125,7 +118,6 @@ def _burn_and_sleep(
             break
         _sleep_until(due, spec)
         seen[count, DUE] = due
-        seen[count, AWAKE] = _now(MONOTONIC, spec)
         before = _now(THREAD_CPU, spec)
         state = _burn(loops, state)
         seen[count, CPU] = _now(THREAD_CPU, spec) - before
@@ -139,7 +131,7 @@ def find_loops() -> int:
     """Loops of `_burn` that need one step of CPU time on a core of their own."""
     loops = 50_000
     wall, cpu = np.zeros(1_000, np.int64), np.zeros(1_000, np.int64)
-    _burn_and_sleep(loops, 0, 0, np.zeros(1, np.int64), np.zeros((1, 4), np.int64))  # compiled
+    _burn_and_sleep(loops, 0, 0, np.zeros(1, np.int64), np.zeros((1, 3), np.int64))  # compiled
     _burn_steps(loops, 0, 1, wall, cpu)
     count, _ = _burn_steps(loops, 0, time.monotonic_ns() + 300 * NS_PER_MS, wall, cpu)
     return round(loops * STEP_MS * NS_PER_MS / float(np.median(np.diff(cpu[:count]))))
@@ -163,7 +155,7 @@ def run_busy(
     def burn(i: int) -> None:
         counts[i], _ = _burn_steps(loops, begin, end, *clocks[i])
 
-    outside, steal = _watch(cpus, threads, burn)
+    outside = _watch(cpus, threads, burn)
     read = [clocks[i, :, :count] for i, count in enumerate(counts)]
     stretch = {}
     for work in WORK_MS:
@@ -176,15 +168,11 @@ def run_busy(
         waited = wall - cpu > 2 * NS_PER_MS * STEP_MS
         slices.append(np.diff(both[1, 1:][waited]) / NS_PER_MS)
     used = sum(float(cpu[-1] - cpu[0]) for _, cpu in read)
-    step_cpu = np.concatenate([np.diff(cpu) for _, cpu in read])
     return Repetition(
         stretch=stretch,
-        cost=float(np.median(step_cpu)) / (NS_PER_MS * STEP_MS),
         slices_ms=np.concatenate(slices),
         conserved=used / (min(threads, CORES) * seconds * NS_PER_SECOND),
-        wake_ms=math.nan,
         outside=outside,
-        steal=steal,
     )
 
 
@@ -192,14 +180,16 @@ def run_sleeping(
     cpus: Sequence[int],
     threads: int,
     work: float,
+    mean_sleep: float,
     loops: int,
     seconds: float,
-    draw_ms: Callable[[tuple[int, int]], Samples],
+    repetition: int,
 ) -> Repetition:
-    """Threads that burn so many milliseconds of work, then sleep for times that are drawn."""
+    """Threads that burn `work` milliseconds, then sleep for exponential times."""
     room = int(4_000 * seconds / work)
-    seen = np.zeros((threads, room, 4), np.int64)
-    sleeps = (NS_PER_MS * draw_ms((threads, room))).astype(np.int64)
+    seen = np.zeros((threads, room, 3), np.int64)
+    drawn = np.random.default_rng(2 + repetition).exponential(mean_sleep, (threads, room))
+    sleeps = (NS_PER_MS * drawn).astype(np.int64)
     begin = time.monotonic_ns() + START_NS
     end = begin + round(seconds * NS_PER_SECOND)
     counts = [0] * threads
@@ -209,16 +199,13 @@ def run_sleeping(
         steps = round(loops * work / STEP_MS)
         counts[i], _ = _burn_and_sleep(steps, begin, end, sleeps[i], seen[i])
 
-    outside, steal = _watch(cpus, threads, burn)
+    outside = _watch(cpus, threads, burn)
     rows = np.concatenate([seen[i, :count] for i, count in enumerate(counts)])
     return Repetition(
         stretch={work: (rows[:, FINISHED] - rows[:, DUE]) / rows[:, CPU]},
-        cost=float(np.median(rows[:, CPU])) / (NS_PER_MS * work),
         slices_ms=np.zeros(0),
         conserved=float(rows[:, CPU].sum()) / _usable(rows),
-        wake_ms=float(np.percentile(rows[:, AWAKE] - rows[:, DUE], 10)) / NS_PER_MS,
         outside=outside,
-        steal=steal,
     )
 
 
@@ -230,33 +217,30 @@ def _usable(rows: NDArray[np.int64]) -> float:
     return float(np.minimum(present[:-1], CORES) @ np.diff(instants[order]))
 
 
-def _watch(cpus: Sequence[int], threads: int, work: Callable[[int], None]) -> tuple[float, float]:
-    """Run `work` in so many threads; the shares of the cores that others and a hypervisor had.
+def _watch(cpus: Sequence[int], threads: int, work: Callable[[int], None]) -> float:
+    """Run `work` in so many threads; gives the share of the cores that others had meanwhile.
 
     What is neither ours nor idle is outside load. Idle time is exact to a kernel tick, whereas the
     other columns only count who runs when the tick comes.
     """
     started = [threading.Thread(target=work, args=(i,)) for i in range(threads)]
-    before = np.array([*_idle_and_steal(cpus), time.process_time(), CORES * time.monotonic()])
+    before = np.array([_idle_seconds(cpus), time.process_time(), CORES * time.monotonic()])
     for thread in started:
         thread.start()
     for thread in started:
         thread.join()
-    after = np.array([*_idle_and_steal(cpus), time.process_time(), CORES * time.monotonic()])
-    idle, steal, own, passed = (after - before).tolist()
-    return max(0.0, 1.0 - (own + idle) / passed), steal / passed
+    after = np.array([_idle_seconds(cpus), time.process_time(), CORES * time.monotonic()])
+    idle, own, passed = (after - before).tolist()
+    return float(max(0.0, 1.0 - (own + idle) / passed))
 
 
-def _idle_and_steal(cpus: Sequence[int]) -> tuple[float, float]:
-    """Seconds that the cores were idle, and that a hypervisor kept them (proc(5), /proc/stat)."""
-    tick = 1.0 / os.sysconf("SC_CLK_TCK")
-    idle = steal = 0
-    for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
-        name, *columns = line.split()
-        if name in {f"cpu{cpu}" for cpu in cpus}:
-            idle += int(columns[3]) + int(columns[4])
-            steal += int(columns[7])
-    return idle * tick, steal * tick
+def _idle_seconds(cpus: Sequence[int]) -> float:
+    """Seconds that the cores were idle or waited for disks (proc(5), /proc/stat)."""
+    names = {f"cpu{cpu}" for cpu in cpus}
+    lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+    columns = [line.split() for line in lines if line.split()[0] in names]
+    ticks = sum(int(idle) + int(waiting) for _, _, _, _, idle, waiting, *_ in columns)
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -269,10 +253,3 @@ def own_cores() -> Iterator[list[int]]:
         yield chosen
     finally:
         os.sched_setaffinity(0, allowed)
-
-
-def are_idle(cpus: Sequence[int], seconds: float) -> bool:
-    """Whether hardly anything runs on the cores for so long."""
-    idle, _ = _idle_and_steal(cpus)
-    time.sleep(seconds)
-    return _idle_and_steal(cpus)[0] - idle > 0.8 * CORES * seconds
