@@ -44,7 +44,9 @@ def test_figures_count_executors_and_connections():
 def test_a_job_without_a_cluster_is_warned_about():
     job = parse_job(JOB.replace("cluster: {uniform: {nodes: 2, slots: 2, cores: 2}}", ""))
     report = place(job)
-    assert report.warnings == ("no cluster is described: assuming 2 nodes with one slot each",)
+    assert report.warnings == (
+        "no cluster is described: assuming 2 nodes with one slot and one core each",
+    )
     assert report.verdict.grade == "warning"
 
 
