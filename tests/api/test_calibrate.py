@@ -48,6 +48,7 @@ def test_a_report_says_where_profiles_are_and_how_good_they_are(tmp_path, profil
         Calibrated(cluster=None, topology="pear", fault="too short"),
     ]
     lake = Lake(tmp_path / "lake")
+    (tmp_path / "all").mkdir()
     report = _write_profiles(lake, made, tmp_path / "all", every=True, say=stay_silent)
     (one,) = report.profiles
     assert one.file == tmp_path / "all" / "east%2Fpair.json"

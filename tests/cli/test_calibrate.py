@@ -89,6 +89,15 @@ def test_a_warm_up_is_no_time_before_the_start(refusal, wanted):
     )
 
 
+def test_an_output_that_cannot_be_written_is_named_before_spark_starts(refusal, tmp_path):
+    place = tmp_path / "no" / "p.json"
+    said = refusal("--topology", "words", "-o", place)
+    assert f"{place}: no such file or directory; expected a file that can be written" in said
+    (tmp_path / "file").touch()
+    said = refusal("--all", "-o", tmp_path / "file")
+    assert f"{tmp_path}/file: file exists; expected a folder that can be made" in said
+
+
 def test_a_setting_needs_a_name_and_a_value(refusal, wanted):
     assert "conf: 'memory'; expected KEY=VALUE" in refusal(*wanted, "--conf", "memory")
 

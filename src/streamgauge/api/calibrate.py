@@ -16,7 +16,7 @@ from streamgauge.extras import require_extra
 from streamgauge.profile.files.jobs import parse_profile
 from streamgauge.profile.quality import ProfileQuality, assess_profile
 from streamgauge.reports.calibration import CalibratedProfile, CalibrationReport
-from streamgauge.topology.files.document import make_folder, write_whole
+from streamgauge.topology.files.document import check_writable, make_folder, write_whole
 from streamgauge.topology.validation import check_number
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def calibrate(
     source.check_exists()
     rows = source.table("samples").snapshot().rows
     target = None if output is None else Path(output)
+    if target is not None:
+        make_folder(target) if topology is None else check_writable(target)
     with (
         open_session("calibrate", spark, input_rows=rows) as session,
         # Closed before the session ends, which has to forget what was cached.
@@ -115,8 +117,6 @@ def _write_profiles(
     """Write profiles as they are made, here and in the lake; topologies without one are listed."""
     from streamgauge.lake.profiles import file_name, keep_profile
 
-    if every and output is not None:
-        make_folder(output)
     profiles: list[CalibratedProfile] = []
     faults: dict[str, str] = {}
     for one in made:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.cli.output import check_output, present, say
+from streamgauge.cli.output import check_outputs, present, say
 from streamgauge.cli.spark import Conf, Config, Master, spark_options
 from streamgauge.errors import Findings
 
@@ -70,6 +70,5 @@ def _check(topology: str | None, output: Path | None, *, every: bool) -> None:
     if output is None:
         findings.add("output", seen="no --output", expected="where the profile should go")
     findings.raise_if_any()
-    assert output is not None
     if not every:
-        check_output(output)
+        check_outputs(output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,14 +9,31 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.errors import InvalidInput, StreamgaugeError
-from streamgauge.errors import in_file as in_file  # noqa: PLC0414
+from streamgauge.errors import InvalidInput, StreamgaugeError, in_file
+from streamgauge.reports.wording import count as counted
+from streamgauge.reports.wording import printable
+
+__all__ = [
+    "check_output",
+    "check_outputs",
+    "counted",
+    "in_file",
+    "present",
+    "print_document",
+    "print_report_table",
+    "print_table",
+    "printable",
+    "report_error",
+    "say",
+    "terminal_width",
+    "warn",
+    "write_text",
+]
 
 if TYPE_CHECKING:
     from streamgauge.reports.content import Table
     from streamgauge.reports.report import Report
 
-SCHEMA_VERSION = 1
 MANY_PROBLEMS = 20
 OVERLOADED = 3
 
@@ -61,31 +77,27 @@ def present(
 
 def print_document(document: Mapping[str, Any]) -> None:
     """One JSON document on standard output, with its schema version."""
-    print(json.dumps({"schema_version": SCHEMA_VERSION, **document}, indent=2, ensure_ascii=False))
+    from streamgauge.reports.document import write_document
+
+    print(write_document(document))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table on standard output; numbers to the right."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from streamgauge.reports.content import Column, Table
 
     body = [list(row) for row in rows]
-    heading = Text(title) if title else None
-    table = Table(title=heading, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for index, column in enumerate(columns):
-        numeric = all(isinstance(row[index], int | float) for row in body)
-        # A number broken over two lines is two wrong numbers.
-        table.add_column(
-            Text(column),
-            justify="right" if numeric else "left",
-            overflow="ellipsis" if numeric else "fold",
-            no_wrap=numeric,
+    numeric = [all(isinstance(row[i], int | float) for row in body) for i in range(len(columns))]
+    print_report_table(
+        Table(
+            caption=title,
+            columns=[
+                Column(name=name, words=not is_number)
+                for name, is_number in zip(columns, numeric, strict=True)
+            ],
+            rows=[[None if cell is None else str(cell) for cell in row] for row in body],
         )
-    for row in body:
-        table.add_row(*(Text(_cell(value)) for value in row))
-    Console(width=terminal_width()).print(table)
+    )
 
 
 def print_report_table(table: Table, most_rows: int | None = None) -> None:
@@ -103,16 +115,6 @@ def terminal_width() -> int:
     import shutil
 
     return shutil.get_terminal_size((100, 40)).columns
-
-
-def printable(text: str) -> str:
-    """The text without what a terminal would obey rather than show."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 worker``, ``2 workers``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def say(message: str) -> None:
@@ -200,9 +202,3 @@ def _names_file(word: str, path: Path) -> bool:
             if text and path.samefile(text):
                 return True
     return False
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "–"
-    return f"{value:g}" if isinstance(value, float) else printable(str(value))
