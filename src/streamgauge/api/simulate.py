@@ -97,7 +97,7 @@ def simulate(
                 quantum_seconds=None if quantum_ms is None else quantum_ms / MS_PER_SECOND,
                 switch_seconds=switch_us / US_PER_SECOND,
             ),
-            # Other processes have nobody to tell.
+            # Runs in other processes report no progress.
             progress=_Pace(progress if replications == 1 else None),
         )
         if samples is not None:

@@ -213,7 +213,7 @@ def _check_used(findings: Findings, tasks: tuple[Task, ...]) -> None:
             findings.add(
                 "tasks",
                 index,
-                seen=f"source {task.name!r}, which is nobody's parent",
+                seen=f"source {task.name!r}, which is no task's parent",
                 expected="a task that gets its tuples",
             )
 

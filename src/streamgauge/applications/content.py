@@ -79,8 +79,8 @@ class Content:
 def trace_contents(application: Application) -> dict[str, Content]:
     """By task: what it gets and emits, on the mean.
 
-    Where a source emits as fast as it can nobody knows how its tuples compare with those of other
-    sources: each source then counts alike.
+    Where a source emits as fast as it can, its rate beside those of other sources is not known:
+    each source then counts alike.
     """
     counted = all(
         task.flow is not None and task.flow.mean_per_second is not None

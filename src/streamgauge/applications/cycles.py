@@ -24,7 +24,7 @@ LEAST_ROUNDS = 2
 DIGITS = 4
 # No core does a hundred cycles in a nanosecond: a loop so fast was not run.
 LEAST_CYCLE_NS = 0.01
-# From here on it is said; ours, chosen before anything was measured.
+# Above these a remark is made; our choice, made before anything was measured.
 MUCH_WAITING = 0.05
 UNSTEADY = 0.03
 CROOKED = 0.05

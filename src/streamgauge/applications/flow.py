@@ -69,7 +69,7 @@ class Flow:
 
     @property
     def assumes_burst_rate(self) -> bool:
-        """Whether bursts run at a rate that nobody gave."""
+        """Whether bursts run at an assumed rate, as none was given."""
         return self.kind is FlowKind.BURST and not self.is_unlimited and self.burst_rate is None
 
     @property

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from streamgauge.experiments.journal import Journal
 
 app = typer.Typer(
-    help="Measure a job step by step on an engine, and keep the truth.", no_args_is_help=True
+    help="Measure a job step by step on an engine, and keep the figures.", no_args_is_help=True
 )
 
 Engine = Annotated[str, typer.Option(help="What it runs on: emulator, storm, …")]

@@ -93,7 +93,7 @@ class Experiment:
 
     Attributes:
         name: What it is called.
-        steps: In the order in which they are told of.
+        steps: In the order of reports.
         cluster: What they shall run on.
         warm_up: What comes before each is measured.
         windows: Measuring windows of a repetition.

@@ -125,7 +125,7 @@ def merge_times(parts: Iterable[Times]) -> Times:
 
 
 def find_covered_seconds(window: WindowReadings, placement: Placement, span: Span) -> float:
-    """The time that the window's reports span; its length where nobody says."""
+    """The time that the window's reports span; its length where no worker reported."""
     reported = [find_reported_seconds(window, worker) for worker in placement.workers]
     longest = max(reported, default=0.0)
     return longest if longest > 0.0 else span.window_seconds

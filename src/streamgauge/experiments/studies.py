@@ -17,7 +17,7 @@ HALF = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRule:
-    """When a latency tells of back-pressure: a threshold to enter and a lower one to leave.
+    """When a latency is a sign of back-pressure: a threshold to enter and a lower one to leave.
 
     Attributes:
         enter: An event begins above so many times the baseline.
@@ -131,7 +131,7 @@ def make_halving_steps(
 
     Args:
         job: With behaviours.
-        operators: Whom to halve; all but the sources where nobody is named.
+        operators: Those to halve; all but the sources if empty.
 
     Raises:
         InvalidInput: An operator without a behaviour.

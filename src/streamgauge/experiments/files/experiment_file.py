@@ -81,7 +81,7 @@ class MarkingFile(FileModel):
 
 
 class EventRuleFile(FileModel):
-    """When a latency tells of back-pressure."""
+    """When a latency is a sign of back-pressure."""
 
     enter: float = EventRule().enter
     leave: float = EventRule().leave
