@@ -9,7 +9,10 @@ import pytest
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import Estimate, JobBehaviour, Origin, TimeMoments
 from streamgauge.models.source_plan import measured_plan, measured_workload
-from streamgauge.profile.files.jobs import load_profile
+from streamgauge.profile.files.jobs import load_job, load_profile
+from streamgauge.profile.keys import GivenKeys
+from streamgauge.topology.grouping import Fields
+from streamgauge.transport.hashing import task_index
 
 PROFILE = load_profile("examples/word-count.profile.json")
 
@@ -41,6 +44,23 @@ def test_what_hardly_varies_is_constant():
     assert float(TimeMoments.of(2.0, 1e-7, Origin.MEASURED).variance) == 0.0
     assert float(TimeMoments.of(2.0, 1e-3, Origin.MEASURED).variance) == 1e-3
     assert float(TimeMoments.of(-1.0, 1.0, Origin.MEASURED).mean_ms) == 0.0
+
+
+def test_where_keys_go_is_worked_out_once_for_each_behaviour():
+    behaviour = JobBehaviour.from_job(load_job("examples/fields-to-fields.yaml"))
+    stream = next(
+        one
+        for one in behaviour.topology.streams
+        if one.key in behaviour.keys and isinstance(one.grouping, Fields)
+    )
+    shares = behaviour.share_by_hash("storm-2", stream)
+    assert shares.sum() == pytest.approx(1.0)
+    assert behaviour.share_by_hash("storm-2", stream) is shares
+    count = behaviour.topology.operator(stream.target).tasks
+    single = replace(behaviour, keys={stream.key: GivenKeys(weights={"only": 1.0})})
+    expected = np.eye(count)[task_index(["only"], count)]
+    assert single.share_by_hash("storm-2", stream).tolist() == expected.tolist()
+    assert replace(behaviour, keys={}).share_by_hash("storm-2", stream) is None
 
 
 def with_replicas(behaviour, operator, factors):

@@ -20,7 +20,9 @@ from streamgauge.profile.distribution import Distribution, squared_variation
 from streamgauge.profile.keys import KeyDistribution
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.topology import StreamKey, Subscription, Topology
+from streamgauge.topology.grouping import Fields
+from streamgauge.topology.topology import Stream, StreamKey, Subscription, Topology
+from streamgauge.transport.engine import load_engine
 
 if TYPE_CHECKING:
     from streamgauge.profile.job import Job
@@ -283,6 +285,9 @@ class JobBehaviour:
     engine_cores: Mapping[str, Estimate] = field(default_factory=FrozenDict)
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=FrozenDict)
+    _key_shares: dict[tuple[str, Subscription], Array] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @classmethod
     def from_profile(cls, profile: Profile) -> JobBehaviour:
@@ -307,6 +312,24 @@ class JobBehaviour:
 
         return behaviour_of_job(job)
 
+    def share_by_hash(self, engine: str, stream: Stream) -> Array | None:
+        """The part of a stream that each receiving task gets, by where an engine hashes its keys.
+
+        Remembered, as many plans are predicted from one behaviour. None where keys are not known,
+        or do not go by their hash alone.
+        """
+        keys = self.keys.get(stream.key)
+        if keys is None or not isinstance(stream.grouping, Fields):
+            return None
+        place = (engine, stream.subscription)
+        if place not in self._key_shares:
+            count = self.topology.operator(stream.target).tasks
+            transport = load_engine(engine).load_transport()
+            tasks = [transport.task_of_key([name], count) for name in keys.names()]
+            shares = np.bincount(tasks, weights=keys.shares(), minlength=count)
+            self._key_shares[place] = np.asarray(shares, dtype=np.float64)
+        return self._key_shares[place]
+
     def replica(self, index: int) -> JobBehaviour:
         """The same with the numbers of one replica, where there are replicas."""
         chosen: JobBehaviour = _replica(self, index)
@@ -320,6 +343,8 @@ def _replica(part: Any, index: int) -> Any:
     if isinstance(part, Mapping):
         return {key: _replica(value, index) for key, value in part.items()}
     if is_dataclass(part) and not isinstance(part, type) and type(part).__module__ == __name__:
-        values = {one.name: _replica(getattr(part, one.name), index) for one in fields(part)}
+        values = {
+            one.name: _replica(getattr(part, one.name), index) for one in fields(part) if one.init
+        }
         return replace(part, **values)
     return part

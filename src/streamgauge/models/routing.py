@@ -27,7 +27,6 @@ from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Stream, Subscription, Topology
 from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, TupleFlow, as_slice
-from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
@@ -166,7 +165,11 @@ def keyed_shares(
     targets = [executor.first_task for executor in logical.executors_of(stream.target)]
     columns = [first - logical.tasks_of(stream.target).start for first in targets]
     measured = behaviour.shares.get(stream.subscription)
-    pooled = _hashed(logical, stream, behaviour) if measured is None else _pooled(measured)
+    pooled = (
+        behaviour.share_by_hash(logical.configuration.engine, stream)
+        if measured is None
+        else _pooled(measured)
+    )
     if pooled is None:
         return None
     sources = logical.executors_of(stream.source)
@@ -208,17 +211,6 @@ def _weighted(weights: Vector, parts: Matrix) -> Vector:
     if not weights.any():
         weights = np.ones(len(weights))
     return np.asarray(weights @ parts / weights.sum())
-
-
-def _hashed(logical: LogicalPlan, stream: Stream, behaviour: JobBehaviour) -> Vector | None:
-    """Where known keys go by the engine's hash; what partial keys do is not in the hash alone."""
-    keys = behaviour.keys.get(stream.key)
-    if keys is None or not isinstance(stream.grouping, Fields):
-        return None
-    count = len(logical.tasks_of(stream.target))
-    transport = load_engine(logical.configuration.engine).load_transport()
-    places = [transport.task_of_key([name], count) for name in keys.names()]
-    return np.asarray(np.bincount(places, weights=keys.shares(), minlength=count), dtype=float)
 
 
 def deals_in_turn(stream: Stream, mechanics: Mechanics) -> bool:
