@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from streamgauge.errors import InvalidInput
-from streamgauge.models.assembly import assembled
+from streamgauge.models.assembly import assemble
 from streamgauge.models.chained import split_chains
 from streamgauge.models.delays import DelayFormulas, Delays
 from streamgauge.models.job_behaviour import JobBehaviour
@@ -48,7 +48,7 @@ class AnalyticModel:
 
     def __init__(self, *, brief: bool = False, link_percentile: float = MEDIAN) -> None:
         self.brief = brief
-        self._assembled = partial(assembled, self.name, link_percentile=link_percentile)
+        self._assembled = partial(assemble, self.name, link_percentile=link_percentile)
         self._network = partial(network_of, percentile=link_percentile)
 
     def describe(self) -> str:

@@ -31,7 +31,7 @@ Vector = NDArray[np.float64]
 _OWN = (Part.SERVICE, Part.WINDOW)
 
 
-def assembled(
+def assemble(
     model: str,
     parameters: Parameters,
     loaded: Loaded,

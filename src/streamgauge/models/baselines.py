@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamgauge.models import transforms
-from streamgauge.models.assembly import assembled
+from streamgauge.models.assembly import assemble
 from streamgauge.models.bursts import bursts_into
 from streamgauge.models.chained import split_chains
 from streamgauge.models.delays import Delays, Part
@@ -71,7 +71,7 @@ class _Baseline(ABC):
         loaded = uncontended_load(parameters, stations)
         delays = _delays(parameters, loaded, stations, self._wait(parameters, stations))
         limit = uncontended_limit(parameters, workload, stations)
-        return assembled(self.name, parameters, loaded, delays, limit)
+        return assemble(self.name, parameters, loaded, delays, limit)
 
 
 class JacksonModel(_Baseline):

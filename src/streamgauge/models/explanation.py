@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamgauge.models.analytic import delays_of
-from streamgauge.models.assembly import assembled
+from streamgauge.models.assembly import assemble
 from streamgauge.models.chained import chain_job
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency import Latency
@@ -131,7 +131,7 @@ def _bottlenecks(
 def _latency(parameters: Parameters) -> Latency:
     loaded = load(parameters)
     delays = delays_of(parameters, loaded)
-    return assembled("", parameters, loaded, delays, Limit.unknown()).latency
+    return assemble("", parameters, loaded, delays, Limit.unknown()).latency
 
 
 def _slower(parameters: Parameters, operator: str) -> Parameters:

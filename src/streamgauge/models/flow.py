@@ -136,7 +136,7 @@ def gain(
     return conversion.per_trigger.get(name, 0.0) / window.slide_tuples
 
 
-def _by_the_clock(flow: TupleFlow, operator: str, name: str, conversion: Conversion) -> Vector:
+def _emitted_by_timers(flow: TupleFlow, operator: str, name: str, conversion: Conversion) -> Vector:
     """Tuples out a second on a stream that come whatever comes in: of windows by time."""
     window = flow.plan.logical.topology.operator(operator).window
     if window is None or window.slide_seconds is None:
@@ -151,7 +151,7 @@ def _outputs(
     """σ_o = Σ_S β_So·λ_S (eq. 4.9), and what windows give."""
     found = {}
     for key in data_keys(flow, operator):
-        found[key] = _by_the_clock(flow, operator, key.name, conversion)
+        found[key] = _emitted_by_timers(flow, operator, key.name, conversion)
         for block in flow.data_blocks:
             if block.stream.target == operator:
                 came = emitted[block.stream.key] @ block.shares
@@ -177,7 +177,7 @@ def _solved(
     parts: dict[tuple[StreamKey, StreamKey], sparse.coo_array] = {}
     for key in keys:
         conversion = conversions[key.source]
-        given[place[key]] += _by_the_clock(flow, key.source, key.name, conversion)
+        given[place[key]] += _emitted_by_timers(flow, key.source, key.name, conversion)
         for block in flow.data_blocks:
             if block.stream.target != key.source:
                 continue

@@ -103,11 +103,15 @@ class TimeMoments:
         mean_ms: Its mean.
         variance: Its variance, in squared milliseconds.
         shape: A distribution with these moments, where quantiles were measured.
+        probabilities: Of the quantiles, rising; none where none were measured.
+        quantiles_ms: The quantiles, of a time that is needed at a percentile.
     """
 
     mean_ms: Estimate
     variance: Estimate
     shape: Distribution | None = None
+    probabilities: tuple[float, ...] = ()
+    quantiles_ms: Estimate | None = None
 
     @classmethod
     def of(
@@ -241,21 +245,6 @@ class TaskShares:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LinkLatency:
-    """Measured one-way latency between two nodes.
-
-    Attributes:
-        moments: Mean and variance.
-        probabilities: Of the measured quantiles, rising; may be none.
-        quantiles_ms: The quantiles.
-    """
-
-    moments: TimeMoments
-    probabilities: tuple[float, ...]
-    quantiles_ms: Estimate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JobBehaviour:
     """What the operators of a job do, with cores to spare.
 
@@ -280,7 +269,7 @@ class JobBehaviour:
     operators: Mapping[str, OperatorBehaviour]
     shares: Mapping[Subscription, TaskShares] = field(default_factory=FrozenDict)
     keys: Mapping[StreamKey, KeyDistribution] = field(default_factory=FrozenDict)
-    links: Mapping[tuple[str, str], LinkLatency] = field(default_factory=FrozenDict)
+    links: Mapping[tuple[str, str], TimeMoments] = field(default_factory=FrozenDict)
     stretch: Mapping[str, Estimate] = field(default_factory=FrozenDict)
     engine_cores: Mapping[str, Estimate] = field(default_factory=FrozenDict)
     notes: tuple[str, ...] = ()

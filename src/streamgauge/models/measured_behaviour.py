@@ -22,7 +22,6 @@ from streamgauge.models.job_behaviour import (
     Estimate,
     InputBehaviour,
     JobBehaviour,
-    LinkLatency,
     OperatorBehaviour,
     Origin,
     ServiceTime,
@@ -421,18 +420,21 @@ def _shares_of(
     )
 
 
-def _link(latency: TimeFigures) -> LinkLatency:
-    scv = latency.scv
-    mean = latency.mean_ms.value
-    return LinkLatency(
-        moments=TimeMoments.of(
-            mean,
-            0.0 if scv is None else scv.value * mean * mean,
-            Origin.MEASURED,
-            mean_error=_error(latency.mean_ms),
-            variance_error=_variance_error(latency),
-            variance_origin=Origin.ASSUMED if scv is None else None,
-        ),
+def _link(latency: TimeFigures) -> TimeMoments:
+    """Latency between two nodes; constant where no variability was measured."""
+    mean, scv = latency.mean_ms.value, latency.scv
+    moments = TimeMoments.of(
+        mean,
+        0.0 if scv is None else scv.value * mean * mean,
+        Origin.MEASURED,
+        mean_error=_error(latency.mean_ms),
+        variance_error=_variance_error(latency),
+        variance_origin=Origin.ASSUMED if scv is None else None,
+    )
+    if not latency.quantiles_ms:
+        return moments
+    return replace(
+        moments,
         probabilities=tuple(latency.quantiles_ms),
         quantiles_ms=Estimate.of(list(latency.quantiles_ms.values()), Origin.MEASURED),
     )

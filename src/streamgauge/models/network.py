@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.job_behaviour import JobBehaviour, LinkLatency
+from streamgauge.models.job_behaviour import JobBehaviour, TimeMoments
 from streamgauge.topology.physical_plan import PhysicalPlan
 
 MEDIAN = 0.5
@@ -57,7 +57,7 @@ def network_of(
             known = measured.get((source, target), measured.get((target, source)))
             if known is not None:
                 seconds[row, column] = _at(known, percentile)
-                variance[row, column] = float(known.moments.variance) * SECONDS_PER_MS**2
+                variance[row, column] = float(known.variance) * SECONDS_PER_MS**2
                 continue
             declared = plan.cluster.latency_between(source, target) * SECONDS_PER_MS
             if declared == 0.0 and typical is not None:
@@ -75,9 +75,9 @@ def network_of(
     return Network(seconds=seconds, variance=variance, notes=tuple(notes))
 
 
-def _at(latency: LinkLatency, percentile: float) -> float:
+def _at(latency: TimeMoments, percentile: float) -> float:
     """The percentile, between the recorded ones by a straight line; the mean without any."""
-    if not latency.probabilities:
-        return float(latency.moments.mean_ms) * SECONDS_PER_MS
+    if latency.quantiles_ms is None:
+        return float(latency.mean_ms) * SECONDS_PER_MS
     quantile = np.interp(percentile, latency.probabilities, latency.quantiles_ms.value)
     return float(quantile) * SECONDS_PER_MS

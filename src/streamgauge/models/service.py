@@ -189,7 +189,7 @@ class ServiceTimes:
     trigger_variance: Vector
 
 
-def by_the_clock(works: Works, stretch: Vector) -> ServiceTimes:
+def stretch_service(works: Works, stretch: Vector) -> ServiceTimes:
     """Service times where time on a core takes `stretch` times as long, waiting does not."""
     tuples, triggers = works.tuples, works.triggers
     return ServiceTimes(

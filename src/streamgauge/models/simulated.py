@@ -39,7 +39,7 @@ from streamgauge.models.prediction import (
 )
 from streamgauge.models.regimes import Regimes, regimes_of
 from streamgauge.models.run_length import RunLength, steady_length, transient_length
-from streamgauge.models.simulated_job import rated, simulated_job
+from streamgauge.models.simulated_job import fill_in_rates, simulated_job
 from streamgauge.models.swing import swing_of
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER
@@ -94,7 +94,7 @@ class SimulationModel:
         """How the job would behave on `plan` under `workload`."""
         check_case(behaviour, plan, workload)
         simulate = _simulator()
-        steady = rated(plan, workload, behaviour)
+        steady = fill_in_rates(plan, workload, behaviour)
         parameters = parameters_of(behaviour, plan, steady)
         loaded = load(parameters)
         limit = limit_of(parameters, steady, loaded)

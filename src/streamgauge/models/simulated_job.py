@@ -64,7 +64,7 @@ def simulated_job(parameters: Parameters) -> SimulatedJob:
     )
 
 
-def rated(plan: PhysicalPlan, workload: Workload, behaviour: JobBehaviour) -> Workload:
+def fill_in_rates(plan: PhysicalPlan, workload: Workload, behaviour: JobBehaviour) -> Workload:
     """The workload with a rate for all: as fast as a source can is as its service time allows."""
     if all(one.per_second is not None for one in workload.emissions):
         return workload

@@ -13,7 +13,7 @@ belongs to a task. The chain of an executor is solved, not simulated.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,7 @@ from scipy import special
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models import transforms
-from streamgauge.models.assembly import assembled
+from streamgauge.models.assembly import assemble
 from streamgauge.models.chained import split_chains
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.executor import mean_sojourn
@@ -74,7 +74,7 @@ class StormTracerModel:
         loaded = uncontended_load(parameters, stations)
         delays = storm_tracer_delays(parameters, loaded)
         limit = uncontended_limit(parameters, workload, stations)
-        prediction = assembled(self.name, parameters, loaded, delays, limit)
+        prediction = assemble(self.name, parameters, loaded, delays, limit)
         return replace(
             prediction,
             latency=_mean_only(prediction.latency),
@@ -117,20 +117,20 @@ def storm_tracer_delays(parameters: Parameters, loaded: Loaded) -> Delays:
         flush_seconds=flush_seconds,
         list_mean=lambda batch, share: np.maximum(batch * share, 1.0),  # eq. 4.26
     )
-    queues = _executors(parameters, loaded, sizes)
+    batching, waiting = _executors(parameters, loaded, sizes)
     service, windows = loaded.service.mean, _windows(parameters, loaded)
     send = thread_wait(sizes.connections.output_rate, limit=limit, flush_seconds=flush_seconds)
     transfer = thread_wait(sizes.map_rate, limit=limit, flush_seconds=flush_seconds)
-    finite = np.where(np.isfinite(queues.waiting), queues.waiting, 0.0)
+    finite = np.where(np.isfinite(waiting), waiting, 0.0)
     return Delays(
         executors={
-            Part.BATCHING: queues.batching,
-            Part.QUEUEING: queues.waiting,
+            Part.BATCHING: batching,
+            Part.QUEUEING: waiting,
             Part.SERVICE: service,
             Part.WINDOW: windows,
         },
         spread=np.zeros_like(service),
-        executor_transform=_constant(queues.batching + finite + service + windows),
+        executor_transform=_constant(batching + finite + service + windows),
         send=_certain(send),
         send_transform=_constant(send),
         transfer=_certain(transfer),
@@ -170,16 +170,11 @@ def _connections(parameters: Parameters) -> Connections:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Executors:
-    """Mean times in receive queues: until the batch is released, and from then to the service."""
+def _executors(parameters: Parameters, loaded: Loaded, sizes: ListSizes) -> tuple[Vector, Vector]:
+    """Mean times in receive queues: until the batch is released, and from then to the service.
 
-    batching: Vector
-    waiting: Vector
-
-
-def _executors(parameters: Parameters, loaded: Loaded, sizes: ListSizes) -> _Executors:
-    """Appendix B for every executor that has a receive queue, which sources have not."""
+    Appendix B for every executor that has such a queue, which sources have not.
+    """
     flow, mechanics = parameters.flow, parameters.mechanics
     batching, waiting = np.zeros_like(loaded.utilisation), np.zeros_like(loaded.utilisation)
     offered = sizes.list_rate * sizes.list_size * loaded.service.mean
@@ -204,7 +199,7 @@ def _executors(parameters: Parameters, loaded: Loaded, sizes: ListSizes) -> _Exe
             solved[queue] = mean_sojourn(queue)
         batching[index] = solved[queue].batch_seconds
         waiting[index] = solved[queue].rest_seconds - queue.service_seconds
-    return _Executors(batching=batching, waiting=waiting)
+    return batching, waiting
 
 
 def _windows(parameters: Parameters, loaded: Loaded) -> Vector:

@@ -16,7 +16,7 @@ from streamgauge.models.loading import Loaded, fires_on_thread, machine_of_execu
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.prediction import Limit
 from streamgauge.models.queueing import over
-from streamgauge.models.service import by_the_clock
+from streamgauge.models.service import stretch_service
 from streamgauge.topology.tuple_flow import as_slice
 from streamgauge.topology.workload import Workload
 
@@ -55,7 +55,7 @@ def single_servers(parameters: Parameters) -> Stations:
     """
     works = parameters.works
     rate = works.tuples.per_second
-    service = by_the_clock(works, np.ones_like(rate))
+    service = stretch_service(works, np.ones_like(rate))
     fired = np.where(fires_on_thread(parameters.flow), works.triggers.per_second, 0.0)
     share = over(fired, rate, otherwise=0.0)
     trigger = service.trigger_mean
@@ -97,7 +97,7 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
     have an infinite stretch.
     """
     busy = stations.utilisation
-    service = by_the_clock(parameters.works, np.ones_like(busy))
+    service = stretch_service(parameters.works, np.ones_like(busy))
     machine, free = machine_of_executor(parameters.flow.plan), _free_cores(parameters)
     growing, fixed = _wanted_cores(parameters)
     wanted = _by_machine(parameters, growing + fixed)

@@ -36,9 +36,9 @@ def unit_capacity(
         beside_seconds: On a core for each tuple, but on another thread: windows by time.
         unit_cores: Cores that the unit may keep busy.
     """
-    by_the_clock, on_cores = cpu_seconds + wait_seconds, cpu_seconds + beside_seconds
+    wall_seconds, on_cores = cpu_seconds + wait_seconds, cpu_seconds + beside_seconds
     return min(
-        1.0 / by_the_clock if by_the_clock > 0.0 else math.inf,
+        1.0 / wall_seconds if wall_seconds > 0.0 else math.inf,
         unit_cores / on_cores if on_cores > 0.0 else math.inf,
     )
 

@@ -21,7 +21,7 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import fires_on_thread
 from streamgauge.models.observed import holds_back
 from streamgauge.models.parameters import Parameters, parameters_of
-from streamgauge.models.simulated_job import rated
+from streamgauge.models.simulated_job import fill_in_rates
 from streamgauge.models.source_plan import measured_workload
 from streamgauge.planning.scaling.capacity import (
     WHOLE_CORE,
@@ -116,7 +116,7 @@ def graph_of(
     if chained is not None:
         # A unit of a chain does the work of all its operators.
         behaviour, plan = chained.behaviour, chained.plan
-    parameters = parameters_of(behaviour, plan, rated(plan, workload, behaviour))
+    parameters = parameters_of(behaviour, plan, fill_in_rates(plan, workload, behaviour))
     reading = _Reading(parameters=parameters, unit_cores=unit_cores)
     graph = ScalingGraph(
         name=behaviour.topology.name,
