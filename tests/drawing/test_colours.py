@@ -1,7 +1,9 @@
 """One meaning has one colour, whatever else a chart shows."""
 
+import re
+
 from streamgauge.drawing.bar_charts import Bar, bar_chart
-from streamgauge.drawing.themes import COLOURS
+from streamgauge.drawing.themes import COLOURS, page_style
 
 
 def colours_of(*parts: str) -> str:
@@ -30,3 +32,21 @@ def test_bars_without_parts_look_alike_whatever_they_are_of():
     bars = [Bar(name=name, parts={name: 1.0}, label="") for name in ("one", "two")]
     chart = bar_chart(bars, title="t", x_title="s", embedded=True)
     assert chart.count('class="bar"') == 2
+
+
+def test_plans_show_distances_in_the_colours_of_charts():
+    """A line's stroke in a plan is the fill of the bar that means the same, on paper and screen."""
+    style = page_style()
+    pairs = {"local": "local", "inter-local": "inter-worker", "remote": "remote"}
+    for line, meaning in pairs.items():
+        bar = COLOURS[meaning].split()[-1]
+        for prefix in ("\n.", "\n.picture ."):
+            stroke = re.search(rf"{re.escape(prefix)}{line} {{ stroke: (#\w+)", style)[1]
+            fill = re.search(rf"{re.escape(prefix)}{bar} {{ fill: (#\w+)", style)[1]
+            assert stroke == fill
+
+
+def test_everything_in_a_plan_has_its_colour_on_a_dark_screen():
+    dark = page_style().partition("prefers-color-scheme: dark")[2]
+    for kind in ("node", "worker", "chip", "box"):
+        assert f".picture .{kind} {{ fill: #" in dark

@@ -34,9 +34,9 @@ BACK_DROP = 14.0
 BACK_BOW = 46.0
 
 MARKERS = [
-    arrow("local", "#3b8a4c"),
-    arrow("inter-local", "#b9770e", hollow=True),
-    arrow("remote", "#b3362b", shape="M0,4 L4,0.5 L8,4 L4,7.5 Z"),
+    arrow("local", "#5f8f26"),
+    arrow("inter-local", "#17795a", hollow=True),
+    arrow("remote", "#8a3ea0", shape="M0,4 L4,0.5 L8,4 L4,7.5 Z"),
 ]
 
 

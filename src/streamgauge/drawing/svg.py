@@ -33,10 +33,10 @@ text { font-family: "Inter", "Segoe UI", "Helvetica Neue", Arial, sans-serif; fi
 .node { fill: #fbfcfd; stroke: #46535f; stroke-width: 1.5; }
 .worker { fill: #ffffff; stroke: #a9b4bf; stroke-width: 1; }
 .chip { fill: #ffffff; stroke: #8795a3; stroke-width: 0.8; }
-.local { stroke: #3b8a4c; stroke-width: 1.6; }
-.inter-local { stroke: #b9770e; stroke-width: 1.5; stroke-dasharray: 7 3; }
+.local { stroke: #5f8f26; stroke-width: 1.6; }
+.inter-local { stroke: #17795a; stroke-width: 1.5; stroke-dasharray: 7 3; }
 .faint { opacity: 0.3; }
-.remote { stroke: #b3362b; stroke-width: 1.2; stroke-dasharray: 2 2.5; }
+.remote { stroke: #8a3ea0; stroke-width: 1.2; stroke-dasharray: 2 2.5; }
 """
 
 

@@ -47,7 +47,7 @@ CHARTS = """
 .dot-3 { fill: #8a3ea0; }
 .dot-4 { fill: #806000; }
 .dot-5 { fill: #46535f; }
-.dot-6 { fill: #7fae42; }
+.dot-6 { fill: #5f8f26; }
 """
 
 GAUGES = """
@@ -77,6 +77,15 @@ _DARK = """
 .picture #plain path { fill: #97a4b1; stroke: #97a4b1; }
 .picture #keyed path { fill: #e09a5c; stroke: #e09a5c; }
 .picture #copied path { fill: #c08be0; stroke: #c08be0; }
+.picture .node { fill: #1b2129; stroke: #97a4b1; }
+.picture .worker { fill: #171c22; stroke: #56626e; }
+.picture .chip { fill: #12161b; stroke: #7d8b99; }
+.picture .local { stroke: #a9d36b; }
+.picture .inter-local { stroke: #58cba0; }
+.picture .remote { stroke: #cd9ae6; }
+.picture #local path { fill: #a9d36b; stroke: #a9d36b; }
+.picture #inter-local path { fill: #171c22; stroke: #58cba0; }
+.picture #remote path { fill: #cd9ae6; stroke: #cd9ae6; }
 .picture .grid { stroke: #2e3741; }
 .picture .axis { stroke: #7d8b99; }
 .picture .warmup { opacity: 0.28; }

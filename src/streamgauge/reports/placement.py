@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.drawing.plan_picture import draw_plan
+from streamgauge.drawing.quantities import number
 from streamgauge.drawing.text_picture import draw_text
 from streamgauge.drawing.topology_picture import draw_topology, without_ackers
 from streamgauge.errors import CyclicTopology
@@ -224,7 +225,7 @@ class PlacementReport(Report):
                     self._executors[operator.name],
                     operator.tasks,
                     operator.window.describe() if operator.window else None,
-                    f"{behaviour.service.mean_ms:g}" if behaviour else None,
+                    number(behaviour.service.mean_ms) if behaviour else None,
                 ]
             )
         return Table(
