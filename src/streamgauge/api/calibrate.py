@@ -119,17 +119,17 @@ def _write_profiles(
 
     profiles: list[CalibratedProfile] = []
     faults: dict[str, str] = {}
-    for one in made:
-        name = one.topology if one.cluster is None else f"{one.cluster}/{one.topology}"
-        if one.profile is None:
-            faults[name] = one.fault or "no figures"
+    for result in made:
+        name = result.topology if result.cluster is None else f"{result.cluster}/{result.topology}"
+        if result.profile is None:
+            faults[name] = result.fault or "no figures"
             continue
-        uri = keep_profile(lake, name, one.profile, one.replicas)
+        uri = keep_profile(lake, name, result.profile, result.replicas)
         path = output / f"{file_name(name)}.json" if every and output is not None else output
         if path is not None:
-            _write_profile(path, one.profile, one.replicas)
+            _write_profile(path, result.profile, result.replicas)
             say(f"wrote {path}")
-        quality = ProfileQuality.of(assess_profile(parse_profile(one.profile, name)))
+        quality = ProfileQuality.of(assess_profile(parse_profile(result.profile, name)))
         profiles.append(CalibratedProfile(topology=name, uri=uri, file=path, quality=quality))
     return CalibrationReport(
         lake=lake.uri,

@@ -38,9 +38,9 @@ def info(lake: Place, limit: Limit = 20, as_json: AsJson = False) -> None:
         print_document(
             {
                 "lake": opened.uri,
-                "tables": [one.to_dict() for one in tables],
+                "tables": [table.to_dict() for table in tables],
                 "topology_count": count,
-                "topologies": [one.to_dict() for one in topologies],
+                "topologies": [topology.to_dict() for topology in topologies],
                 "quarantine": reasons,
                 "sources": sources.to_dict(),
             }
@@ -54,10 +54,10 @@ def info(lake: Place, limit: Limit = 20, as_json: AsJson = False) -> None:
     print_report_table(said.tabulate_reasons(reasons, "Quarantine"))
     print(f"\n{said.describe_sources(sources)}")
     warn(
-        f"{one.name}: {one.spare_files:,} of {one.files:,} files are small and could be merged:"
-        f" `streamgauge lake compact --table {one.name} --lake {opened.uri}`"
-        for one in tables
-        if one.is_scattered
+        f"{table.name}: {table.spare_files:,} of {table.files:,} files are small and could be"
+        f" merged: `streamgauge lake compact --table {table.name} --lake {opened.uri}`"
+        for table in tables
+        if table.is_scattered
     )
 
 
@@ -79,16 +79,16 @@ def compact(
 
         size = target_size * _BYTES_PER_MEBIBYTE
         done = [
-            upkeep.compact(one, days=days, target_bytes=size, say=say)
-            for one in opened.tables(table)
+            upkeep.compact(lake_table, days=days, target_bytes=size, say=say)
+            for lake_table in opened.tables(table)
         ]
     if as_json:
-        print_document({"compact": [one.to_dict() for one in done]})
+        print_document({"compact": [table.to_dict() for table in done]})
         return
     from streamgauge.reports.lake import tabulate_compaction
 
     print_report_table(tabulate_compaction(done))
-    if any(one.rows for one in done):
+    if any(table.rows for table in done):
         say("old files stay until `streamgauge lake vacuum` removes them")
 
 
@@ -116,7 +116,7 @@ def vacuum(
         folders = 0 if dry_run else leftovers.remove_leftovers(opened, files, cutoff)
     if as_json:
         detail = {"older_than_hours": older_than, "dry_run": dry_run, "folders": folders}
-        print_document({"vacuum": {**detail, "files": [one.to_dict() for one in files]}})
+        print_document({"vacuum": {**detail, "files": [file.to_dict() for file in files]}})
         return
     from streamgauge.reports.lake import tabulate_leftovers
 
@@ -164,14 +164,14 @@ def history(
         from streamgauge.lake import upkeep
 
         changes = [
-            (one.table.name, change)
-            for one in opened.tables(table)
-            for change in upkeep.history(one, limit or None)
+            (lake_table.table.name, change)
+            for lake_table in opened.tables(table)
+            for change in upkeep.history(lake_table, limit or None)
         ]
     changes.sort(key=lambda named: (named[1].time, named[1].version), reverse=True)
     listed = changes[: limit or None]
     if as_json:
-        print_document({"history": [{"table": name} | one.to_dict() for name, one in listed]})
+        print_document({"history": [{"table": name} | change.to_dict() for name, change in listed]})
         return
     from streamgauge.reports.lake import tabulate_history
 

@@ -110,9 +110,10 @@ def _print(review: QuarantineReview, limit: int) -> None:
         for line in review.lines:
             _print_line(line, "")
     else:
-        for one in review.located:
-            _print_line(one.line, _show_places(one))
-        warn(sorted({f"{one.line.file}: {one.fault}" for one in review.located if one.fault}))
+        for located in review.located:
+            _print_line(located.line, _show_places(located))
+        faults = {f"{place.line.file}: {place.fault}" for place in review.located if place.fault}
+        warn(sorted(faults))
     _say_more(sum(review.reasons.values()) - len(review.lines))
 
 

@@ -73,7 +73,7 @@ class Repair:
     def to_dict(self) -> dict[str, object]:
         """A record for programs."""
         return {
-            "damage": [one.to_dict() for one in self.damage],
+            "damage": [damage.to_dict() for damage in self.damage],
             "sources": list(self.sources),
             "gone": list(self.gone),
         }
@@ -98,15 +98,15 @@ def repair(lake: Lake, *, dry_run: bool = False) -> Repair:
         # A table with a broken log: there is a lake.
         pass
     examined = [_examine(table, dry_run=dry_run) for table in lake.tables()]
-    damage = tuple(damaged for one in examined for damaged in one.damage)
-    deliveries = next(one for one in examined if one.table.table is FILES)
+    damage = tuple(damaged for table in examined for damaged in table.damage)
+    deliveries = next(table for table in examined if table.table.table is FILES)
     is_suspect = _suspicion(damage)
     known = {name for file in deliveries.intact for name in _sources_in(deliveries.table, file)}
     sources = sorted(filter(is_suspect, known))
     if not dry_run:
         # The deliveries first: after a kill, the rest of the damage is found again.
-        for one in sorted(examined, key=lambda one: one is not deliveries):
-            one.mend(is_suspect)
+        for table in sorted(examined, key=lambda table: table is not deliveries):
+            table.mend(is_suspect)
     gone = (source for source in sources if is_local(source) and not Path(source).exists())
     return Repair(damage=damage, sources=tuple(sources), gone=tuple(gone))
 
@@ -135,7 +135,7 @@ class _Examined:
     @property
     def intact(self) -> list[DataFile]:
         """Data files that are as they should be."""
-        damaged = {one.path for one in self.files}
+        damaged = {damage.path for damage in self.files}
         return [file for file in self.snapshot.files if file.path not in damaged]
 
     def mend(self, is_forgotten: Callable[[str], bool]) -> None:
@@ -145,7 +145,7 @@ class _Examined:
             is_forgotten: Which sources leave the table of deliveries.
         """
         _put_aside(self.table, self.log)
-        removed = [one.file for one in self.files if one.file is not None]
+        removed = [damage.file for damage in self.files if damage.file is not None]
         if self.table.table is PARTIALS:
             # Sums of a day count only all together.
             days = {file.date for file in removed}
@@ -161,7 +161,7 @@ class _Examined:
 
 def _examine(table: LakeTable, *, dry_run: bool) -> _Examined:
     log, lost_from = _damaged_log(table)
-    checkpoints = [one for one in log if not one.loses_rows]
+    checkpoints = [damage for damage in log if not damage.loses_rows]
     if not dry_run:
         # Nothing can be read beside a damaged one, and nothing is lost without it.
         _put_aside(table, checkpoints)
@@ -202,7 +202,7 @@ def _damaged_log(table: LakeTable) -> tuple[list[Damage], int | None]:
         for path in checkpoints.values()
         if (fault := _fault(table, path, pq.read_metadata))
     ]
-    broken = {one.path for one in damage}
+    broken = {part.path for part in damage}
     if broken:
         path = f"{LOG}/{_LAST_CHECKPOINT}"
         fault = "names a damaged file"
@@ -264,18 +264,18 @@ def _put_aside(table: LakeTable, log: Iterable[Damage]) -> None:
     """
     store, root = open_store(table.uri)
     folder = f"{root}/damaged-{uuid4().hex}"
-    for one in sorted(log, key=lambda damage: damage.path, reverse=True):
-        if store.get_file_info(f"{root}/{one.path}").is_file:
+    for damage in sorted(log, key=lambda damage: damage.path, reverse=True):
+        if store.get_file_info(f"{root}/{damage.path}").is_file:
             store.create_dir(folder, recursive=True)
-            store.move(f"{root}/{one.path}", f"{folder}/{one.path.rpartition('/')[2]}")
+            store.move(f"{root}/{damage.path}", f"{folder}/{damage.path.rpartition('/')[2]}")
 
 
 def _suspicion(damage: Iterable[Damage]) -> Callable[[str], bool]:
     """Tells for a source whether rows that came by it may be lost."""
     lost = [
-        one for one in damage if one.loses_rows and one.table not in (PARTIALS.name, FILES.name)
+        part for part in damage if part.loses_rows and part.table not in (PARTIALS.name, FILES.name)
     ]
-    ranges = [None if one.file is None else one.file.sources for one in lost]
+    ranges = [None if part.file is None else part.file.sources for part in lost]
 
     def is_suspect(source: str) -> bool:
         return any(ends is None or ends[0] <= source <= ends[1] for ends in ranges)

@@ -79,17 +79,17 @@ def tabulate_tables(tables: Sequence[TableContents]) -> Table:
     """The tables of a lake in figures."""
     rows = [
         [
-            one.name,
-            f"{one.rows:,}",
-            f"{one.files:,}",
-            show_size(one.bytes),
-            f"{one.version + 1:,}",
-            f"{one.days:,}",
-            _minute(one.first),
-            _minute(one.last),
+            table.name,
+            f"{table.rows:,}",
+            f"{table.files:,}",
+            show_size(table.bytes),
+            f"{table.version + 1:,}",
+            f"{table.days:,}",
+            _minute(table.first),
+            _minute(table.last),
         ]
-        for one in tables
-        if one.version is not None
+        for table in tables
+        if table.version is not None
     ]
     names = ("table", "rows", "files", "size", "versions", "days", "first", "last")
     return Table(caption="Tables; times in UTC", columns=_columns(names), rows=rows)
@@ -100,14 +100,14 @@ def tabulate_topologies(total: int, listed: Sequence[TopologyContents]) -> Table
     which = f"; the {len(listed)} with the most samples" if len(listed) < total else ""
     rows = [
         [
-            one.topology,
-            one.cluster or "",
-            f"{one.samples:,}",
-            f"{one.plans:,}",
-            _minute(one.first),
-            _minute(one.last),
+            topology.topology,
+            topology.cluster or "",
+            f"{topology.samples:,}",
+            f"{topology.plans:,}",
+            _minute(topology.first),
+            _minute(topology.last),
         ]
-        for one in listed
+        for topology in listed
     ]
     return Table(
         caption="1 topology" if total == 1 else f"{total:,} topologies{which}",
@@ -142,15 +142,15 @@ def tabulate_compaction(done: Sequence[Compaction]) -> Table:
     """What compaction made of tables."""
     rows = [
         [
-            one.table,
-            f"{one.files_before:,}",
-            f"{one.files_after:,}",
-            show_size(one.bytes_before),
-            show_size(one.bytes_after),
-            f"{one.rows:,}",
+            table.table,
+            f"{table.files_before:,}",
+            f"{table.files_after:,}",
+            show_size(table.bytes_before),
+            show_size(table.bytes_after),
+            f"{table.rows:,}",
         ]
-        for one in done
-        if one.version is not None
+        for table in done
+        if table.version is not None
     ]
     names = ("table", "files before", "after", "size before", "after", "rows written anew")
     return Table(caption="Compaction", columns=_columns(names), rows=rows)
@@ -161,10 +161,10 @@ def tabulate_leftovers(leftovers: Sequence[Leftover], *, dry_run: bool) -> Table
     rows = [
         [
             place,
-            f"{sum(one.place == place for one in leftovers):,}",
-            show_size(sum(one.bytes for one in leftovers if one.place == place)),
+            f"{sum(file.place == place for file in leftovers):,}",
+            show_size(sum(file.bytes for file in leftovers if file.place == place)),
         ]
-        for place in sorted({one.place for one in leftovers})
+        for place in sorted({file.place for file in leftovers})
     ]
     caption = "Would go" if dry_run else "Removed"
     return Table(caption=caption, columns=_columns(("from", "files", "size")), rows=rows)
@@ -173,8 +173,13 @@ def tabulate_leftovers(leftovers: Sequence[Leftover], *, dry_run: bool) -> Table
 def tabulate_damage(done: Repair, *, dry_run: bool) -> Table:
     """What a repair took out of tables, or would."""
     rows: list[list[Cell]] = [
-        [one.table, one.path, one.fault, None if one.rows is None else f"{one.rows:,}"]
-        for one in done.damage
+        [
+            damage.table,
+            damage.path,
+            damage.fault,
+            None if damage.rows is None else f"{damage.rows:,}",
+        ]
+        for damage in done.damage
     ]
     return Table(
         caption="Damaged; nothing was changed" if dry_run else "Damaged, and taken out",
@@ -204,14 +209,14 @@ def tabulate_history(changes: Sequence[tuple[str, Change]]) -> Table:
     rows = [
         [
             name,
-            one.operation,
-            one.note,
-            str(one.version),
-            _second(one.time),
-            _show_change(one.rows_added, one.rows_removed),
-            _show_change(one.files_added, one.files_removed),
+            change.operation,
+            change.note,
+            str(change.version),
+            _second(change.time),
+            _show_change(change.rows_added, change.rows_removed),
+            _show_change(change.files_added, change.files_removed),
         ]
-        for name, one in changes
+        for name, change in changes
     ]
     names = ("table", "operation", "note", "version", "time", "rows", "files")
     return Table(caption="Versions; times in UTC", columns=_columns(names, words=3), rows=rows)
@@ -248,7 +253,7 @@ def tabulate_windows(answer: Answer) -> Table:
     names = list(question.by)
     rows = [
         [
-            *_names_of(one, names),
+            *_names_of(series, names),
             _second(window.start),
             show_figure(window.value, question.unit),
             show_figure(window.total, str(question.metric.unit)),
@@ -256,8 +261,8 @@ def tabulate_windows(answer: Answer) -> Table:
             f"{window.observations:,}",
             f"{window.samples:,}",
         ]
-        for one in answer.series
-        for window in one.windows
+        for series in answer.series
+        for window in series.windows
     ]
     head = _HEADS.get(question.unit, question.unit)
     columns = (*names, "from", head, "total", "seconds", "observations", "samples")
@@ -269,12 +274,12 @@ def tabulate_series(answer: Answer, bars: str = BARS) -> Table:
     names, unit = list(answer.question.by), answer.question.unit
     rows = [
         [
-            *_names_of(one, names),
-            draw_course(answer, one, _NARROW, bars),
-            *_ends_of(one, unit),
-            f"{sum(window.samples for window in one.windows):,}",
+            *_names_of(series, names),
+            draw_course(answer, series, _NARROW, bars),
+            *_ends_of(series, unit),
+            f"{sum(window.samples for window in series.windows):,}",
         ]
-        for one in answer.series
+        for series in answer.series
     ]
     columns = (*names, "course", "least", "most", "last", "samples")
     return Table(caption="", columns=_columns(columns, words=len(names)), rows=rows)
@@ -304,8 +309,8 @@ def draw_course(answer: Answer, series: Series, most: int, bars: str = BARS) -> 
     """A bar for each window of the whole period; a blank where nothing is known."""
     if answer.window_seconds is None:
         return ""
-    begin = min(window.start for one in answer.series for window in one.windows)
-    end = max(window.start for one in answer.series for window in one.windows)
+    begin = min(window.start for course in answer.series for window in course.windows)
+    end = max(window.start for course in answer.series for window in course.windows)
     length = answer.window_seconds
     heights: list[float | None] = [None] * (round((end - begin).total_seconds() / length) + 1)
     for window in series.windows:

@@ -308,7 +308,7 @@ class InfluxQueryFile(KeysFile):
         keys = outer | self.build_keys(findings, *place)
         rows = RowRules(metrics=build_metrics(self.metrics, keys, findings, *place), **rules)
         others = {rule.count.column for rule in rows.metrics.values()} | {rows.bucket_column}
-        fields = [*rows.metrics, *self.fields, *sorted(str(one) for one in others if one)]
+        fields = [*rows.metrics, *self.fields, *sorted(str(name) for name in others if name)]
         return InfluxQuery(
             measurement=self.measurement_pattern or self.measurement or "",
             pattern=self.measurement_pattern is not None,

@@ -44,7 +44,7 @@ class Part(FileModel):
     def _drop_empty(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: one for key, one in value.items() if one is not None}
+        return {key: entry for key, entry in value.items() if entry is not None}
 
 
 def needed(expected: str) -> BeforeValidator:
@@ -117,9 +117,9 @@ def pattern(groups: int | None = None) -> BeforeValidator:
 
 
 def _check_texts(value: Any) -> Any:
-    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
         raise refusal(shown(value), "a list of texts")
-    twice = sorted({one for one in value if value.count(one) > 1})
+    twice = sorted({item for item in value if value.count(item) > 1})
     if twice:
         raise refusal(f"{twice[0]!r} twice", "each once")
     return tuple(value)
@@ -346,7 +346,7 @@ def _fitting_keys(
     queue = keys.get("queue")
     if metric.level is Level.QUEUE and isinstance(queue, Reading):
         # Which queue it is shows only in the row.
-        choices = [keys_of(metric, one) for one in QUEUES.values()]
+        choices = [keys_of(metric, queue_kind) for queue_kind in QUEUES.values()]
     else:
         choices = [keys_of(metric, QUEUES.get(queue) if isinstance(queue, str) else None)]
     required = frozenset.intersection(*(needs for needs, _ in choices))
