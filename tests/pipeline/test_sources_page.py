@@ -5,11 +5,9 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamgauge.lake.mapping_sections import Section
 
 from streamgauge.errors import InvalidInput
-from streamgauge.lake import mapping_file
-from streamgauge.lake.files.mapping_file import parse_mapping
+from streamgauge.lake.files.mapping_file import _SOURCES, parse_mapping
 from streamgauge.lake.http import Patience
 from streamgauge.lake.mapping import MAPPED_KEYS, TimeUnit
 from streamgauge.lake.raw import Rejected, decode
@@ -51,21 +49,14 @@ def test_the_python_on_the_page_runs(page, project, monkeypatch, capsys):
     assert all('"topology":"word-count"' in line for line in lines)
 
 
-def test_every_key_of_a_mapping_has_its_line(page, monkeypatch):
-    asked = set()
-
-    class Listening(Section):
-        def take(self, key, expected=""):
-            if not self.place:
-                asked.add(key)
-            return super().take(key, expected)
-
-    monkeypatch.setattr(mapping_file, "Section", Listening)
-    for source in ("csv", "parquet", "prometheus", "influxdb"):
-        with pytest.raises(InvalidInput):
-            parse_mapping(f"{{mapping: 1, source: {source}}}")
+def test_every_key_of_a_mapping_has_its_line(page):
+    keys = {
+        field.alias or name
+        for file in _SOURCES.values()
+        for name, field in file.model_fields.items()
+    }
     rows = re.findall(r"^\| (`.+?) \|", page, re.MULTILINE)
-    assert {key for row in rows for key in re.findall(r"`(\w+)`", row)} == asked
+    assert {key for row in rows for key in re.findall(r"`(\w+)`", row)} == keys
 
 
 def test_the_words_and_numbers_on_the_page_are_those_of_the_code(page):
