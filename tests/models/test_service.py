@@ -145,7 +145,7 @@ def test_what_ackers_cost_is_taken_from_ackers():
     assert found.tuples.cpu[at[ACKER]] == pytest.approx([1e-5] * 3)
     assert not found.notes
     blind, _ = works(job, profile_of(job, tasks))
-    assert blind.notes == ("what an acker costs was not measured: taken as nothing",)
+    assert blind.notes == ("the CPU time of ackers was not measured: taken as zero",)
 
 
 def test_a_mixture_of_nothing_is_nothing():
@@ -180,7 +180,7 @@ def test_nodes_that_nobody_knows_anything_of_are_as_far_as_the_others():
     found = network_of(plan, JobBehaviour.from_profile(profile))
     assert found.seconds[0, 2] == pytest.approx(0.3e-3)
     assert found.notes == (
-        "nobody probed 4 of 6 pairs of nodes, such as n1 → n3: the median of the others was taken",
+        "4 of 6 pairs of nodes were not probed, such as n1 → n3: the median of the others is used",
     )
 
 

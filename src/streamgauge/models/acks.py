@@ -1,6 +1,6 @@
 """Acknowledgements: the engine's own messages, as many as follow from the job's tuples.
 
-A source announces every root to an acker, whoever executed a tuple acknowledges it once for each
+A source announces every root to an acker, the executor of a tuple acknowledges it once for each
 of its roots, and the acker answers the source once a root.
 """
 

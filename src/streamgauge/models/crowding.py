@@ -50,7 +50,9 @@ def take_off_crowding(behaviour: JobBehaviour, profile: Profile) -> JobBehaviour
     """
     plan = _plan(profile)
     if plan is None:
-        note = "on which machines the profile was measured is not known: nothing was taken off"
+        note = (
+            "the profile does not say on which machines it was measured: slowdown is not taken off"
+        )
         return replace(behaviour, notes=(note,))
     stretches, warnings = _stretches(profile, plan)
     operators = {
@@ -60,8 +62,8 @@ def take_off_crowding(behaviour: JobBehaviour, profile: Profile) -> JobBehaviour
     notes = list(warnings)
     if crowded:
         notes.append(
-            "time on a core took longer where it was measured, and is put right:"
-            f" {', '.join(crowded)}"
+            "CPU time took longer on the crowded machines where it was measured, which is taken off"
+            f" (times as long): {', '.join(crowded)}"
         )
     return replace(
         behaviour,

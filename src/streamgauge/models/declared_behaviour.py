@@ -105,12 +105,12 @@ def _left_out(job: Job) -> list[str]:
     bare = {name: replace(one.costs, ack_ms=0.0) for name, one in job.behaviours.items()}
     costly = [name for name, costs in bare.items() if costs != Costs()]
     if costly:
-        notes.append(f"what serialising costs is left out: {', '.join(costly)}")
+        notes.append(f"the cost of serialising is left out: {', '.join(costly)}")
     joins = [name for name, one in job.behaviours.items() if isinstance(one.join, JoinOnKey)]
     if joins:
-        notes.append(f"every tuple is taken to find its partners: {', '.join(joins)}")
+        notes.append(f"every tuple is assumed to find its partners: {', '.join(joins)}")
     if any(one.replays for one in job.behaviours.values()):
-        notes.append("no tuple is taken to be emitted again")
+        notes.append("replays of failed tuples are left out")
     return notes
 
 

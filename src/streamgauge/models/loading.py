@@ -37,7 +37,7 @@ class Loaded:
 
     Attributes:
         contention: Of all threads: executors first, then the triggers of time windows.
-        service: By the clock.
+        service: Wall-clock service times.
         utilisation: Offered load of each executor; one and more: overloaded.
         overloaded: What is overloaded, the worst first: executors and machines, with their load.
     """
@@ -72,7 +72,7 @@ def load(
     on_thread = fires_on_thread(flow)
     tuples, triggers = works.tuples, works.triggers
     rate = factor * tuples.per_second
-    # Windows by count fire more often with more tuples, those by the clock do not.
+    # Windows by count fire more often with more tuples, those by time do not.
     fired = np.where(on_thread, factor, 1.0) * triggers.per_second
     share = np.divide(fired, rate, out=np.zeros_like(rate), where=on_thread & (rate > 0.0))
     kinds = np.asarray([is_bolt(flow, one.operator) for one in plan.logical.executors])
@@ -124,7 +124,7 @@ def load(
 
 
 def _stretched(amount: Vector, factor: Vector) -> Vector:
-    """The product, nothing where there is nothing: an overloaded machine stretches for ever."""
+    """The product; zero for an amount of zero, even if its machine stretches without bound."""
     return np.multiply(amount, factor, out=np.zeros_like(amount), where=amount > 0.0)
 
 
@@ -199,7 +199,7 @@ def limit_of(parameters: Parameters, workload: Workload, loaded: Loaded | None =
     # An executor may be alone and come up to its bound; machines do not, and near it are slow work.
     asked = min(executors * (1.0 - PRECISION), machines * CROWDED)
     if not parameters.is_linear:
-        # What happens by the clock leaves room for more than that.
+        # What happens by time leaves room for more than that.
         high, asked = math.inf, 1.0
     while True:
         if asked not in seen:
@@ -214,7 +214,7 @@ def limit_of(parameters: Parameters, workload: Workload, loaded: Loaded | None =
             high = min(high, asked)
         else:
             low = max(low, asked)
-        # What does not fit at a thousandth of the bound does not fit at all: windows by the clock,
+        # What does not fit at a thousandth of the bound does not fit at all: windows by time,
         # or others, keep the machine busy whatever the sources do.
         near = math.isfinite(high) and high - low <= 2.0 * PRECISION * high
         if near or high <= PRECISION * min(bound, 1.0):

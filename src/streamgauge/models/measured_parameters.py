@@ -70,7 +70,7 @@ def measured_parameters(profile: Profile) -> Measured:
                 variance[index] = scv * mean[index] ** 2
     notes = predicted.notes
     if missing:
-        notes = (*notes, f"rates that nobody measured are predicted: {', '.join(missing)}")
+        notes = (*notes, f"rates that were not measured are predicted: {', '.join(missing)}")
     return Measured(
         parameters=replace(parameters, notes=notes),
         loaded=replace(loaded, service=replace(loaded.service, mean=mean, variance=variance)),
@@ -90,7 +90,7 @@ def _routed(flow: TupleFlow, behaviour: JobBehaviour) -> TupleFlow:
 
 
 def _rates(flow: TupleFlow, profile: Profile, predicted: Rates, missing: list[str]) -> Rates:
-    """What came and left, and where nobody counted what would have."""
+    """What came and left; what would have, where it was not counted."""
     logical = flow.plan.logical
     arrived, emitted = dict(predicted.arrived), dict(predicted.emitted)
     for stream in logical.topology.streams:
@@ -137,7 +137,7 @@ def _seen(profile: Profile, logical: LogicalPlan, operator: str) -> list[list[Ta
 
 
 def _service(tasks: Iterable[TaskProfile], *, of_source: bool) -> TimeFigures | None:
-    """What a tuple took by the clock, all inputs of all tasks of an executor."""
+    """Wall-clock time of a tuple, all inputs of all tasks of an executor."""
     figures = [
         one.wall
         for task in tasks

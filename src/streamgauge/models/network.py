@@ -69,8 +69,8 @@ def network_of(
     notes = []
     if guessed:
         notes.append(
-            f"nobody probed {len(guessed)} of {size * (size - 1)} pairs of nodes, such as"
-            f" {guessed[0]}: the median of the others was taken"
+            f"{len(guessed)} of {size * (size - 1)} pairs of nodes were not probed, such as"
+            f" {guessed[0]}: the median of the others is used"
         )
     return Network(seconds=seconds, variance=variance, notes=tuple(notes))
 

@@ -65,7 +65,7 @@ class Overload:
     """What is too much for whom.
 
     Attributes:
-        growing: Executors whose queues grow for ever.
+        growing: Executors whose queues grow without bound.
         late: Sources that emit less than is due.
         loads: Offered load of executors, by place: of those that grow, that hold sources back, and
             of sources that are late on their own account.
@@ -82,13 +82,13 @@ def overload_of(
     """Who gets more than can be served.
 
     Where a queue grows, the load is what comes over what is served. Where queues are full, or roots
-    limited, sources emit less than is due: by that factor whoever works all the time would have to
-    be faster.
+    limited, sources emit less than is due: by that factor the executors that work all the time
+    would have to be faster.
 
     Args:
         observed: What was simulated.
         bolts: Which executors are fed by others.
-        bounded: Executors whose queues are known not to grow for ever.
+        bounded: Executors whose queues are known not to grow without bound.
         outgrown: Whether more waited in the end than could be simulated.
     """
     busy = observed.utilisation > ALL_THE_TIME
@@ -144,7 +144,7 @@ def named_loads(plan: PhysicalPlan, overload: Overload, loaded: Loaded) -> dict[
 
 
 def holds_back(parameters: Parameters) -> bool:
-    """Whether sources wait for room in queues, or for their roots: then no queue grows for ever."""
+    """Whether sources wait for room in queues or for their roots, so that no queue grows on."""
     mechanics = parameters.mechanics
     limited = mechanics.max_pending < NO_LIMIT and parameters.flow.plan.logical.topology.has_ackers
     return limited or not mechanics.send_threads or mechanics.watermarks is not None

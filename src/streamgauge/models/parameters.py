@@ -59,7 +59,7 @@ class Parameters:
 
     @property
     def is_linear(self) -> bool:
-        """Whether all rates grow with those of the sources: nothing happens by the clock."""
+        """Whether all rates grow with those of the sources: nothing happens by time."""
         windows = [one.window for one in self.flow.plan.logical.topology.operators]
         return not any(
             one is not None and (one.length_seconds is not None or one.slide_seconds is not None)
@@ -119,7 +119,7 @@ def parameters_of(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workloa
         more = len(routing.idle) > MANY_NAMES
         named = ", ".join(routing.idle[:MANY_NAMES]) + (" and others" if more else "")
         many = f"{len(routing.idle)} executors" if len(routing.idle) > 1 else "one executor"
-        notes.append(f"{many} would get nothing, as tuples stay near: {named}")
+        notes.append(f"{many} would get no tuples, as shuffle keeps to nearer ones: {named}")
     wide = {SCOPES[int(scope.max())] for scope in routing.scopes.values() if len(scope)} - {
         "worker"
     }

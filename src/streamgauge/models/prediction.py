@@ -31,7 +31,7 @@ class ExecutorPrediction:
         emitted_per_second: Tuples and messages that leave, before copies.
         utilisation: Part of the time it is busy; one and more: overloaded.
         stretch: How many times as long a service takes on its crowded machine.
-        service_seconds: Mean service time of a tuple by the clock.
+        service_seconds: Mean wall-clock service time of a tuple.
         delay_seconds: Mean time from arrival until outputs leave; infinite where overloaded.
         queue_length: Mean tuples waiting.
     """
@@ -59,7 +59,7 @@ class OperatorPrediction:
         emitted_per_second: Tuples and messages that leave, before copies.
         utilisation: Mean over executors.
         busiest: The same of the busiest.
-        service_seconds: Mean service time of a tuple by the clock.
+        service_seconds: Mean wall-clock service time of a tuple.
         delay_seconds: Mean time of a tuple here.
         parts: What that is made up of.
     """
@@ -119,7 +119,7 @@ class Limit:
 
     Attributes:
         factor: By which all rates may grow, or must shrink; infinite where nothing limits them,
-            NaN where nobody looked.
+            NaN where it was not looked for.
         per_second: What all sources then emit together.
         by: What would be overloaded first: an executor or a machine.
     """
@@ -130,7 +130,7 @@ class Limit:
 
     @classmethod
     def unknown(cls) -> Limit:
-        """Nobody looked for it."""
+        """It was not looked for."""
         return cls(factor=math.nan, per_second=math.nan, by="")
 
 
@@ -203,7 +203,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swing:
-    """How a plan goes to and fro between two states.
+    """How a plan swings between two states.
 
     Attributes:
         lowest: Mean latency in seconds when it goes best.
@@ -233,7 +233,7 @@ class Prediction:
         machines: In the cluster's order.
         complete: Of whole tuple trees as the engine reports it; None where nothing is acknowledged.
         seen_by_source: Of whole tuple trees, from emission until the source learns of the end.
-        swing: Where shuffle of Storm 2.x widens and narrows for ever; None elsewhere.
+        swing: Where shuffle of Storm 2.x widens and narrows again and again; None elsewhere.
         explanation: Why, and what would change it; None where not asked for.
         notes: What was assumed, what to keep in mind.
         provenance: Which profile and plan it rests on.

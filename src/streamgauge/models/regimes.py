@@ -76,7 +76,7 @@ class Regimes:
     """Scopes that cannot serve what they get, though all of their operator's executors could.
 
     Attributes:
-        swinging: Those that are widened and narrowed for ever.
+        swinging: Those that are widened and narrowed again and again.
         settling: Those that are widened once, and stay so.
         blocked: Those that can never be full enough to be widened.
     """
@@ -105,7 +105,7 @@ class Regimes:
 
 
 def swinging_operators(parameters: Parameters, loaded: Loaded | None = None) -> tuple[str, ...]:
-    """Operators to which shuffle would widen and narrow for ever."""
+    """Operators to which shuffle would widen and narrow again and again."""
     return _named(regimes_of(parameters, loaded).swinging)
 
 
@@ -149,7 +149,7 @@ def _overfull(parameters: Parameters, loaded: Loaded | None) -> list[Overfull]:
             continue
         for members in _scopes(parameters, block):
             scope = _scope(parameters, block, members, loads)
-            # Inside a scope tuples go to whoever has less to do.
+            # Inside a scope tuples go to executors that have less to do.
             if scope.arrived_per_second > scope.served_per_second:
                 found[members] = scope
     return list(found.values())

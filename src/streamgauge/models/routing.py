@@ -44,7 +44,7 @@ class Routing:
         flow: The plan's connections with the predicted shares.
         scopes: For each subscription by load-aware shuffle, the scope of every sending executor,
             as a place in `SCOPES`.
-        idle: Executors that nobody would send anything, by label.
+        idle: Executors that would get no tuples, by label.
         notes: What was assumed for want of figures.
     """
 
@@ -78,8 +78,8 @@ def route(flow: TupleFlow, behaviour: JobBehaviour, mechanics: Mechanics) -> Rou
             keyed = keyed_shares(plan.logical, stream, behaviour)
             if keyed is None:
                 notes.append(
-                    f"how {stream.key} is dealt to the tasks of {stream.target} was not measured:"
-                    " taken as even"
+                    f"how keys divide {stream.key} over the tasks of {stream.target} was not"
+                    " measured: even shares are assumed"
                 )
             blocks.append(block if keyed is None else replace(block, shares=keyed))
         else:
@@ -233,8 +233,8 @@ def task_parts(
 ) -> tuple[Vector, ...]:
     """Which part of an executor's input each of its tasks gets, all its streams together.
 
-    Storm 2.x's shuffle leaves all to the first; keys give each task its own part; whoever deals in
-    turn deals evenly.
+    Storm 2.x's shuffle leaves all to the first; keys give each task its own part; the other
+    groupings are even.
     """
     keyed = behaviour.operators[operator].task_weights.value
     start = logical.tasks_of(operator).start

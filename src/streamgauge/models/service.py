@@ -115,7 +115,7 @@ def works_of(
         else:
             found = _receiver(flow, rates, behaviour, operator.name)
         if operator.kind is OperatorKind.ACKER and not found.cpu.any():
-            notes.append("what an acker costs was not measured: taken as nothing")
+            notes.append("the CPU time of ackers was not measured: taken as zero")
         _put(tuples, found, span)
         window = None if operator.window is None else behaviour.operators[operator.name].window
         if window is not None:
@@ -174,7 +174,7 @@ def _windows(fired: Vector, sizes: Vector, window: WindowBehaviour) -> Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ServiceTimes:
-    """By the clock, of every executor of a plan, in seconds.
+    """Wall-clock service times of every executor of a plan, in seconds.
 
     Attributes:
         mean: Of a tuple.

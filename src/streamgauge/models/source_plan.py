@@ -63,7 +63,7 @@ def measured_workload(profile: Profile) -> Workload:
             emissions.append(Emission(source=source.name, stream=name, per_second=sum(known)))
     if missing:
         raise NotEnoughData(
-            f"nobody measured what {', '.join(missing)} emits: give --rate, or a workload in the"
+            f"what {', '.join(missing)} emits was not measured: give --rate, or a workload in the"
             " plan's file"
         )
     return Workload(emissions=tuple(emissions))

@@ -157,7 +157,7 @@ def test_a_window_by_time_is_said_to_hold_at_this_load_only():
     derived = graph_of_job(changed)
     # Storm 2.x leaves all to the executor's first task: one tuple every two seconds, for 360.
     assert derived.graph.by_name["count"].out_per_in == pytest.approx(1 / 360)
-    assert "emits by the clock, its ratio holds at this load only: count" in derived.notes
+    assert "emits by wall-clock time, so its ratio holds only at this load: count" in derived.notes
 
 
 def test_a_profile_of_a_described_job_gives_the_job_s_graph():

@@ -210,7 +210,8 @@ class _Reading:
             if one.window is not None and one.window.slide_seconds is not None
         ]
         if timed:
-            yield f"emits by the clock, its ratio holds at this load only: {', '.join(timed)}"
+            names = ", ".join(timed)
+            yield f"emits by wall-clock time, so its ratio holds only at this load: {names}"
         idle = [
             one.name
             for one in logical.topology.operators
