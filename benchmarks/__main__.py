@@ -10,8 +10,8 @@ from pathlib import Path
 
 from benchmarks.report import Entry, write_report
 
-# Each is a module with a function `run`.
 STUDIES = (
+    "plans",
     "network",
     "semantics",
     "stretch",

@@ -38,12 +38,8 @@ WITH, WITHOUT = "with", "without"
 # and how much of that they get done changes from second to second by more than any agent costs.
 QUIET = {"topology.bolt.wait.progressive.level2.count": 0}
 WORKERS = 2
-WARM_UP_SECONDS = 50.0
-MEASURED_SECONDS = 40.0
-_ALL_TIME = ":all-time"
-_GONE_SECONDS = 120.0
-
-
+WARM_UP_SECONDS, MEASURED_SECONDS, GONE_SECONDS = 50.0, 40.0, 120.0
+ALL_TIME = ":all-time"
 # Of each topology: cores that its workers kept busy, and mean complete latency in milliseconds.
 Pair = dict[str, dict[str, float]]
 # What is run, and its arguments: sentences a second, and microseconds that a bolt computes a tuple.
@@ -118,7 +114,7 @@ def _cleared(cluster: StormCluster, bridge: Bridge) -> Iterator[None]:
     finally:
         for one in bridge.ask("cluster")["topologies"]:
             bridge.ask("kill", topology=one["name"], wait_seconds=0)
-        deadline = time.monotonic() + _GONE_SECONDS
+        deadline = time.monotonic() + GONE_SECONDS
         while cluster.has_workers() and time.monotonic() < deadline:
             time.sleep(0.2)
 
@@ -152,9 +148,9 @@ def _roots(bridge: Bridge, topology: str) -> tuple[float, float]:
     for one in bridge.ask("statistics", topology=topology)["executors"]:
         counters = one.get("counters", {})
         if "complete_ms" in counters:
-            count = counters["acked"].get(_ALL_TIME, {}).get("default", 0)
+            count = counters["acked"].get(ALL_TIME, {}).get("default", 0)
             acked += count
-            took += count * counters["complete_ms"].get(_ALL_TIME, {}).get("default", 0.0)
+            took += count * counters["complete_ms"].get(ALL_TIME, {}).get("default", 0.0)
     return acked, took
 
 

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.pipeline_figures import read_figures
 from benchmarks.pipeline_fleet import DAY_US, START_US, Fleet
 from benchmarks.pipeline_inputs import write_lake, write_lines
 from benchmarks.pipeline_pandas import largest_difference
@@ -56,7 +55,7 @@ def run(*, large: bool) -> list[Entry]:
         place = Path(folder)
         answers = _calibrate(place, sizes.fleet)
         return [
-            _compare(place, sizes.fleet, answers),
+            _compare(sizes.fleet, answers),
             _measure_growth(place, sizes, answers[FIRST]),
             _measure_ingest(place, sizes.lines),
         ]
@@ -69,20 +68,19 @@ def _calibrate(place: Path, fleet: Fleet) -> dict[str, Answer]:
     write_lake(lake, fleet)
     # Files are shared. Unlike the lake, the copy never has sums that an earlier run kept.
     shutil.copytree(lake, copy, copy_function=os.link)
-    spark, pandas = place / "spark.json", place / "pandas.json"
     # All but the first half day.
     later = (START_US + DAY_US // 2, fleet.end_us)
     return {
         ONE_CORE: run_apart(calibrate_on_spark, copy, cores=1),
-        FIRST: run_apart(calibrate_on_spark, lake, figures=spark),
+        FIRST: run_apart(calibrate_on_spark, lake),
         SECOND: run_apart(calibrate_on_spark, lake, period_us=later),
-        PANDAS: run_apart(estimate_in_pandas, lake, pandas),
+        PANDAS: run_apart(estimate_in_pandas, lake),
     }
 
 
-def _compare(place: Path, fleet: Fleet, answers: Mapping[str, Answer]) -> Entry:
+def _compare(fleet: Fleet, answers: Mapping[str, Answer]) -> Entry:
     """What the runs of one fleet say, and how far figures are from those of pandas."""
-    ours, theirs = read_figures(place / "spark.json"), read_figures(place / "pandas.json")
+    ours, theirs = answers[FIRST]["figures"], answers[PANDAS]["figures"]
     topologies = {topology for _, topology, *_ in ours}
     among = {key: value for key, value in theirs.items() if key[1] in topologies}
     differences = largest_difference(ours, among)
@@ -91,7 +89,7 @@ def _compare(place: Path, fleet: Fleet, answers: Mapping[str, Answer]) -> Entry:
         f"{fleet.samples:,} samples of {fleet.topologies} topologies of 50 tasks, half of them of "
         "one; seconds without the start of Spark",
         cases={
-            **answers,
+            **{name: _count_figures(answer) for name, answer in answers.items()},
             **{f"Spark against pandas: {name}": one for name, one in differences.items()},
         },
     )
@@ -119,10 +117,10 @@ def _measure_growth(place: Path, sizes: Sizes, whole: Answer) -> Entry:
         name, lake = f"{fleet.samples:,} samples", place / f"growing-{fleet.days}"
         say(f"calibrating {name}")
         if fleet == sizes.fleet:
-            entry.cases[name] = whole
+            entry.cases[name] = _count_figures(whole)
             continue
         write_lake(lake, fleet)
-        entry.cases[name] = run_apart(calibrate_on_spark, lake)
+        entry.cases[name] = _count_figures(run_apart(calibrate_on_spark, lake))
     small, big = (case["seconds"] for case in entry.cases.values())
     times = many.samples / few.samples
     entry.ratios["growth exponent of seconds"] = growth(small, big, times)
@@ -144,6 +142,10 @@ def _measure_ingest(place: Path, fleet: Fleet) -> Entry:
         cases={FIRST: answer},
         ratios={"lines per second": lines / answer["seconds"]},
     )
+
+
+def _count_figures(answer: Answer) -> Answer:
+    return {**answer, "figures": len(answer["figures"])}
 
 
 def _ratios(name: str, one: Answer, other: Answer) -> dict[str, float]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from benchmarks.pipeline_fleet import Task
@@ -60,13 +58,3 @@ def _output_figures(subject: tuple[str, str, int], emitted: OutputFigures) -> Na
     for subscriber, shares in emitted.shares.items():
         for place, part in enumerate(shares.parts):
             yield ("routing", *subject, _task_number(subscriber, place)), Figure(value=part)
-
-
-def write_figures(path: Path, figures: Figures) -> None:
-    """Figures as one JSON document."""
-    path.write_text(json.dumps([[*key, value] for key, value in figures.items()]))
-
-
-def read_figures(path: Path) -> Figures:
-    """What `write_figures` wrote."""
-    return {tuple(row[:-1]): row[-1] for row in json.loads(path.read_text())}

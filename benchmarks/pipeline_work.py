@@ -39,14 +39,10 @@ def _session(cores: int, rows: int) -> Iterator[tuple[Any, Answer]]:
 
 
 def calibrate_on_spark(
-    folder: Path,
-    *,
-    cores: int = CORES,
-    period_us: tuple[int, int] | None = None,
-    figures: Path | None = None,
+    folder: Path, *, cores: int = CORES, period_us: tuple[int, int] | None = None
 ) -> Answer:
-    """Profiles of all topologies of a lake; figures of some of them go to a file."""
-    from benchmarks.pipeline_figures import figures_of, write_figures
+    """Profiles of all topologies of a lake, and the figures of some of them."""
+    from benchmarks.pipeline_figures import figures_of
     from streamgauge.pipeline.calibrate.choosing import ANYTHING, Wish
     from streamgauge.pipeline.calibrate.job import calibrate
     from streamgauge.pipeline.calibrate.stretches import Period
@@ -66,10 +62,8 @@ def calibrate_on_spark(
         made = list(calibrate(spark, lake, wish=wish, say=note))
         taken = working.read()
     profiles = [one.profile for one in made if one.profile is not None]
-    if figures is not None:
-        chosen = profiles[:: max(1, len(profiles) // MOST_CHECKED)]
-        found = [figures_of(parse_profile(text)) for text in chosen]
-        write_figures(figures, {key: one[key] for one in found for key in one})
+    checked = profiles[:: max(1, len(profiles) // MOST_CHECKED)]
+    figures = [figures_of(parse_profile(text)) for text in checked]
     return {
         **taken,
         "starting": starting,
@@ -77,23 +71,21 @@ def calibrate_on_spark(
         "profiles": len(profiles),
         "faults": sorted({one.fault for one in made if one.fault is not None})[:5],
         "profile_bytes": sum(map(len, profiles)),
+        "figures": {key: one[key] for one in figures for key in one},
     }
 
 
-def estimate_in_pandas(folder: Path, figures: Path) -> Answer:
-    """The main figures, which go to a file."""
+def estimate_in_pandas(folder: Path) -> Answer:
+    """The main figures."""
     from benchmarks import pipeline_pandas
-    from benchmarks.pipeline_figures import write_figures
 
     table = Lake(folder).table("samples")
     paths = [f"{table.uri}/{file.path}" for file in table.snapshot().files]
     working = Stopwatch()
     samples = pipeline_pandas.read(paths)
     reading = working.read()
-    found = pipeline_pandas.figures(samples).figures
-    taken = working.read()
-    write_figures(figures, found)
-    return {**taken, "reading": reading, "samples": len(samples), "figures": len(found)}
+    figures = pipeline_pandas.figures(samples).figures
+    return {**working.read(), "reading": reading, "samples": len(samples), "figures": figures}
 
 
 def ingest_on_spark(folder: Path, target: Path) -> Answer:

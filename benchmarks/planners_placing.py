@@ -195,7 +195,6 @@ def summarise(cases: Sequence[CaseFigures]) -> dict[str, Any]:
             figure: divide(columns[figure][name], columns[figure][EVEN]) for figure in FIGURES
         }
         rows[name] = {
-            "cases": len(cases),
             "infeasible": sum(not plan.feasible for plan in plans),
             "overloaded": sum(plan.overloaded for plan in plans),
             "hot": sum(plan.hot > 0 for plan in plans),

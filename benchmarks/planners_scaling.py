@@ -220,7 +220,6 @@ def summarise(graphs: Sequence[GraphFigures], budget: int) -> dict[str, Any]:
 def _summarise(ours: Sequence[ScalingFigures], exact: Sequence[ScalingFigures]) -> dict[str, Any]:
     agreements = [row.agreement for row in ours]
     figures: dict[str, Any] = {
-        "graphs": len(ours),
         "units used": sum(sum(row.allocation.values()) for row in ours) / len(ours),
         "predicted": quartiles(row.predicted for row in ours),
         "agreement": quartiles(agreements),

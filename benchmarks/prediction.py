@@ -74,7 +74,6 @@ def _compare(job: Job, profile: Profile) -> dict[str, Any]:
     predicted = predict()
     latency, truth = predicted.latency, simulated.latency
     return {
-        "executors": len(plan.logical.executors),
         "predicted_ms": latency.mean * 1e3,
         "simulated_ms": truth.mean * 1e3,
         "mean_error": latency.mean / truth.mean - 1.0,

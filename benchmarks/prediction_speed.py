@@ -54,7 +54,6 @@ def run(*, large: bool) -> list[Entry]:
     more = largest["connections"] / smallest["connections"]
     exponent = growth(smallest["seconds"], largest["seconds"], more)
     entry.ratios["power of connections by which time grows"] = exponent
-    entry.ratios["seconds of the smallest"] = smallest["seconds"]
     entry.ratios["seconds of the largest"] = largest["seconds"]
     entry.ratios["seconds for a thousand plans"] = many.seconds * MANY_PLANS / count
     return [entry]

@@ -14,7 +14,7 @@ from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 LOOK_EVERY_SECONDS = 0.25
 # Fields of /proc/PID/stat, counted from behind the command's name (proc(5)).
@@ -23,23 +23,16 @@ _PARENT, _CPU_TICKS, _RESIDENT_PAGES = 1, slice(11, 15), 21
 Answer = dict[str, Any]
 
 
-class Usage(NamedTuple):
-    """Memory that processes hold now, and CPU time that they and those that ended had so far."""
-
-    resident_bytes: int
-    cpu_seconds: float
-
-
 class Stopwatch:
     """Wall-clock and CPU time of this process and all below it, from here on."""
 
     def __init__(self) -> None:
-        self._begin, self._before = time.perf_counter(), usage(os.getpid())
+        self._begin, (_, self._cpu_seconds) = time.perf_counter(), usage(os.getpid())
 
     def read(self) -> dict[str, float]:
         """Seconds since it was made."""
-        cpu_seconds = usage(os.getpid()).cpu_seconds - self._before.cpu_seconds
-        return {"seconds": time.perf_counter() - self._begin, "cpu_seconds": cpu_seconds}
+        seconds, (_, cpu_seconds) = time.perf_counter() - self._begin, usage(os.getpid())
+        return {"seconds": seconds, "cpu_seconds": cpu_seconds - self._cpu_seconds}
 
 
 def run_apart(work: Callable[..., Answer], *arguments: object, **options: object) -> Answer:
@@ -60,7 +53,7 @@ def run_apart(work: Callable[..., Answer], *arguments: object, **options: object
     assert process.pid is not None
     held = [0]
     while not receiver.poll(LOOK_EVERY_SECONDS):
-        held.append(usage(process.pid).resident_bytes)
+        held.append(usage(process.pid)[0])
     try:
         answer: Answer = receiver.recv()
     except EOFError:
@@ -74,8 +67,8 @@ def _send(sender: Connection, work: Callable[[], Answer]) -> None:
     sender.send(work())
 
 
-def usage(root: int) -> Usage:
-    """What a process and all below it use, by Linux's accounts of them."""
+def usage(root: int) -> tuple[int, float]:
+    """Bytes that a process and all below it hold now, and CPU seconds that they had so far."""
     stats: dict[int, list[str]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -90,4 +83,4 @@ def usage(root: int) -> Usage:
     members = [stats[pid] for pid in family if pid in stats]
     pages = sum(int(fields[_RESIDENT_PAGES]) for fields in members)
     ticks = sum(int(field) for fields in members for field in fields[_CPU_TICKS])
-    return Usage(pages * os.sysconf("SC_PAGE_SIZE"), ticks / os.sysconf("SC_CLK_TCK"))
+    return pages * os.sysconf("SC_PAGE_SIZE"), ticks / os.sysconf("SC_CLK_TCK")

@@ -60,6 +60,4 @@ def _place(job: Job, expected: Expected, *, by_cores: bool) -> dict[str, Any]:
     }
     for name, plan in (("even", even.plan), ("traffic-aware", aware.plan)):
         case[f"{name} per second"] = split_traffic(plan, expected).remote
-        nearest = split_traffic(plan, expected, nearest=True)
-        case[f"{name} per second by the nearest split"] = nearest.remote
     return case

@@ -17,8 +17,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-REPORT_VERSION = 1
-
 Item = TypeVar("Item")
 
 
@@ -93,7 +91,7 @@ def growth(small: float, large: float, size_ratio: float) -> float:
 def write_report(path: Path, entries: Sequence[Entry], seconds: float) -> None:
     """The report as one JSON document, with the machine and versions that its figures hold for."""
     document = {
-        "schema_version": REPORT_VERSION,
+        "schema_version": 1,
         "environment": {
             "python": platform.python_version(),
             "machine": platform.machine(),

@@ -94,10 +94,9 @@ def _graphs(seeds: int, change: Mutator) -> Iterator[ScalingGraph]:
 
 
 def _measure_gap(name: str, change: Mutator, seeds: int) -> Entry:
-    """How far below the best throughput, and how much of the best gain."""
+    """How far below the best throughput."""
     scalers = {scaler: load_scaler(scaler) for scaler in PUBLISHED}
     gaps: dict[str, list[float]] = {scaler: [] for scaler in scalers}
-    gains: dict[str, list[float]] = {scaler: [] for scaler in scalers}
     unproven = 0
     for graph in _graphs(seeds, change):
         for units in GAP_UNITS:
@@ -106,8 +105,6 @@ def _measure_gap(name: str, change: Mutator, seeds: int) -> Entry:
             for label, scaler in scalers.items():
                 scaling = scaler.scale(graph, units)
                 gaps[label].append(1.0 - scaling.expected / best.expected)
-                if best.increase > SAME * best.expected:
-                    gains[label].append(scaling.increase / best.increase)
     entry = Entry(
         f"scaling: gap to the best, {name}",
         f"{seeds} random graphs of 6 to 12 components in {len(VARIANTS)} variants, "
@@ -121,7 +118,6 @@ def _measure_gap(name: str, change: Mutator, seeds: int) -> Entry:
             "part below it, 90 % quantile": float(np.quantile(below, 0.9)),
             "part below it, worst": float(below.max()),
             "share of cases as good as the best": float(np.mean(below < SAME)),
-            "median part of the best gain": float(np.median(gains[label])),
         }
         entry.ratios.update({f"{label}: {figure}": value for figure, value in figures.items()})
     return entry

@@ -7,7 +7,7 @@ from functools import partial
 from benchmarks.jobs import random_topology
 from benchmarks.report import Entry, growth
 from streamgauge.planning.scheduling.contract import Expected, load_scheduler, scheduler_names
-from streamgauge.topology import Cluster, Configuration, Resources, Topology
+from streamgauge.topology import Cluster, Configuration, Resources
 
 ALLOWED_SECONDS = 2.0
 EXECUTORS_PER_OPERATOR = 16
@@ -37,7 +37,17 @@ def _time_scheduler(entry: Entry, name: str, executors: int, nodes: int) -> floa
     topology = random_topology(
         executors // EXECUTORS_PER_OPERATOR, tasks=EXECUTORS_PER_OPERATOR, seed=1
     )
-    configuration = _configure(topology, workers=2 * nodes)
+    # One executor a task; needs of 0.2, 0.3 or 0.4 cores.
+    configuration = Configuration(
+        executors={operator.name: operator.tasks for operator in topology.operators},
+        workers=2 * nodes,
+        ackers=2 * nodes,
+        resources={
+            name: Resources(cpu_cores=0.2 + 0.1 * (index % 3), memory_bytes=128 * 2**20)
+            for index, name in enumerate(topology.operator_names)
+        },
+        settings={"topology.worker.max.heap.size.mb": 1024},
+    )
     cluster = Cluster.uniform(nodes=nodes, slots=SLOTS, cores=CORES, memory_bytes=MEMORY_BYTES)
     expected = Expected(
         rates={stream.key: 100.0 for stream in topology.streams},
@@ -46,17 +56,3 @@ def _time_scheduler(entry: Entry, name: str, executors: int, nodes: int) -> floa
     scheduler = load_scheduler(name, configuration)
     work = partial(scheduler.schedule, topology, configuration, cluster, expected=expected)
     return entry.time(f"{name}, {executors} on {nodes}", work, repetitions=3).seconds
-
-
-def _configure(topology: Topology, workers: int) -> Configuration:
-    """One executor a task; needs of 0.2, 0.3 or 0.4 cores."""
-    return Configuration(
-        executors={operator.name: operator.tasks for operator in topology.operators},
-        workers=workers,
-        ackers=workers,
-        resources={
-            name: Resources(cpu_cores=0.2 + 0.1 * (index % 3), memory_bytes=128 * 2**20)
-            for index, name in enumerate(topology.operator_names)
-        },
-        settings={"topology.worker.max.heap.size.mb": 1024},
-    )

@@ -47,8 +47,7 @@ from streamgauge.simulation.cores import (
 THREADS = (1, 2, 3, 4, 6, 8, 12, 16)
 LOADS = (0.5, 0.8)
 SLEEPERS = 8
-REPETITIONS = 5
-LEAST_REPETITIONS = 3
+REPETITIONS, LEAST_REPETITIONS = 5, 3
 OUTSIDE_LIMIT = 0.03
 SERVICES = 20_000
 SMALL, LARGE = (0.5, 5), (2.0, 7)  # seconds of a repetition, rounds
@@ -72,13 +71,9 @@ def run(*, large: bool) -> list[Entry]:
             for load in LOADS
         }
         busy, sleeping = _repeat(busy_cells, rounds), _repeat(sleeping_cells, rounds)
-    contended = [
-        repetition.slices_ms
-        for threads in THREADS
-        if threads >= 2 * CORES
-        for repetition in _clean(busy[threads]) or busy[threads]
-    ]
-    slice_ms = float(np.median(np.concatenate(contended)))
+    contended = [busy[threads] for threads in THREADS if threads >= 2 * CORES]
+    slices = [one.slices_ms for cell in contended for one in _clean(cell) or cell]
+    slice_ms = float(np.median(np.concatenate(slices)))
     return [_compare_busy(busy, slice_ms), _compare_sleeping(sleeping, slice_ms)]
 
 
@@ -154,7 +149,10 @@ def _compare(
     columns = {name: [one[name] for one in measured] for name in measured[0]}
     return {
         "measured": {name: _median(values) for name, values in columns.items()},
-        "spread": {name: _quartile_distance(values) for name, values in columns.items()},
+        "spread": {
+            name: float(np.subtract(*np.percentile(values, (75, 25))))
+            for name, values in columns.items()
+        },
         "services": sum(len(one.stretch[work]) for one in kept),
         "repetitions": len(clean),
         "set aside": len(repetitions) - len(clean),
@@ -186,11 +184,6 @@ def _summarise(stretch: Samples) -> dict[str, float]:
 
 def _median(values: Iterable[float]) -> float:
     return float(np.median(list(values)))
-
-
-def _quartile_distance(values: Sequence[float]) -> float:
-    low, high = np.percentile(values, (25, 75))
-    return float(high - low)
 
 
 def repairman(threads: int, rest: float, cores: int) -> tuple[float, float]:
