@@ -15,7 +15,6 @@ import numpy as np
 
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.models.crowding import take_off_crowding
-from streamgauge.models.fitting import from_quantiles
 from streamgauge.models.job_behaviour import (
     NONE,
     Coefficient,
@@ -29,6 +28,13 @@ from streamgauge.models.job_behaviour import (
     TimeMoments,
     WindowBehaviour,
 )
+from streamgauge.models.pooled_times import (
+    error_of,
+    pool_service,
+    pool_time,
+    variance_error_of,
+    variance_of,
+)
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,
@@ -36,12 +42,9 @@ from streamgauge.profile.figures import (
     TaskProfile,
     TimeFigures,
 )
-from streamgauge.profile.pooling import mean_of, pool_times, weights_of
+from streamgauge.profile.pooling import mean_of, pool_times
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.topology import ACKER, Operator, OperatorKind, Stream, StreamKey
-
-# Fewer quantiles than this say less of a shape than mean and variability do.
-ENOUGH_QUANTILES = 3
 
 
 def behaviour_of_profile(profile: Profile) -> JobBehaviour:
@@ -126,7 +129,7 @@ def _operator(
     return OperatorBehaviour(
         inputs={key: _input(key, tasks, speeds, operator.tasks) for key in keys},
         # Only a source's outputs carry times of their own: what it takes to emit a tuple.
-        emit=_service(dict(enumerate(emissions)), {}),
+        emit=pool_service(dict(enumerate(emissions)), {}),
         window=None if operator.window is None else _window(operator, tasks),
         relative_service=None if alike else _by_place(speeds, operator.tasks, missing=1.0),
         task_weights=_by_place(weights, operator.tasks),
@@ -168,7 +171,7 @@ def _input(
     # The task's part of its operator's input, or what is proportional to it.
     parts = {place: one.share or one.per_second for place, one in figures.items()}
     return InputBehaviour(
-        service=_service(figures, speeds),
+        service=pool_service(figures, speeds),
         outputs=_coefficients(key, tasks, count),
         task_weights=_by_place(
             {place: part.value for place, part in parts.items() if part is not None}, count
@@ -227,101 +230,12 @@ def _speeds(tasks: Mapping[int, TaskProfile]) -> dict[int, float]:
     }
 
 
-def _service(
-    figures: Mapping[int, InputFigures] | Mapping[int, OutputFigures],
-    speeds: Mapping[int, float],
-) -> ServiceTime:
-    """Pooled service: CPU as measured, waiting as the wall-clock time beyond it."""
-    wall = _pool({i: one.wall for i, one in figures.items() if one.wall is not None}, speeds)
-    cpu = _pool({i: one.cpu for i, one in figures.items() if one.cpu is not None}, speeds)
-    if cpu is None:
-        if wall is None:
-            return ServiceTime()
-        # That all of it is spent on a core is a guess.
-        return ServiceTime(cpu=replace(wall, mean_ms=replace(wall.mean_ms, origin=Origin.ASSUMED)))
-    if wall is None:
-        return ServiceTime(cpu=cpu)
-    wait = TimeMoments.of(
-        float(wall.mean_ms) - float(cpu.mean_ms),
-        max(0.0, float(wall.variance) - float(cpu.variance)),
-        Origin.MEASURED,
-        mean_error=math.hypot(wall.mean_ms.error, cpu.mean_ms.error),
-        variance_error=math.hypot(wall.variance.error, cpu.variance.error),
-    )
-    return ServiceTime(cpu=cpu, wait=wait)
-
-
-def _pool(times: Mapping[int, TimeFigures], speeds: Mapping[int, float]) -> TimeMoments | None:
-    """A time that, scaled by each task's speed, has the moments of all of them.
-
-    Exponential where no variability was measured.
-    """
-    if not times:
-        return None
-    known = list(times.values())
-    weights = weights_of([one.mean_ms for one in known])
-    parts = list(zip(weights, (speeds.get(place, 1.0) for place in times), known, strict=True))
-    mean = math.fsum(weight * one.mean_ms.value for weight, _, one in parts)
-    variance = math.fsum(weight * _variance(one) for weight, _, one in parts)
-    slower = math.fsum(weight * speed for weight, speed, _ in parts)
-    squares = math.fsum(weight * speed * speed for weight, speed, _ in parts)
-    pooled = TimeMoments.of(
-        mean / slower,
-        variance / squares,
-        Origin.MEASURED,
-        mean_error=_combined([(w, _error(one.mean_ms)) for w, _, one in parts]) / slower,
-        variance_error=_combined([(w, _variance_error(one)) for w, _, one in parts]) / squares,
-        variance_origin=Origin.ASSUMED if any(one.scv is None for one in known) else None,
-    )
-    return _shaped(pooled, known)
-
-
-def _shaped(pooled: TimeMoments, known: Sequence[TimeFigures]) -> TimeMoments:
-    """With the moments and the shape of measured quantiles, where there is one task with enough."""
-    if len(known) > 1 or len(known[0].quantiles_ms) < ENOUGH_QUANTILES:
-        return pooled
-    (time,) = known
-    scv = None if time.scv is None else time.scv.value
-    shape = from_quantiles(time.mean_ms.value, time.quantiles_ms, scv)
-    if shape is None:
-        return pooled
-    return TimeMoments(
-        mean_ms=replace(pooled.mean_ms, value=np.asarray(shape.mean)),
-        variance=replace(pooled.variance, value=np.asarray(shape.variance)),
-        shape=shape,
-    )
-
-
-def _error(figure: Figure) -> float:
-    return math.nan if figure.standard_error is None else figure.standard_error
-
-
-def _combined(parts: Iterable[tuple[float, float]]) -> float:
-    """The error of a weighted sum of independent figures; NaN where one that counts has none."""
-    return math.hypot(*(weight * error for weight, error in parts if weight > 0.0))
-
-
-def _variance(times: TimeFigures) -> float:
-    scv = 1.0 if times.scv is None else times.scv.value
-    return scv * times.mean_ms.value * times.mean_ms.value
-
-
-def _variance_error(times: TimeFigures) -> float:
-    """To the first order; NaN where mean or variability have none."""
-    if times.scv is None:
-        return math.nan
-    mean, scv = times.mean_ms, times.scv
-    return math.hypot(
-        mean.value * mean.value * _error(scv), 2.0 * scv.value * mean.value * _error(mean)
-    )
-
-
 def _window(operator: Operator, tasks: Mapping[int, TaskProfile]) -> WindowBehaviour:
     triggers = {
         place: InputFigures(wall=task.window, cpu=task.window_cpu) for place, task in tasks.items()
     }
-    service = _service(triggers, {})
-    wall = _pool({i: one.wall for i, one in triggers.items() if one.wall is not None}, {})
+    service = pool_service(triggers, {})
+    wall = pool_time({i: one.wall for i, one in triggers.items() if one.wall is not None}, {})
     if wall is not None and float(service.cpu.mean_ms) > float(wall.mean_ms):
         # The CPU time of a trigger is known by regression only, and is never more than it took.
         service = ServiceTime(cpu=wall)
@@ -376,10 +290,10 @@ def _acker(tasks: Sequence[TaskProfile]) -> OperatorBehaviour:
         if known is not None:
             time = TimeMoments.of(
                 known.mean_ms.value,
-                _variance(known),
+                variance_of(known),
                 Origin.MEASURED,
-                mean_error=_error(known.mean_ms),
-                variance_error=_variance_error(known),
+                mean_error=error_of(known.mean_ms),
+                variance_error=variance_error_of(known),
             )
             inputs[key] = InputBehaviour(service=ServiceTime(cpu=time), task_weights=NONE)
     return OperatorBehaviour(inputs=inputs, task_weights=NONE)
@@ -427,8 +341,8 @@ def _link(latency: TimeFigures) -> TimeMoments:
         mean,
         0.0 if scv is None else scv.value * mean * mean,
         Origin.MEASURED,
-        mean_error=_error(latency.mean_ms),
-        variance_error=_variance_error(latency),
+        mean_error=error_of(latency.mean_ms),
+        variance_error=variance_error_of(latency),
         variance_origin=Origin.ASSUMED if scv is None else None,
     )
     if not latency.quantiles_ms:
