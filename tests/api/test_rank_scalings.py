@@ -302,3 +302,18 @@ def test_rates_of_a_run_are_compared_with_the_estimate(job):
     assert (
         "Tuples per second that components process" in rank_scalings(job, 4, against=wide).to_text()
     )
+
+
+def test_components_of_a_job_are_written_with_the_rates_of_a_run(job, tmp_path):
+    """What one executor of `work` does is 100 a second; 400 were measured with four."""
+    path = tmp_path / "components.json"
+    report = rank_scalings(job, 4, against=described_profile(load_job(job).at_step("wide")))
+    report.save_components(path)
+    assert load_scale_out(path).graph.by_name["work"].law.rate(1) == pytest.approx(100.0)
+    rows = {row["id"]: row for row in json.loads(path.read_text())["components"]}
+    assert rows["work"]["processingRate"] == pytest.approx(400.0)
+
+
+def test_a_unit_of_half_a_core_processes_half(job):
+    document = scale(job, 4, unit_cores=0.5)
+    assert document["before"]["components"]["work"]["capacity"] == pytest.approx(50.0)

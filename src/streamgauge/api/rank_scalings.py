@@ -11,8 +11,10 @@ from streamgauge.api.loading import JobLike, ProfileLike, load_profile
 from streamgauge.api.rates import Rates, list_rates
 from streamgauge.errors import InvalidInput, guess, in_file
 from streamgauge.planning.scaling.accuracy import compare_with_run
+from streamgauge.planning.scaling.capacity import WHOLE_CORE
 from streamgauge.planning.scaling.files.scale_out_file import is_scale_out, scale_out_of
 from streamgauge.planning.scaling.graph import ScalingGraph
+from streamgauge.planning.scaling.measured import measured_rates
 from streamgauge.planning.scaling.options import ScalingOptions
 from streamgauge.planning.scaling.predictive import Selection
 from streamgauge.planning.scaling.ranking import DEFAULT_PLANNER, ScalingProblem
@@ -36,6 +38,7 @@ def rank_scalings(
     *,
     sweep: bool = False,
     unit: str = Unit.EXECUTOR,
+    unit_cores: float = WHOLE_CORE,
     ties: str = TieRule.FIRST,
     packages: str = Selection.GREEDY,
     recheck: bool = False,
@@ -54,6 +57,8 @@ def rank_scalings(
         planner: A planner's name, or ``all``.
         sweep: Whether to say what 1, 2 … units would bring as well.
         unit: ``executor``, or ``isolated-worker``: a worker for every executor.
+        unit_cores: Cores that a unit of a job may keep busy; less than one where a control group
+            limits it.
         ties: Who gets a unit where several components reach as much: ``first`` or ``last``
             declared, or ``most-dropped``.
         packages: How packages are chosen: ``greedy`` by gain per unit, or ``knapsack``.
@@ -66,7 +71,8 @@ def rank_scalings(
         Infeasible: Nothing that can be done.
         InvalidInput: A file is wrong, or an argument is.
     """
-    problem = _read_problem(job, units, profile, rate, step, _choose(Unit, unit, "--unit"))
+    kind = _choose(Unit, unit, "--unit")
+    problem = _read_problem(job, units, profile, rate, step, kind, unit_cores)
     options = ScalingOptions(
         ties=_choose(TieRule, ties, "--ties"),
         selection=_choose(Selection, packages, "--packages"),
@@ -75,10 +81,12 @@ def rank_scalings(
         sink_weights=sink_weights or {},
     )
     ranking = rank(problem, planner, options=options, with_sweep=sweep)
-    accuracy = None
+    accuracy, measured = None, {}
     if against is not None:
-        accuracy = compare_with_run(problem.graph, load_profile(against))
-    return ScalingRanking(ranking=ranking, accuracy=accuracy)
+        run = load_profile(against)
+        accuracy = compare_with_run(problem.graph, run)
+        measured = measured_rates(run)
+    return ScalingRanking(ranking=ranking, accuracy=accuracy, measured=measured)
 
 
 def _read_problem(
@@ -88,6 +96,7 @@ def _read_problem(
     rate: Rates,
     step: str | None,
     unit: Unit,
+    unit_cores: float,
 ) -> ScalingProblem:
     is_job_described = profile is not None or step is not None or bool(list_rates(rate))
     if isinstance(job, ScalingGraph):
@@ -105,7 +114,11 @@ def _read_problem(
     described = describe_job(job if document is None else document, profile, rate=rate, step=step)
     with in_file(described.file):
         return ScalingProblem.of_job(
-            described.job, described.profile, _check_units(units), unit=unit
+            described.job,
+            described.profile,
+            _check_units(units),
+            unit=unit,
+            unit_cores=unit_cores,
         )
 
 

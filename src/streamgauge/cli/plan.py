@@ -103,6 +103,9 @@ def scale(
             " every executor."
         ),
     ] = "executor",
+    unit_cores: Annotated[
+        float, typer.Option(help="Cores that a unit may keep busy, where something limits it.")
+    ] = 1.0,
     ties: Annotated[
         str,
         typer.Option(
@@ -128,6 +131,10 @@ def scale(
         str | None,
         typer.Option(help="A profile of a run: compare its rates with the estimated ones."),
     ] = None,
+    components: Annotated[
+        Path | None,
+        typer.Option(help="Write the graph of components, with the rates of --against, as JSON."),
+    ] = None,
     output: Output = None,
     svg: SvgPath = None,
     curve: Annotated[
@@ -140,7 +147,7 @@ def scale(
     """Say which operators get more executors, what that would bring, and what is full next."""
     from streamgauge.api.rank_scalings import rank_scalings
 
-    check_outputs(output, svg, curve, html)
+    check_outputs(components, output, svg, curve, html)
     report = rank_scalings(
         file,
         units,
@@ -150,6 +157,7 @@ def scale(
         planner,
         sweep=sweep or curve is not None or html is not None,
         unit=unit,
+        unit_cores=unit_cores,
         ties=ties,
         packages=packages,
         recheck=recheck,
@@ -161,6 +169,9 @@ def scale(
         report = replace(report, written=str(output))
         report.save_job(output)
         say(f"wrote {output}")
+    if components is not None:
+        report.save_components(components)
+        say(f"wrote {components}")
     if curve is not None:
         write_text(curve, report.plot(CURVE).svg)
     present(report, as_json=as_json, html=html, svg=svg)

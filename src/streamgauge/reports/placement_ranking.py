@@ -353,9 +353,10 @@ class PlacementRanking(Report):
                 Column(name="workers"),
                 Column(name="nodes"),
                 Column(name="between nodes", unit="/s"),
-                Column(name="part"),
+                Column(name="part", page_only=not ranking.rates_assumed),
                 Column(name=f"against {baseline}"),
                 Column(name="busiest node"),
+                Column(name="which one", page_only=True),
                 Column(name="mean", page_only=ranking.by != "mean"),
                 Column(name="p99"),
                 Column(name="up to", unit="/s"),
@@ -383,7 +384,8 @@ class PlacementRanking(Report):
             None if self.ranking.rates_assumed else show_rate(placement.traffic.remote),
             share(placement.remote_share),
             None if change is None else show_difference(change),
-            _show_busiest_node(placement),
+            _show_busiest_load(placement),
+            placement.diagnostics.busiest_node,
             *figures,
         ]
 
@@ -450,11 +452,11 @@ def _show_up_to(per_second: float) -> str | None:
     return "no limit" if math.isinf(per_second) else show_rate(per_second)
 
 
-def _show_busiest_node(placement: Placement) -> str:
-    diagnostics = placement.diagnostics
-    load = diagnostics.busiest_load
-    shown = show_utilisation(load) if diagnostics.load_by == BY_CORES else f"{number(load)} a core"
-    return f"{diagnostics.busiest_node} {shown}"
+def _show_busiest_load(placement: Placement) -> str:
+    load = placement.diagnostics.busiest_load
+    if placement.diagnostics.load_by == BY_CORES:
+        return show_utilisation(load)
+    return f"{number(load)} a core"
 
 
 def _risk_row(placement: Placement) -> list[Cell]:

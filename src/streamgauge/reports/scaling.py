@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ from streamgauge.drawing.charts import Series, line_chart
 from streamgauge.drawing.quantities import estimate, number, share
 from streamgauge.errors import InvalidInput
 from streamgauge.planning.scaling.accuracy import Accuracy, Compared
+from streamgauge.planning.scaling.files.scale_out_file import ScaleOut, scale_out_to_data
 from streamgauge.planning.scaling.graph import Allocation, Component
+from streamgauge.planning.scaling.measured import MeasuredRates
 from streamgauge.planning.scaling.ranking import Proposal, RankedScalings
 from streamgauge.planning.scaling.rates import ComponentRates
 from streamgauge.planning.scaling.sweep import Bottleneck
@@ -52,11 +54,13 @@ class ScalingRanking(Report):
         ranking: All proposals.
         written: The file that the scaled job was written to, where it was.
         accuracy: Rates of a run against those of the graph, where a run was given.
+        measured: The rates of that run.
     """
 
     ranking: RankedScalings
     written: str = ""
     accuracy: Accuracy | None = None
+    measured: Mapping[str, MeasuredRates] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -186,6 +190,12 @@ class ScalingRanking(Report):
             place += ["--scheduler", "isolation"]
         apply = load_engine(translation.configuration.engine).apply_command(PLAN_FILE)
         return tuple(shlex.join(words) for words in ([*place, "-o", PLAN_FILE], apply) if words)
+
+    def save_components(self, path: str | Path) -> None:
+        """Write the graph in the published form of components, with the rates of a run if given."""
+        problem = self.ranking.problem
+        components = ScaleOut(graph=problem.graph, free_units=problem.units)
+        save(scale_out_to_data(components, self.measured), Path(path))
 
     def save_job(self, path: str | Path) -> None:
         """Write the job as it would be with the best proposal.

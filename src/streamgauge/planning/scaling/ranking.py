@@ -9,6 +9,7 @@ from streamgauge.errors import Infeasible, InvalidInput, NotEnoughData
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
+from streamgauge.planning.scaling.capacity import WHOLE_CORE
 from streamgauge.planning.scaling.combined import SAME
 from streamgauge.planning.scaling.congestion import congested
 from streamgauge.planning.scaling.contract import Scaler, Scaling, load_scaler, scaler_names
@@ -54,10 +55,20 @@ class ScalingProblem:
 
     @classmethod
     def of_job(
-        cls, job: Job, profile: Profile | None, units: int, *, unit: Unit = Unit.EXECUTOR
+        cls,
+        job: Job,
+        profile: Profile | None,
+        units: int,
+        *,
+        unit: Unit = Unit.EXECUTOR,
+        unit_cores: float = WHOLE_CORE,
     ) -> ScalingProblem:
         """A job to be scaled, by what was measured of it or by what it declares."""
-        derived = graph_of_job(job) if profile is None else graph_of_profile(profile, job.workload)
+        derived = (
+            graph_of_job(job, unit_cores=unit_cores)
+            if profile is None
+            else graph_of_profile(profile, job.workload, unit_cores=unit_cores)
+        )
         return cls(
             graph=_with_executors_of(job, derived.graph),
             job=job,
