@@ -18,13 +18,13 @@ def test_stela_wins_where_few_leaves_emit_most():
     _, residual, stela = scaling.considered
     assert (stela.increase, residual.increase) == (pytest.approx(1416), pytest.approx(1060))
     assert scaling.allocation == stela.allocation
-    assert scaling.reasons[0] == ("stela expects 4,836 tuples/s, residual 4,480: stela it is")
+    assert scaling.reasons[0] == ("stela expects 4,836 tuples/s, residual 4,480: stela is taken")
 
 
 def test_what_is_equal_stays_with_packages():
     scaling = CombinedScaler().scale(LINEAR, 1)
     assert [one.scaler for one in scaling.considered] == ["predictive", "residual", "stela"]
-    assert scaling.reasons[0].endswith("residual it is")
+    assert scaling.reasons[0].endswith("residual is taken")
 
 
 def test_congestion_that_would_only_move_is_seen_beforehand():

@@ -53,7 +53,7 @@ class CombinedScaler:
         best, other = (stela, residual) if better else (residual, stela)
         verdict = (
             f"{best.scaler} expects {told(best.expected)} tuples/s, {other.scaler} "
-            f"{told(other.expected)}: {best.scaler} it is"
+            f"{told(other.expected)}: {best.scaler} is taken"
         )
         return Scaling.of(
             self.name,
