@@ -83,6 +83,7 @@ def predicted(plan: PhysicalPlan, busy: dict[str, list[float]], **changes) -> Pr
                 worker=str(plan.workers[plan.placement[index]]),
                 arrived_per_second=100.0 * part,
                 emitted_per_second=50.0 * part,
+                tuples_out_per_second=30.0 * part,
                 utilisation=part,
                 stretch=1.0,
                 service_seconds=0.01,
@@ -99,6 +100,7 @@ def predicted(plan: PhysicalPlan, busy: dict[str, list[float]], **changes) -> Pr
             idle=sum(part == 0.0 for part in parts),
             arrived_per_second=sum(one.arrived_per_second for one in own),
             emitted_per_second=sum(one.emitted_per_second for one in own),
+            tuples_out_per_second=sum(one.tuples_out_per_second for one in own),
             utilisation=sum(parts) / len(parts),
             busiest=max(parts),
             service_seconds=0.01,
@@ -409,6 +411,8 @@ def test_the_tables_have_every_operator_executor_worker_and_machine(before, afte
     assert operators["work"]["executors"] == "2 → 4"
     assert operators["work"]["busiest"] == "82.0 % → 41.0 %"
     assert operators["in"]["in"] == "–"
+    # Thirty tuples at full load, without acks: 0.82 + 0.6 executors before, twice 0.41 + 0.3 after.
+    assert operators["work"]["out"] == "42.6"
     executors = table(page, "Executors, the busiest first")
     busiest = sorted(found.executors, key=lambda one: -one.utilisation)
     assert list(executors) == [one.name for one in busiest]

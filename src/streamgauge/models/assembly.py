@@ -76,7 +76,7 @@ def _executors(
     parameters: Parameters, loaded: Loaded, delays: Delays
 ) -> tuple[ExecutorPrediction, ...]:
     plan = parameters.flow.plan
-    came, left = _totals(parameters)
+    came, left, tuples = _add_rates(parameters)
     total = delays.executor_mean
     own = [values for part, values in delays.executors.items() if part in _OWN]
     waiting = total - np.sum(own, axis=0)
@@ -87,6 +87,7 @@ def _executors(
             worker=str(plan.workers[plan.placement[index]]),
             arrived_per_second=float(came[index]),
             emitted_per_second=float(left[index]),
+            tuples_out_per_second=float(tuples[index]),
             utilisation=float(loaded.utilisation[index]),
             stretch=float(loaded.contention.stretch[index]),
             service_seconds=float(loaded.service.mean[index]),
@@ -97,21 +98,23 @@ def _executors(
     )
 
 
-def _totals(parameters: Parameters) -> tuple[Vector, Vector]:
-    """What comes to and leaves every executor, messages of the engine included."""
-    flow = parameters.flow
+def _add_rates(parameters: Parameters) -> tuple[Vector, Vector, Vector]:
+    """What comes to and leaves every executor, and what of the latter are tuples of the job."""
+    flow, rates = parameters.flow, parameters.rates
     size = len(flow.plan.logical.executors)
-    came, left = np.zeros(size), np.zeros(size)
+    came, left, tuples = np.zeros(size), np.zeros(size), np.zeros(size)
     for name, span in flow.plan.logical.spans.items():
-        came[as_slice(span)] = parameters.rates.into(flow, name)
-        left[as_slice(span)] = parameters.rates.out_of(flow, name)
-    return came, left
+        here = as_slice(span)
+        came[here] = rates.into(flow, name)
+        left[here] = rates.out_of(flow, name)
+        tuples[here] = rates.out_of(flow, name, system=False)
+    return came, left, tuples
 
 
 def _operators(
     parameters: Parameters, loaded: Loaded, delays: Delays
 ) -> dict[str, OperatorPrediction]:
-    came, left = _totals(parameters)
+    came, left, tuples = _add_rates(parameters)
     total = delays.executor_mean
     found = {}
     for name, span in parameters.flow.plan.logical.spans.items():
@@ -122,6 +125,7 @@ def _operators(
             idle=int(np.count_nonzero(came[here] <= 0.0)) if is_bolt(parameters.flow, name) else 0,
             arrived_per_second=float(came[here].sum()),
             emitted_per_second=float(left[here].sum()),
+            tuples_out_per_second=float(tuples[here].sum()),
             utilisation=float(loaded.utilisation[here].mean()),
             busiest=float(loaded.utilisation[here].max()),
             service_seconds=_mean(weights, loaded.service.mean[here]),

@@ -301,7 +301,8 @@ def _operator_part(chain: OperatorPrediction, member: Member) -> OperatorPredict
     return replace(
         chain,
         arrived_per_second=member.calls * chain.arrived_per_second,
-        emitted_per_second=_emitted(chain, member),
+        emitted_per_second=_emitted(chain, member, chain.emitted_per_second),
+        tuples_out_per_second=_emitted(chain, member, chain.tuples_out_per_second),
         utilisation=member.share * chain.utilisation,
         service_seconds=service,
         delay_seconds=sum(parts.values()),
@@ -316,7 +317,8 @@ def _executor_part(chain: ExecutorPrediction, member: Member) -> ExecutorPredict
     return replace(
         chain,
         arrived_per_second=member.calls * chain.arrived_per_second,
-        emitted_per_second=_emitted(chain, member),
+        emitted_per_second=_emitted(chain, member, chain.emitted_per_second),
+        tuples_out_per_second=_emitted(chain, member, chain.tuples_out_per_second),
         service_seconds=service,
         delay_seconds=waiting + service,
         queue_length=chain.queue_length if member.is_first else 0.0,
@@ -328,7 +330,10 @@ def _per_call(seconds: float, member: Member) -> float:
     return seconds * member.share / member.calls if member.calls > 0.0 else 0.0
 
 
-def _emitted(chain: OperatorPrediction | ExecutorPrediction, member: Member) -> float:
+def _emitted(
+    chain: OperatorPrediction | ExecutorPrediction, member: Member, at_its_end: float
+) -> float:
+    """What an operator of a chain emits: what the next one is called with, or the chain's end."""
     if member.next_calls is None:
-        return chain.emitted_per_second
+        return at_its_end
     return member.next_calls * chain.arrived_per_second

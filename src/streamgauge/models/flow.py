@@ -50,9 +50,10 @@ class Rates:
         zero = np.zeros(len(flow.plan.logical.spans[operator]))
         return sum((self.arrived[stream.subscription] for stream in streams), start=zero)
 
-    def out_of(self, flow: TupleFlow, operator: str) -> Vector:
-        """All that each executor of an operator emits, the engine's messages included."""
-        keys = {stream.key for stream in flow.plan.logical.topology.streams_from(operator)}
+    def out_of(self, flow: TupleFlow, operator: str, *, system: bool = True) -> Vector:
+        """What each executor of an operator emits, with or without the engine's own messages."""
+        streams = flow.plan.logical.topology.streams_from(operator)
+        keys = {stream.key for stream in streams if system or not stream.is_system}
         zero = np.zeros(len(flow.plan.logical.spans[operator]))
         return sum((self.emitted[key] for key in sorted(keys)), start=zero)
 

@@ -29,6 +29,7 @@ class ExecutorPrediction:
         worker: Where it runs.
         arrived_per_second: Tuples and messages that come.
         emitted_per_second: Tuples and messages that leave, before copies.
+        tuples_out_per_second: The same without messages of the engine.
         utilisation: Part of the time it is busy; one and more: overloaded.
         stretch: How many times as long a service takes on its crowded machine.
         service_seconds: Mean wall-clock service time of a tuple.
@@ -41,6 +42,7 @@ class ExecutorPrediction:
     worker: str
     arrived_per_second: float
     emitted_per_second: float
+    tuples_out_per_second: float
     utilisation: float
     stretch: float
     service_seconds: float
@@ -57,6 +59,7 @@ class OperatorPrediction:
         idle: How many of them would get nothing.
         arrived_per_second: Tuples and messages that come.
         emitted_per_second: Tuples and messages that leave, before copies.
+        tuples_out_per_second: The same without messages of the engine.
         utilisation: Mean over executors.
         busiest: The same of the busiest.
         service_seconds: Mean wall-clock service time of a tuple.
@@ -68,6 +71,7 @@ class OperatorPrediction:
     idle: int
     arrived_per_second: float
     emitted_per_second: float
+    tuples_out_per_second: float
     utilisation: float
     busiest: float
     service_seconds: float

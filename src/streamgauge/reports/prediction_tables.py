@@ -249,7 +249,7 @@ def tabulate_operators(before: PredictedPlan | None, after: PredictedPlan) -> Ta
     """Operators in the plan's order, with what their figures were before."""
     now = after.prediction.operators
     was = before.prediction.operators if before else now
-    note = "Messages of the engine, such as acknowledgements, count as tuples."
+    note = "Rates without acknowledgements, which ackers alone receive."
     if before:
         note += " Arrows: from the figure before to the figure after."
     return Table(
@@ -283,7 +283,7 @@ def _show_operator(
         show_change(was.executors, now.executors, "{:.0f}".format) + idle,
         # A source receives acknowledgements only, and their delay delays no tuple.
         None if is_source else arrived,
-        show_change(was.emitted_per_second, now.emitted_per_second, number),
+        show_change(was.tuples_out_per_second, now.tuples_out_per_second, number),
         show_change(was.utilisation, now.utilisation, show_utilisation),
         show_change(was.busiest, now.busiest, show_utilisation),
         show_change(was.service_seconds, now.service_seconds, show_duration),
@@ -302,7 +302,7 @@ def tabulate_executors(predicted: PredictedPlan) -> Table:
                 executor.name,
                 executor.worker,
                 None if is_source else number(executor.arrived_per_second),
-                number(executor.emitted_per_second),
+                number(executor.tuples_out_per_second),
                 show_utilisation(executor.utilisation),
                 _show_number(executor.stretch),
                 show_duration(executor.service_seconds),
