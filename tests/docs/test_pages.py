@@ -48,11 +48,14 @@ def test_python_on_the_pages_runs(project, monkeypatch, capsys):
     for page, text in blocks(project, "python"):
         exec(compile(text, page, "exec"), {})
     shown = capsys.readouterr().out.splitlines()
-    # Four operators of sixteen executors and four ackers; 16⁴ paths.
-    assert shown[0] == "68 executors, 65536 paths"
-    assert shown[1].startswith("fits 0.00")
-    assert shown[2].startswith("Fine: the busiest executor, splitter")
-    assert len(shown) == 3
+    # Four operators of sixteen executors: 16⁴ paths.
+    assert shown[0].endswith("; 65,536 paths from source to sink.")
+    assert shown[1].startswith("Fits. Up to 183,000 tuples/s would, 91.4 times the load")
+    assert shown[2].startswith("traffic-aware is the best of 6 plans by p99.")
+    assert "splitter" in shown[3]
+    assert shown[4].startswith("Fits. Up to 337,000 tuples/s would, 169 times the load")
+    assert shown[5].startswith("Fine: the busiest executor, splitter")
+    assert len(shown) == 6
 
 
 def test_commands_on_the_pages_work(project, monkeypatch, tmp_path, capsys):
