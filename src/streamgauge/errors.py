@@ -1,16 +1,16 @@
 """Every failure Streamgauge reports, with its stable code and exit code.
 
 StreamgaugeError
-├── InvalidInput         what was given cannot be right          exit 2
-│   ├── UnreadableFile   a file that is no document of ours      exit 2
-│   └── CyclicTopology   a cycle where the answer needs none     exit 2
-├── MissingExtra         a package that is not installed         exit 2
-├── Infeasible           right input, but nothing satisfies it   exit 3
+├── InvalidInput         the input is wrong                      exit 2
+│   ├── UnreadableFile   the file is not a readable document     exit 2
+│   └── CyclicTopology   the topology must not have a cycle      exit 2
+├── MissingExtra         a package is not installed              exit 2
+├── Infeasible           valid input that nothing satisfies      exit 3
 ├── SourceUnreachable    a source or service does not answer     exit 4
 ├── NotEnoughData        too little was measured to answer       exit 5
-├── ChangedMeanwhile     another writer was first, again         exit 1
+├── ChangedMeanwhile     another writer committed first          exit 1
 ├── JobFailed            Spark could not finish a job            exit 1
-└── InternalError        a fault of ours                         exit 1
+└── InternalError        a fault in Streamgauge                  exit 1
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class StreamgaugeError(Exception):
 
 
 class InvalidInput(StreamgaugeError, ValueError):
-    """What was given cannot be right; carries every problem that was found."""
+    """The input is wrong; carries every problem that was found."""
 
     code = "invalid-input"
     exit_code = 2
@@ -97,7 +97,7 @@ class InvalidInput(StreamgaugeError, ValueError):
         return cls([Problem(place=place, seen=seen, expected=expected, remedy=remedy, file=file)])
 
     def below(self, *prefix: str | int) -> InvalidInput:
-        """The same error seen from further out: every place gets `prefix` in front."""
+        """The same error with `prefix` in front of every place."""
         return type(self)(
             replace(problem, place=(*prefix, *problem.place)) for problem in self.problems
         )
@@ -110,13 +110,13 @@ class UnreadableFile(InvalidInput):
 
 
 class CyclicTopology(InvalidInput):
-    """The topology has a cycle and the question has no answer with one."""
+    """The topology has a cycle, and the question can only be answered without one."""
 
     code = "cyclic-topology"
 
 
 class MissingExtra(StreamgaugeError):
-    """A package that the question needs is not installed."""
+    """A package that this feature needs is not installed."""
 
     code = "missing-extra"
     exit_code = 2
@@ -133,7 +133,7 @@ class MissingExtra(StreamgaugeError):
 
 
 class Infeasible(StreamgaugeError):
-    """The input is right, and nothing satisfies it."""
+    """The input is valid, and nothing satisfies it."""
 
     code = "infeasible"
     exit_code = 3
@@ -147,7 +147,7 @@ class SourceUnreachable(StreamgaugeError):
 
 
 class NotEnoughData(StreamgaugeError):
-    """Too little was measured to give an answer worth having."""
+    """Too little was measured to give a useful answer."""
 
     code = "not-enough-data"
     exit_code = 5
@@ -160,7 +160,7 @@ class ChangedMeanwhile(StreamgaugeError):
 
 
 class JobFailed(StreamgaugeError):
-    """Spark could not finish a job: no room left, no executor, an unreadable file."""
+    """Spark could not finish a job: disk full, no executor, an unreadable file."""
 
     code = "job-failed"
 
@@ -172,7 +172,7 @@ class InternalError(StreamgaugeError):
 
 
 class Findings:
-    """Collects problems so that a person sees all of them at once, not the first."""
+    """Collects problems so that the user sees all of them at once, not only the first."""
 
     def __init__(self) -> None:
         self._problems: list[Problem] = []
@@ -182,12 +182,12 @@ class Findings:
         self._problems.append(Problem(place=place, seen=seen, expected=expected, remedy=remedy))
 
     def absorb(self, error: InvalidInput, *prefix: str | int) -> None:
-        """Take over the problems of a part, seen from the whole."""
+        """Add the problems of a part, each place prefixed with `prefix`."""
         self._problems.extend(error.below(*prefix).problems)
 
     @contextmanager
     def at(self, *prefix: str | int) -> Iterator[None]:
-        """Take over, seen from the whole, what goes wrong inside the block."""
+        """Add the problems raised inside the block, each place prefixed with `prefix`."""
         try:
             yield
         except InvalidInput as error:
@@ -213,15 +213,15 @@ def in_file(file: str) -> Iterator[None]:
 
 
 def guess(name: str, known: Sequence[str]) -> str:
-    """A remedy that names the nearest known name, where one is near."""
+    """A remedy that suggests the most similar known name; empty where none is similar."""
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]!r}?" if close else ""
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """A remedy that names the nearest known name, else the known names."""
-    near = guess(name, known)
-    if near:
-        return near
+    """A remedy that suggests the most similar known name, else lists the known names."""
+    suggestion = guess(name, known)
+    if suggestion:
+        return suggestion
     listed = ", ".join(known[:8]) + (", …" if len(known) > len(known[:8]) else "")
     return f"known: {listed}" if known else ""

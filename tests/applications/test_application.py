@@ -230,7 +230,7 @@ def test_what_has_no_effect_or_another_one_is_remarked():
         ([SOURCE, task("a", "inn")], "tasks[1].parents[0]", "did you mean 'in'?"),
         ([SOURCE, task("a", "in", "in")], "tasks[1].parents[1]", "parent 'in' twice"),
         ([SOURCE, task("in")], "tasks[1].name", "'in' twice"),
-        ([SOURCE], "tasks[0]", "no task's parent"),
+        ([SOURCE], "tasks[0]", "the parent of no task"),
         ([SOURCE, task("a", "in", "b"), task("b", "a")], "tasks[1].parents", "a → b → a"),
         ([task("a")], "tasks", "no source"),
     ],

@@ -74,7 +74,9 @@ def test_reliability_may_stand_at_either_place(text):
 
 def test_reliability_may_not_be_both():
     text = "workflow:\n  workload: {reliability: true}\n  reliability: false\n"
-    assert problems(text)[0].startswith("it.yaml:3: workflow.reliability: true at one place")
+    assert problems(text)[0].startswith(
+        "it.yaml:3: workflow.reliability: different values of reliability"
+    )
 
 
 def test_a_filtering_of_zero_is_no_filter():
@@ -151,9 +153,12 @@ def test_problems_of_workflows_have_a_line_a_key_and_what_is_allowed(text, said)
         ("routing: shuffle", "it.yaml:7: pipeline.tasks[1].routing: 'shuffle'"),
         ("filtering: -0.1", "it.yaml:7: pipeline.tasks[1].filtering: -0.1"),
         ("resizeddata: -5", "it.yaml:7: pipeline.tasks[1].resizeddata: -5"),
-        ("reliability: false", "it.yaml:7: pipeline.tasks[1].reliability: 'out' unlike 'in'"),
-        ("resizedata: 5", "unknown key 'resizedata'; expected a key that is known here (did you"),
-        ("kafka: {topic: t}", "it.yaml:7: pipeline.tasks[1].kafka: a source outside, Kafka"),
+        (
+            "reliability: false",
+            "it.yaml:7: pipeline.tasks[1].reliability: different values for 'in' and 'out'",
+        ),
+        ("resizedata: 5", "unknown key 'resizedata'; expected a key of this section (did you"),
+        ("kafka: {topic: t}", "it.yaml:7: pipeline.tasks[1].kafka: an external source, Kafka"),
     ],
 )
 def test_problems_of_pipelines_have_a_line_and_a_key(text, said):
@@ -183,7 +188,7 @@ def test_problems_of_former_keys_are_blamed_on_the_keys_as_written():
 def test_a_source_outside_is_understood_and_refused():
     kafka = "external: {kafka: {server: 'localhost:9092', group: test, topic: topic}}"
     (line,) = problems(f"workflow:\ndatastream:\n  {kafka}\n")
-    assert line.startswith("it.yaml:3: datastream.external: a source outside, Kafka; expected")
+    assert line.startswith("it.yaml:3: datastream.external: an external source, Kafka; expected")
     (line,) = problems(f"workflow:\ndatastream:\n  {kafka}\n  synthetic: {{}}\n")
     assert "synthetic and external together" in line
 
@@ -193,7 +198,10 @@ def test_a_source_outside_is_understood_and_refused():
     [
         ("datastream: {}", "neither workflow nor pipeline"),
         ("workflow: {}\npipeline: {tasks: []}", "it.yaml:2: pipeline: workflow and pipeline"),
-        ("datastream: {}\npipeline: {tasks: []}", "it.yaml:1: datastream: a datastream beside"),
+        (
+            "datastream: {}\npipeline: {tasks: []}",
+            "it.yaml:1: datastream: datastream and pipeline together",
+        ),
         ("pipeline: {tasks: []}", "it.yaml:1: pipeline.tasks: no source"),
         ("streamgauge: 1\ntopology: {}", "a job; expected the description of an application"),
     ],

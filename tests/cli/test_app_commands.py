@@ -114,7 +114,7 @@ def test_bursts_without_a_limit_are_warned_of(app, file):
     flow = "{distribution: burst, rate: 10}"
     file.write_text(f"datastream: {{synthetic: {{flow: {flow}}}}}\nworkflow:\n")
     outcome = app("check", file, "--json")
-    assert "taken as 100 tuples/s" in json.loads(outcome.out)["warnings"][0]
+    assert "assumed to run at 100 tuples/s" in json.loads(outcome.out)["warnings"][0]
     assert "warning: source-1: a burst without limit" in outcome.err
 
 

@@ -106,7 +106,7 @@ def test_what_is_thin_or_missing_says_why_and_what_to_do(run, saved):
         for one in ProfileReport(profile=profile).assessments
     }
     assert why["service time", "splitter"] == "50 observations, under 100 → measure for longer"
-    assert why["tasks", "splitter"].startswith("of its 4 tasks these were not seen: 0, 2, 3 →")
+    assert why["tasks", "splitter"].startswith("no metrics from these of its 4 tasks: 0, 2, 3 →")
     assert "Thin: 1." in out
     assert "50 observations, under 100" in out
     assert "period not known" in out

@@ -150,17 +150,17 @@ def test_an_acker_s_costs_may_not_be_said_of_another():
         (lambda: WindowFunction(per_tuple_ms=-1), "per_tuple_ms: -1"),
         (
             lambda: Behaviour(exclusive=True, outputs={"a": Fixed(mean=0.6), "b": Fixed(mean=0.5)}),
-            "outputs: exclusive outputs of 1.1 in all",
+            "outputs: exclusive outputs that sum to 1.1",
         ),
         (
             lambda: Behaviour(exclusive=True, outputs={"a": PoissonCount(mean=0.5)}),
-            "outputs: exclusive outputs of 0.5 in all",
+            "outputs: exclusive outputs that sum to 0.5",
         ),
         (
             lambda: Behaviour(
                 exclusive=True, inputs={LINES: InputBehaviour(outputs={"a": Fixed(mean=2)})}
             ),
-            "inputs.lines.default.outputs: exclusive outputs of 2 in all",
+            "inputs.lines.default.outputs: exclusive outputs that sum to 2",
         ),
     ],
 )

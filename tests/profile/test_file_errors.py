@@ -60,8 +60,8 @@ def test_the_file_itself_is_right():
         ("source: lines", "source: split", "job.yaml:23: workload[0].source", "'split'"),
         ("per_second: 100", "per_second: -1", "job.yaml:23: workload[0].per_second", "-1"),
         ("per_second: 100", "per_second: 1e999", "job.yaml:23: workload[0].per_second", "inf"),
-        (", 'split[3-4]'", "", "job.yaml:25: plan.workers", "no worker for split[3-4]"),
-        ("'split[5-6]', ", "", "job.yaml:25: plan.workers", "no worker for split[5-6]"),
+        (", 'split[3-4]'", "", "job.yaml:25: plan.workers", "no worker for executor split[3-4]"),
+        ("'split[5-6]', ", "", "job.yaml:25: plan.workers", "no worker for executor split[5-6]"),
         (
             "'count[7-8]'",
             "'count[7-8]', 'split[3-4]'",
@@ -137,7 +137,7 @@ def test_slots_and_ports_exclude_each_other():
 
 def test_a_uniform_cluster_excludes_machines():
     said = refusal("  machines: {m: {cores: 4}}", "  uniform: {nodes: 2}")
-    assert "a uniform cluster beside other keys" in said
+    assert "a uniform cluster together with other keys" in said
 
 
 def test_a_uniform_cluster_is_one_node_a_machine():

@@ -59,16 +59,14 @@ def test_a_file_without_the_section_is_refused(tmp_path: Path):
 
 
 def test_a_reference_to_oneself_is_refused(tmp_path: Path):
-    with pytest.raises(
-        InvalidInput, match=r"job\.yaml:3: topology\.file: references that go round"
-    ):
+    with pytest.raises(InvalidInput, match=r"job\.yaml:3: topology\.file: references in a cycle"):
         load_job(write(tmp_path, job=REFERENCE % "job.yaml"))
 
 
 @pytest.mark.parametrize("way", ["job.yaml", "../{folder}/job.yaml"])
 def test_references_in_a_circle_are_refused(tmp_path: Path, way):
     back = REFERENCE % way.format(folder=tmp_path.name)
-    with pytest.raises(InvalidInput, match="references that go round"):
+    with pytest.raises(InvalidInput, match="references in a cycle"):
         load_job(write(tmp_path, job=REFERENCE % "middle.yaml", middle=back))
 
 

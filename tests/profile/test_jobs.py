@@ -73,7 +73,7 @@ def test_a_job_without_a_plan_has_none():
         ({"plan": PLAN}, "plan: a plan without a cluster"),
         (
             {"plan": Assignment(workers=[(("n1", 6700), ["s[1-2]"])]), "cluster": CLUSTER},
-            r"plan.workers: no worker for a\[3-6\]",
+            r"plan.workers: no worker for executor a\[3-6\]",
         ),
     ],
 )

@@ -151,7 +151,7 @@ PLACED = {"s[1]": "n:6700", "a[2-3]": "n:6701"}
         ({"backpressure_minutes": -1.0}, "backpressure_minutes"),
         (
             {"tasks": {TaskId("a", 0): TaskProfile(end_to_end={"a": TIMES})}},
-            "'a', which is no source",
+            "'a', which is not a source",
         ),
     ],
 )

@@ -130,7 +130,7 @@ def test_a_number_of_thousands_of_digits_is_refused(text):
 @pytest.mark.parametrize("text", ['{"a": "\ud800"}', '{"a": "\\ud800"}'])
 def test_half_a_character_is_refused(text):
     # It could be read, and never be written again.
-    with pytest.raises(UnreadableFile, match="half a character"):
+    with pytest.raises(UnreadableFile, match="an unpaired surrogate"):
         parse_document(text)
 
 
@@ -138,7 +138,7 @@ def test_aliases_may_not_grow_a_billionfold():
     laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     for level in range(1, 9):
         laughs += f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]\n"
-    with pytest.raises(UnreadableFile, match="expand beyond all reason"):
+    with pytest.raises(UnreadableFile, match="expand to more than 1,000,000 values"):
         parse_document(laughs)
 
 

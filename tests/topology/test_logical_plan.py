@@ -133,7 +133,7 @@ def test_executors_that_do_not_cover_the_tasks_once_are_refused(executors, seen)
 
 def test_an_operator_s_executors_stand_together():
     executors = [Executor(1, 1, "a"), Executor(2, 2, "b"), Executor(3, 3, "a")]
-    with pytest.raises(InvalidInput, match="apart from the other executors of 'a'"):
+    with pytest.raises(InvalidInput, match="separated from the other executors of 'a'"):
         LogicalPlan(topology=sources(a=2, b=1), configuration=Configuration(), executors=executors)
 
 

@@ -251,7 +251,7 @@ def test_a_loop_of_gain_one_half_is_gone_round_once_more_on_average():
 @pytest.mark.parametrize("tasks", [1, 2, 3, 7, 50])
 @pytest.mark.parametrize("gain", [1.0, 1.5, 3.0])
 def test_a_loop_on_which_tuples_do_not_die_out_is_refused(gain, tasks):
-    with pytest.raises(CyclicTopology, match="the cycle A → A, on which tuples do not die out"):
+    with pytest.raises(CyclicTopology, match="the cycle A → A, on which tuples never die out"):
         sum_paths(looped(tasks), weights=with_gain(gain))
 
 

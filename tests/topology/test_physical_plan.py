@@ -65,10 +65,10 @@ def test_a_connection_is_local_inter_local_or_remote(source, target, kind):
 @pytest.mark.parametrize(
     ("workers", "seen"),
     [
-        ([(FIRST, ["s[1]", "s[2]"])], r"no worker for s\[3\]"),
+        ([(FIRST, ["s[1]", "s[2]"])], r"no worker for executor s\[3\]"),
         ([(FIRST, ["s[1]", "s[2]", "s[3]"]), (FAR, ["s[1]"])], r"s\[1\] a second time"),
         ([(FIRST, ["s[1]", "s[2]", "s[3]", "s[3]"])], r"s\[3\] a second time"),
-        ([(FIRST, ["s[1]", "s[2-3]"])], r"s\[2-3\], which the configuration does not make"),
+        ([(FIRST, ["s[1]", "s[2-3]"])], r"s\[2-3\], which does not follow from the configuration"),
         ([(FIRST, ["s[1]", "s[2]", "nonsense"])], "executor 'nonsense'"),
         ([(Slot("n3", 6700), ["s[1]", "s[2]", "s[3]"])], "unknown node 'n3'"),
         ([(Slot("n1", 1), ["s[1]", "s[2]", "s[3]"])], "port 1 of 'n1'; expected .*6700, 6701"),

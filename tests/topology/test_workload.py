@@ -131,10 +131,10 @@ def test_shares_are_even_unless_given():
         (lambda: Seasonal(period_seconds=0, amplitude=1), "period_seconds: 0"),
         (lambda: Sawtooth(period_seconds=0), "period_seconds: 0"),
         (lambda: Recorded(bucket_seconds=1, values=()), "values"),
-        (lambda: Recorded(bucket_seconds=1, values=(0, 0)), "nothing but zeros"),
+        (lambda: Recorded(bucket_seconds=1, values=(0, 0)), "only zeros"),
         (lambda: Recorded(bucket_seconds=1, values=(1, -1)), r"values\[1\]: -1"),
         (lambda: Modulated(factors=(1,), mean_seconds=(1,)), "at least two"),
-        (lambda: Modulated(factors=(1, 2), mean_seconds=(1,)), "as many of each"),
+        (lambda: Modulated(factors=(1, 2), mean_seconds=(1,)), "the same number of both"),
         (lambda: Modulated(factors=(0, 0), mean_seconds=(1, 1)), "only zeros"),
         (lambda: Workload(emissions=[Emission(source="s", per_second=1)] * 2), "s/default twice"),
     ],
@@ -156,7 +156,7 @@ TOPOLOGY = Topology(
     [
         (Emission(source="scr", stream="out", per_second=1), "did you mean 'src'"),
         (Emission(source="a", stream="out", per_second=1), r"\[0\].source: 'a'"),
-        (Emission(source="src", per_second=1), "stream 'default', which nobody subscribes to"),
+        (Emission(source="src", per_second=1), "stream 'default', which has no subscriber"),
         (Emission(source="src", stream="out", per_second=1, shares=(1.0,)), "1 shares; expected 2"),
     ],
 )

@@ -73,5 +73,5 @@ def test_settings_that_cannot_be_are_refused(settings):
 
 
 def test_a_full_batch_must_fit_into_the_ring():
-    with pytest.raises(InvalidInput, match="room for 8 in front of batches of 100"):
+    with pytest.raises(InvalidInput, match="a capacity of 8 with batches of 100"):
         figures("storm-1", topology__executor__receive__buffer__size=8)

@@ -15,7 +15,7 @@ from streamgauge.topology.validation import check_name, check_number, check_whol
 from streamgauge.topology.window import Window
 
 CYCLES_PER_PROCESSING = 1000
-# A load of days a tuple is a slip of the keyboard.
+# A load of days per tuple is a typing error.
 MAX_PROCESSING = 1e12
 
 
@@ -64,7 +64,7 @@ class Task:
             findings.add(
                 "name",
                 seen=f"{self.name!r}",
-                expected=f"a name that does not begin with {SYSTEM_PREFIX}, as engines' own do",
+                expected=f"a name that does not begin with {SYSTEM_PREFIX}, which engines reserve",
             )
         check_whole(findings, self.parallelism, "parallelism", most=MAX_TASKS)
         check_number(findings, self.processing, "processing", most=MAX_PROCESSING)
@@ -74,7 +74,7 @@ class Task:
         if (self.data is None) != (self.flow is None):
             findings.add(
                 seen="data without a flow" if self.flow is None else "a flow without data",
-                expected="both, for a source",
+                expected="both data and flow, for a source",
             )
         elif self.parents and self.flow is not None:
             findings.add(
@@ -92,7 +92,7 @@ class Task:
         findings.raise_if_any()
 
     def _check_source(self, findings: Findings) -> None:
-        """What only makes sense where tuples come in."""
+        """Report keys that only make sense for tasks that receive tuples."""
         given = {
             "routing": self.routing is not Routing.NONE,
             "processing": self.processing > 0.0,
@@ -102,7 +102,7 @@ class Task:
         }
         for key in (key for key, is_given in given.items() if is_given):
             findings.add(
-                key, seen=f"{key} of a source", expected="a task with parents, which gets tuples"
+                key, seen=f"{key} on a source", expected=f"{key} on tasks with parents only"
             )
 
     @property
@@ -146,7 +146,7 @@ class Application:
 
     @property
     def sources(self) -> tuple[Task, ...]:
-        """Tasks that emit of themselves."""
+        """Tasks that produce tuples."""
         return tuple(task for task in self.tasks if task.is_source)
 
     @property
@@ -156,11 +156,11 @@ class Application:
 
     @cached_property
     def children(self) -> dict[str, tuple[Task, ...]]:
-        """By name of a task: who gets its output."""
+        """By name of a task: the tasks that get its output."""
         children: dict[str, list[Task]] = {task.name: [] for task in self.tasks}
         for parent, child in self.edges:
             children[parent.name].append(child)
-        return {name: tuple(found) for name, found in children.items()}
+        return {name: tuple(tasks) for name, tasks in children.items()}
 
     def in_order(self) -> tuple[Task, ...]:
         """The tasks, parents before children."""
@@ -213,8 +213,8 @@ def _check_used(findings: Findings, tasks: tuple[Task, ...]) -> None:
             findings.add(
                 "tasks",
                 index,
-                seen=f"source {task.name!r}, which is no task's parent",
-                expected="a task that gets its tuples",
+                seen=f"source {task.name!r}, which is the parent of no task",
+                expected="at least one task with this source as its parent",
             )
 
 
@@ -230,6 +230,6 @@ def _check_acyclic(findings: Findings, tasks: tuple[Task, ...]) -> None:
             names.index(cycle[0]),
             "parents",
             seen=f"a cycle: {' → '.join(cycle)}",
-            expected="tasks whose tuples never come back",
+            expected="tasks without cycles",
             remedy="remove one of these parents",
         )

@@ -1,4 +1,4 @@
-"""What flows through an application: how many tuples a second, of which values and sizes."""
+"""What flows through an application: how many tuples per second, of which values and sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamgauge.profile.distribution import Constant, Distribution, Empirical
 from streamgauge.profile.keys import GivenKeys, KeyDistribution, keys_of_letters
 from streamgauge.topology.window import Window
 
-# Long rows of filters or of copies lead to numbers beyond all reckoning: shares are what matters.
+# Long chains of filters or copies would underflow or overflow; only the shares matter.
 LEAST_RATE, MOST_RATE = 1e-100, 1e100
 
 
@@ -36,8 +36,8 @@ class Content:
     """What a task emits.
 
     Attributes:
-        received: The kinds of tuples that it gets.
-        emitted: And those that it emits to each subscriber.
+        received: The kinds of tuples that it receives.
+        emitted: The kinds of tuples that it emits to each subscriber.
     """
 
     received: tuple[Part, ...]
@@ -72,15 +72,15 @@ class Content:
         return GivenKeys(weights=weights)
 
     def was_larger(self, size: int) -> bool:
-        """Whether any tuple that came has more bytes."""
+        """Whether any received tuple has more bytes."""
         return any(part.size > size for part in self.received)
 
 
 def trace_contents(application: Application) -> dict[str, Content]:
-    """By task: what it gets and emits, on the mean.
+    """By task: what it receives and emits on average.
 
-    Where a source emits as fast as it can, its rate beside those of other sources is not known:
-    each source then counts alike.
+    Where a source emits as fast as it can, its rate relative to other sources is unknown: every
+    source then has the same weight.
     """
     counted = all(
         task.flow is not None and task.flow.mean_per_second is not None
@@ -92,11 +92,11 @@ def trace_contents(application: Application) -> dict[str, Content]:
             contents[task.name] = _make_source_content(task, counted=counted)
             continue
         copies = task.parallelism if task.routing is Routing.BROADCAST else 1
-        came: dict[tuple[Data, int], float] = defaultdict(float)
+        rates: dict[tuple[Data, int], float] = defaultdict(float)
         for parent in task.parents:
             for part in contents[parent].emitted:
-                came[part.data, part.size] += part.per_second * copies
-        received = _make_parts(came)
+                rates[part.data, part.size] += part.per_second * copies
+        received = _make_parts(rates)
         contents[task.name] = Content(
             received=received, emitted=_list_emitted(task, received, counted)
         )

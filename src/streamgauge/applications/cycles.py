@@ -1,8 +1,8 @@
-"""Cycles and CPU time: how long the loop that stands for work takes on a machine.
+"""Cycles and CPU time: how long the loop that simulates work takes on a machine.
 
-A load is a number of cycles of an empty loop. Loads do not carry over from machine to machine, so
+A load is a number of cycles of an empty loop. A cycle takes a different time on every machine, so
 the loop is timed (Pagliari 2021, Fig. 4.9): cpu(cycles) = a + b * cycles. The constant a is what a
-call costs beside its cycles; without it, loads of a few cycles would seem far too cheap.
+call costs in addition to its cycles; without it, loads of a few cycles would seem far too cheap.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ PROBED_CYCLES = (100, 1_000, 10_000, 100_000, 500_000, 1_000_000, 2_000_000)
 LEAST_ROUNDS = 2
 # Digits of a cycle's time that a platform file is given.
 DIGITS = 4
-# No core does a hundred cycles in a nanosecond: a loop so fast was not run.
+# No core does a hundred cycles in a nanosecond: a loop that fast was optimised away.
 LEAST_CYCLE_NS = 0.01
-# Above these a remark is made; our choice, made before anything was measured.
+# Limits above which a remark is made; our choice, made before anything was measured.
 MUCH_WAITING = 0.05
 UNSTEADY = 0.03
 CROOKED = 0.05
-# A load is found when it is so near, or after so many tries.
+# The search for a load ends within this relative error, or after this many tries.
 NEAR_ENOUGH = 0.01
 TRIES = 4
-# The longest tuple that is tried out; thirty rounds of it take half a minute.
+# The longest CPU time per tuple to search a load for; thirty rounds of it take half a minute.
 MOST_MS = 1000.0
 
 
@@ -42,7 +42,7 @@ class LoadTiming:
     Attributes:
         cycles: Of a call.
         cpu_ns: CPU nanoseconds of a call, by round.
-        wall_ns: The same in wall-clock time.
+        wall_ns: Wall-clock nanoseconds of a call, by round.
     """
 
     cycles: int
@@ -56,7 +56,7 @@ class LoadTiming:
 
     @property
     def error_ns(self) -> float:
-        """Its standard error, of rounds that are independent."""
+        """Its standard error, with independent rounds."""
         return _find_standard_error(np.asarray(self.cpu_ns))
 
 
@@ -71,11 +71,11 @@ class CycleTime:
     Attributes:
         cycle_ns: CPU nanoseconds of a cycle.
         cycle_ns_error: Its standard error.
-        overhead_ns: CPU nanoseconds of a call beside its cycles.
+        overhead_ns: CPU nanoseconds of a call in addition to its cycles.
         overhead_ns_error: Its standard error.
         spread: Standard deviation of a cycle's time over the rounds, as a part of it.
         waiting: Part of the time in which the loop had no core.
-        timings: What it follows from.
+        timings: The measurements.
     """
 
     cycle_ns: float
@@ -88,52 +88,52 @@ class CycleTime:
 
     @property
     def rounded_ns(self) -> float:
-        """A cycle's time as a platform file has it."""
+        """A cycle's time, rounded for a platform file."""
         return float(f"{self.cycle_ns:.{DIGITS}g}")
 
     def cpu_ns(self, cycles: float) -> float:
-        """CPU nanoseconds of a call of so many cycles."""
+        """CPU nanoseconds of a call of `cycles` cycles."""
         return self.overhead_ns + cycles * self.cycle_ns
 
     def cycles_for(self, cpu_ns: float) -> int:
-        """Cycles of a call that takes so long; none where a call alone takes longer."""
+        """Cycles of a call that takes `cpu_ns`; zero where an empty call already takes longer."""
         return max(0, round((cpu_ns - self.overhead_ns) / self.cycle_ns))
 
     def misfit(self, timing: LoadTiming) -> float:
-        """How far a timing is off the line, as a part."""
+        """Relative deviation of a timing from the fitted line."""
         return timing.mean_ns / self.cpu_ns(timing.cycles) - 1.0
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Why the figures may not hold."""
+        """Why the figures may be inaccurate."""
         remarks = []
         if self.waiting > MUCH_WAITING:
             remarks.append(
                 f"the loop waited {self.waiting:.0%} of the time for a core: the machine is busy; "
-                "repeat it when nothing else runs"
+                "repeat the calibration when nothing else runs"
             )
         if self.spread > UNSTEADY:
             remarks.append(
                 f"a cycle's time differs by {self.spread:.1%} from round to round: the cores "
-                "change their speed or are shared; fix their frequency or take more rounds"
+                "change their speed or are shared; fix their frequency or use more rounds"
             )
-        worst = max(self.timings, key=lambda one: abs(self.misfit(one)))
+        worst = max(self.timings, key=lambda timing: abs(self.misfit(timing)))
         if abs(self.misfit(worst)) > CROOKED:
             remarks.append(
-                f"{worst.cycles} cycles are {self.misfit(worst):+.0%} off the line; "
-                "loads of that size are not what the figures say"
+                f"the time of {worst.cycles} cycles is {self.misfit(worst):+.0%} off the fitted "
+                "line; the figures do not hold for loads of that size"
             )
         return tuple(remarks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundLoad:
-    """A load for a wanted CPU time, and what it took when it was tried.
+    """The load found for a target CPU time, and the CPU time measured with it.
 
     Attributes:
-        wanted_ms: CPU milliseconds of a tuple.
+        wanted_ms: Target CPU milliseconds per tuple.
         cycles: Of a call.
-        measured_ms: CPU milliseconds that were seen, what an engine spends included.
+        measured_ms: Measured CPU milliseconds, the engine's own included.
         error_ms: Their standard error.
     """
 
@@ -144,28 +144,28 @@ class FoundLoad:
 
     @property
     def processing(self) -> float:
-        """As descriptions give it, in 1000 cycles."""
+        """In thousands of cycles, as application files give it."""
         return self.cycles / 1000.0
 
     @property
     def off(self) -> float:
-        """How far it is off, as a part."""
+        """Relative deviation of the measured time from the target."""
         return self.measured_ms / self.wanted_ms - 1.0
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Why it may not be what is wanted."""
+        """Why the load may miss the target."""
         if self.cycles == 0:
             return (
-                f"{self.wanted_ms:g} ms are less than a call without cycles and the engine take",
+                f"{self.wanted_ms:g} ms is less than an empty call and the engine take together",
             )
         if abs(self.off) > NEAR_ENOUGH:
-            return (f"no load came nearer to {self.wanted_ms:g} ms than {self.off:+.1%}",)
+            return (f"the best load found for {self.wanted_ms:g} ms is off by {self.off:+.1%}",)
         return ()
 
 
 def fit_cycle_time(timings: Sequence[LoadTiming]) -> CycleTime:
-    """Fit a line in every round; rounds differ by what the machine does, so they are the sample.
+    """Fit a line in every round; the spread over rounds gives the standard errors.
 
     Raises:
         NotEnoughData: Fewer than two numbers of cycles or two rounds, or a loop that takes no time.
@@ -173,7 +173,8 @@ def fit_cycle_time(timings: Sequence[LoadTiming]) -> CycleTime:
     rounds = min((len(one.cpu_ns) for one in timings), default=0)
     if rounds < LEAST_ROUNDS or len({one.cycles for one in timings}) < 2:
         raise NotEnoughData(
-            f"{len(timings)} numbers of cycles in {rounds} rounds; expected at least two of each"
+            f"timings of {len(timings)} cycle counts in {rounds} rounds; expected at least two "
+            "cycle counts and two rounds"
         )
     cycles = [float(one.cycles) for one in timings]
     lines = np.array(
@@ -183,8 +184,8 @@ def fit_cycle_time(timings: Sequence[LoadTiming]) -> CycleTime:
     cycle_ns = float(slopes.mean())
     if not cycle_ns > LEAST_CYCLE_NS:
         raise NotEnoughData(
-            f"a cycle that takes {cycle_ns:g} ns; expected one that takes time: "
-            "the compiler may have left the loop out"
+            f"a cycle time of {cycle_ns:g} ns; expected more than {LEAST_CYCLE_NS:g} ns: "
+            "the compiler may have optimised the loop away"
         )
     running = [np.asarray(one.cpu_ns) / np.asarray(one.wall_ns) for one in timings]
     return CycleTime(
@@ -201,24 +202,24 @@ def fit_cycle_time(timings: Sequence[LoadTiming]) -> CycleTime:
 def fit_line(cycles: Sequence[float], cpu: Sequence[float]) -> tuple[float, float]:
     """Constant and slope of the line through these points, by least squares of relative errors.
 
-    What disturbs a loop disturbs a long one more, in proportion to its length.
+    Disturbances grow in proportion to the length of a loop.
     """
     times = np.maximum(np.asarray(cpu, dtype=float), np.finfo(float).tiny)
     matrix = np.stack([np.ones(len(times)), np.asarray(cycles, dtype=float)], axis=1)
-    # Columns of one size, so that nothing is lost beside millions of cycles.
+    # Scaled columns, so that the constant is not lost next to millions of cycles.
     scale = np.abs(matrix / times[:, None]).max(axis=0)
-    found, *_ = np.linalg.lstsq(matrix / times[:, None] / scale, np.ones(len(times)), rcond=None)
-    constant, slope = found / scale
+    fit, *_ = np.linalg.lstsq(matrix / times[:, None] / scale, np.ones(len(times)), rcond=None)
+    constant, slope = fit / scale
     return float(constant), float(slope)
 
 
 def find_load(
     wanted_ms: float, time: CycleTime, probe: Probe, *, engine_ms: float = 0.0
 ) -> FoundLoad:
-    """The load whose tuples take `wanted_ms` of CPU time, tried out.
+    """Find the load whose tuples take `wanted_ms` of CPU time, and measure it.
 
-    The line says which it is; where a try is not near enough, the number of cycles is corrected in
-    proportion, which for a line comes nearer than halving would.
+    The fitted line gives the first guess; where a try is not close enough, the number of cycles is
+    corrected in proportion, which on a line converges faster than bisection.
 
     Args:
         wanted_ms: CPU milliseconds of a tuple.
@@ -227,7 +228,7 @@ def find_load(
         engine_ms: What the engine itself spends on a tuple, if that is part of `wanted_ms`.
 
     Raises:
-        InvalidInput: As `check_wanted` has it.
+        InvalidInput: See `check_cpu_times`.
     """
     check_cpu_times([wanted_ms], engine_ms)
     left_ns = (wanted_ms - engine_ms) * 1e6
@@ -250,10 +251,10 @@ def find_load(
 
 
 def check_cpu_times(wanted_ms: Iterable[float], engine_ms: float) -> None:
-    """Check times for which loads are wanted.
+    """Check the target CPU times of loads.
 
     Raises:
-        InvalidInput: One is no number above zero and up to a second, or the engine's is below zero.
+        InvalidInput: A time is not above zero and at most a second, or the engine's is negative.
     """
     findings = Findings()
     for one in wanted_ms:

@@ -14,7 +14,7 @@ NONUNIFORM_DEVIATION = 1.0 / 5.0
 
 
 class DataDistribution(StrEnum):
-    """How often values come."""
+    """How often each value occurs."""
 
     UNIFORM = "uniform"
     NONUNIFORM = "nonuniform"
@@ -45,19 +45,19 @@ class Data:
                 "values",
                 seen=f"{self.values} values of size {self.size}",
                 expected=f"at most 26^{self.size} = {most}, as values are made of letters",
-                remedy="a larger size, or fewer values",
+                remedy="use a larger size, or fewer values",
             )
         elif fine and self.values * self.size > MAX_LETTERS:
             findings.add(
                 "values",
                 seen=f"{self.values} values of size {self.size}",
-                expected=f"at most {MAX_LETTERS} bytes in all",
+                expected=f"at most {MAX_LETTERS} bytes in total",
             )
         findings.raise_if_any()
 
     @property
     def keys(self) -> LetterKeys:
-        """The values as keys, with how often each comes."""
+        """The values as keys, with how often each occurs."""
         even = self.distribution is DataDistribution.UNIFORM
         deviation = None if even else self.values * NONUNIFORM_DEVIATION
         return LetterKeys(count=self.values, length=self.size, deviation=deviation)

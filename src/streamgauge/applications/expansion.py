@@ -1,7 +1,6 @@
 """From an application to a job: topology, behaviours, configuration and workload.
 
-The job is all that an engine's generator needs: the simulator takes it as it is, and so does
-whatever deploys it.
+The simulator and the engines' deployers take the job as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from streamgauge.topology.topology import (
 )
 from streamgauge.topology.workload import Emission, Workload
 
-# Storm does not start a window that keeps its tuples for longer than their trees may take.
+# Storm does not start a window that keeps tuples longer than the message timeout.
 TIMEOUT_SETTING = "topology.message.timeout.secs"
 DEFAULT_TIMEOUT_SECONDS = 30
 # The field of a tuple that holds its value.
@@ -59,7 +58,7 @@ def make_job(application: Application, platform: Platform | None = None) -> Job:
 
 
 def list_remarks(application: Application, platform: Platform | None = None) -> tuple[str, ...]:
-    """What of a description is taken otherwise than NAMB takes it, or has no effect."""
+    """Which parts of a description differ from NAMB's meaning, or have no effect."""
     contents = trace_contents(application)
     found = [
         remark
@@ -72,9 +71,9 @@ def list_remarks(application: Application, platform: Platform | None = None) -> 
         mean = task.flow.mean_per_second if task.flow is not None else None
         if mean is not None and mean * held > pending:
             found.append(
-                f"{task.name}: windows keep tuples for up to {held:g} s, and {pending} may be open "
-                f"at once: an instance may not reach its {mean:g} tuples/s; raise maxSpoutPending, "
-                "or set reliability to false"
+                f"{task.name}: windows keep tuples for up to {held:g} s, and at most {pending} "
+                f"tuples may be open per instance, so an instance may not reach its {mean:g} "
+                "tuples/s; raise maxSpoutPending, or set reliability to false"
             )
     return tuple(found)
 
@@ -82,15 +81,15 @@ def list_remarks(application: Application, platform: Platform | None = None) -> 
 def _list_task_remarks(application: Application, task: Task, content: Content) -> Iterator[str]:
     if task.flow is not None and task.flow.assumes_burst_rate:
         yield (
-            f"{task.name}: a burst without limit is taken as {task.flow.rate_in_bursts:g} "
-            "tuples/s, ten times the rate between bursts; give burst_rate to say otherwise"
+            f"{task.name}: no burst_rate given, so bursts are assumed to run at "
+            f"{task.flow.rate_in_bursts:g} tuples/s, ten times the rate between bursts"
         )
     if task.filtering < 1.0 and not application.children[task.name]:
-        yield f"{task.name}: nothing comes after it, so its filter changes nothing"
+        yield f"{task.name}: filtering has no effect, as no task receives its output"
     if task.resized_bytes is not None and not content.was_larger(task.resized_bytes):
         yield (
-            f"{task.name}: what it gets has no more than {task.resized_bytes} bytes, so its "
-            "resizeddata changes nothing"
+            f"{task.name}: resizeddata has no effect, as no tuple that it receives has more than "
+            f"{task.resized_bytes} bytes"
         )
 
 
@@ -126,7 +125,7 @@ def _make_behaviour(
         service, outputs = Service(cpu_ms=Constant(value=platform.source_ms)), {}
         origin = "the platform's time to make a tuple"
     elif task.window is not None:
-        # A trigger works through the tuples of its window, which were only kept when they came.
+        # Tuples are only stored on arrival; the trigger processes all tuples of its window.
         window = WindowFunction(per_tuple_ms=load, outputs=outputs)
         service, outputs = Service(), {}
     return Behaviour(
@@ -158,11 +157,10 @@ def _make_configuration(application: Application, platform: Platform) -> Configu
 
 
 def _find_held_seconds(application: Application) -> float:
-    """The longest that a window may keep a tuple, which is acked when it leaves the window."""
+    """The longest time a window may keep a tuple, which is acked when it leaves the window."""
     windows = [task.window for task in application.tasks if task.window is not None]
-    return max(
-        ((one.length_seconds or 0.0) + (one.slide_seconds or 0.0) for one in windows), default=0.0
-    )
+    held = [(window.length_seconds or 0.0) + (window.slide_seconds or 0.0) for window in windows]
+    return max(held, default=0.0)
 
 
 def _make_workload(application: Application) -> Workload:

@@ -10,9 +10,9 @@ from streamgauge.errors import Findings
 from streamgauge.topology.validation import check_number, check_whole
 from streamgauge.topology.workload import Recorded, Regular, Sawtooth, Seasonal, Shape, Unlimited
 
-# What "as fast as possible" within a burst is taken for where nothing is said of it.
+# The rate within a burst, in multiples of the rate between bursts, where no burst rate is given.
 BURST_FACTOR = 10.0
-# Beyond what a source can do; a slip of the keyboard.
+# More than a source can do: a typing error.
 MAX_RATE = 1e9
 MAX_PHASE_SECONDS = 1e9
 # A day; bursts are held as a table of equal buckets.
@@ -64,7 +64,7 @@ class Flow:
 
     @property
     def is_unlimited(self) -> bool:
-        """Whether nothing paces the source."""
+        """Whether the source emits as fast as it can."""
         return self.rate == 0.0
 
     @property

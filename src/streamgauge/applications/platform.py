@@ -1,4 +1,4 @@
-"""Platforms: what an application runs on, as far as it changes what becomes of it."""
+"""Platforms: what an application runs on, as far as it changes the application's behaviour."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.topology import MAX_TASKS
 from streamgauge.topology.validation import check_name, check_number, check_whole
 
-# Section 5.3.2: a task keeps up with one tuple a millisecond until a load between 1300 and 1400
-# thousand cycles, so we take 1350 thousand for a millisecond.
+# Section 5.3.2: a task keeps up with one tuple per millisecond until a load between 1300 and 1400
+# thousand cycles, so we assume 1350 thousand per millisecond.
 DEFAULT_CYCLE_NS = 1e6 / 1350e3
 # Ours: a source has no load in NAMB, yet making a tuple takes some time everywhere.
 DEFAULT_SOURCE_MS = 0.002
-# A millisecond a cycle, and a quarter of an hour a tuple: no machine is that slow.
+# A millisecond per cycle, and a quarter of an hour per tuple: no machine is that slow.
 MAX_CYCLE_NS, MAX_SOURCE_MS = 1e6, 1e6
 TRACE_SETTING = "streamgauge.trace.every"
 PENDING_SETTING = "topology.max.spout.pending"
@@ -30,14 +30,14 @@ class Platform:
     Attributes:
         engine: Whose transport moves the tuples.
         workers: Worker processes.
-        ackers: Ackers of a reliable application; one a worker when not given.
+        ackers: Ackers of a reliable application; one per worker when not given.
         max_spout_pending: Open tuple trees that an instance of a source may have, where the
             application is reliable.
-        debug_frequency: Part of the tuples that are followed on their way.
+        debug_frequency: Part of the tuples that are traced.
         cycle_ns: Nanoseconds that a cycle of an empty loop takes.
-        source_ms: CPU milliseconds that it takes to make a tuple.
-        settings: More of the engine's own.
-        cluster: Machines and nodes; one node a worker when not given.
+        source_ms: CPU milliseconds to generate a tuple.
+        settings: Further settings of the engine.
+        cluster: Machines and nodes; one node per worker when not given.
     """
 
     engine: str = DEFAULT_ENGINE
@@ -65,12 +65,12 @@ class Platform:
 
     @property
     def trace_every(self) -> int | None:
-        """Of how many tuples one is followed; None where none is."""
+        """One in how many tuples is traced; None where none is."""
         if self.debug_frequency == 0.0:
             return None
         # A hair more, or a frequency of 1/49 would give 48.
         return int(1.0 / self.debug_frequency + 1e-9)
 
     def cpu_ms(self, cycles: float) -> float:
-        """CPU milliseconds of so many cycles."""
+        """CPU milliseconds of `cycles` cycles."""
         return cycles * self.cycle_ns / 1e6

@@ -94,7 +94,7 @@ def _increase(total: int, components: int, variability: float) -> list[int]:
 
 
 def _build_pyramid(total: int, components: int, variability: float) -> list[int]:
-    """An increasing series up to the middle, and the mirror image of another one behind it."""
+    """An increasing series up to the middle, followed by the mirror image of another one."""
     middle = components // 2
     before, after = middle + 1, components - middle - 1
     if after == 0:

@@ -19,12 +19,12 @@ from streamgauge.topology.topology import MAX_TASKS
 from streamgauge.topology.validation import check_number, check_whole
 from streamgauge.topology.window import Window
 
-# Nobody draws more levels; the series grow with the square of their length.
+# No application has more levels; the time to compute a series grows with the square of its length.
 MAX_DEPTH = 1000
 
 
 class GraphShape(StrEnum):
-    """How a workflow begins; behind its shape it is a line."""
+    """How a workflow begins; after its shape it is linear."""
 
     LINEAR = "linear"
     DIAMOND = "diamond"
@@ -91,7 +91,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workflow:
-    """An application in few words; without any, the one that NAMB makes by default.
+    """A short description of an application; the default is NAMB's.
 
     Attributes:
         depth: Levels of the graph, the sources' included.
@@ -124,8 +124,8 @@ class Workflow:
                 findings.add(
                     "depth",
                     seen=f"depth {self.depth} of a {shape}",
-                    expected=f"at least {least} levels, which the shape takes",
-                    remedy="a larger depth, or the shape linear",
+                    expected=f"at least {least} levels for this shape",
+                    remedy="use a larger depth, or the shape linear",
                 )
             elif self.scalability.parallelism < self.components:
                 findings.add(
@@ -162,10 +162,10 @@ def expand_workflow(
     about: str = "",
     routed: RoutedEdges = RoutedEdges.ALL,
 ) -> Application:
-    """The tasks of a workflow, each with its part of what the workflow says of all.
+    """The tasks of a workflow, each with its part of the workflow's totals.
 
     Args:
-        workflow: What is said.
+        workflow: The description.
         name: Of the application.
         about: What it is.
         routed: Which connections get the workflow's routing; the others are direct.

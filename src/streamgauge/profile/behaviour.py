@@ -15,7 +15,7 @@ from streamgauge.topology.topology import Operator, OperatorKind, StreamKey, Top
 from streamgauge.topology.validation import check_number
 
 NOTHING = Constant(value=0.0)
-# Thirty years; more than that is a slip.
+# Thirty years; more is a typing error.
 LONGEST_MS = 1e12
 SLOWEST_TASK = 1e9
 
@@ -25,8 +25,8 @@ class Service:
     """Time one tuple holds its executor: on a core, and waiting (sleep, disk, network).
 
     Attributes:
-        cpu_ms: Milliseconds on a core that nobody shares; sharing stretches this part.
-        wait_ms: Milliseconds that pass without a core; sharing leaves this part alone.
+        cpu_ms: Milliseconds on an otherwise idle core; contention stretches this part.
+        wait_ms: Milliseconds that pass without a core; contention does not change this part.
     """
 
     cpu_ms: Distribution = NOTHING
@@ -155,7 +155,7 @@ class Behaviour:
         bytes: Size of the tuples emitted, by stream.
         join: When outputs need partners from several inputs.
         window: What a trigger does, for a windowed operator.
-        relative_service: Relative service time of each task, in order; all alike when not given.
+        relative_service: Relative service time of each task, in order; equal when not given.
         fails: Part of its tuples in that an operator fails, which ends their trees.
         replays: Whether a source emits a tuple again whose tree failed or ran out of time.
         costs: What surrounds the logic.
@@ -218,9 +218,9 @@ class Behaviour:
 
 
 def check_behaviours(topology: Topology, behaviours: Mapping[str, Behaviour]) -> None:
-    """Raise InvalidInput where behaviours name what `topology` does not have."""
+    """Raise InvalidInput where behaviours name something that `topology` does not have."""
     findings = Findings()
-    # Ackers follow from the configuration, yet what they cost can be said of any acked topology.
+    # Ackers follow from the configuration, but their cost can be declared for any acked topology.
     tracked = topology if topology.has_ackers else topology.with_ackers(1)
     for name, behaviour in behaviours.items():
         try:
@@ -250,21 +250,21 @@ def check_behaviours(topology: Topology, behaviours: Mapping[str, Behaviour]) ->
             )
         if operator.kind is OperatorKind.SOURCE and behaviour.fails > 0.0:
             findings.add(
-                name, "fails", seen="a source that fails tuples", expected="none comes to it"
+                name, "fails", seen="a source that fails tuples", expected="an operator with inputs"
             )
         if operator.kind is not OperatorKind.SOURCE and behaviour.replays:
             findings.add(
                 name,
                 "replays",
-                seen="an operator that replays",
-                expected="a source, which alone learns that a tree has failed",
+                seen="replays on an operator that is not a source",
+                expected="a source, as only sources are notified of failed tuple trees",
             )
         if operator.kind is OperatorKind.SOURCE and behaviour.emitted_streams():
             findings.add(
                 name,
                 "outputs",
                 seen="outputs of a source",
-                expected="none: what a source emits is the workload",
+                expected="none: the workload says what a source emits",
             )
     findings.raise_if_any()
 
@@ -276,8 +276,8 @@ def _check_exclusive(
     if total > 1.0 + 1e-9 or not all(isinstance(counts, Fixed) for counts in outputs.values()):
         findings.add(
             *place,
-            seen=f"exclusive outputs of {total:g} in all",
-            expected="probabilities, as plain numbers, of at most 1 in all",
+            seen=f"exclusive outputs that sum to {total:g}",
+            expected="probabilities as plain numbers, with a sum of at most 1",
         )
 
 
@@ -301,7 +301,7 @@ def _check_streams(
                 operator.name,
                 place,
                 stream,
-                seen=f"stream {stream!r}, which nobody subscribes to",
+                seen=f"stream {stream!r}, which has no subscriber",
                 expected=f"a stream of {operator.name!r}",
                 remedy=did_you_mean(stream, emitted),
             )
@@ -313,5 +313,5 @@ def _check_streams(
                 *key,
                 seen=f"input stream {key}",
                 expected=f"a stream into {operator.name!r}",
-                remedy=did_you_mean(str(key), [str(one) for one in sorted(received)]),
+                remedy=did_you_mean(str(key), [str(stream) for stream in sorted(received)]),
             )

@@ -1,4 +1,4 @@
-"""Whether what was measured belongs to the topology and the plan it was measured of."""
+"""Checks that measured figures belong to the profile's topology and plan."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Place = tuple[str, ...]
 
 
 def check_profile(findings: Findings, profile: Profile) -> None:
-    """Record every figure that belongs to nothing the job has."""
-    # Ackers are measured like any other operator, though nobody declares them.
+    """Report every figure of something that the job does not have."""
+    # Ackers are measured like any other operator, although they are not declared.
     deployed = profile.topology.with_ackers(profile.configuration.acker_count)
     _check_tasks(findings, deployed, profile)
     _check_executors(findings, deployed, profile)
@@ -87,8 +87,8 @@ def _check_task(
                 *place,
                 "end_to_end",
                 source,
-                seen=f"{source!r}, which is no source",
-                expected="the source that the roots came from",
+                seen=f"{source!r}, which is not a source",
+                expected="the source that emitted the root tuples",
                 remedy=did_you_mean(source, sources),
             )
 
@@ -132,7 +132,7 @@ def _check_output(
                 "shares",
                 target,
                 seen=f"{len(row.parts)} shares",
-                expected=f"{topology.operator(target).tasks}, one a task",
+                expected=f"{topology.operator(target).tasks}, one per task",
             )
 
 

@@ -319,7 +319,7 @@ def check_weighted(
         check_number(findings, weight, "weights", index)
     if len(weights) != len(values):
         findings.add(
-            "weights", seen=f"{len(weights)} weights", expected=f"{len(values)}, one a value"
+            "weights", seen=f"{len(weights)} weights", expected=f"{len(values)}, one per value"
         )
     elif not findings and not any(weights):
         findings.add("weights", seen="only zeros", expected="at least one above zero")

@@ -79,7 +79,7 @@ class TimeFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """How the tuples of a stream were dealt to the tasks of one subscriber (eq. 4.2).
+    """How the tuples of a stream were divided over the tasks of one subscriber (eq. 4.2).
 
     Attributes:
         parts: The part of each task, in the order of the tasks.
@@ -109,15 +109,15 @@ class Shares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputFigures:
-    """What a task was seen to do with one input stream.
+    """What was measured of one input stream of a task.
 
     Attributes:
         per_second: Arrival rate.
-        share: Part of the operator's tuples of this stream that this task had (eq. 4.10).
+        share: Part of the operator's tuples of this stream that this task received (eq. 4.10).
         dispersion: Index of dispersion of the arrivals by bucket; one for a Poisson stream.
         dispersions: The same by seconds over which arrivals are counted, buckets and longer.
-        wall: Service time by the clock.
-        cpu: Service time on a core.
+        wall: Wall-clock service time.
+        cpu: CPU service time.
         failed_share: Part of the tuples that the task failed.
     """
 
@@ -139,17 +139,17 @@ class InputFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputFigures:
-    """What a task was seen to emit on one stream.
+    """What was measured of one output stream of a task.
 
     Attributes:
         per_second: Emission rate.
-        share: Part of the operator's tuples of this stream that this task had (eq. 4.4).
-        wall: Time by the clock for each tuple that a source emits.
-        cpu: Time on a core for each tuple that a source emits.
+        share: Part of the operator's tuples of this stream that this task emitted (eq. 4.4).
+        wall: Wall-clock time for each tuple that a source emits.
+        cpu: CPU time for each tuple that a source emits.
         coefficients: Tuples out per tuple in, by input stream (Cooper 2020, eq. 4.9).
         per_trigger: Tuples out per window that fires.
-        linear: Whether tuples out are a linear function of tuples in; nothing where too little
-            was seen to tell.
+        linear: Whether tuples out are a linear function of tuples in; null where too little was
+            measured to tell.
         bytes: Mean size of a tuple.
         shares: For each subscriber the part of the tuples that went to each of its tasks.
         complete: Latency of a source's roots by the engine's rule.
@@ -175,17 +175,17 @@ class OutputFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskProfile:
-    """What was seen of one task.
+    """What was measured of one task.
 
     Attributes:
         inputs: By input stream.
         outputs: By output stream.
-        window: Service time of a window's trigger, by the clock.
-        window_cpu: The same on a core.
+        window: Wall-clock service time of a window's trigger.
+        window_cpu: CPU service time of a window's trigger.
         window_tuples: Tuples in a window that fires.
         triggers_per_second: Windows that fire.
         end_to_end: Latency from a root of each source to the end of this sink's execution.
-        backpressure: Share of time in which this task's full queue held its senders back.
+        backpressure: Share of time in which this task's full queue blocked its senders.
     """
 
     inputs: Mapping[StreamKey, InputFigures] = field(default_factory=FrozenDict)
@@ -204,7 +204,7 @@ class TaskProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueFigures:
-    """What was seen of one queue.
+    """What was measured of one queue.
 
     Attributes:
         per_second: Tuples that enter.
@@ -213,7 +213,7 @@ class QueueFigures:
         overflow: Mean tuples in the overflow behind it.
         limit: Tuples it can hold.
         sojourn: Time from entering to leaving.
-        drops_per_second: Tuples thrown away because it was full.
+        drops_per_second: Tuples dropped because it was full.
     """
 
     per_second: Figure | None = None
@@ -227,14 +227,14 @@ class QueueFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorFigures:
-    """What was seen of one executor.
+    """What was measured of one executor.
 
     Attributes:
         capacity: Share of time in execute: tuples executed × mean execute time / time (Henge,
-            eq. 2.3), not clipped.
+            eq. 2.3); may exceed one.
         cores: Cores in use by its thread, polling included.
         idle: Share of time in which it had no tuple.
-        held: Share of time in which a full queue further on held it back.
+        held: Share of time in which a full queue downstream blocked it.
         receive: Its receive queue.
         send: Its send queue, where the engine has one.
     """
@@ -249,7 +249,7 @@ class ExecutorFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerFigures:
-    """What was seen of one worker.
+    """What was measured of one worker.
 
     Attributes:
         cores: Cores in use by the process.
@@ -278,13 +278,13 @@ class WorkerFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostFigures:
-    """What was seen of one node or machine, all jobs on it included.
+    """What was measured of one node or machine, all jobs on it included.
 
     Attributes:
         cores: Cores in use.
         threads: Executor threads on it.
-        available: Cores that threads can run on at once; known of machines.
-        stolen: Cores that the host gave to others; known of virtual machines.
+        available: Cores that threads can run on at once; machines only.
+        stolen: Cores that the host gave to other virtual machines.
     """
 
     cores: Figure | None = None
@@ -327,7 +327,7 @@ class RateSeries:
     Attributes:
         start: Of the first value, as an RFC 3339 time.
         step_seconds: From one value to the next.
-        per_second: Mean rate of each step; nothing where a step was not measured.
+        per_second: Mean rate of each step; null where a step was not measured.
     """
 
     start: str
@@ -345,15 +345,15 @@ class RateSeries:
 
 
 class Saturation(NamedTuple):
-    """An operator in one stretch of time, under whatever plan ran then (Caladrius, section 3).
+    """Input and output of an operator in one period, under the plan of that time (Caladrius, §3).
 
     Attributes:
         plan_id: The plan it ran on.
         executors: Of the operator under that plan; zero where not known.
-        minutes: How long the stretch was.
+        minutes: Length of the period.
         input_per_second: Tuples executed, all tasks.
         output_per_second: Tuples emitted, all tasks and streams.
-        backpressure: Share of time in which the operator held its senders back.
+        backpressure: Share of time in which the operator blocked its senders.
     """
 
     plan_id: str
@@ -386,14 +386,14 @@ class Juice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replicas:
-    """Where the resampled figures lie: one column a replica, from a block bootstrap over time.
+    """Where the resampled figures are: one column per replica, from a block bootstrap over time.
 
     Attributes:
         count: How many replicas; zero where there were too few blocks.
         blocks: Blocks of time they were drawn from.
-        block_seconds: How long a block is.
+        block_seconds: Length of a block.
         seed: Of the weights.
-        file: Name of the Parquet file beside the profile; empty where there is none.
+        file: Name of the Parquet file next to the profile; empty where there is none.
     """
 
     count: int

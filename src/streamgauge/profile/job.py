@@ -1,4 +1,4 @@
-"""A job: all that one description says of it."""
+"""A job: everything that one description says about it."""
 
 from __future__ import annotations
 
@@ -132,12 +132,12 @@ class Job:
         return replace(self, configuration=configuration, plan=None)
 
     def explicit_plan(self) -> PhysicalPlan | None:
-        """The plan given by hand, every executor of it placed exactly once; None without one."""
+        """The plan given by hand, with every executor placed exactly once; None without one."""
         if self.plan is None:
             return None
         if self.cluster is None:
             raise InvalidInput.single(
-                (), seen="a plan without a cluster", expected="the cluster whose slots it names"
+                (), seen="a plan without a cluster", expected="the cluster whose slots it uses"
             )
         logical = LogicalPlan.of(self.topology, self.configuration, task_order=self.plan.task_order)
         return PhysicalPlan.explicit(logical, self.cluster, self.plan.workers)

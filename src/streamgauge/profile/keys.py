@@ -115,13 +115,13 @@ class LetterKeys(KeyDistribution):
             findings.add(
                 "count",
                 seen=f"{self.count} keys of {self.length} letters",
-                expected=f"at most {keys_of_letters(self.length)}, as there are no more",
+                expected=f"at most {keys_of_letters(self.length)}",
             )
         elif whole and self.count * self.length > MAX_LETTERS:
             findings.add(
                 "length",
                 seen=f"{self.count} keys of {self.length} letters",
-                expected=f"at most {MAX_LETTERS} letters in all",
+                expected=f"at most {MAX_LETTERS} letters in total",
             )
         if self.deviation is not None:
             check_number(findings, self.deviation, "deviation", above=0.0)

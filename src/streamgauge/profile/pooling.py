@@ -1,8 +1,8 @@
-"""One figure of many: what several tasks show together.
+"""Pooling: one figure from the figures of several tasks.
 
-Tasks are weighted by their samples, or alike where none has any. They share their buckets, as
-these are stretches of time, so the buckets of all are those of the one with the most. Errors of
-tasks are taken to be independent.
+Tasks are weighted by their samples, or equally where none has any. Buckets are periods of time
+that tasks share, so a pooled figure has as many as the task with the most. Errors of tasks are
+assumed to be independent.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def weights_of(figures: Sequence[Figure]) -> list[float]:
 
 
 def mean_of(figures: Sequence[Figure]) -> Figure | None:
-    """The mean of what all samples show; nothing of nothing."""
+    """The mean over all samples; None without figures."""
     return _combined(figures, weights_of(figures)) if figures else None
 
 
 def total_of(figures: Sequence[Figure]) -> Figure | None:
-    """The sum, such as the rate of all tasks; nothing of nothing."""
+    """The sum, such as the rate of all tasks; None without figures."""
     return _combined(figures, [1.0] * len(figures)) if figures else None
 
 

@@ -1,4 +1,4 @@
-"""Profile: how a job's operators were seen to behave, figure by figure."""
+"""Profile: the measured behaviour of a job's operators, figure by figure."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ _MAPPINGS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Everything measured of a job on the plan it ran on; small, and a file.
+    """Everything measured of a job on the plan it ran on; small enough for one file.
 
     Attributes:
         topology: The job.
         configuration: What it ran with.
         cluster: What it ran on, where known.
-        tasks: What was seen of each task; a task may be missing.
-        executors: What was seen of each executor, by its label.
-        workers: What was seen of each worker.
-        nodes: What was seen of each node.
-        machines: What was seen of each machine.
+        tasks: What was measured of each task; a task may be missing.
+        executors: What was measured of each executor, by its label.
+        workers: What was measured of each worker.
+        nodes: What was measured of each node.
+        machines: What was measured of each machine.
         links: Latency between nodes.
         keys: Key frequencies by stream, where they were traced.
         sources: Emission rates over time, by source stream.
         juice: Which part of the sources' input was processed.
-        saturation: By operator, all that was ever seen of input, output and back-pressure.
-        backpressure_minutes: Minutes of the period in which any task held its senders back.
+        saturation: By operator, input, output and back-pressure measured at any time.
+        backpressure_minutes: Minutes of the period in which any task blocked its senders.
         placement: The plan it ran on: executor label → worker.
         plan_id: That plan's name in the lake.
         period: When.
-        replicas: Where resampled figures lie.
+        replicas: Where the resampled figures are.
         notes: What a reader should know: what is thin, mixed, inferred or missing.
     """
 
@@ -90,7 +90,7 @@ class Profile:
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
         object.__setattr__(self, "links", tuple(self.links))
         object.__setattr__(self, "notes", tuple(self.notes))
-        rows = {name: tuple(seen) for name, seen in self.saturation.items()}
+        rows = {name: tuple(periods) for name, periods in self.saturation.items()}
         object.__setattr__(self, "saturation", FrozenDict(rows))
         self.configuration.check_against(self.topology)
         findings = Findings()

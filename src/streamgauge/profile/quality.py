@@ -1,4 +1,4 @@
-"""What of a profile is well measured, what is thin, and what is missing.
+"""Which figures of a profile are well measured, thin or missing.
 
 Figures of an operator's tasks are judged together, as behaviours are derived from them together.
 """
@@ -29,24 +29,24 @@ from streamgauge.topology.topology import (
 
 # A figure is thin when its standard error is above this part of it,
 LARGEST_RELATIVE_ERROR = 0.10
-# when it comes from fewer stretches of time than this,
+# when it comes from fewer periods of time than this,
 FEWEST_BUCKETS = 8
 # or from fewer observations.
 FEWEST_SAMPLES = 100
-# Times that vary less than this are constant: how well so little is known does not matter.
+# Times that vary less than this count as constant: the error of their variability does not matter.
 CONSTANT_SCV = 0.01
-# Where these deal tuples to tasks is in the data, so no model can know it.
+# With these groupings the data decides which task gets a tuple, so no model can know it.
 MEASURED_GROUPINGS = (Fields, PartialKey, Direct)
-# More names than this say no more.
+# The most names that a message lists.
 MANY_NAMES = 8
-# And of figures, whose names are longer, than this.
+# The most figures that a message lists.
 MANY_CAUTIONS = 3
 
-_SQUARES = "record squares or bins of the times; until then they count as exponential"
+_SQUARES = "record squares or bins of the times; until then they are assumed to be exponential"
 
 
 class Verdict(StrEnum):
-    """How far a figure carries."""
+    """How reliable a figure is."""
 
     GOOD = "good"
     THIN = "thin"
@@ -55,7 +55,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """What is to be thought of one figure.
+    """The quality of one figure.
 
     Attributes:
         operator: Whose it is; empty for links and workers.
@@ -63,7 +63,7 @@ class Assessment:
         what: Which figure.
         verdict: Good, thin or missing.
         samples: Observations it rests on.
-        buckets: Stretches of time they came from.
+        buckets: Periods of time they came from.
         relative_standard_error: Its standard error as a part of it, where known.
         why: What is wrong with it, or worth knowing.
         remedy: What to do about it.
@@ -174,9 +174,9 @@ def relative_error(figure: Figure) -> float | None:
 
 
 def reasons_thin(figure: Figure) -> list[str]:
-    """Why a figure is thin; nothing where it is not."""
+    """Why a figure is thin; empty where it is not."""
     if figure.samples == 0 and figure.buckets == 0:
-        return ["written by hand: nothing says what it rests on"]
+        return ["written by hand: the number of observations is unknown"]
     reasons = []
     error = relative_error(figure)
     if error is not None and error > LARGEST_RELATIVE_ERROR:
@@ -189,7 +189,7 @@ def reasons_thin(figure: Figure) -> list[str]:
 
 
 class _Need(NamedTuple):
-    """A figure that models need: whose, which, and how to come by it."""
+    """A figure that models need: of which operator, which figure, and how to measure it."""
 
     operator: str
     subject: str
@@ -197,7 +197,7 @@ class _Need(NamedTuple):
     remedy: str = ""
 
     def judged(self, figure: Figure | None, note: str = "") -> Assessment:
-        """The figure itself, or that it is missing."""
+        """An assessment of the figure; None means that it is missing."""
         if figure is None:
             return self.missing("not measured")
         reasons = reasons_thin(figure)
@@ -214,7 +214,7 @@ class _Need(NamedTuple):
         )
 
     def missing(self, why: str) -> Assessment:
-        """That it is missing, and why."""
+        """An assessment that the figure is missing, and why."""
         return Assessment(
             operator=self.operator,
             subject=self.subject,
@@ -232,7 +232,7 @@ def _remedy(figure: Figure) -> str:
 def _tasks(
     profile: Profile, operator: Operator, tasks: Mapping[int, TaskProfile]
 ) -> Iterator[Assessment]:
-    """Tasks whose executor was not seen either; beside a task that was seen, one is idle."""
+    """Report executors of which no task has metrics; a task next to a measured one is idle."""
     unseen: list[str] = []
     first = 0
     for size in even_sizes(operator.tasks, profile.configuration.executors_of(operator.name)):
@@ -245,9 +245,9 @@ def _tasks(
     all_of_them = len(unseen) == operator.tasks
     need = _Need(operator.name, "", "tasks", "check that every worker's metrics arrive")
     yield need.missing(
-        f"none of its {operator.tasks} tasks was seen"
+        f"no metrics from any of its {operator.tasks} tasks"
         if all_of_them
-        else f"of its {operator.tasks} tasks these were not seen: {_listed(unseen)}"
+        else f"no metrics from these of its {operator.tasks} tasks: {_listed(unseen)}"
     )
 
 
@@ -338,22 +338,22 @@ def _coefficients(
 def _shares(
     profile: Profile, stream: Stream, figures: Sequence[OutputFigures]
 ) -> Iterator[Assessment]:
-    """How tuples were dealt to tasks, where that had to be measured or was."""
+    """How tuples were divided over tasks, where that was measured or should have been."""
     subject = f"on {stream.name} to {stream.target}"
     remedy = "record transferred, or received by source task"
     need = _Need(stream.source, subject, "routing shares", remedy)
     known = [one.shares[stream.target] for one in figures if stream.target in one.shares]
     divided = profile.topology.operator(stream.target).tasks > 1
-    # Where the keys are known, so is where they go.
+    # Known keys tell which task gets a tuple.
     in_the_data = isinstance(stream.grouping, MEASURED_GROUPINGS) and stream.key not in profile.keys
     if known:
         yield need.judged(_largest_share(known))
     elif divided and in_the_data:
-        yield need.missing(f"not measured, and {stream.grouping.describe()} follows the data")
+        yield need.missing(f"not measured, and with {stream.grouping.describe()} the data decides")
 
 
 def _largest_share(known: Sequence[Shares]) -> Figure:
-    """The largest part of all tasks' tuples, with its error if each tuple was dealt by itself."""
+    """The largest share of one task, with its error if tuples are routed independently."""
     weights = [one.samples or 1 for one in known]
     largest = max(
         math.fsum(weight * part for weight, part in zip(weights, column, strict=True))
@@ -379,8 +379,10 @@ def _links(profile: Profile) -> Iterator[Assessment]:
     pairs = [pair for pair in _node_pairs(profile) if pair not in measured]
     if pairs:
         subject = _listed([f"{one} – {other}" for one, other in pairs])
-        remedy = "probe the nodes; until then what the cluster declares is used"
-        yield _Need("", subject, "latency", remedy).missing("not measured, and tuples go there")
+        remedy = "probe the nodes; until then the latency that the cluster declares is used"
+        yield _Need("", subject, "latency", remedy).missing(
+            "not measured, and tuples are sent between these nodes"
+        )
 
 
 def _node_pairs(profile: Profile) -> list[tuple[str, str]]:
@@ -445,16 +447,16 @@ def _scv(times: Mapping[int, TimeFigures]) -> Figure | None:
 
 
 def _note_on_tasks(times: Mapping[int, TimeFigures], tasks: Mapping[int, TaskProfile]) -> str:
-    """Which tasks alone are thin or not known, where all together are neither."""
+    """Which tasks are thin or unknown by themselves, although the pooled figure is neither."""
     if not times:
         return ""
     unknown = [str(place) for place in sorted(tasks) if place not in times]
     thin = [str(place) for place, one in sorted(times.items()) if reasons_thin(one.mean_ms)]
     notes = []
     if unknown:
-        notes.append(f"not known of tasks {_listed(unknown)}")
+        notes.append(f"unknown for tasks {_listed(unknown)}")
     if thin and len(thin) < len(times):
-        notes.append(f"thin by themselves: tasks {_listed(thin)}")
+        notes.append(f"thin for tasks {_listed(thin)} by themselves")
     return "; ".join(notes)
 
 

@@ -18,7 +18,7 @@ MAX_NODES = 100_000
 
 
 def ports_of(slots: int) -> tuple[int, ...]:
-    """The ports of that many slots, as Storm numbers them."""
+    """The ports of `slots` slots, numbered from 6700 as in Storm."""
     findings = Findings()
     check_whole(findings, slots, "slots", most=MAX_PORT - FIRST_PORT + 1)
     findings.raise_if_any()
@@ -84,9 +84,9 @@ class Node:
         check_name(findings, self.name, "name")
         check_name(findings, self.rack, "rack")
         if not self.ports:
-            findings.add("ports", seen="no slot", expected="at least one slot a node")
+            findings.add("ports", seen="no slot", expected="at least one slot per node")
         for index, port in enumerate(self.ports):
-            # One wrong port is enough to say: ranges go wrong by the thousand.
+            # Report only the first wrong port: a wrong range has thousands.
             if not check_whole(findings, port, "ports", index, most=MAX_PORT):
                 break
         if len(set(self.ports)) < len(self.ports):
@@ -106,7 +106,7 @@ class Link:
     Attributes:
         source: Name of one node.
         target: Name of the other.
-        latency_ms: On the mean.
+        latency_ms: Mean.
         jitter_ms: Standard deviation; at most the latency, of which it is the random part.
     """
 
@@ -257,6 +257,6 @@ def _check_known(
         findings.add(
             *place,
             seen=f"unknown name {name!r}",
-            expected="the name of one that is declared",
+            expected="a declared name",
             remedy=did_you_mean(name, list(known)),
         )

@@ -14,7 +14,7 @@ from streamgauge.topology.validation import check_name, check_number, check_whol
 
 Setting = bool | int | float | str
 DEFAULT_ENGINE = "storm-2"
-# Far beyond any cluster; a slip of the keyboard should not fill the memory.
+# Far more than any cluster has: a typing error must not exhaust the memory.
 MAX_WORKERS = 100_000
 
 
@@ -29,7 +29,7 @@ class Configuration:
         ackers: Acker executors when the topology is acked; None means one per worker.
         settings: The engine's own settings under the engine's own names, such as
             ``topology.max.spout.pending``; what is not named keeps the engine's default.
-        resources: What one executor of an operator is said to need, for schedulers that ask.
+        resources: What one executor of an operator needs, for schedulers that use it.
     """
 
     engine: str = DEFAULT_ENGINE
@@ -54,13 +54,13 @@ class Configuration:
             if isinstance(value, float):
                 check_number(findings, value, "settings", name, least=-math.inf)
             elif type(value) not in (bool, int, str):
-                expected = "a number, a text, true or false"
+                expected = "a number, text, true or false"
                 findings.add("settings", name, seen=shown(value), expected=expected)
         findings.raise_if_any()
 
     @property
     def acker_count(self) -> int:
-        """Ackers that an acked topology gets: those asked for, else one per worker."""
+        """Ackers that an acked topology gets: the configured number, else one per worker."""
         return self.workers if self.ackers is None else self.ackers
 
     def executors_of(self, operator: str) -> int:

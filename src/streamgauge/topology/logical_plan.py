@@ -188,7 +188,7 @@ def _check_executors(findings: Findings, plan: LogicalPlan) -> None:
                     "executors",
                     index,
                     seen=f"{executor} after {previous}",
-                    expected=f"task {previous.last_task + 1} next, so that each is run once",
+                    expected=f"task {previous.last_task + 1} next, so that each task runs once",
                 )
             if name != previous.operator:
                 finished.add(previous.operator)
@@ -196,8 +196,8 @@ def _check_executors(findings: Findings, plan: LogicalPlan) -> None:
             findings.add(
                 "executors",
                 index,
-                seen=f"{executor} apart from the other executors of {name!r}",
-                expected="the tasks of an operator in one range",
+                seen=f"{executor} separated from the other executors of {name!r}",
+                expected="the tasks of an operator in one contiguous range",
             )
         counted[name] = counted.get(name, 0) + len(executor.tasks)
         previous = executor

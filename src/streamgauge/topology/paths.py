@@ -30,9 +30,9 @@ from streamgauge.topology.tuple_flow import (
 )
 
 Vector = NDArray[np.float64]
-# A tuple that passes an executor this often does not die out; rounding hides the difference.
-ENDLESS = 1e12
-# What a number on an edge is: one matrix of sending × receiving executors for each block.
+# A tuple that passes an executor more often than this never dies out, up to rounding.
+MAX_PASSES = 1e12
+# Numbers on edges: for each block a matrix of sending × receiving executors.
 EdgeValues = Callable[[ConnectionBlock], Matrix]
 
 
@@ -144,7 +144,7 @@ def sum_paths(
     """Weights, and weighted lengths, of all paths from each executor to the sinks.
 
     Without cycles by dynamic programming; with cycles as the solution of the linear system
-    x = e + A·x, which exists when the tuples that go round die out.
+    x = e + A·x, which exists when the tuples on each cycle die out.
 
     Args:
         flow: The tuple flow.
@@ -154,7 +154,7 @@ def sum_paths(
         to_acker: Whether paths go on from the sinks to the ackers.
 
     Raises:
-        CyclicTopology: Tuples multiply on their way round a cycle.
+        CyclicTopology: Tuples on a cycle do not die out.
     """
     if flow.plan.logical.topology.cycle() is not None:
         return _solve_cyclic(flow, weights, lengths, to_acker=to_acker)
@@ -335,8 +335,8 @@ def _solve_cyclic(
     if solver is None:
         raise CyclicTopology.single(
             ("streams",),
-            seen=f"the cycle {' → '.join(topology.cycle() or ())}, on which tuples do not die out",
-            expected="edge weights that fall below one on the way round",
+            seen=f"the cycle {' → '.join(topology.cycle() or ())}, on which tuples never die out",
+            expected="a product of edge weights below one around the cycle",
             remedy="give the feedback stream a share below one",
         )
     ends = np.zeros(size)
@@ -351,7 +351,7 @@ def _solve_cyclic(
 
 
 def dying_out(matrix: sparse.csc_array) -> SuperLU | None:
-    """The factors of I − A, or None where tuples that go round do not become fewer.
+    """The LU factors of I − A, or None where tuples on a cycle do not become fewer.
 
     A matrix A ≥ 0 has a convergent sum I + A + A² + … exactly when x − A·x = 1 has a solution
     x ≥ 1 (Berman and Plemmons 1994, theorem 6.2.3); x is how often a tuple passes on.
@@ -359,11 +359,11 @@ def dying_out(matrix: sparse.csc_array) -> SuperLU | None:
     try:
         solver = splu(matrix)
     except RuntimeError:
-        # Exactly singular: what goes round stays as it is.
+        # Exactly singular: the number of tuples on the cycle stays the same.
         return None
     passes = solver.solve(np.ones(matrix.shape[0]))
-    fine = (passes >= 1.0 - 1e-9) & (passes < ENDLESS)
-    return solver if bool(np.all(fine)) else None
+    converges = (passes >= 1.0 - 1e-9) & (passes < MAX_PASSES)
+    return solver if bool(np.all(converges)) else None
 
 
 def _assemble(blocks: list[ConnectionBlock], values: EdgeValues, size: int) -> sparse.csc_array:

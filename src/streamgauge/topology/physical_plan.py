@@ -82,7 +82,7 @@ class PhysicalPlan:
         """A plan given by hand: for each slot the labels of its executors.
 
         Raises:
-            InvalidInput: It forgets or doubles an executor, or names what is not there.
+            InvalidInput: An executor is missing, placed twice or unknown, or a slot is.
         """
         pairs = list(assignment.items() if isinstance(assignment, Mapping) else assignment)
         findings = Findings()
@@ -92,8 +92,8 @@ class PhysicalPlan:
             if executor not in placed:
                 findings.add(
                     "workers",
-                    seen=f"no worker for {executor}",
-                    expected="every executor of the plan in one worker",
+                    seen=f"no worker for executor {executor}",
+                    expected="every executor of the plan in exactly one worker",
                     remedy="add it to a worker",
                 )
         findings.raise_if_any()
@@ -189,7 +189,7 @@ def _place_labels(
                 names = [str(one) for one in logical.executors]
                 findings.add(
                     *place,
-                    seen=f"executor {label}, which the configuration does not make",
+                    seen=f"executor {label}, which does not follow from the configuration",
                     expected="an executor of the logical plan",
                     remedy=did_you_mean(label, names),
                 )

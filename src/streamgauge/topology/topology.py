@@ -37,7 +37,7 @@ class Operator:
 
     Attributes:
         name: Unique in its topology.
-        kind: Source, processor or (added by itself) acker.
+        kind: Source, processor or (added automatically) acker.
         tasks: Number of tasks: fixed for the life of the topology, so the most executors it
             can ever have.
         window: What it gathers before it acts, if it does.
@@ -62,7 +62,7 @@ class Operator:
                 "window",
                 seen=f"a window on a {self.kind}",
                 expected="windows on processors only",
-                remedy="gather in the first processor behind the source",
+                remedy="put the window on the first processor after the source",
             )
         findings.raise_if_any()
 
@@ -123,7 +123,7 @@ class Topology:
         name: What the engine calls the job.
         operators: In the order they were declared, which some engines number tasks by.
         streams: One entry per (source, stream, subscriber).
-        acked: Whether tuple trees are tracked; `with_ackers` then adds who tracks them.
+        acked: Whether tuple trees are tracked; `with_ackers` then adds the ackers.
     """
 
     name: str
@@ -173,12 +173,12 @@ class Topology:
 
     @property
     def sources(self) -> tuple[Operator, ...]:
-        """The operators that tuples enter by."""
+        """The operators through which tuples enter."""
         return tuple(op for op in self.operators if op.kind is OperatorKind.SOURCE)
 
     @property
     def sinks(self) -> tuple[Operator, ...]:
-        """The processors that send no data on: where paths end."""
+        """The processors that emit no data: where paths end."""
         emitting = {stream.source for stream in self.data_streams}
         return tuple(
             op
@@ -223,8 +223,8 @@ class Topology:
             raise CyclicTopology.single(
                 ("streams",),
                 seen=f"the cycle {' → '.join(cycle)}",
-                expected="a topology without cycles here",
-                remedy="leave out a feedback stream, or take the model simulation",
+                expected="a topology without cycles",
+                remedy="remove a feedback stream, or use the simulation model",
             )
         return tuple(self.operator(name) for name in self._sorter().static_order())
 
@@ -239,7 +239,7 @@ class Topology:
             raise InvalidInput.single(
                 ("operators", ACKER),
                 seen=f"a topology that has {ACKER!r} already",
-                expected="a topology as its user declared it",
+                expected="the topology as declared, without ackers",
             )
         if not self.acked or tasks == 0:
             return self
@@ -352,7 +352,7 @@ def _check_ends(
             "to",
             seen=f"a stream into the source {target.name!r}",
             expected="streams into processors",
-            remedy="make it a processor, or send to the operator behind it",
+            remedy="make it a processor, or send to the operator after it",
         )
     if stream.is_system != touches_acker:
         findings.add(
@@ -361,7 +361,7 @@ def _check_ends(
             "stream",
             seen=f"a stream named {stream.name!r}",
             expected=f"names that do not begin with {SYSTEM_PREFIX!r}",
-            remedy="those are the engine's own",
+            remedy="such names are reserved for the engine",
         )
 
 
@@ -394,7 +394,7 @@ def _check_reachable(findings: Findings, topology: Topology) -> None:
                 "operators",
                 operator.name,
                 seen=f"{operator.name!r}, which no source reaches",
-                expected="every operator behind a source",
+                expected="every operator downstream of a source",
                 remedy="add a stream into it, or make it a source",
             )
 

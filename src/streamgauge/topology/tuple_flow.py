@@ -181,7 +181,7 @@ def check_size(logical: LogicalPlan) -> None:
             ("configuration", "executors"),
             seen=f"{pairs:,} connections between executors",
             expected=f"at most {MAX_CONNECTIONS:,}",
-            remedy="fewer executors or ackers",
+            remedy="use fewer executors or ackers",
         )
 
 

@@ -1,4 +1,4 @@
-"""The checks that every noun makes on construction, worded alike."""
+"""The checks that every domain class makes on construction, with uniform messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_SHOWN = 80
 
 
 def shown(value: object) -> str:
-    """What was seen, short enough for a message whatever it is."""
+    """`value` as text, shortened to fit into a message."""
     try:
         text = repr(value)
     except ValueError:
@@ -22,7 +22,7 @@ def shown(value: object) -> str:
 
 
 def check_name(findings: Findings, name: object, *place: str | int) -> bool:
-    """A name is printable text without blanks at its ends; says so where it is not."""
+    """Check that a name is printable text without blanks at its ends."""
     fine = (
         isinstance(name, str)
         and 0 < len(name) <= MAX_NAME_LENGTH
@@ -70,7 +70,7 @@ def check_number(
     fine = (
         isinstance(value, int | float)
         and not isinstance(value, bool)
-        # Whole numbers may be too large for a float; a comparison takes them, and no NaN.
+        # Integers may be too large for a float; this comparison accepts them and rejects NaN.
         and -sys.float_info.max <= value <= sys.float_info.max
         and (value > above if above is not None else value >= least)
         and value <= most

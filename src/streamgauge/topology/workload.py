@@ -12,8 +12,8 @@ from streamgauge.topology.topology import DEFAULT_STREAM, StreamKey, Topology
 from streamgauge.topology.validation import check_name, check_number
 
 SHARE_TOLERANCE = 1e-6
-# A thousand machines with a million tuples a millisecond each; more than that is a slip, and
-# products of far larger rates are no numbers any more.
+# A thousand machines with a million tuples per millisecond each; more is a typing error, and
+# products of far larger rates overflow.
 MOST_PER_SECOND = 1e15
 
 
@@ -104,7 +104,7 @@ class Modulated(Shape):
             findings.add(
                 "factors",
                 seen=f"{len(self.factors)} factors and {len(self.mean_seconds)} mean times",
-                expected="as many of each, and at least two",
+                expected="the same number of both, at least two",
             )
         if not findings and not any(self.factors):
             findings.add("factors", seen="only zeros", expected="at least one above zero")
@@ -182,7 +182,7 @@ class Recorded(Shape):
         for index, value in enumerate(self.values):
             check_number(findings, value, "values", index)
         if not findings and not any(self.values):
-            what = "nothing but zeros" if self.values else "no values"
+            what = "only zeros" if self.values else "no values"
             findings.add("values", seen=what, expected="at least one above zero")
         findings.raise_if_any()
 
@@ -238,7 +238,7 @@ class Emission:
         return None if self.per_second is None else self.per_second * self.shape.factor_at(seconds)
 
     def task_shares(self, tasks: int) -> tuple[float, ...]:
-        """The part each of `tasks` tasks emits."""
+        """The share that each of `tasks` tasks emits."""
         return self.shares if self.shares is not None else (1.0 / tasks,) * tasks
 
 
@@ -260,7 +260,7 @@ class Workload:
         findings.raise_if_any()
 
     def times(self, factor: float) -> Workload:
-        """The same with all rates so many times as high; who has none keeps none."""
+        """The same with all rates multiplied by `factor`; unlimited streams stay unlimited."""
         return Workload(
             emissions=tuple(
                 one if one.per_second is None else replace(one, per_second=factor * one.per_second)
@@ -269,16 +269,16 @@ class Workload:
         )
 
     def at_rate(self, per_second: float, of: Collection[StreamKey] | None = None) -> Workload:
-        """The same with so many tuples per second in all, in the proportions there were.
+        """The same with `per_second` tuples per second in total, in unchanged proportions.
 
-        A single stream that had no rate has one then, and random arrivals where it was unlimited.
+        A single unlimited stream gets that rate with Poisson arrivals.
 
         Args:
-            per_second: Of these streams together.
+            per_second: Sum over these streams.
             of: Which streams; all when not given.
 
         Raises:
-            InvalidInput: It is no number above zero, or several streams have no rate to change.
+            InvalidInput: The rate is not above zero, or none of several streams has a rate.
         """
         findings = Findings()
         check_number(findings, per_second, above=0.0)
@@ -294,9 +294,9 @@ class Workload:
                 names = ", ".join(str(one.key) for one in meant)
                 raise InvalidInput.single(
                     (),
-                    seen=f"{per_second:g} tuples/s for {names}: as fast as can be, or none at all",
-                    expected="streams with a rate to change",
-                    remedy="give the rate of each",
+                    seen=f"{per_second:g} tuples/s in total for {names}, none of which has a rate",
+                    expected="streams whose rates can be scaled",
+                    remedy="give the rate of each stream",
                 )
             factor = per_second / total
             changed = [
@@ -307,7 +307,7 @@ class Workload:
         return Workload(emissions=tuple(by_key.get(one.key, one) for one in self.emissions))
 
     def check_against(self, topology: Topology) -> None:
-        """Raise InvalidInput where this names what `topology` does not have."""
+        """Raise InvalidInput where this names something that `topology` does not have."""
         findings = Findings()
         sources = {operator.name: operator for operator in topology.sources}
         for index, emission in enumerate(self.emissions):
@@ -326,7 +326,7 @@ class Workload:
                 findings.add(
                     index,
                     "stream",
-                    seen=f"stream {emission.stream!r}, which nobody subscribes to",
+                    seen=f"stream {emission.stream!r}, which has no subscriber",
                     expected=f"a stream of {source.name!r}",
                     remedy=did_you_mean(emission.stream, streams),
                 )

@@ -1,1 +1,1 @@
-"""How engines move tuples: data and pure rules, one module an engine."""
+"""How engines move tuples: data and pure rules, one module per engine."""

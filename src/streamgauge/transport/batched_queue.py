@@ -31,7 +31,7 @@ class BatchedQueue:
 
     Attributes:
         lists_per_second: Arrival rate of lists.
-        list_size: Mean tuples in a list; a fraction is the chance of one tuple more.
+        list_size: Mean tuples in a list; a fraction is the probability of one tuple more.
         flush_seconds: Mean time between flushes.
         service_seconds: Mean of the exponential service time of a tuple.
         batch_limit: Lists that fill the input batch.
@@ -59,7 +59,7 @@ class BatchedQueue:
             findings.add(
                 "ring_limit",
                 seen=f"a ring of {self.ring_limit} for batches of {self.batch_limit}",
-                expected="room for a full batch, which could otherwise never move",
+                expected="room for at least one full batch",
             )
         findings.raise_if_any()
 

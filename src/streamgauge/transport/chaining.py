@@ -1,8 +1,8 @@
-"""Chaining: operators that an engine runs in one thread, as one operator and taken apart again.
+"""Chaining: operators that an engine runs in one thread, merged into one and split again.
 
-Jobs, plans and results always speak of the job's own operators. Only inside of what schedules,
-simulates or predicts are the operators of a chain one: no queue and no hop lie between them, and
-they share an executor. An engine's record says which operators those are.
+Jobs, plans and results always name the job's own operators. Only schedulers, simulation and models
+see a chain as one operator: there is no queue and no hop between its operators, and they share an
+executor. An engine's record says which operators are chained.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ JOINT = "+"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """What one operator of a chain does for each tuple that comes to the chain.
+    """What one operator of a chain does for each tuple that the chain receives.
 
     Attributes:
         name: Of the operator.
-        calls: Tuples that come to it.
-        next_calls: Tuples that come to the next operator; None for the last one.
+        calls: Tuples that it receives.
+        next_calls: Tuples that the next operator receives; None for the last one.
         share: Its part of the time that the chain works.
         cpu_share: Its part of the chain's CPU time.
         is_first: Whether the chain's queue is in front of it.
@@ -47,11 +47,11 @@ class Member:
 def chain_members(
     names: Sequence[str], calls: Sequence[float], cpu: Sequence[float], wait: Sequence[float]
 ) -> tuple[Member, ...]:
-    """The operators of a chain with their parts of its work; even parts of no work.
+    """The operators of a chain with their parts of its work; equal parts where there is no work.
 
     Args:
         names: Of the operators, in their order.
-        calls: Tuples that come to each for one that comes to the chain.
+        calls: Tuples that each receives for one that the chain receives.
         cpu: CPU time of a tuple in each.
         wait: Time of a tuple in each that passes without a core.
     """
@@ -95,7 +95,7 @@ class Chaining:
         return self.chains.get(operator, (operator,))
 
     def is_inner(self, key: StreamKey) -> bool:
-        """Whether a stream runs inside of a chain."""
+        """Whether a stream is inside a chain."""
         streams = [one for one in self.topology.streams_from(key.source) if one.key == key]
         return any(self.name_of[one.source] == self.name_of[one.target] for one in streams)
 
@@ -126,7 +126,7 @@ class Chaining:
 
     @property
     def chained_configuration(self) -> Configuration:
-        """The same configuration of the chained topology; what executors need is added up."""
+        """The same configuration of the chained topology; resources are summed."""
         configuration = self.configuration
         needs: dict[str, Resources] = {}
         for name, one in configuration.resources.items():
@@ -174,8 +174,8 @@ class Chaining:
                     executors = plan.logical.executors
                     raise InvalidInput.single(
                         ("plan",),
-                        seen=f"{executors[first]} and {executors[index]} in two workers",
-                        expected="one worker, as the engine runs them in one thread",
+                        seen=f"{executors[first]} and {executors[index]} in different workers",
+                        expected="the same worker, as the engine runs them in one thread",
                     )
 
     def split_plan(self, plan: PhysicalPlan) -> PhysicalPlan:
@@ -213,7 +213,7 @@ def find_chaining(topology: Topology, configuration: Configuration) -> Chaining 
     """The chains that the configuration's engine makes of a topology; None where it makes none.
 
     Raises:
-        InvalidInput: The engine chains what cannot be one operator.
+        InvalidInput: The engine chains operators that cannot be one operator.
     """
     find_chains = load_engine(configuration.engine).load("chaining")
     if find_chains is None:
@@ -227,9 +227,9 @@ def find_chaining(topology: Topology, configuration: Configuration) -> Chaining 
                 raise InvalidInput.single(
                     ("configuration", "engine"),
                     seen=f"engine {configuration.engine!r}, which chains {first} and {second}",
-                    expected="processors without windows, with as many tasks and executors each,"
-                    " and one stream between them that is all of the first's output and all of the"
-                    " second's input",
+                    expected="two processors without windows and with equally many tasks and"
+                    " executors, where the only output of the first is the only input of the"
+                    " second",
                 )
     named = {JOINT.join(chain): chain for chain in chains}
     return Chaining(topology=topology, configuration=configuration, chains=named)

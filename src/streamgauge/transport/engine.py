@@ -1,8 +1,8 @@
-"""Engines: all that one is, found through one registered record that names its parts.
+"""Engines: one registered record per engine that names all its parts.
 
-Parts live in rooms that this one may not import: formulas in `models`, sessions in `engines`,
-commands in `cli`. A record therefore names them as ``module:attribute``, and they are imported when
-they are first asked for. Records themselves import nothing heavy, as commands read them at start.
+Parts are in packages that this one may not import: formulas in `models`, sessions in `engines`,
+commands in `cli`. A record therefore names them as ``module:attribute``, and they are imported on
+first use. Records themselves import nothing heavy, as commands read them at start.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """An engine by the names of its parts, ``module:attribute`` each; empty: it has no such part.
+    """The parts of an engine, each named ``module:attribute``; empty where it has no such part.
 
     Attributes:
         name: What a configuration calls it.
@@ -32,10 +32,10 @@ class Engine:
         delays: A `models.delays.DelayFormulas`: the delays in a plan's elements by formula.
         chaining: A function (topology, configuration) to chains: tuples of the names of operators
             that run in one thread (`transport.chaining`).
-        rebalance: A function (topology, executors=, workers=) to the command, word by word, that
-            gives a running topology other executors.
+        rebalance: A function (topology, executors=, workers=) to the command, as a list of words,
+            that changes the executors of a running topology.
         apply: A function from a plan's file to the command that applies it.
-        busy_waits: A function (cycles, rounds=) that times loads of so many cycles in the engine.
+        busy_waits: A function (cycles, rounds=) that times loads of these cycles in the engine.
         runners: By name: a class of `engines.contract.Runner`, which runs jobs on the engine.
         collectors: By name: a command below ``streamgauge collect``.
         commands: By name: a group of commands below ``streamgauge``.
@@ -79,12 +79,12 @@ class Engine:
     def rebalance_command(
         self, topology: str, *, executors: Mapping[str, int], workers: int | None = None
     ) -> tuple[str, ...]:
-        """The command that gives a running topology other executors; empty: there is none."""
+        """The command that changes the executors of a running topology; empty where none exists."""
         command = self.load("rebalance")
         return () if command is None else command(topology, executors=executors, workers=workers)
 
     def apply_command(self, plan_file: str) -> tuple[str, ...]:
-        """The command that applies a plan's file to a running topology; empty: there is none."""
+        """The command that applies a plan's file to a running topology; empty where none exists."""
         command = self.load("apply")
         return () if command is None else command(plan_file)
 

@@ -1,4 +1,4 @@
-"""Java's hash codes, so that a key lands on the task it lands on in the engine.
+"""Java's hash codes, so that a key goes to the same task as in the engine.
 
 Storm's fields grouping takes task index = floorMod(Arrays.deepHashCode(key values), tasks).
 """
@@ -19,7 +19,7 @@ _JAVA_TRUE, _JAVA_FALSE = 1231, 1237
 def java_hash(value: KeyValue) -> int:
     """``hashCode`` of the Java value a key field holds, as a signed 32-bit number.
 
-    Python's ints become Integer or, where they do not fit, Long (both hash alike for small
+    Python's ints become Integer or, where they do not fit, Long (both have the same hash for small
     non-negative numbers); floats become Double; None is null.
     """
     if value is None:
@@ -50,8 +50,8 @@ def task_index(values: Sequence[KeyValue], tasks: int) -> int:
 def two_choices(values: Sequence[KeyValue], tasks: int) -> tuple[int, int]:
     """The two tasks between which Storm's partial key grouping chooses for a key.
 
-    A `java.util.Random`, seeded with the hash of the key's bytes, draws both; a second that
-    equals the first gives way to the next task.
+    A `java.util.Random`, seeded with the hash of the key's bytes, draws both; where both are equal,
+    the second becomes the next task.
     """
     random = _JavaRandom(_bytes_hash(values))
     first, second = random.next_int(tasks), random.next_int(tasks)

@@ -19,35 +19,35 @@ NO_LIMIT = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mechanics:
-    """How an engine queues, batches, waits and gives up; times in seconds.
+    """How an engine queues, batches, waits and times out; times in seconds.
 
     Attributes:
         send_threads: Whether every executor has a send queue and a thread that empties it, and
             all queues gather objects in batches (Storm 1.x).
-        batch: Objects that fill a batch; one means that nothing is gathered.
-        flush_seconds: How often what is gathered is moved on.
-        receive_limit: Room of an executor's receive queue.
-        send_limit: Room of an executor's send queue, where there is one.
-        transfer_limit: Room of a worker's transfer queue.
-        overflow_limit: Tuples from other workers that may wait beyond the receive queue's room;
+        batch: Objects that fill a batch; one means that there are no batches.
+        flush_seconds: How often batches are flushed.
+        receive_limit: Capacity of an executor's receive queue.
+        send_limit: Capacity of an executor's send queue, where there is one.
+        transfer_limit: Capacity of a worker's transfer queue.
+        overflow_limit: Tuples from other workers that may wait beyond the receive queue's capacity;
             more are dropped.
         bolt_spin: How long an idle executor polls before it sleeps.
-        bolt_sleep: How long it then sleeps at a time; zero: it notices work at once.
+        bolt_sleep: How long it then sleeps at a time; zero means that it notices work at once.
         source_sleep: How long a source sleeps after it found nothing to emit.
         transfer_sleep: How long a transfer thread sleeps when its queue is empty.
-        poll_cores: Cores that one polling thread of a machine keeps busy, and
-        poll_growth: the power of their number by which several do.
+        poll_cores: Cores that one polling thread of a machine uses.
+        poll_growth: n polling threads use poll_cores · n to this power.
         send_seconds: CPU time of a send thread for one tuple.
         transfer_seconds: CPU time of a transfer thread for one tuple.
         load_aware: Whether shuffle looks at loads and nearness.
         widen_load: Mean load of a scope above which shuffle takes in the next wider one.
         narrow_load: Mean load of the next narrower scope below which it goes back.
-        refresh_seconds: How often a worker looks at loads, and
-        refresh_jitter: by how much more at the most.
-        gossip_seconds: How often workers tell each other their loads.
-        pressure_seconds: How often back-pressure between workers is looked at.
-        watermarks: Part of a receive queue's room that stops all sources, and the part below
-            which they go on; nothing where queues do not stop sources.
+        refresh_seconds: Shortest time between two looks of a worker at the loads.
+        refresh_jitter: Largest random addition to that time.
+        gossip_seconds: How often workers exchange their loads.
+        pressure_seconds: How often back-pressure between workers is checked.
+        watermarks: Fill level of a receive queue that stops all sources, and the level below which
+            they continue; None where queues do not stop sources.
         max_pending: Roots that one task of a source may have open.
         time_out_seconds: After this, and before twice this, a root that is still open fails.
     """
@@ -93,8 +93,8 @@ class Mechanics:
                 if getattr(self, name) < self.batch:
                     findings.add(
                         name,
-                        seen=f"room for {getattr(self, name)} in front of batches of {self.batch}",
-                        expected="room for a full batch, which could otherwise never move",
+                        seen=f"a capacity of {getattr(self, name)} with batches of {self.batch}",
+                        expected="capacity for at least one full batch",
                     )
         findings.raise_if_any()
 
@@ -114,8 +114,8 @@ def mechanics_of(
 
     Args:
         defaults: Of the engine.
-        readers: By the engine's name of a setting: the figure, and its value for the setting's.
-        settings: By the engine's names; those that no reader knows are left alone.
+        readers: By setting: the figure it changes, and how to convert its value.
+        settings: By the engine's names; settings without a reader are ignored.
     """
     findings = Findings()
     changed: dict[str, Any] = {}
@@ -142,10 +142,10 @@ def milliseconds(value: float) -> float:
 
 
 def whole(value: float) -> int:
-    """A setting that counts, at most what fits a counter."""
+    """A setting that is a count, limited to the largest 32-bit integer."""
     return int(min(value, NO_LIMIT))
 
 
 def power_of_two(value: float) -> int:
-    """The room of a queue that the engine rounds up."""
+    """A queue's capacity, which the engine rounds up to a power of two."""
     return 1 << max(int(value) - 1, 0).bit_length()

@@ -72,9 +72,9 @@ SETTINGS: Mapping[str, Reader] = {
 
 def mechanics(settings: Mapping[str, Setting]) -> Mechanics:
     """Storm 2.x under those settings."""
-    found = mechanics_of(DEFAULTS, SETTINGS, settings)
-    # Flush tuples come more often than a bolt's patience lasts: it never goes to sleep.
-    return replace(found, bolt_sleep=0.0) if found.batch > 1 else found
+    configured = mechanics_of(DEFAULTS, SETTINGS, settings)
+    # Flush tuples arrive before a bolt's polling ends, so it never sleeps.
+    return replace(configured, bolt_sleep=0.0) if configured.batch > 1 else configured
 
 
 TRANSPORT = Transport(

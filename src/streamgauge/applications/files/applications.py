@@ -50,8 +50,8 @@ def load_application(path: str | Path, *, routed: RoutedEdges = RoutedEdges.ALL)
         routed: Which connections of a workflow get its routing.
 
     Raises:
-        UnreadableFile: The file is no document.
-        InvalidInput: What it says cannot be; every problem with file, line and key.
+        UnreadableFile: The file is not a readable document.
+        InvalidInput: The content is wrong; every problem with file, line and key.
     """
     stem = UNNAMED if str(path) == STANDARD_INPUT else Path(path).stem
     return _build_application(read_document(path), stem, routed)
@@ -102,15 +102,15 @@ def _check_sections(data: Mapping[str, Any]) -> None:
     elif "pipeline" in data and "datastream" in data:
         findings.add(
             "datastream",
-            seen="a datastream beside a pipeline",
+            seen="datastream and pipeline together",
             expected="data and flow in the pipeline's sources",
         )
     elif "workflow" not in data and "pipeline" not in data:
         is_job = "topology" in data
         findings.add(
             seen="a job" if is_job else "neither workflow nor pipeline",
-            expected="the description of an application: one of workflow, pipeline",
-            remedy="streamgauge simulate and topology take jobs" if is_job else "",
+            expected="the description of an application: workflow or pipeline",
+            remedy="use streamgauge simulate or topology for a job" if is_job else "",
         )
     findings.raise_if_any()
 

@@ -1,4 +1,4 @@
-"""Keys that earlier versions of NAMB had: read under their new names, blamed as written."""
+"""Keys of earlier versions of NAMB: read under their new names, reported as written."""
 
 from __future__ import annotations
 

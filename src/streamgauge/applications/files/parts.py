@@ -16,7 +16,7 @@ from streamgauge.topology.window import Window
 
 # Engines count windows in milliseconds.
 SHORTEST_WINDOW_SECONDS, LONGEST_WINDOW_SECONDS = 0.001, 1e7
-# The thesis, the author's Java tool and his generator in C do not agree on these.
+# The thesis, the author's Java tool and his generator in C spell these differently.
 _FLOWS = {
     "cbr": "uniform",
     "sin": "sinusoidal",
@@ -76,7 +76,7 @@ class FlowFile(FileModel):
 
 
 class WindowingFile(FileModel):
-    """A window by time; on where the block is there, unless it says otherwise."""
+    """A window by time; enabled where the block is present, unless it says otherwise."""
 
     enabled: bool = True
     type: Annotated[Literal["tumbling", "sliding"], _accept_synonyms(_WINDOWS)] = "tumbling"
@@ -98,7 +98,7 @@ class WindowingFile(FileModel):
 
 
 class KafkaFile(FileModel):
-    """Where tuples would come from outside; understood, and not supported yet."""
+    """An external source of tuples; parsed, but not supported yet."""
 
     server: str | None = None
     group: str = "namb_default"
@@ -117,9 +117,9 @@ def convert_filtering(filtering: float) -> float:
 
 
 def refuse_external(kind: str) -> dict[str, Any]:
-    """What to say of a kind of source that is not supported."""
+    """The message for a kind of source that is not supported."""
     return {
-        "seen": f"a source outside, {kind}",
+        "seen": f"an external source, {kind}",
         "expected": "synthetic data and flow",
         "remedy": "sources that read from Kafka are not supported yet",
     }

@@ -1,4 +1,4 @@
-"""The section `pipeline` of a file: every task by itself."""
+"""The section `pipeline` of a file: task by task."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class PipelineFile(FileModel):
                     "tasks",
                     index,
                     "reliability",
-                    seen=f"{task.name!r} unlike {self.tasks[0].name!r}",
-                    expected="the same for all tasks: a tree of tuples is tracked as a whole",
+                    seen=f"different values for {self.tasks[0].name!r} and {task.name!r}",
+                    expected="the same for all tasks: a tuple tree is tracked as a whole",
                 )
                 return

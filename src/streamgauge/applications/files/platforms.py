@@ -34,13 +34,13 @@ class PlatformFile(FileModel):
     workers: int = 1
     max_spout_pending: int = Field(default=5000, alias="maxSpoutPending")
     debug_frequency: Annotated[float, _NO_FLAG] = Field(
-        default=0.0, alias="debugFrequency", description="part of the tuples that are followed"
+        default=0.0, alias="debugFrequency", description="part of the tuples that are traced"
     )
     deployment: Literal["local", "cluster"] = Field(
-        default="local", description="of NAMB's tool; here the command says where a job runs"
+        default="local", description="for NAMB's tool; ignored here, the command says where"
     )
     engine: str = Field(default=DEFAULT_ENGINE, examples=["storm-1", "storm-2"])
-    ackers: int | None = Field(default=None, description="one a worker if not given")
+    ackers: int | None = Field(default=None, description="one per worker if not given")
     cycle_ns: float = Field(default=DEFAULT_CYCLE_NS, description="nanoseconds of an empty cycle")
     source_ms: float = Field(default=DEFAULT_SOURCE_MS, description="CPU ms to make a tuple")
     settings: dict[str, Setting] = Field(default={}, description="the engine's own settings")
@@ -73,8 +73,8 @@ def load_platform(path: str | Path) -> Platform:
     """The platform that a file describes.
 
     Raises:
-        UnreadableFile: The file is no document.
-        InvalidInput: What it says cannot be; every problem with file, line and key.
+        UnreadableFile: The file is not a readable document.
+        InvalidInput: The content is wrong; every problem with file, line and key.
     """
     return _build_platform(read_document(path))
 
@@ -85,7 +85,7 @@ def parse_platform(text: str | bytes, name: str = "") -> Platform:
 
 
 def write_cycle_ns(path: str | Path | None, cycle_ns: float) -> str:
-    """The text of a platform file with this time of a cycle, and all else that a file says."""
+    """The text of a platform file with `cycle_ns` replaced and everything else unchanged."""
     data = {} if path is None else dict(read_document(path).data)
     return dump_yaml({**data, "cycle_ns": cycle_ns})
 

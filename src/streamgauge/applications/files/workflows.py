@@ -28,14 +28,14 @@ from streamgauge.topology.validation import check_number
 
 
 class SyntheticFile(FileModel):
-    """Sources that make their tuples themselves."""
+    """Sources that generate their tuples."""
 
     data: DataFile = DataFile()
     flow: FlowFile = FlowFile()
 
 
 class ExternalFile(FileModel):
-    """Sources that read theirs from outside."""
+    """Sources that read their tuples from outside."""
 
     kafka: KafkaFile = KafkaFile()
     zookeeper: ZooKeeperFile = ZooKeeperFile()
@@ -54,7 +54,7 @@ class DatastreamFile(FileModel):
             findings.add(
                 "external",
                 seen="synthetic and external together",
-                expected="one of them: external stands in place of synthetic",
+                expected="one of them: external replaces synthetic",
             )
         elif self.external is not None:
             findings.add("external", **refuse_external("Kafka"))
@@ -70,7 +70,7 @@ class DatastreamFile(FileModel):
 
 
 class ScalabilityFile(FileModel):
-    """Instances in all, sources included."""
+    """Instances in total, sources included."""
 
     parallelism: int = 10
     balancing: BalancingWord = "balanced"
@@ -113,8 +113,8 @@ class WorkflowFile(FileModel):
         if len(reliability) > 1:
             findings.add(
                 "reliability",
-                seen="true at one place and false at the other (workload.reliability)",
-                expected="it once, or the same twice",
+                seen="different values of reliability and workload.reliability",
+                expected="one of them, or the same value twice",
             )
         scalability, connection, load, window = Scalability(), Connection(), Load(), None
         with findings.at("scalability"):

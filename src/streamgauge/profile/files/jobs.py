@@ -118,7 +118,7 @@ class StepFile(FileModel):
 
 
 class ReferenceFile(FileModel):
-    """A section that stands in another file, named relative to this one."""
+    """A section that is in another file, named relative to this one."""
 
     file: str
 
@@ -171,8 +171,8 @@ def load_job(path: str | Path) -> Job:
     """The job that a file describes, following its references.
 
     Raises:
-        UnreadableFile: The file is no document.
-        InvalidInput: What it says cannot be; every problem with file, line and path.
+        UnreadableFile: The file is not a readable document.
+        InvalidInput: The content is wrong; every problem with file, line and path.
     """
     return job_of(read_document(path))
 
@@ -280,7 +280,7 @@ def _check_head(document: Document) -> None:
             )
     about = document.data.get("about")
     if about is not None and not isinstance(about, str):
-        problems.append(Problem(place=("about",), seen=shown(about), expected="a text"))
+        problems.append(Problem(place=("about",), seen=shown(about), expected="text"))
     if problems:
         raise document.blame(InvalidInput(problems))
 
@@ -293,11 +293,11 @@ def _resolve(name: str, section: _Section, trail: list[str]) -> _Section:
     if document.folder is None:
         problem = {
             "seen": f"a reference to the file {data['file']!r}",
-            "expected": "the section itself, as this text has no folder to look in",
+            "expected": "the section itself: a job given as text cannot refer to files",
         }
     elif len(trail) > MAX_REFERENCES or str(document.folder / data["file"]) in trail:
         problem = {
-            "seen": f"references that go round: {' → '.join([*trail, data['file']])}",
+            "seen": f"references in a cycle: {' → '.join([*trail, data['file']])}",
             "expected": "a file that holds the section itself",
         }
     if problem is not None:
@@ -311,7 +311,7 @@ def _resolve(name: str, section: _Section, trail: list[str]) -> _Section:
             InvalidInput.single(
                 (name, "file"),
                 seen=f"no section {name!r} in {other.name}",
-                expected="a file that has it",
+                expected="a file with that section",
             )
         )
     return _resolve(name, _Section(other.data[name], other), [*trail, other.name])

@@ -1,4 +1,4 @@
-"""JSON for people: a figure is one line and not five, and a file of thousands half as long."""
+"""JSON that is easy to read: a figure takes one line instead of five."""
 
 from __future__ import annotations
 

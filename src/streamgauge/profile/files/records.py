@@ -1,8 +1,8 @@
-"""How records of figures stand in a file: one form for all of them, made from their fields.
+"""File models of records of figures, derived from the records' fields.
 
-A record's model has the record's own fields, with the words of its docstring as descriptions.
-Reading goes from a validated model to the record; writing leaves out what is a default and puts
-keys in order, so that equal records are written alike.
+A record's model has the record's own fields, described by the record's docstring. Reading goes from
+a validated model to the record; writing leaves out defaults and sorts keys, so that equal records
+give equal text.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class _Loader(_BaseLoader):  # type: ignore[misc]  # the C loader has no type in
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
                 raise yaml.constructor.ConstructorError(
-                    None, None, "a key that is not a text", key_node.start_mark
+                    None, None, "a key that is not text", key_node.start_mark
                 )
             if key_node.value in result:
                 raise yaml.constructor.ConstructorError(
@@ -111,7 +111,7 @@ class Document:
         try:
             nodes: yaml.Node | None = yaml.compose(self.text, Loader=_Loader)
         except (yaml.YAMLError, ValueError):
-            # JSON that is no YAML (tabs, halves of characters): the path alone must do.
+            # JSON that is not YAML (tabs, unpaired surrogates): problems then have no line.
             return None
         return nodes
 
@@ -121,7 +121,7 @@ def read_document(path: str | Path) -> Document:
 
     Raises:
         UnreadableFile: Missing, over 10 MB, not text, not YAML or JSON, not a mapping, or one
-            whose aliases or nesting go beyond all reason.
+            whose aliases or nesting exceed the limits.
     """
     if str(path) == STANDARD_INPUT:
         return parse_document(_read_bounded(sys.stdin.buffer, "standard input"), "standard input")
@@ -272,7 +272,7 @@ def _parse_json(text: str, name: str) -> object:
         data = json.loads(text, object_pairs_hook=_unique_pairs, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise _unreadable(
-            name, f"no JSON: {error.msg.lower()}", "a JSON document", line=error.lineno
+            name, f"invalid JSON: {error.msg.lower()}", "a JSON document", line=error.lineno
         ) from None
     except _BadJson as error:
         raise _unreadable(name, str(error), "a JSON document with each key once") from None
@@ -293,7 +293,7 @@ def _check_values(data: object, name: str) -> None:
             try:
                 value.encode("utf-8")
             except UnicodeEncodeError:
-                raise _unreadable(name, "half a character", "texts in UTF-8") from None
+                raise _unreadable(name, "an unpaired surrogate", "text in UTF-8") from None
         if not isinstance(value, dict | list):
             continue
         if depth > MAX_DEPTH:
@@ -301,7 +301,7 @@ def _check_values(data: object, name: str) -> None:
         if isinstance(value, dict):
             pending += [(key, depth) for key in value]
         inner = value.values() if isinstance(value, dict) else value
-        pending += [(one, depth + 1) for one in inner]
+        pending += [(child, depth + 1) for child in inner]
 
 
 class _BadJson(ValueError):
@@ -332,11 +332,11 @@ def _parse_yaml(text: str, name: str) -> object:
         line = mark.line + 1 if mark is not None else None
         seen = getattr(error, "problem", None) or str(error)
         if isinstance(error, yaml.constructor.ConstructorError):
-            expected = "a mapping with texts as keys, each once"
+            expected = "a mapping whose keys are text, each used once"
             raise _unreadable(name, seen, expected, "rename or remove one", line) from None
-        raise _unreadable(name, f"no YAML: {seen}", "a YAML document", line=line) from None
+        raise _unreadable(name, f"invalid YAML: {seen}", "a YAML document", line=line) from None
     except ValueError as error:
-        # Numbers of thousands of digits, dates that do not exist: the constructors' own words.
+        # Numbers of thousands of digits, dates that do not exist: YAML's own message.
         raise _unreadable(name, f"a value that cannot be read: {error}", "plain values") from None
 
 
@@ -354,8 +354,8 @@ def _check_expansion(text: str, name: str) -> None:
             if event.anchor not in sizes:
                 raise _unreadable(
                     name,
-                    f"alias *{event.anchor} without a finished anchor",
-                    "aliases of values that stand before them",
+                    f"alias *{event.anchor} before the end of its anchor",
+                    "aliases only of values that are complete before the alias",
                     line=_line(event),
                 )
             total += sizes[event.anchor]
@@ -375,9 +375,9 @@ def _check_expansion(text: str, name: str) -> None:
         if total > MAX_NODES:
             raise _unreadable(
                 name,
-                "aliases or lists that expand beyond all reason",
+                f"aliases or lists that expand to more than {MAX_NODES:,} values",
                 f"at most {MAX_NODES:,} values",
-                "write the values out, or fewer of them",
+                "use fewer values",
                 line=_line(event),
             )
 
@@ -385,10 +385,10 @@ def _check_expansion(text: str, name: str) -> None:
 def _line_of(node: yaml.Node | None, place: Place) -> int | None:
     line: int | None = None
     for part in place:
-        found = _child(node, part)
-        if found is None:
+        child = _child(node, part)
+        if child is None:
             break
-        line, node = found
+        line, node = child
     return line
 
 
@@ -411,7 +411,7 @@ def _describe(data: object) -> str:
         return "empty"
     if isinstance(data, list):
         return "a list"
-    return "a text" if isinstance(data, str) else f"a {type(data).__name__}"
+    return "text" if isinstance(data, str) else f"a {type(data).__name__}"
 
 
 def _too_large(name: str) -> UnreadableFile:
@@ -419,7 +419,7 @@ def _too_large(name: str) -> UnreadableFile:
         name,
         "a file over 10 MB",
         "a description of at most 10 MB",
-        "metrics are ingested into a lake, not read as a file",
+        "use streamgauge ingest for metrics",
     )
 
 

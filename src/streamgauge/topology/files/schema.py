@@ -1,4 +1,4 @@
-"""What the file models share: strictness, one-of sections, and errors in our own words."""
+"""What the file models share: strictness, one-of sections, and readable error messages."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def one_of(name: str, variants: Sequence[type], *, shorthand: str | None = None)
 
 
 def build_part(part: Any, *place: str | int) -> Any:
-    """What `part` builds, with its problems seen from the whole it lies in."""
+    """What `part` builds; the places of its problems are prefixed with `place`."""
     try:
         return part.build()
     except InvalidInput as error:
@@ -162,7 +162,7 @@ def build_part(part: Any, *place: str | int) -> Any:
 
 
 def validate(model: type[BaseModel], data: object, known_keys: Sequence[str] = ()) -> Any:
-    """`data` as `model`, or InvalidInput in our own words."""
+    """`data` as `model`, or InvalidInput with readable messages."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -179,7 +179,7 @@ def plain(value: Any) -> Any:
 
 
 def keys_of(schema: object) -> list[str]:
-    """Every key that a JSON Schema knows, for guesses at what was meant."""
+    """Every key that a JSON Schema knows, to suggest one for a misspelt key."""
     found: dict[str, None] = {}
 
     def walk(part: object) -> None:
@@ -232,13 +232,13 @@ def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
     return field.default is not dataclasses.MISSING and field.default == value
 
 
-# pydantic's words name Python's types and our classes; people who write files know neither.
+# pydantic's messages name Python types and our classes; people who write files know neither.
 _WORDS = {
     "model_type": "a mapping of keys to values",
     "model_attributes_type": "a mapping of keys to values",
     "dict_type": "a mapping of names to values",
     "list_type": "a list",
-    "string_type": "a text",
+    "string_type": "text",
     "bool_type": "true or false",
     "int_type": "a whole number",
     "float_type": "a number",
@@ -274,8 +274,8 @@ def _problem(detail: Any, known_keys: Sequence[str]) -> Problem:
         place, seen, expected = place[:-1], f"no {place[-1]!r}", f"the key {place[-1]!r}"
     elif detail["type"] == "extra_forbidden":
         key = str(place[-1])
-        seen, expected = f"unknown key {key!r}", "a key that is known here"
-        remedy = "it belongs to another part of the file"
+        seen, expected = f"unknown key {key!r}", "a key of this section"
+        remedy = "it belongs to another section"
         if key not in known_keys:
             remedy = guess(key, list(known_keys))
     elif detail["type"] == "literal_error":

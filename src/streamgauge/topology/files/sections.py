@@ -84,12 +84,12 @@ class OperatorFile(FileModel):
     """One operator."""
 
     kind: Literal["source", "processor"] = "processor"
-    tasks: int = Field(default=1, description="fixed for life; the most executors it can have")
+    tasks: int = Field(default=1, description="fixed once submitted; at most as many executors")
     window: WindowFile | None = None
 
 
 class StreamFile(FileModel):
-    """One subscription: who sends, who receives, on which stream, divided how."""
+    """One subscription: sender, receiver, stream, and how tuples are divided over tasks."""
 
     source: Name = Field(alias="from")
     target: Name = Field(alias="to")
@@ -147,7 +147,7 @@ class TopologyFile(FileModel):
 
 
 class ResourcesFile(FileModel):
-    """What one executor is said to need; the engine's default where a key is left out."""
+    """What one executor needs; the engine's default where a key is left out."""
 
     cpu_cores: float | None = None
     memory_bytes: int | None = Field(default=None, description="heap of its worker")
@@ -269,7 +269,7 @@ class ClusterFile(FileModel):
             if self.model_fields_set != {"uniform"}:
                 findings.add(
                     "uniform",
-                    seen="a uniform cluster beside other keys",
+                    seen="a uniform cluster together with other keys",
                     expected="either uniform, or machines and nodes",
                 )
             findings.raise_if_any()
