@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 from hypothesis import strategies as st
 
 from streamgauge.profile.behaviour import (
+    LONGEST_MS,
     Behaviour,
     Costs,
     InputBehaviour,
@@ -442,8 +443,11 @@ def keys() -> st.SearchStrategy[Any]:
 
 
 def services() -> st.SearchStrategy[Service]:
-    """CPU and waiting."""
-    return st.builds(Service, cpu_ms=distributions(), wait_ms=distributions())
+    """CPU and waiting, as long as a service may take."""
+    times = distributions().map(
+        lambda time: time if time.mean <= LONGEST_MS else Constant(value=LONGEST_MS)
+    )
+    return st.builds(Service, cpu_ms=times, wait_ms=times)
 
 
 @st.composite

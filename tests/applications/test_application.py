@@ -220,7 +220,7 @@ def test_a_job_of_an_application_can_be_written_and_read():
 def test_what_has_no_effect_or_another_one_is_remarked():
     source = replace(SOURCE, flow=Flow(kind=FlowKind.BURST, rate=50.0))
     remarks = list_remarks(line(task("out", filtering=0.5, resized_bytes=9), source=source))
-    words = ("500 tuples/s", "its filter", "its resizeddata")
+    words = ("500 tuples/s", "filtering has no effect", "resizeddata has no effect")
     assert all(word in remark for word, remark in zip(words, remarks, strict=True))
 
 
@@ -247,7 +247,7 @@ def test_a_task_is_a_source_or_has_parents():
         Task(name="out")
     with pytest.raises(InvalidInput, match="which is a source"):
         replace(SOURCE, parents=("out",))
-    with pytest.raises(InvalidInput, match="processing of a source"):
+    with pytest.raises(InvalidInput, match="processing on a source"):
         replace(SOURCE, processing=1.0)
 
 

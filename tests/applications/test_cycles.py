@@ -78,7 +78,7 @@ def test_times_that_are_no_line_are_told():
     crooked = timings(10.0, 0.4, of=(1_000, 10_000, 100_000))
     crooked[1] = timings(10.0, 0.6, of=(10_000,))[0]
     remark = fit_cycle_time(crooked).remarks[-1]
-    assert "off the line" in remark
+    assert "off the fitted line" in remark
 
 
 @pytest.mark.parametrize(

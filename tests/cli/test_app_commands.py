@@ -115,7 +115,7 @@ def test_bursts_without_a_limit_are_warned_of(app, file):
     file.write_text(f"datastream: {{synthetic: {{flow: {flow}}}}}\nworkflow:\n")
     outcome = app("check", file, "--json")
     assert "assumed to run at 100 tuples/s" in json.loads(outcome.out)["warnings"][0]
-    assert "warning: source-1: a burst without limit" in outcome.err
+    assert "warning: source-1: no burst_rate given" in outcome.err
 
 
 def test_an_application_is_simulated(app, file):

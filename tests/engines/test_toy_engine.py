@@ -81,7 +81,7 @@ plan:
     - {node: n2, port: 6700, executors: ["clean[5]", "store[6]"]}
 """
     job = parse_job(JOB + apart)
-    with pytest.raises(InvalidInput, match=r"parse\[3\] and clean\[5\] in two workers"):
+    with pytest.raises(InvalidInput, match=r"parse\[3\] and clean\[5\] in different workers"):
         simulate(place_job(job).plan, job.behaviours, job.workload, seconds=1.0, seed=1)
 
 

@@ -274,4 +274,4 @@ def test_a_kind_without_its_content_is_refused(empty):
 def test_a_key_of_another_part_of_the_file_is_not_proposed_for_itself():
     said = refusal("tasks: 4", "from: 4")
     assert "unknown key 'from'" in said
-    assert "(it belongs to another part of the file)" in said
+    assert "(it belongs to another section)" in said

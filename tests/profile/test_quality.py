@@ -106,14 +106,14 @@ def test_an_empty_profile_lacks_all_of_them():
     assert ("splitter", "on words to counter", "routing shares") in missing
     assert ("report", "", "service time of a window") in missing
     assert ("", "any worker", "cores in use") in missing
-    assert find(empty, "counter", "tasks").why == "none of its 3 tasks was seen"
+    assert find(empty, "counter", "tasks").why == "no metrics from any of its 3 tasks"
 
 
 def test_tasks_that_were_not_seen_are_named():
     tasks = {task: one for task, one in word_count().tasks.items() if task.place != 1}
     found = find(word_count(tasks=tasks), "splitter", "tasks")
     assert found.verdict is Verdict.MISSING
-    assert found.why == "of its 4 tasks these were not seen: 1"
+    assert found.why == "no metrics from these of its 4 tasks: 1"
 
 
 def test_a_task_beside_one_that_was_seen_is_idle_and_not_missing():
@@ -127,7 +127,7 @@ def test_a_task_beside_one_that_was_seen_is_idle_and_not_missing():
     assert ("splitter", "", "tasks") not in verdicts(seen, Verdict.MISSING)
     silent = {task: one for task, one in seen.tasks.items() if task != TaskId("splitter", 0)}
     found = find(replace(seen, tasks=silent), "splitter", "tasks")
-    assert found.why == "of its 4 tasks these were not seen: 0, 1"
+    assert found.why == "no metrics from these of its 4 tasks: 0, 1"
 
 
 def test_tasks_are_judged_together():
@@ -135,12 +135,12 @@ def test_tasks_are_judged_together():
     found = find(with_service(2, samples=10), "splitter", "service time")
     assert found.verdict is Verdict.GOOD
     assert found.samples == 180_010
-    assert found.why == "thin by themselves: tasks 2"
+    assert found.why == "thin for tasks 2 by themselves"
 
 
 def test_a_task_without_the_figure_is_named():
     profile = with_task(TaskId("splitter", 3), inputs={})
-    assert "not known of tasks 3" in find(profile, "splitter", "service time").why
+    assert "unknown for tasks 3" in find(profile, "splitter", "service time").why
 
 
 def test_the_relative_error_is_that_of_the_pooled_figure():

@@ -198,5 +198,8 @@ def test_a_rate_is_a_number_above_zero(rate):
 
 def test_streams_without_any_rate_have_no_proportions():
     nothing = Workload(emissions=(TWO.emissions[2], Emission(source="d", per_second=0.0)))
-    with pytest.raises(InvalidInput, match=r"5 tuples/s for c.*, d.*expected streams with a rate"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"5 tuples/s in total for c.*, d.*expected streams whose rates can be scaled",
+    ):
         nothing.at_rate(5.0)
