@@ -9,18 +9,10 @@ from typing import Annotated
 import typer
 
 from streamgauge.cli.experiment import Engine, Output
-from streamgauge.cli.output import (
-    check_outputs,
-    counted,
-    in_file,
-    present,
-    print_document,
-    printable,
-    say,
-    warn,
-    write_text,
-)
+from streamgauge.cli.output import check_outputs, present, print_document, say, warn, write_text
 from streamgauge.cli.simulate import AsJson, Html, Rate, Seconds, Seed, Warmup
+from streamgauge.errors import in_file
+from streamgauge.reports.wording import count, printable
 
 app = typer.Typer(
     help="Describe an application in a few lines, and run it anywhere.", no_args_is_help=True
@@ -64,9 +56,9 @@ def check(
         print_document({"file": file, "valid": True, "warnings": list(expanded.warnings)})
         return
     parts = [
-        counted(len(application.tasks), "task"),
-        counted(len(expanded.job.topology.streams), "connection"),
-        counted(sum(task.parallelism for task in application.tasks), "instance"),
+        count(len(application.tasks), "task"),
+        count(len(expanded.job.topology.streams), "connection"),
+        count(sum(task.parallelism for task in application.tasks), "instance"),
         "reliable" if application.reliable else "not reliable",
     ]
     print(f"{printable(file)}: fine: {', '.join(parts)}")

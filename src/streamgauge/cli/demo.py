@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from streamgauge.cli.output import counted, print_document, say, write_text
+from streamgauge.cli.output import print_document, say, write_text
 from streamgauge.drawing.quantities import duration
 from streamgauge.extras import require_extra
+from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.profile.job import Job
@@ -71,9 +72,9 @@ def demo(
     write_text(output / "plan.svg", placement.plot(PLAN).svg)
     story.tell(
         f"The job: {EXAMPLE}, a bundled example; all files are in {output}",
-        f"{counted(len(job.topology.operators), 'operator')}, placed as"
-        f" {counted(len(plan.logical.executors), 'executor')} in"
-        f" {counted(len(plan.workers), 'worker')} on {counted(len(plan.nodes), 'node')}.",
+        f"{count(len(job.topology.operators), 'operator')}, placed as"
+        f" {count(len(plan.logical.executors), 'executor')} in"
+        f" {count(len(plan.workers), 'worker')} on {count(len(plan.nodes), 'node')}.",
         files="topology.svg, plan.svg",
     )
     result = emulate_metrics(job, plan, output / SAMPLES, progress=watch_simulated_time(), say=say)

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 import streamgauge
-from streamgauge.cli.output import counted, print_document, say
+from streamgauge.cli.output import print_document, say
 from streamgauge.errors import InvalidInput, did_you_mean
+from streamgauge.reports.wording import count
 
 
 def examples(
@@ -31,7 +32,7 @@ def examples(
         print("\n".join(names))
         say(f"in {folder}; `streamgauge examples -o examples` copies them")
     else:
-        say(f"copied {counted(len(copied), 'file')} to {output}")
+        say(f"copied {count(len(copied), 'file')} to {output}")
 
 
 def examples_folder() -> Path:

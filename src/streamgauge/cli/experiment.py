@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.output import check_outputs, counted, present, say
+from streamgauge.cli.output import check_outputs, present, say
 from streamgauge.cli.progress import ProgressBar
 from streamgauge.cli.spark import BYTES_PER_ROW, Conf, Config, Master, spark_session
 from streamgauge.errors import StreamgaugeError
+from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -138,7 +139,7 @@ def _keep_done(folder: Path) -> Iterator[None]:
         if sys.stderr.isatty():
             print(file=sys.stderr)
         total = len(journal.done) + len(journal.left)
-        kept = f"{len(journal.done)} of {counted(total, 'repetition')} are kept in {folder}"
+        kept = f"{len(journal.done)} of {count(total, 'repetition')} are kept in {folder}"
         say(f"{kept}; the same command goes on from there")
         raise
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.interrupts import interrupted
-from streamgauge.cli.output import counted, print_document, print_report_table, say, warn
+from streamgauge.cli.output import print_document, print_report_table, say, warn
 from streamgauge.cli.spark import Conf, Config, Master, spark_options, spark_session
 from streamgauge.errors import InvalidInput
+from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.pipeline.ingest.tally import Tally
@@ -82,7 +83,7 @@ def present(tally: Tally, *, as_json: bool) -> None:
     print(summary(tally))
     print_report_table(tabulate_tally(tally))
     if tally.known_files:
-        say(f"{counted(tally.known_files, 'file')} not read, as the lake has them already")
+        say(f"{count(tally.known_files, 'file')} not read, as the lake has them already")
     if tally.reasons:
         print_report_table(tabulate_reasons(dict(sorted(tally.reasons.items())), "Not taken"))
         say("`streamgauge lake quarantine` shows them")
@@ -92,7 +93,7 @@ def present(tally: Tally, *, as_json: bool) -> None:
 def summary(tally: Tally) -> str:
     """What was done, in one line."""
     return (
-        f"{counted(tally.files, 'file')}, {tally.lines:,} lines: {sum(tally.taken.values()):,}"
+        f"{count(tally.files, 'file')}, {tally.lines:,} lines: {sum(tally.taken.values()):,}"
         f" rows taken, {tally.quarantined:,} in quarantine, {tally.duplicates:,} duplicates"
     )
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.output import counted, print_document, print_report_table, say, warn
+from streamgauge.cli.output import print_document, print_report_table, say, warn
+from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.lake.tables import Lake
@@ -31,7 +32,7 @@ def info(lake: Place, limit: Limit = 20, as_json: AsJson = False) -> None:
         from streamgauge.lake import contents
 
         tables = contents.tables_of(opened)
-        count, topologies = contents.topologies_of(opened, limit or None)
+        total, topologies = contents.topologies_of(opened, limit or None)
         reasons = {key[0]: n for key, n in contents.quarantine_counts(opened, by=("reason",))}
         sources = contents.sources_of(opened)
     if as_json:
@@ -39,7 +40,7 @@ def info(lake: Place, limit: Limit = 20, as_json: AsJson = False) -> None:
             {
                 "lake": opened.uri,
                 "tables": [table.to_dict() for table in tables],
-                "topology_count": count,
+                "topology_count": total,
                 "topologies": [topology.to_dict() for topology in topologies],
                 "quarantine": reasons,
                 "sources": sources.to_dict(),
@@ -50,7 +51,7 @@ def info(lake: Place, limit: Limit = 20, as_json: AsJson = False) -> None:
 
     print(opened.uri)
     print_report_table(said.tabulate_tables(tables))
-    print_report_table(said.tabulate_topologies(count, topologies))
+    print_report_table(said.tabulate_topologies(total, topologies))
     print_report_table(said.tabulate_reasons(reasons, "Quarantine"))
     print(f"\n{said.describe_sources(sources)}")
     warn(
@@ -124,7 +125,7 @@ def vacuum(
     if not files:
         print("nothing to remove")
     if folders:
-        say(f"{counted(folders, 'empty folder')} removed")
+        say(f"{count(folders, 'empty folder')} removed")
 
 
 @app.command()

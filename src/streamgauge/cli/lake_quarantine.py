@@ -11,9 +11,10 @@ import typer
 from streamgauge.api.times import read_time
 from streamgauge.cli.ingest import present
 from streamgauge.cli.lake import AsJson, Limit, Place, open_lake
-from streamgauge.cli.output import print_document, print_report_table, printable, say, warn
+from streamgauge.cli.output import print_document, print_report_table, say, warn
 from streamgauge.cli.spark import Conf, Config, Master, spark_session
 from streamgauge.errors import InvalidInput
+from streamgauge.reports.wording import printable
 
 if TYPE_CHECKING:
     from streamgauge.lake.contents import Quarantined

@@ -9,26 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.errors import InvalidInput, StreamgaugeError, in_file
-from streamgauge.reports.wording import count as counted
+from streamgauge.errors import InvalidInput, StreamgaugeError
 from streamgauge.reports.wording import printable
-
-__all__ = [
-    "check_output",
-    "check_outputs",
-    "counted",
-    "in_file",
-    "present",
-    "print_document",
-    "print_report_table",
-    "print_table",
-    "printable",
-    "report_error",
-    "say",
-    "terminal_width",
-    "warn",
-    "write_text",
-]
 
 if TYPE_CHECKING:
     from streamgauge.reports.content import Table

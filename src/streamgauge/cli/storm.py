@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.cli.output import counted, in_file, print_document, print_table, say
+from streamgauge.cli.output import print_document, print_table, say
+from streamgauge.errors import in_file
+from streamgauge.reports.wording import count
 
 app = typer.Typer(
     help="Run a Storm cluster on this machine, and apply plans to it.", no_args_is_help=True
@@ -40,8 +42,8 @@ def up(
     if as_json:
         print_document({"storm": status.to_dict()})
         return
-    count = counted(nodes * slots, "slot")
-    print(f"Storm is up: nimbus at {status.nimbus}, {counted(nodes, 'node')}, {count}")
+    size = f"{count(nodes, 'node')}, {count(nodes * slots, 'slot')}"
+    print(f"Storm is up: nimbus at {status.nimbus}, {size}")
     say(f"its data and logs are in {place}")
 
 

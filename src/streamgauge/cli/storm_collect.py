@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.interrupts import interrupted
-from streamgauge.cli.output import counted, print_document, say
+from streamgauge.cli.output import print_document, say
 from streamgauge.errors import InvalidInput, NotEnoughData
+from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.engines.storm.collection.polling import Outcome
@@ -144,6 +145,6 @@ def _present(outcome: Outcome, output: Path, *, as_json: bool) -> None:
         )
         return
     print(
-        f"{counted(outcome.polls, 'poll')}, {outcome.records:,} records of {', '.join(names)} in"
+        f"{count(outcome.polls, 'poll')}, {outcome.records:,} records of {', '.join(names)} in"
         f" {output}"
     )

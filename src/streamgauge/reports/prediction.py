@@ -11,6 +11,7 @@ from streamgauge.reports import prediction_tables as tables
 from streamgauge.reports.content import FigureRow, Section, Term, Terms, Text, Verdict
 from streamgauge.reports.latency import chart_latencies, get_quantile
 from streamgauge.reports.prediction_charts import chart_plans
+from streamgauge.reports.prediction_reasons import tabulate_reasons
 from streamgauge.reports.prediction_verdict import find_busiest, judge_prediction, show_headroom
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import (
@@ -207,7 +208,7 @@ class PredictionReport(Report):
             Section(
                 anchor="reasons",
                 heading="What limits the rate, and what would help",
-                blocks=list(tables.tabulate_reasons(self.prediction)),
+                blocks=list(tabulate_reasons(self.prediction)),
             ),
             Section(
                 anchor="figures",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from streamgauge.drawing.quantities import estimate, number, share
-from streamgauge.models.prediction import Drawback
+from streamgauge.drawing.quantities import number
 from streamgauge.reports.content import Cell, Column, FigureRow, Table
 from streamgauge.reports.latency import (
     build_latency_table,
@@ -34,12 +33,10 @@ from streamgauge.reports.wording import (
 if TYPE_CHECKING:
     from streamgauge.models.latency import Latency
     from streamgauge.models.prediction import (
-        Bottleneck,
         ExecutorPrediction,
         MachinePrediction,
         OperatorPrediction,
         Prediction,
-        Sensitivity,
         WorkerPrediction,
     )
     from streamgauge.reports.prediction import PredictedPlan
@@ -51,13 +48,6 @@ COMPLETE = (
     "Complete: until the whole tree of a tuple is processed, as the engine reports it and as the"
     " source sees it."
 )
-DRAWBACKS = {
-    Drawback.CROWDS_MACHINE: "its thread takes time from others of its machine",
-    Drawback.NARROWS_SHUFFLE: "shuffle would keep to fewer executors, those that are nearer",
-    Drawback.REGROUPS_TASKS: "tasks are divided anew, and busy ones would share an executor",
-}
-# Changes by a smaller part of the latency are noise of the formulas.
-NO_CHANGE = 1e-3
 # Percentiles of the model table that a terminal has room for.
 FEW_LEVELS = (0.5, 0.99)
 
@@ -144,105 +134,6 @@ def tabulate_models(predictions: Sequence[Prediction]) -> Table:
         for one in predictions
     ]
     return Table(caption="Models", columns=columns, rows=rows)
-
-
-def tabulate_reasons(prediction: Prediction) -> Iterator[Table]:
-    """What is full first, and what would help; nothing where the model explains nothing."""
-    explanation = prediction.explanation
-    if explanation is None:
-        return
-    yield Table(
-        caption="What is full first as all rates grow",
-        columns=(
-            Column(name="with", words=True),
-            Column(name="fits up to", unit=PER_SECOND),
-            Column(name="times the load"),
-            Column(name="then full", words=True),
-        ),
-        rows=list(_list_bottlenecks(explanation.bottlenecks)),
-        note="Each row doubles the executors of the operator that was full in the row above,"
-        " up to one for each task.",
-    )
-    yield _tabulate_sensitivities(explanation.sensitivities, prediction)
-
-
-def _list_bottlenecks(bottlenecks: Sequence[Bottleneck]) -> Iterator[list[Cell]]:
-    doubled: dict[str, int] = {}
-    for bottleneck in bottlenecks:
-        limit = bottleneck.limit
-        changes = ", ".join(f"{executors} of {name}" for name, executors in doubled.items())
-        yield [
-            changes or "this plan",
-            show_limit(limit.per_second, unit=""),
-            estimate(limit.factor),
-            limit.by,
-        ]
-        operator, executors, tasks = bottleneck.operator, bottleneck.executors, bottleneck.tasks
-        if operator is not None and executors is not None and tasks is not None:
-            doubled[operator] = min(2 * executors, tasks)
-
-
-def _tabulate_sensitivities(
-    sensitivities: Mapping[str, Sensitivity], prediction: Prediction
-) -> Table:
-    return Table(
-        caption="What a change of one operator would do to latency from source to sink",
-        columns=(
-            Column(name="operator", words=True),
-            Column(name="1 % longer service", unit="mean"),
-            Column(name="1 % longer service", unit="p99"),
-            Column(name="one executor more", unit="mean"),
-            Column(name="then fits up to", unit=PER_SECOND),
-        ),
-        rows=[
-            [
-                name,
-                _show_growth(change.longer_service),
-                _show_growth(change.longer_service_p99),
-                _show_gain(change, prediction.latency.mean),
-                _show_new_limit(change),
-            ]
-            for name, change in sensitivities.items()
-        ],
-        note=" ".join(
-            [
-                "An operator has at most one executor for each task.",
-                *(
-                    f"One more of {name} lowers the limit, as {DRAWBACKS[change.one_more_drawback]}"
-                    f" ({change.one_more_full} is full first then)."
-                    for name, change in sensitivities.items()
-                    if change.one_more_drawback is not None
-                ),
-            ]
-        ),
-    )
-
-
-def _show_new_limit(change: Sensitivity) -> Cell:
-    limit = change.one_more_limit
-    return None if limit is None else show_limit(limit, unit="")
-
-
-def _show_growth(elasticity: float) -> Cell:
-    """By how many per cent latency grows."""
-    if math.isnan(elasticity):
-        return None
-    if math.isinf(elasticity):
-        return "overloads"
-    return "none" if abs(elasticity) < NO_CHANGE else share(elasticity / 100.0)
-
-
-def _show_gain(change: Sensitivity, mean: float) -> Cell:
-    gained = change.one_more
-    if gained is None:
-        return "no task left"
-    if gained == -math.inf:
-        return "fits then"
-    if not math.isfinite(gained):
-        return None
-    if abs(gained) < NO_CHANGE * mean:
-        return "none"
-    return f"{'−' if gained < 0.0 else '+'}{show_duration(abs(gained))}"
 
 
 def tabulate_operators(before: PredictedPlan | None, after: PredictedPlan) -> Table:
