@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from streamgauge.engines.contract import Progress, StepOrder, StepRecord
+from streamgauge.engines.runner import Progress, StepOrder, StepRecord
 from streamgauge.experiments.experiment import Experiment
 from streamgauge.experiments.files.experiment_file import load_experiment
 from streamgauge.topology.cluster import Cluster

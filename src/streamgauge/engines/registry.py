@@ -8,7 +8,7 @@ from streamgauge.plugins import resolve, unknown_name
 from streamgauge.transport.engine import engine_names, load_engine
 
 if TYPE_CHECKING:
-    from streamgauge.engines.contract import Runner
+    from streamgauge.engines.runner import Runner
 
 _OF_EVERY_ENGINE = {"emulator": "streamgauge.engines.emulator.session:EmulatorRunner"}
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from streamgauge.engines.contract import Runner, RunnerSession, StepOrder
+from streamgauge.engines.runner import Runner, RunnerSession, StepOrder
 from streamgauge.errors import InvalidInput
 from streamgauge.experiments.experiment import Experiment, Turn
 from streamgauge.experiments.journal import Journal, Repetition, list_placed_executors, open_journal

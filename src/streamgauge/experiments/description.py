@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from streamgauge.engines.contract import WarmUp
+from streamgauge.engines.runner import WarmUp
 from streamgauge.experiments.experiment import Experiment, ExperimentStep, Marking
 from streamgauge.experiments.studies import (
     BottleneckSearch,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamgauge.engines.contract import WarmUp
+from streamgauge.engines.runner import WarmUp
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.experiments.studies import Study
 from streamgauge.planning.scheduling.contract import Schedule

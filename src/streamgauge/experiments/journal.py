@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from streamgauge.engines.contract import StepRecord
+from streamgauge.engines.runner import StepRecord
 from streamgauge.errors import InvalidInput
 from streamgauge.experiments.description import (
     experiment_from_data,

@@ -27,7 +27,9 @@ from streamgauge.simulation.random_streams import exponential
 from streamgauge.simulation.records import (
     BLOCKED,
     FLUSH,
+    FREE_MESSAGES,
     IDLE,
+    LAST_MARK,
     NONE,
     RECEIVE,
     SEND,
@@ -114,7 +116,7 @@ def send_flush_tuples(p: Program, s: State, worker: int, now: float) -> None:
             # It goes on handling what comes to it, flush tuples too.
             hear_answers(p, s, executor, now)
             publish_all(p, s, executor, now)
-        elif has_room(s, executor) and s.free[1] > p.at.reserve:
+        elif has_room(s, executor) and s.free[FREE_MESSAGES] > p.at.reserve:
             which = take_message(s)
             s.message[which].what = FLUSH
             push_flush(s, executor, which, now)
@@ -201,8 +203,8 @@ def _deliver_lists(p: Program, s: State, head: int, home: int, now: float) -> No
 @internal
 def _send_over(p: Program, s: State, head: int, home: int, now: float) -> None:
     """A transfer thread hands a bundle for each worker to the network."""
-    s.counts[2] += 1
-    mark = s.counts[2]
+    s.counts[LAST_MARK] += 1
+    mark = s.counts[LAST_MARK]
     row = len(s.random) - p.at.workers + home
     which = head
     while which != NONE:

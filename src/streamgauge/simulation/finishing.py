@@ -20,6 +20,8 @@ from streamgauge.simulation.records import (
     INIT,
     NONE,
     ON_KEY,
+    ROOTS_EMITTED,
+    TRACE_EVERY,
 )
 from streamgauge.simulation.routing import choose, copies_of, draw_key
 from streamgauge.simulation.state import Program, State
@@ -220,8 +222,8 @@ def _finish_emission(p: Program, s: State, thread: int, which: int, now: float) 
     m.born, m.path = now, p.source_row[t.operator]
     if p.at.detailed == 1:
         _count_emission(p, s, which, stream, t.work, now)
-    s.counts[7] += 1
-    if s.counts[6] > 0 and s.counts[7] % s.counts[6] == 0:
+    s.counts[ROOTS_EMITTED] += 1
+    if s.counts[TRACE_EVERY] > 0 and s.counts[ROOTS_EMITTED] % s.counts[TRACE_EVERY] == 0:
         m.what = DUE
         note_hop(s, which, now)
     if p.at.ackers > 0:

@@ -34,13 +34,18 @@ from streamgauge.simulation.records import (
     BUDGET_SPENT,
     DUE,
     EXECUTOR,
+    FLOODED_QUEUES,
     FLUSH,
+    FREE_ANCHORS,
+    FREE_MESSAGES,
+    FREE_ROOTS,
     IDLE,
     NO_ROOM,
     NONE,
     ON_CORE,
     ON_KEY,
     REACHED,
+    READY_THREADS,
     SOURCE,
     TRACKER,
     TRIGGER,
@@ -74,7 +79,7 @@ def _next_due(p: Program, s: State, thread: int, now: float) -> Any:
     """What a source emits next, if it may, or NONE."""
     t = s.thread[thread]
     due = s.queue[p.at.due + thread].length > 0 or t.unlimited != NONE
-    if t.pending >= p.max_pending[thread] or s.counts[1] > 0:
+    if t.pending >= p.max_pending[thread] or s.counts[FLOODED_QUEUES] > 0:
         if due and t.throttled == 0:
             t.throttled, t.throttled_since = 1, now
         return NONE
@@ -107,8 +112,8 @@ def _next_message(p: Program, s: State, thread: int, now: float) -> Any:
             which = pop(s, thread, now)
             if q.flooded == 1 and q.length < p.rules.low_water * q.limit:
                 q.flooded = 0
-                s.counts[1] -= 1
-                if s.counts[1] == 0:
+                s.counts[FLOODED_QUEUES] -= 1
+                if s.counts[FLOODED_QUEUES] == 0:
                     for source in range(p.at.executors):
                         if s.thread[source].kind == SOURCE:
                             wake(p, s, source, now)
@@ -167,9 +172,9 @@ def _lacks_room(p: Program, s: State, thread: int) -> Any:
             elif p.operator[t.operator].join == ON_KEY:
                 roots += join_roots(p, s, which)
     return (
-        s.free[1] < p.at.reserve + roots
-        or s.free[5] < p.at.copies * (roots + 2)
-        or (p.at.ackers > 0 and s.free[3] < 2)
+        s.free[FREE_MESSAGES] < p.at.reserve + roots
+        or s.free[FREE_ANCHORS] < p.at.copies * (roots + 2)
+        or (p.at.ackers > 0 and s.free[FREE_ROOTS] < 2)
     )
 
 
@@ -225,13 +230,13 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
         # A timer that has gone off is left in its place until it is known what follows: most are
         # set again, which is one way through the heap and not two.
         stale, full = NONE, False
-        if s.free[1] < p.at.reserve:
+        if s.free[FREE_MESSAGES] < p.at.reserve:
             return NO_ROOM
-        if s.counts[0] > 0:
+        if s.counts[READY_THREADS] > 0:
             # Somebody goes on at this very moment.
             now = s.now[0]
-            s.counts[0] -= 1
-            one = s.ready[s.counts[0]]
+            s.counts[READY_THREADS] -= 1
+            one = s.ready[s.counts[READY_THREADS]]
             if s.thread[one].phase == BLOCKED:
                 unblock(s, one, now)
                 delivering = one
@@ -260,8 +265,8 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 set_timer(timers, timer, next_due(s.emissions, timer, now, s.random, row))
                 if s.thread[source].phase == IDLE:
                     wake(p, s, source, now)
-                    if s.counts[0] > 0:
-                        s.counts[0] -= 1
+                    if s.counts[READY_THREADS] > 0:
+                        s.counts[READY_THREADS] -= 1
                         s.thread[source].busy_since = now
                         beginning = source
             elif timer < p.at.machine_timers:
@@ -281,7 +286,7 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                     clear_timer(timers, timer)
                     window = one - p.at.triggers
                     w = s.window[window]
-                    if s.free[1] < p.at.reserve + w.roots:
+                    if s.free[FREE_MESSAGES] < p.at.reserve + w.roots:
                         set_timer(timers, timer, now)
                         return NO_ROOM
                     t.busy_since = now

@@ -18,8 +18,8 @@ from streamgauge.profile.counts import CountDistribution, EmpiricalCount
 from streamgauge.profile.distribution import Distribution
 from streamgauge.simulation.draws import Draws, make_draws
 from streamgauge.simulation.emissions import Emissions, make_emissions
+from streamgauge.simulation.job_check import check_job, check_table, most_messages
 from streamgauge.simulation.layout import Sizes, lay_out, rules_of
-from streamgauge.simulation.limits import check_job, check_table, most_messages
 from streamgauge.simulation.records import (
     BY_PARITY,
     NO_JOIN,

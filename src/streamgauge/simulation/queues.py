@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from streamgauge.simulation.compiling import inlined, internal
-from streamgauge.simulation.records import FLUSH, NONE
+from streamgauge.simulation.records import (
+    FIRST_FREE_ANCHOR,
+    FIRST_FREE_MESSAGE,
+    FLOODED_QUEUES,
+    FLUSH,
+    FREE_ANCHORS,
+    FREE_MESSAGES,
+    NONE,
+)
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.threads import wake
 from streamgauge.simulation.timers import UNSET, next_tick, set_timer
@@ -23,10 +31,10 @@ from streamgauge.simulation.timers import UNSET, next_tick, set_timer
 @inlined
 def take_message(s: State) -> Any:
     """A message from the pool."""
-    which = s.free[0]
+    which = s.free[FIRST_FREE_MESSAGE]
     m = s.message[which]
-    s.free[0] = m.link
-    s.free[1] -= 1
+    s.free[FIRST_FREE_MESSAGE] = m.link
+    s.free[FREE_MESSAGES] -= 1
     m.anchors, m.hop, m.key, m.size, m.edge = NONE, NONE, NONE, 0.0, np.uint64(0)
     return which
 
@@ -38,12 +46,12 @@ def free_message(s: State, which: int) -> None:
     while m.anchors != NONE:
         anchor = m.anchors
         m.anchors = s.anchor[anchor].link
-        s.anchor[anchor].link = s.free[4]
-        s.free[4] = anchor
-        s.free[5] += 1
-    m.link = s.free[0]
-    s.free[0] = which
-    s.free[1] += 1
+        s.anchor[anchor].link = s.free[FIRST_FREE_ANCHOR]
+        s.free[FIRST_FREE_ANCHOR] = anchor
+        s.free[FREE_ANCHORS] += 1
+    m.link = s.free[FIRST_FREE_MESSAGE]
+    s.free[FIRST_FREE_MESSAGE] = which
+    s.free[FREE_MESSAGES] += 1
 
 
 @inlined
@@ -208,7 +216,7 @@ def insert(p: Program, s: State, at: int, head: int, tail: int, tuples: int, now
     watched = p.rules.high_water > 0.0 and at < p.at.executors and q.flooded == 0
     if watched and q.length > p.rules.high_water * q.limit:
         q.flooded = 1
-        s.counts[1] += 1
+        s.counts[FLOODED_QUEUES] += 1
 
 
 @internal

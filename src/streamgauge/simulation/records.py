@@ -29,6 +29,20 @@ NO_JOIN, ON_KEY, BY_PARITY = range(3)
 REACHED, BUDGET_SPENT, NO_ROOM = range(3)
 # How traced roots end.
 ACKED, FAILED_ROOT = range(2)
+# Places in the state's `counts`.
+(
+    READY_THREADS,
+    FLOODED_QUEUES,
+    LAST_MARK,
+    HOPS_TRACED,
+    FIRST_HOP_KEPT,
+    HOPS_KEPT,
+    TRACE_EVERY,
+    ROOTS_EMITTED,
+) = range(8)
+# Places in the state's `free`: lists of free records, each with its length.
+FIRST_FREE_MESSAGE, FREE_MESSAGES, FIRST_FREE_ROOT, FREE_ROOTS = range(4)
+FIRST_FREE_ANCHOR, FREE_ANCHORS = range(4, 6)
 
 _I4, _I8, _U8, _F8 = np.int32, np.int64, np.uint64, np.float64
 

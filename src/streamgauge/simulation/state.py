@@ -171,10 +171,8 @@ class State(NamedTuple):
         batch: Producer batches by executor and queue.
         link: Connections between workers.
         age: Oldest and youngest tuple of each join.
-        free: First free message and how many are, then of roots and anchors.
-        counts: Threads that are ready, sources' queues that are flooded, marks given, hops
-            traced, the first of them that is kept, how many are kept, every how many-th root is
-            traced, roots so far.
+        free: First free message, root and anchor, and how many there are (`records`).
+        counts: Counters of the whole job, each at its place (`records`).
         ready: Threads that go on at this very moment.
         group: Lists being formed: first and last message and size for each executor or worker.
         touched: Which of them.

@@ -19,6 +19,7 @@ from streamgauge.simulation.records import (
     IDLE,
     NONE,
     ON_CORE,
+    READY_THREADS,
     SOURCE,
     TRANSFER,
     WAITING,
@@ -70,8 +71,8 @@ def start_polling(p: Program, s: State, which: int, now: float) -> None:
 @inlined
 def make_ready(s: State, which: int) -> None:
     """Let a thread go on at this very moment."""
-    s.ready[s.counts[0]] = which
-    s.counts[0] += 1
+    s.ready[s.counts[READY_THREADS]] = which
+    s.counts[READY_THREADS] += 1
 
 
 @inlined

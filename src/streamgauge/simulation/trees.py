@@ -27,7 +27,16 @@ from streamgauge.simulation.records import (
     FAIL,
     FAILED,
     FAILED_ROOT,
+    FIRST_FREE_ANCHOR,
+    FIRST_FREE_ROOT,
+    FIRST_HOP_KEPT,
+    FREE_ANCHORS,
+    FREE_MESSAGES,
+    FREE_ROOTS,
+    HOPS_KEPT,
+    HOPS_TRACED,
     IDLE,
+    LAST_MARK,
     NONE,
 )
 from streamgauge.simulation.state import Program, State
@@ -61,10 +70,10 @@ def hold(s: State, thread: int, which: int) -> None:
 @internal
 def open_root(p: Program, s: State, thread: int, which: int, now: float) -> Any:
     """A new tree for what a source is about to emit."""
-    index = s.free[2]
+    index = s.free[FIRST_FREE_ROOT]
     r, m = s.root[index], s.message[which]
-    s.free[2] = r.link
-    s.free[3] -= 1
+    s.free[FIRST_FREE_ROOT] = r.link
+    s.free[FREE_ROOTS] -= 1
     r.sum, r.known, r.ended, r.first = np.uint64(0), 0, 0, -1.0
     r.born, r.due, r.task, r.stream, r.hop = now, m.due, m.task, np.int32(m.root), NONE
     t = s.thread[thread]
@@ -186,8 +195,8 @@ def anchor_to_many(
 ) -> None:
     """Anchor a new tuple to all roots of several, which follow each other in a list."""
     n = s.message[new]
-    s.counts[2] += 1
-    mark = s.counts[2]
+    s.counts[LAST_MARK] += 1
+    mark = s.counts[LAST_MARK]
     which, last = parent, NONE
     for _ in range(parents):
         m = s.message[which]
@@ -213,9 +222,9 @@ def anchor_to_many(
                 s.anchor[place].weight += weight
                 s.anchor[place].edge ^= edge
             else:
-                place = s.free[4]
-                s.free[4] = s.anchor[place].link
-                s.free[5] -= 1
+                place = s.free[FIRST_FREE_ANCHOR]
+                s.free[FIRST_FREE_ANCHOR] = s.anchor[place].link
+                s.free[FREE_ANCHORS] -= 1
                 b = s.anchor[place]
                 b.link, b.root, b.edge, b.weight = NONE, root, edge, weight
                 b.born, b.due, b.path = born, due, path
@@ -335,9 +344,9 @@ def end_root(
         if t.phase == IDLE:
             wake(p, s, thread, now)
     r.generation += 1
-    r.link = s.free[2]
-    s.free[2] = index
-    s.free[3] += 1
+    r.link = s.free[FIRST_FREE_ROOT]
+    s.free[FIRST_FREE_ROOT] = index
+    s.free[FREE_ROOTS] += 1
 
 
 @internal
@@ -347,7 +356,7 @@ def time_out_roots(p: Program, s: State, thread: int, now: float) -> None:
     every = p.rules.time_out
     turn = np.floor(now / every + 0.5)
     while t.oldest != NONE and np.floor(s.root[t.oldest].born / every) <= turn - 2.0:
-        if s.free[1] < p.at.reserve:
+        if s.free[FREE_MESSAGES] < p.at.reserve:
             # No room to emit it again: once there is more.
             set_timer(s.timers, p.at.time_out_timers + thread, now)
             return
@@ -372,24 +381,24 @@ def hear_answers(p: Program, s: State, thread: int, now: float) -> None:
 @internal
 def note_end(s: State, parent: int, outcome: int, complete: float, now: float) -> None:
     """Write down how a traced root ended."""
-    place = s.counts[3] - s.counts[4]
-    if place < s.counts[5]:
+    place = s.counts[HOPS_TRACED] - s.counts[FIRST_HOP_KEPT]
+    if place < s.counts[HOPS_KEPT]:
         h = s.hops[place]
         h.parent, h.task, h.what, h.outcome = parent, NONE, NONE, outcome
         h.arrived, h.started, h.finished = complete, now, now
-        s.counts[3] += 1
+        s.counts[HOPS_TRACED] += 1
 
 
 @internal
 def note_hop(s: State, which: int, now: float) -> None:
     """Write down where a traced tuple was served; those anchored to it follow this hop."""
-    place = s.counts[3] - s.counts[4]
+    place = s.counts[HOPS_TRACED] - s.counts[FIRST_HOP_KEPT]
     m = s.message[which]
-    if place >= s.counts[5]:
+    if place >= s.counts[HOPS_KEPT]:
         m.hop = NONE
         return
     h = s.hops[place]
     h.parent, h.task, h.what, h.key, h.outcome = m.hop, m.task, m.what, m.key, NONE
     h.arrived, h.started, h.finished = m.arrived, m.started, now
-    m.hop = s.counts[3]
-    s.counts[3] += 1
+    m.hop = s.counts[HOPS_TRACED]
+    s.counts[HOPS_TRACED] += 1

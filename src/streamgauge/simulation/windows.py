@@ -16,7 +16,11 @@ from typing import Any
 
 from streamgauge.simulation.compiling import inlined, internal
 from streamgauge.simulation.queues import free_message, pop, push
-from streamgauge.simulation.records import ACK, NONE
+from streamgauge.simulation.records import (
+    ACK,
+    FREE_MESSAGES,
+    NONE,
+)
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.timers import UNSET, next_tick, set_timer
 from streamgauge.simulation.trees import acknowledge, anchors_in, verdict_on
@@ -115,7 +119,7 @@ def drop_old(p: Program, s: State, join: int, operator: int, thread: int, now: f
         m = s.message[which]
         if m.arrived > now - p.operator[operator].within:
             return
-        if s.free[1] < 2 * p.at.reserve + anchors_in(s, which):
+        if s.free[FREE_MESSAGES] < 2 * p.at.reserve + anchors_in(s, which):
             # There is room for all when the next tuple comes.
             return
         # The oldest of all is the first of its own queue.

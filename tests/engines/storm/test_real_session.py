@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamgauge.engines.contract import StepOrder, WarmUp
+from streamgauge.engines.runner import StepOrder, WarmUp
 from streamgauge.engines.storm.plan_files import as_storm_numbers, plan_document
 from streamgauge.engines.storm.processes import processes_of
 from streamgauge.engines.storm.session import StormSession

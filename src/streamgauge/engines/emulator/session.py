@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from streamgauge.applications.platform import TRACE_SETTING
-from streamgauge.engines.contract import Progress, StepOrder, StepRecord
 from streamgauge.engines.emulator.emulation import STARTED_AT, TRACE_EVERY, emulate
+from streamgauge.engines.runner import Progress, StepOrder, StepRecord
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.behaviour import Behaviour, JoinOnKey
 from streamgauge.profile.job import Job

@@ -16,6 +16,7 @@ from streamgauge.engines.emulator.subjects import Subjects
 from streamgauge.lake.records import Hop, Outcome, Trace
 from streamgauge.simulation import records
 from streamgauge.simulation.program import Compiled
+from streamgauge.simulation.records import FIRST_HOP_KEPT, HOPS_KEPT, HOPS_TRACED
 from streamgauge.simulation.state import State
 
 # Hops of roots that have not ended; beyond this the oldest roots are forgotten.
@@ -84,10 +85,10 @@ class Tracer:
 
     def take(self, state: State) -> Iterator[Trace]:
         """Read what was noted since the last time, and let the simulator use the room again."""
-        first, end = int(state.counts[4]), int(state.counts[3])
+        first, end = int(state.counts[FIRST_HOP_KEPT]), int(state.counts[HOPS_TRACED])
         noted = state.hops[: end - first][_FIELDS].tolist()
-        state.counts[4] = end
-        self.incomplete |= end - first >= int(state.counts[5])
+        state.counts[FIRST_HOP_KEPT] = end
+        self.incomplete |= end - first >= int(state.counts[HOPS_KEPT])
         for number, values in enumerate(noted, start=first):
             yield from self._note(number, _Noted(*values))
             self._make_room()

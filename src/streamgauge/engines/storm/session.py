@@ -15,8 +15,8 @@ from types import FrameType
 from typing import Any, ClassVar, NoReturn
 
 from streamgauge.applications.platform import TRACE_SETTING
-from streamgauge.engines.contract import Progress, StepOrder, StepRecord
 from streamgauge.engines.deployment import Deployment
+from streamgauge.engines.runner import Progress, StepOrder, StepRecord
 from streamgauge.engines.storm.agent_files import AgentFiles
 from streamgauge.engines.storm.agent_settings import agent_settings
 from streamgauge.engines.storm.applying import apply_plan, await_plan, read_assignment

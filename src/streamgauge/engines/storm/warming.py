@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streamgauge.engines.contract import WarmUp
+from streamgauge.engines.runner import WarmUp
 from streamgauge.engines.storm.agent_files import AgentFiles
 from streamgauge.topology.files.document import write_whole
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from streamgauge.applications.expansion import make_job
 from streamgauge.applications.files.applications import load_application
 from streamgauge.applications.files.platforms import load_platform
-from streamgauge.engines.contract import WarmUp
+from streamgauge.engines.runner import WarmUp
 from streamgauge.errors import Findings, InvalidInput, Problem, did_you_mean
 from streamgauge.experiments.experiment import Experiment, ExperimentStep, Marking
 from streamgauge.experiments.studies import (
