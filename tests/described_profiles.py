@@ -7,7 +7,7 @@ import numpy as np
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.parameters import parameters_of
 from streamgauge.profile.behaviour import Behaviour
-from streamgauge.profile.distribution import squared_variation
+from streamgauge.profile.distribution import compute_scv
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,
@@ -54,7 +54,7 @@ def _rates(job):
     )
     logical = LogicalPlan.of(job.topology, configuration)
     cluster = Cluster.uniform(nodes=1)
-    plan = PhysicalPlan.dealt(logical, cluster, cluster.slots, [0] * len(logical.executors))
+    plan = PhysicalPlan.from_slots(logical, cluster, cluster.slots, [0] * len(logical.executors))
     return parameters_of(JobBehaviour.from_job(job), plan, job.workload).rates
 
 
@@ -105,7 +105,7 @@ def _figures(service, slow):
 
 
 def _time(mean, variance):
-    scv = squared_variation(mean, variance)
+    scv = compute_scv(mean, variance)
     return TimeFigures(mean_ms=Figure(value=mean), scv=Figure(value=scv))
 
 

@@ -212,7 +212,7 @@ def in_file(file: str) -> Iterator[None]:
         raise type(error)(problems) from None
 
 
-def guess(name: str, known: Sequence[str]) -> str:
+def suggest_name(name: str, known: Sequence[str]) -> str:
     """A remedy that suggests the most similar known name; empty where none is similar."""
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]!r}?" if close else ""
@@ -220,7 +220,7 @@ def guess(name: str, known: Sequence[str]) -> str:
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
     """A remedy that suggests the most similar known name, else lists the known names."""
-    suggestion = guess(name, known)
+    suggestion = suggest_name(name, known)
     if suggestion:
         return suggestion
     listed = ", ".join(known[:8]) + (", …" if len(known) > len(known[:8]) else "")

@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
-from streamgauge.errors import InvalidInput, Place, guess
+from streamgauge.errors import InvalidInput, Place, suggest_name
 from streamgauge.extras import require_extra
 
 
@@ -79,7 +79,7 @@ def unknown_name(kind: str, name: str, known: Sequence[str], place: Place = ()) 
         place,
         seen=f"{kind} {name!r}",
         expected=f"one of {', '.join(known)}",
-        remedy=guess(name, known),
+        remedy=suggest_name(name, known),
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.drawing.bar_charts import Bar, bar_chart
+from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
 from streamgauge.drawing.charts import WIDTH
 from streamgauge.drawing.svg import text_width
 
@@ -15,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def chart(*bars: Bar, **how: object) -> ElementTree.Element:
-    return ElementTree.fromstring(bar_chart(bars, title="t", x_title="x axis", **how))
+    return ElementTree.fromstring(draw_bar_chart(bars, title="t", x_title="x axis", **how))
 
 
 def drawn(picture: ElementTree.Element) -> dict[str, tuple[float, float]]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.drawing.axes import Axis, linear_axis, log_axis, log_ticks, ticks
-from streamgauge.drawing.charts import Series, distribution_chart, line_chart
+from streamgauge.drawing.charts import Series, draw_distribution_chart, draw_line_chart
 from streamgauge.drawing.svg import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -84,7 +84,7 @@ def lines(*series: list[float], **how: object) -> ElementTree.Element:
     """A line chart over times 1, 2, 3 and so on."""
     times = [float(n + 1) for n in range(len(series[0]))]
     named = [Series(name=f"line {n}", values=values) for n, values in enumerate(series)]
-    return ElementTree.fromstring(line_chart(times, named, title="t", x_title="s", **how))
+    return ElementTree.fromstring(draw_line_chart(times, named, title="t", x_title="s", **how))
 
 
 def of_class(picture: ElementTree.Element, name: str) -> list[ElementTree.Element]:
@@ -134,7 +134,7 @@ def test_the_legend_names_every_line_and_the_shading():
 
 def test_long_names_keep_both_ends_in_the_legend():
     named = [Series(name="a" * 40 + str(n), values=[1.0]) for n in range(2)]
-    picture = ElementTree.fromstring(line_chart([1.0], named, title="t", x_title="s"))
+    picture = ElementTree.fromstring(draw_line_chart([1.0], named, title="t", x_title="s"))
     said = [one.text or "" for one in picture.iter(f"{SVG}text")]
     assert sorted(text[-1] for text in said if "…" in text) == ["0", "1"]
 
@@ -149,13 +149,13 @@ def test_the_shading_ends_at_its_time():
 
 def test_names_cannot_break_a_chart():
     series = [Series(name='</text><script>"&', values=[1.0, 2.0])]
-    picture = ElementTree.fromstring(line_chart([1.0, 2.0], series, title="<b>", x_title="s"))
+    picture = ElementTree.fromstring(draw_line_chart([1.0, 2.0], series, title="<b>", x_title="s"))
     assert not list(picture.iter("script"))
     assert picture.get("aria-label") == "<b>"
 
 
 def test_an_embedded_chart_brings_no_style_and_names_no_address():
-    text = line_chart(
+    text = draw_line_chart(
         [1.0], [Series(name="a", values=[1.0])], title="t", x_title="s", embedded=True
     )
     assert "<style" not in text
@@ -168,7 +168,7 @@ def distribution(
 ) -> ElementTree.Element:
     edges = [0.001 * 1.5**n for n in range(len(counts) + 1)]
     return ElementTree.fromstring(
-        distribution_chart(
+        draw_distribution_chart(
             edges, counts, title="t", x_title="x", bars="b", curve="c", marks=marks or []
         )
     )

@@ -2,13 +2,13 @@
 
 import re
 
-from streamgauge.drawing.bar_charts import Bar, bar_chart
+from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
 from streamgauge.drawing.themes import COLOURS, page_style
 
 
 def colours_of(*parts: str) -> str:
     bars = [Bar(name="x", parts=dict.fromkeys(parts, 1.0), label="")]
-    return bar_chart(bars, title="t", x_title="s", embedded=True)
+    return draw_bar_chart(bars, title="t", x_title="s", embedded=True)
 
 
 def test_a_part_of_latency_has_its_colour_wherever_it_stands():
@@ -30,7 +30,7 @@ def test_other_names_are_coloured_by_their_place():
 
 def test_bars_without_parts_look_alike_whatever_they_are_of():
     bars = [Bar(name=name, parts={name: 1.0}, label="") for name in ("one", "two")]
-    chart = bar_chart(bars, title="t", x_title="s", embedded=True)
+    chart = draw_bar_chart(bars, title="t", x_title="s", embedded=True)
     assert chart.count('class="bar"') == 2
 
 

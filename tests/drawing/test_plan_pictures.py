@@ -28,7 +28,7 @@ def flow(deal) -> TupleFlow:
     )
     logical = LogicalPlan.of(topology, Configuration(executors={"a": 3}, workers=2))
     cluster = Cluster.uniform(nodes=2)
-    plan = PhysicalPlan.dealt(logical, cluster, cluster.slots, deal)
+    plan = PhysicalPlan.from_slots(logical, cluster, cluster.slots, deal)
     return TupleFlow.of(plan, load_engine("storm-2").hops)
 
 

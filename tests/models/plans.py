@@ -40,7 +40,7 @@ def flow_of(
     logical = LogicalPlan.of(job, wanted)
     cluster = Cluster.uniform(nodes=workers)
     dealt = [index % workers for index in range(len(logical.executors))]
-    plan = PhysicalPlan.dealt(logical, cluster, cluster.slots, dealt)
+    plan = PhysicalPlan.from_slots(logical, cluster, cluster.slots, dealt)
     return TupleFlow.of(plan, load_engine(engine).hops)
 
 

@@ -49,7 +49,7 @@ def line(*, fast=0.001, slow=0.01, rate=50.0, executors=1):
     )
     logical = LogicalPlan.of(topology, configuration)
     cluster = Cluster.uniform(nodes=1, cores=16.0)
-    plan = PhysicalPlan.dealt(logical, cluster, cluster.slots, [0] * len(logical.executors))
+    plan = PhysicalPlan.from_slots(logical, cluster, cluster.slots, [0] * len(logical.executors))
     key, further = StreamKey("s", "default"), StreamKey("fast", "default")
     tasks = {
         TaskId("s", 0): TaskProfile(outputs={"default": OutputFigures(per_second=Figure(value=9))}),
@@ -151,7 +151,7 @@ def one_more(tasks, grouping="shuffle", engine="storm-1"):
     logical = LogicalPlan.of(job.topology, job.configuration, task_order=order)
     places = {"s": [0], "a": [0, 1]}
     placement = [place for name in logical.spans for place in places[name]]
-    plan = PhysicalPlan.dealt(logical, job.cluster, job.cluster.slots, placement)
+    plan = PhysicalPlan.from_slots(logical, job.cluster, job.cluster.slots, placement)
     found = explain(JobBehaviour.from_job(job), plan, job.workload)
     return found.bottlenecks[0].limit.per_second, found.sensitivities["a"]
 

@@ -104,7 +104,7 @@ class Case:
         logical = LogicalPlan.of(self.job, self.configuration, task_order=self.transport.task_order)
         cluster = Cluster.uniform(nodes=2, slots=2, cores=self.cores, latency_ms=0.4 / self.speed)
         dealt = [self.slots[n % len(self.slots)] for n in range(len(logical.executors))]
-        return PhysicalPlan.dealt(logical, cluster, cluster.slots, dealt)
+        return PhysicalPlan.from_slots(logical, cluster, cluster.slots, dealt)
 
     @property
     def workload(self):

@@ -123,7 +123,7 @@ def totals(behaviour: Behaviour, weights: tuple[float, ...]) -> tuple[float, flo
     """Mean and variance over all tuples, where tasks handle such parts of them."""
     service = behaviour.service_of(IN).cpu_ms
     speeds = behaviour.relative_service or (1.0,) * len(weights)
-    parts = [service.scaled(speed) for speed in speeds]
+    parts = [service.scale(speed) for speed in speeds]
     mean = sum(w * part.mean for w, part in zip(weights, parts, strict=True))
     second = sum(w * (part.variance + part.mean**2) for w, part in zip(weights, parts, strict=True))
     return mean, second - mean**2

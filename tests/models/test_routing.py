@@ -176,7 +176,7 @@ def spread(*, nodes=2, slots=2, racks=1, executors=4, tasks=4, grouping=None, en
     plan = logical(job, executors, engine)
     slots_used = cluster.slots
     dealt = [index % len(slots_used) for index in range(len(plan.executors))]
-    return PhysicalPlan.dealt(plan, cluster, slots_used, dealt)
+    return PhysicalPlan.from_slots(plan, cluster, slots_used, dealt)
 
 
 def test_shuffle_by_load_stays_in_the_worker():
@@ -214,7 +214,7 @@ def test_an_empty_scope_is_widened_at_once():
     plan = spread(nodes=4, slots=2, racks=2, executors=8, tasks=8)
     job = plan.logical.topology
     narrow = LogicalPlan.of(job, Configuration(executors={"s": 1, "b": 8, "c": 1}))
-    only = PhysicalPlan.dealt(narrow, plan.cluster, plan.cluster.slots, [0, *range(8), 0])
+    only = PhysicalPlan.from_slots(narrow, plan.cluster, plan.cluster.slots, [0, *range(8), 0])
     shares, scopes = nearest_shares(only, job.streams[1], 1.0)
     assert shares == pytest.approx(np.ones((8, 1)))
     assert [SCOPES[scope] for scope in scopes] == [

@@ -90,7 +90,7 @@ def test_scv_is_variance_over_squared_mean(ours):
 
 @pytest.mark.parametrize("ours", ALL, ids=named)
 def test_scaling_scales_mean_deviation_and_quantiles(ours):
-    scaled = ours.scaled(3.0)
+    scaled = ours.scale(3.0)
     assert type(scaled) is type(ours)
     assert scaled.mean == pytest.approx(3 * ours.mean)
     assert scaled.variance == pytest.approx(9 * ours.variance)
@@ -180,4 +180,4 @@ def test_a_distribution_that_cannot_be_is_refused(make, seen):
 
 def test_scaling_by_a_negative_factor_is_refused():
     with pytest.raises(InvalidInput):
-        Exponential(mean=1.0).scaled(-1.0)
+        Exponential(mean=1.0).scale(-1.0)

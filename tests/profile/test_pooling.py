@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from streamgauge.profile.figures import Figure, TimeFigures
-from streamgauge.profile.pooling import mean_of, pool_times, total_of
+from streamgauge.profile.pooling import pool_mean, pool_times, pool_total
 
 
 def figure(value, samples=0, buckets=0, error=None):
@@ -22,31 +22,31 @@ def times(mean, scv=None, samples=0, **quantiles):
 
 
 def test_nothing_pools_to_nothing():
-    assert mean_of([]) is total_of([]) is pool_times([]) is None
+    assert pool_mean([]) is pool_total([]) is pool_times([]) is None
 
 
 def test_a_mean_is_weighted_by_samples():
     """30 × 2 and 10 × 6 over 40."""
-    assert mean_of([figure(2, 30), figure(6, 10)]) == figure(3.0, 40)
+    assert pool_mean([figure(2, 30), figure(6, 10)]) == figure(3.0, 40)
 
 
 def test_figures_by_hand_count_alike():
-    assert mean_of([figure(2), figure(6)]) == figure(4.0)
+    assert pool_mean([figure(2), figure(6)]) == figure(4.0)
 
 
 def test_tasks_share_their_buckets():
-    assert mean_of([figure(1, 1, buckets=60), figure(1, 1, buckets=58)]).buckets == 60
+    assert pool_mean([figure(1, 1, buckets=60), figure(1, 1, buckets=58)]).buckets == 60
 
 
 def test_errors_of_tasks_are_independent():
     """Of a sum √(3² + 4²); of a mean with equal weights half of it."""
     both = [figure(1, 10, error=3.0), figure(1, 10, error=4.0)]
-    assert total_of(both).standard_error == pytest.approx(5.0)
-    assert mean_of(both).standard_error == pytest.approx(2.5)
+    assert pool_total(both).standard_error == pytest.approx(5.0)
+    assert pool_mean(both).standard_error == pytest.approx(2.5)
 
 
 def test_an_error_that_one_task_does_not_know_nobody_knows():
-    assert total_of([figure(1, error=3.0), figure(1)]).standard_error is None
+    assert pool_total([figure(1, error=3.0), figure(1)]).standard_error is None
 
 
 def test_variability_is_that_within_tasks_and_between_them():

@@ -23,7 +23,7 @@ from streamgauge.profile.quality import (
     LARGEST_RELATIVE_ERROR,
     Verdict,
     assess_profile,
-    reasons_thin,
+    explain_thin,
 )
 from streamgauge.topology import Configuration
 from tests.profile.measured import SENTENCES, WORDS, figure, times, topology, word_count
@@ -75,7 +75,7 @@ def with_service(place: int, **wall) -> Profile:
     ],
 )
 def test_a_figure_is_thin_by_error_buckets_or_observations(seen, thin):
-    reasons = reasons_thin(seen)
+    reasons = explain_thin(seen)
     assert len(reasons) == len(thin)
     assert all(word in reason for word, reason in zip(thin, reasons, strict=True))
 

@@ -67,7 +67,7 @@ def plan_of(executors: dict[str, int], name: str = "work") -> PhysicalPlan:
     logical = LogicalPlan.of(topology, wanted)
     cluster = Cluster.uniform(nodes=2, cores=4)
     dealt = [index % 2 for index in range(len(logical.executors))]
-    return PhysicalPlan.dealt(logical, cluster, cluster.slots, dealt)
+    return PhysicalPlan.from_slots(logical, cluster, cluster.slots, dealt)
 
 
 def predicted(plan: PhysicalPlan, busy: dict[str, list[float]], **changes) -> Prediction:

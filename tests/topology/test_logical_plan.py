@@ -20,7 +20,7 @@ from streamgauge.topology import (
     TaskOrder,
     Topology,
 )
-from streamgauge.topology.tuple_flow import declared_shares
+from streamgauge.topology.tuple_flow import derive_shares
 from tests.strategies import configurations, topologies
 
 BY_WORD = Fields(keys=("word",))
@@ -176,7 +176,7 @@ def test_figure_4_3():
 def test_in_figure_4_3_a_source_sends_half_to_each_executor_of_a():
     topology = line("S", "A", "B", "C", D="B")
     plan = LogicalPlan.of(topology, Configuration(executors={"S": 3, "A": 2, "B": 2, "C": 2}))
-    assert declared_shares(plan, topology.streams[0])[0].tolist() == [0.5, 0.5]
+    assert derive_shares(plan, topology.streams[0])[0].tolist() == [0.5, 0.5]
 
 
 def test_figure_4_5():

@@ -26,10 +26,10 @@ from streamgauge.topology import (
 )
 from streamgauge.topology.paths import (
     count_paths,
+    get_shares,
+    iter_logical_paths,
     iter_paths,
-    logical_paths,
     longest_paths,
-    shares_of,
     sum_along,
     sum_paths,
 )
@@ -178,7 +178,7 @@ def test_the_longest_path_is_the_longest_of_those_listed(plan: PhysicalPlan):
 @settings(max_examples=40)
 def test_without_copies_a_tuple_takes_exactly_one_way_along_each_logical_path(plan: PhysicalPlan):
     flow = flow_of(plan)
-    for streams in logical_paths(plan.logical.topology):
+    for streams in iter_logical_paths(plan.logical.topology):
         assert sum_along(flow, streams).weight == pytest.approx(1.0)
 
 
@@ -265,9 +265,9 @@ def test_a_loop_on_which_tuples_hardly_die_out_is_summed(tasks):
     "question",
     [
         count_paths,
-        lambda flow: longest_paths(flow, lengths=shares_of),
+        lambda flow: longest_paths(flow, lengths=get_shares),
         lambda flow: list(iter_paths(flow)),
-        lambda flow: list(logical_paths(flow.plan.logical.topology)),
+        lambda flow: list(iter_logical_paths(flow.plan.logical.topology)),
     ],
 )
 def test_what_has_no_answer_with_a_cycle_is_refused_with_the_cycle(question):
@@ -303,7 +303,7 @@ def test_paths_are_weighed_by_hand():
 
 def test_a_path_s_weight_is_a_product():
     """S → A[2-3] takes 0.75, A → C[5-…] a third each."""
-    streams = next(logical_paths(diamond().plan.logical.topology))
+    streams = next(iter_logical_paths(diamond().plan.logical.topology))
     block = next(b for b in diamond().blocks if b.stream == streams[0])
     assert block.shares.tolist() == [[0.75, 0.25]]
     assert sum_along(diamond(), streams).weight.tolist() == pytest.approx([1.0])
@@ -338,7 +338,7 @@ def test_a_chain_of_thousands_is_not_too_deep():
     flow = on_one_worker(chain(3000))
     assert list(count_paths(flow).values()) == [1]
     assert sum_paths(flow).weight[0] == 1.0
-    assert longest_paths(flow, lengths=shares_of)[0] == 2999.0
+    assert longest_paths(flow, lengths=get_shares)[0] == 2999.0
     assert [len(path.executors) for path in iter_paths(flow)] == [3000]
 
 
@@ -370,7 +370,7 @@ def test_a_path_s_elements_are_those_of_its_connections():
 def test_sums_along_a_logical_path_are_those_of_its_listed_paths():
     """S → A[2-3] or A[4] → C: counts, weighted lengths and the longest, path by path."""
     flow = diamond()
-    streams = next(logical_paths(flow.plan.logical.topology))
+    streams = next(iter_logical_paths(flow.plan.logical.topology))
     sums = sum_along(flow, streams, lengths=lambda block: block.shares)
     blocks = {block.stream.subscription: block for block in flow.blocks}
     listed = []

@@ -93,7 +93,7 @@ def test_a_plan_of_chains_is_split_and_chained_again():
 def test_a_plan_with_a_chain_apart_is_refused():
     logical = LogicalPlan.of(LINE, CONFIGURATION)
     cluster = Cluster.uniform(nodes=2)
-    apart = PhysicalPlan.dealt(logical, cluster, cluster.slots, [0, 0, 1, 1, 1, 1])
+    apart = PhysicalPlan.from_slots(logical, cluster, cluster.slots, [0, 0, 1, 1, 1, 1])
     with pytest.raises(InvalidInput, match=r"A\[2-3\] and B\[6-7\] in different workers"):
         chained().chain_plan(apart)
 

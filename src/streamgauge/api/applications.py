@@ -17,7 +17,7 @@ from streamgauge.applications.cycles import (
 from streamgauge.applications.files.applications import load_application
 from streamgauge.applications.files.platforms import load_platform
 from streamgauge.applications.workflow import RoutedEdges
-from streamgauge.errors import InvalidInput, guess, in_file
+from streamgauge.errors import InvalidInput, in_file, suggest_name
 from streamgauge.reports.application import ApplicationReport, CycleReport
 from streamgauge.transport.engine import load_engine
 
@@ -48,7 +48,7 @@ def expand_application(
             ("--routed",),
             seen=repr(routed),
             expected=f"one of {', '.join(edges)}",
-            remedy=guess(routed, edges),
+            remedy=suggest_name(routed, edges),
         )
     application = load_application(file, routed=RoutedEdges(routed))
     described = Platform() if platform is None else load_platform(platform)

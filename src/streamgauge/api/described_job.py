@@ -9,7 +9,7 @@ from pathlib import Path
 from streamgauge.api.loading import JobLike, ProfileLike, load_profile
 from streamgauge.api.rates import Rates, choose_workload, list_rates
 from streamgauge.errors import in_file
-from streamgauge.profile.files.jobs import job_of, profile_in
+from streamgauge.profile.files.jobs import build_job, find_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.files.document import Document, read_document
@@ -54,7 +54,7 @@ def describe_job(
     else:
         document = read_document(job) if isinstance(job, str | Path) else job
         file = document.name
-        job, own = job_of(document), None if profile is not None else profile_in(document)
+        job, own = build_job(document), None if profile is not None else find_profile(document)
     with in_file(file):
         source = own if profile is None else load_profile(profile)
         job = job if step is None else job.at_step(step)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from streamgauge.api.described_job import describe_job
 from streamgauge.api.loading import JobLike, ProfileLike, load_profile
 from streamgauge.api.rates import Rates, list_rates
-from streamgauge.errors import InvalidInput, guess, in_file
+from streamgauge.errors import InvalidInput, in_file, suggest_name
 from streamgauge.planning.scaling.accuracy import compare_with_run
 from streamgauge.planning.scaling.capacity import WHOLE_CORE
 from streamgauge.planning.scaling.files.scale_out_file import is_scale_out, scale_out_of
@@ -147,6 +147,6 @@ def _choose(choices: type[Choice], name: str, option: str) -> Choice:
             (option,),
             seen=repr(name),
             expected=f"one of {', '.join(known)}",
-            remedy=guess(name, known),
+            remedy=suggest_name(name, known),
         )
     return choices(name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from streamgauge.applications.application import Application, Routing, Task
 from streamgauge.applications.data import Data
 from streamgauge.profile.distribution import Constant, Distribution, Empirical
-from streamgauge.profile.keys import GivenKeys, KeyDistribution, keys_of_letters
+from streamgauge.profile.keys import GivenKeys, KeyDistribution, count_letter_keys
 from streamgauge.topology.window import Window
 
 # Long chains of filters or copies would underflow or overflow; only the shares matter.
@@ -59,7 +59,7 @@ class Content:
         """Values of what is emitted; cutting keeps the letters that tell them apart."""
         if len(self.emitted) == 1:
             (only,) = self.emitted
-            if only.data.values <= keys_of_letters(only.size):
+            if only.data.values <= count_letter_keys(only.size):
                 return Data(
                     size=only.size, values=only.data.values, distribution=only.data.distribution
                 ).keys

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from streamgauge.errors import Findings
-from streamgauge.profile.keys import MAX_KEYS, MAX_LETTERS, LetterKeys, keys_of_letters
+from streamgauge.profile.keys import MAX_KEYS, MAX_LETTERS, LetterKeys, count_letter_keys
 from streamgauge.topology.validation import check_whole
 
 # NAMB's own generator draws values by number from a normal distribution a fifth of them wide.
@@ -39,8 +39,8 @@ class Data:
         findings = Findings()
         fine = check_whole(findings, self.size, "size", most=MAX_LETTERS)
         fine = check_whole(findings, self.values, "values", most=MAX_KEYS) and fine
-        if fine and self.values > keys_of_letters(self.size):
-            most = keys_of_letters(self.size)
+        if fine and self.values > count_letter_keys(self.size):
+            most = count_letter_keys(self.size)
             findings.add(
                 "values",
                 seen=f"{self.values} values of size {self.size}",

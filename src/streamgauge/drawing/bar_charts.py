@@ -72,7 +72,7 @@ class _Plot:
         return self.left + self.axis.part(value) * (self.right - self.left)
 
 
-def bar_chart(
+def draw_bar_chart(
     bars: Sequence[Bar],
     *,
     title: str,
@@ -96,15 +96,15 @@ def bar_chart(
     plot = _plot(bars)
     top = HEADING + 4.0
     if plot.parted:
-        top = _legend(svg, plot.colours, top) + 6.0
-    rows, bottom = _rows(bars, top, PART_LINE if plot.parted else 0.0)
-    _axis(svg, plot, top, bottom, x_title, tick_label)
+        top = _draw_legend(svg, plot.colours, top) + 6.0
+    rows, bottom = _place_rows(bars, top, PART_LINE if plot.parted else 0.0)
+    _draw_axis(svg, plot, top, bottom, x_title, tick_label)
     group = ""
     for bar, y in zip(bars, rows, strict=True):
         if bar.group and bar.group != group:
             svg.text(4.0, y - 5.0, bar.group, kind="name")
         group = bar.group
-        _bar(svg, plot, bar, y, told)
+        _draw_bar(svg, plot, bar, y, told)
     return svg.render(WIDTH, bottom + BOTTOM, title=title, style=STYLE + CHARTS, embedded=embedded)
 
 
@@ -135,7 +135,7 @@ def _choose_colours(names: Sequence[str], *, parted: bool) -> dict[str, str]:
     return {name: COLOURS.get(name) or others[name] for name in names}
 
 
-def _rows(bars: Sequence[Bar], top: float, below: float) -> tuple[list[float], float]:
+def _place_rows(bars: Sequence[Bar], top: float, below: float) -> tuple[list[float], float]:
     """Where each bar begins, headings of groups above them, and where the last one ends."""
     rows, y, group = [], top + ROW_GAP, ""
     for bar in bars:
@@ -147,7 +147,7 @@ def _rows(bars: Sequence[Bar], top: float, below: float) -> tuple[list[float], f
     return rows, y
 
 
-def _legend(svg: Svg, colours: Mapping[str, str], top: float) -> float:
+def _draw_legend(svg: Svg, colours: Mapping[str, str], top: float) -> float:
     """Samples with names, in the order of the parts; gives where they end."""
     x, y = 4.0, top
     for name, look in colours.items():
@@ -160,7 +160,7 @@ def _legend(svg: Svg, colours: Mapping[str, str], top: float) -> float:
     return y + SAMPLE
 
 
-def _axis(
+def _draw_axis(
     svg: Svg, plot: _Plot, top: float, bottom: float, x_title: str, tick_label: TickLabel
 ) -> None:
     for value in plot.axis.ticks(max(int((plot.right - plot.left) / TICK_GAP_X), 2)):
@@ -171,7 +171,7 @@ def _axis(
     svg.text((plot.left + plot.right) / 2, bottom + 32.0, x_title, kind="tick", anchor="middle")
 
 
-def _bar(svg: Svg, plot: _Plot, bar: Bar, y: float, told: TickLabel) -> None:
+def _draw_bar(svg: Svg, plot: _Plot, bar: Bar, y: float, told: TickLabel) -> None:
     middle = y + THICKNESS / 2 + 3.5
     name = clip(bar.name, LONGEST_NAME)
     svg.text(plot.left - EDGE, middle, name, kind="tick", anchor="end")
@@ -188,12 +188,12 @@ def _bar(svg: Svg, plot: _Plot, bar: Bar, y: float, told: TickLabel) -> None:
         svg.open_group(title=f"{bar.name}: {said} ({share(length / bar.length)})")
         svg.rect(left, y, right - left, THICKNESS, kind=plot.colours[part])
         if plot.parted:
-            _part_label(svg, (left, right), y + THICKNESS + 10.0, (said, part))
+            _draw_part_label(svg, (left, right), y + THICKNESS + 10.0, (said, part))
         svg.close_group()
     svg.text(plot.px(reached) + EDGE / 2, middle, bar.label, kind="tick")
 
 
-def _part_label(svg: Svg, span: tuple[float, float], y: float, labels: Sequence[str]) -> None:
+def _draw_part_label(svg: Svg, span: tuple[float, float], y: float, labels: Sequence[str]) -> None:
     """The first label that fits below a part; none where it is too short for all of them."""
     left, right = span
     for label in labels:

@@ -55,7 +55,7 @@ class _Plot:
         return self.bottom - self.y.part(value) * (self.bottom - self.top)
 
 
-def line_chart(
+def draw_line_chart(
     times: Sequence[float],
     series: Sequence[Series],
     *,
@@ -85,7 +85,7 @@ def line_chart(
     svg = Svg()
     svg.text(4.0, 15.0, title, kind="heading")
     has_shade = shaded_until > 0.0
-    rows = _legend(svg, [one.name for one in series], shaded if has_shade else "")
+    rows = _draw_legend(svg, [one.name for one in series], shaded if has_shade else "")
     shown = [value for one in series for value in one.values]
     plot = _Plot(
         x=Axis(low=0.0, high=max(*times, x_end, shaded_until, 0.0) or 1.0),
@@ -98,13 +98,13 @@ def line_chart(
     if has_shade:
         end = plot.px(shaded_until)
         svg.rect(plot.left, plot.top, end - plot.left, plot.bottom - plot.top, kind="warmup")
-    _axes(svg, plot, x_title, plain_number, tick_label)
+    _draw_axes(svg, plot, x_title, plain_number, tick_label)
     for index, one in enumerate(series):
-        _series(svg, plot, times, one, index % SERIES)
-    return _rendered(svg, WIDTH, HEIGHT, title, embedded=embedded)
+        _draw_series(svg, plot, times, one, index % SERIES)
+    return _render(svg, WIDTH, HEIGHT, title, embedded=embedded)
 
 
-def distribution_chart(
+def draw_distribution_chart(
     edges: Sequence[float],
     counts: Sequence[int],
     *,
@@ -133,7 +133,7 @@ def distribution_chart(
     svg = Svg()
     svg.text(4.0, 15.0, title, kind="heading")
     x = log_axis(list(edges), least_ratio=1.3)
-    _keys(svg, bars, curve)
+    _draw_keys(svg, bars, curve)
     left = max(LEFT, *(_Marks.width(text) for text, _ in marks), 0.0)
     right = WIDE - LEFT
     beside = _Marks([(text, left + x.part(at) * (right - left)) for text, at in marks])
@@ -147,7 +147,7 @@ def distribution_chart(
         right=right,
         bottom=height - BOTTOM,
     )
-    _axes(svg, plot, x_title, tick_label, plain_number)
+    _draw_axes(svg, plot, x_title, tick_label, plain_number)
     for (low, high), count in zip(pairwise(edges), counts, strict=True):
         if count:
             told = f"{number(count)} ({share(count / total)})"
@@ -156,16 +156,16 @@ def distribution_chart(
             width = plot.px(high) - plot.px(low)
             svg.rect(plot.px(low), y, width, plot.bottom - y, kind="bar")
             svg.close_group()
-    _cumulative(svg, plot, edges, counts)
+    _draw_cumulative(svg, plot, edges, counts)
     beside.draw(svg, top - 6.0, plot.bottom)
-    return _rendered(svg, WIDE, height, title, embedded=embedded)
+    return _render(svg, WIDE, height, title, embedded=embedded)
 
 
-def _rendered(svg: Svg, width: float, height: float, title: str, *, embedded: bool) -> str:
+def _render(svg: Svg, width: float, height: float, title: str, *, embedded: bool) -> str:
     return svg.render(width, height, title=title, style=STYLE + CHARTS, embedded=embedded)
 
 
-def _axes(svg: Svg, plot: _Plot, x_title: str, x_label: TickLabel, y_label: TickLabel) -> None:
+def _draw_axes(svg: Svg, plot: _Plot, x_title: str, x_label: TickLabel, y_label: TickLabel) -> None:
     for value in plot.y.ticks(max(int((plot.bottom - plot.top) / TICK_GAP_Y), 2)):
         y = plot.py(value)
         svg.line(f"M{plot.left:.1f},{y:.1f} H{plot.right:.1f}", kind="grid")
@@ -180,7 +180,7 @@ def _axes(svg: Svg, plot: _Plot, x_title: str, x_label: TickLabel, y_label: Tick
     svg.text(middle, plot.bottom + 32.0, x_title, kind="tick", anchor="middle")
 
 
-def _legend(svg: Svg, names: Sequence[str], shaded: str) -> int:
+def _draw_legend(svg: Svg, names: Sequence[str], shaded: str) -> int:
     """Samples with names below the heading; gives the rows that they take."""
     x, row = 4.0, 0
     entries = [(index % SERIES, name) for index, name in enumerate(names)]
@@ -200,7 +200,7 @@ def _legend(svg: Svg, names: Sequence[str], shaded: str) -> int:
     return row + 1 if names or shaded else 0
 
 
-def _keys(svg: Svg, bars: str, curve: str) -> None:
+def _draw_keys(svg: Svg, bars: str, curve: str) -> None:
     """What bars and the line are, below the heading."""
     y = HEADING + 6.0
     svg.rect(4.0, y - 5.0, LEGEND_SAMPLE - 6.0, 10.0, kind="bar")
@@ -210,7 +210,7 @@ def _keys(svg: Svg, bars: str, curve: str) -> None:
     svg.text(x + LEGEND_SAMPLE, y + 3.5, curve, kind="tick")
 
 
-def _series(svg: Svg, plot: _Plot, times: Sequence[float], series: Series, index: int) -> None:
+def _draw_series(svg: Svg, plot: _Plot, times: Sequence[float], series: Series, index: int) -> None:
     """A line through neighbouring values; one without neighbours is a dot."""
     run: list[tuple[float, float]] = []
     runs = [run]
@@ -228,7 +228,7 @@ def _series(svg: Svg, plot: _Plot, times: Sequence[float], series: Series, index
         svg.rect(x - DOT / 2, y - DOT / 2, DOT, DOT, kind=f"dot dot-{index}", radius=DOT / 2)
 
 
-def _cumulative(svg: Svg, plot: _Plot, edges: Sequence[float], counts: Sequence[int]) -> None:
+def _draw_cumulative(svg: Svg, plot: _Plot, edges: Sequence[float], counts: Sequence[int]) -> None:
     """The part of all values up to each edge, on an axis of its own at the right."""
     total = sum(counts)
     whole = _Plot(

@@ -17,7 +17,7 @@ from streamgauge.drawing.topology_picture import LONGEST_NAME, edge_label
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.physical_plan import ConnectionType, PhysicalPlan, Worker
 from streamgauge.topology.topology import ACKER, Topology
-from streamgauge.topology.tuple_flow import TYPES, TupleFlow
+from streamgauge.topology.tuple_flow import CONNECTION_TYPES, TupleFlow
 
 HEADER = 54.0
 LEGEND_LINE = 18.0
@@ -358,13 +358,15 @@ def _legend_lines(flow: TupleFlow, *, ackers: bool) -> list[str]:
     return [
         f"{kind}: {counts[kind]} connection{'' if counts[kind] == 1 else 's'} {meaning}"
         for kind, meaning in zip(
-            TYPES, ("in one worker", "between workers of a node", "between nodes"), strict=True
+            CONNECTION_TYPES,
+            ("in one worker", "between workers of a node", "between nodes"),
+            strict=True,
         )
     ]
 
 
 def _legend(svg: Svg, lines: list[str], y: float) -> None:
-    for kind, line in zip(TYPES, lines, strict=True):
+    for kind, line in zip(CONNECTION_TYPES, lines, strict=True):
         d = f"M{MARGIN:.1f},{y:.1f} L{MARGIN + 42:.1f},{y:.1f}"
         svg.path(d, kind=f"edge {kind}", marker=str(kind))
         svg.text(MARGIN + 50, y + 4, line, kind="detail")

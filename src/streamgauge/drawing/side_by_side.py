@@ -56,7 +56,7 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Placed:
+class _PlacedPanel:
     """A panel with its drawing and its lines as they are set."""
 
     panel: Panel
@@ -92,7 +92,7 @@ def draw_side_by_side(
         alarm: What a box means that stands out.
         flag: What a dashed outline means.
     """
-    placed = _placed(panels)
+    placed = _place_panels(panels)
     caption = max(one.caption_height for one in placed)
     width = max(one.width for one in placed)
     height = caption + max(one.drawing.height for one in placed)
@@ -103,7 +103,7 @@ def draw_side_by_side(
     left = top = MARGIN
     for one in placed:
         own = caption if beside else one.caption_height
-        _caption(svg, one, left, top)
+        _draw_caption(svg, one, left, top)
         one.drawing.draw(svg, left, top + own)
         if beside:
             left += one.width + GAP
@@ -111,8 +111,8 @@ def draw_side_by_side(
             top += own + one.drawing.height + GAP
     right = left - GAP if beside else MARGIN + width
     bottom = top + height if beside else top - GAP
-    bottom = _legend(
-        svg, _samples(gauge) | _singled_out(panels, alarm, flag), right, bottom + GAP / 2
+    bottom = _draw_legend(
+        svg, _list_samples(gauge) | _list_marks(panels, alarm, flag), right, bottom + GAP / 2
     )
     return svg.render(
         right + MARGIN,
@@ -124,7 +124,7 @@ def draw_side_by_side(
     )
 
 
-def _placed(panels: Sequence[Panel]) -> list[_Placed]:
+def _place_panels(panels: Sequence[Panel]) -> list[_PlacedPanel]:
     """Laid out with boxes as large as the largest of their name."""
     sizes: dict[str, Size] = {}
     for panel in panels:
@@ -140,12 +140,14 @@ def _placed(panels: Sequence[Panel]) -> list[_Placed]:
         lines = [part for line in panel.lines for part in textwrap.wrap(line, letters)]
         flag = textwrap.wrap(panel.flag, letters)
         found.append(
-            _Placed(panel=panel, drawing=drawing, lines=tuple(lines), flag=tuple(flag), width=width)
+            _PlacedPanel(
+                panel=panel, drawing=drawing, lines=tuple(lines), flag=tuple(flag), width=width
+            )
         )
     return found
 
 
-def _caption(svg: Svg, placed: _Placed, left: float, top: float) -> None:
+def _draw_caption(svg: Svg, placed: _PlacedPanel, left: float, top: float) -> None:
     letters = int(placed.width / text_width("n", 17, bold=True))
     svg.text(left, top + 14.0, shorten(placed.panel.title, letters), kind="title")
     looks = [(line, "subtitle") for line in placed.lines]
@@ -154,7 +156,7 @@ def _caption(svg: Svg, placed: _Placed, left: float, top: float) -> None:
         svg.text(left, top + 14.0 + TITLE - LINE + index * LINE, line, kind=look)
 
 
-def _samples(gauge: str) -> dict[str, str]:
+def _list_samples(gauge: str) -> dict[str, str]:
     """What stands for what: looks of samples by what they mean."""
     samples = {
         f"{gauge} under {MIDDLE_LEVEL:.0%} busy": "gauge-low",
@@ -166,7 +168,7 @@ def _samples(gauge: str) -> dict[str, str]:
     return {meaning.replace("%", " %"): look for meaning, look in samples.items()}
 
 
-def _singled_out(panels: Sequence[Panel], alarm: str, flag: str) -> dict[str, str]:
+def _list_marks(panels: Sequence[Panel], alarm: str, flag: str) -> dict[str, str]:
     """The same of what only some boxes have."""
     marks = [mark for panel in panels for mark in panel.marks.values()]
     found = {}
@@ -177,20 +179,20 @@ def _singled_out(panels: Sequence[Panel], alarm: str, flag: str) -> dict[str, st
     return found
 
 
-def _legend(svg: Svg, samples: Mapping[str, str], right: float, top: float) -> float:
+def _draw_legend(svg: Svg, samples: Mapping[str, str], right: float, top: float) -> float:
     """Samples with what they mean, in as many lines as they need; gives where they end."""
     x, y = MARGIN, top
     for meaning, look in samples.items():
         width = SAMPLE_WIDTH + 8.0 + text_width(meaning, 11)
         if x > MARGIN and x + width > right:
             x, y = MARGIN, y + LEGEND_LINE
-        _sample(svg, look, x, y)
+        _draw_sample(svg, look, x, y)
         svg.text(x + SAMPLE_WIDTH + 8.0, y + 10.5, meaning, kind="detail")
         x += width + LEGEND_GAP
     return y + SAMPLE_HEIGHT
 
 
-def _sample(svg: Svg, look: str, x: float, y: float) -> None:
+def _draw_sample(svg: Svg, look: str, x: float, y: float) -> None:
     frame = (x, y, SAMPLE_WIDTH, SAMPLE_HEIGHT)
     if look == "mark":
         inner = (x + OUTLINE, y + OUTLINE / 2, SAMPLE_WIDTH - 2 * OUTLINE, SAMPLE_HEIGHT - OUTLINE)

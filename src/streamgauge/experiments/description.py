@@ -18,9 +18,9 @@ from streamgauge.experiments.studies import (
 from streamgauge.profile.files.jobs import PlanFile, job_to_data, parse_job
 from streamgauge.profile.job import Assignment
 from streamgauge.topology.files.document import dump_json
-from streamgauge.topology.files.schema import plain
+from streamgauge.topology.files.schema import to_plain
 from streamgauge.topology.files.sections import ClusterFile
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 _PLAIN = (
     "name",
@@ -66,11 +66,11 @@ def list_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     lines = []
     for path in sorted({*old, *new}):
         if path not in new:
-            lines.append(f"{path}: gone, was {shown(old[path])}")
+            lines.append(f"{path}: gone, was {format_value(old[path])}")
         elif path not in old:
-            lines.append(f"{path}: {shown(new[path])}, was not there")
+            lines.append(f"{path}: {format_value(new[path])}, was not there")
         elif old[path] != new[path]:
-            lines.append(f"{path}: {shown(new[path])}, was {shown(old[path])}")
+            lines.append(f"{path}: {format_value(new[path])}, was {format_value(old[path])}")
     more = len(lines) - MOST_CHANGES
     return [*lines[:MOST_CHANGES], f"and {more} more"] if more > 0 else lines
 
@@ -100,7 +100,7 @@ def _step_from_data(name: str, data: Mapping[str, Any]) -> ExperimentStep:
 
 
 def _study_to_data(study: Study) -> dict[str, Any]:
-    return {"kind": study.kind, **{key: plain(one) for key, one in asdict(study).items()}}
+    return {"kind": study.kind, **{key: to_plain(one) for key, one in asdict(study).items()}}
 
 
 def _study_from_data(data: Mapping[str, Any]) -> Study:

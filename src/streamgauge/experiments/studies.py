@@ -9,7 +9,7 @@ from typing import ClassVar
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.experiments.variants import scale_service, set_rate
 from streamgauge.profile.job import Job
-from streamgauge.topology.validation import check_number, shown
+from streamgauge.topology.validation import check_number, format_value
 
 AS_IS = "as-is"
 HALF = 0.5
@@ -152,5 +152,7 @@ def make_halving_steps(
 
 def _add_step(steps: dict[str, Job], name: str, job: Job) -> None:
     if name in steps:
-        raise InvalidInput.single((), seen=f"step {shown(name)} twice", expected="each value once")
+        raise InvalidInput.single(
+            (), seen=f"step {format_value(name)} twice", expected="each value once"
+        )
     steps[name] = job

@@ -92,4 +92,4 @@ def _stretch(behaviour: Behaviour, factor: float) -> Behaviour:
 
 
 def _scale_distribution(service: Service, factor: float) -> Service:
-    return Service(cpu_ms=service.cpu_ms.scaled(factor), wait_ms=service.wait_ms.scaled(factor))
+    return Service(cpu_ms=service.cpu_ms.scale(factor), wait_ms=service.wait_ms.scale(factor))

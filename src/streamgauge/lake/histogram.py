@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 
 from streamgauge.errors import InvalidInput
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 BINS_PER_DOUBLING = 8
 LAST_BIN = 512
@@ -37,7 +37,7 @@ def bin_of(value: float) -> int:
     """
     if not 0.0 <= value < math.inf:
         raise InvalidInput.single(
-            ("value",), seen=shown(value), expected="a finite number of at least 0"
+            ("value",), seen=format_value(value), expected="a finite number of at least 0"
         )
     return bisect_right(EDGES, value)
 
@@ -50,7 +50,7 @@ def bounds_of(bin_number: int) -> tuple[float, float]:
     """
     if not 0 <= bin_number <= LAST_BIN:
         raise InvalidInput.single(
-            ("bin",), seen=shown(bin_number), expected=f"a bin from 0 to {LAST_BIN}"
+            ("bin",), seen=format_value(bin_number), expected=f"a bin from 0 to {LAST_BIN}"
         )
     low = EDGES[bin_number - 1] if bin_number else 0.0
     high = EDGES[bin_number] if bin_number < LAST_BIN else math.inf
@@ -88,7 +88,7 @@ def quantile(histogram: Mapping[int, float], probability: float) -> float:
     """
     if not 0.0 <= probability <= 1.0:
         raise InvalidInput.single(
-            ("probability",), seen=shown(probability), expected="a number from 0 to 1"
+            ("probability",), seen=format_value(probability), expected="a number from 0 to 1"
         )
     if any(not 0.0 <= weight < math.inf for weight in histogram.values()):
         raise InvalidInput.single(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from streamgauge.errors import InvalidInput, NotEnoughData, UnreadableFile, guess
+from streamgauge.errors import InvalidInput, NotEnoughData, UnreadableFile, suggest_name
 from streamgauge.lake.plan_similarity import Distance, Seating, distance
 from streamgauge.lake.profiles import StoredProfile, stored_profiles
 from streamgauge.lake.tables import Lake
@@ -165,7 +165,7 @@ def _nothing(lake: Lake, topology: str | None) -> NotEnoughData:
         # Where there is no lake at all, say that instead.
         lake.check_exists()
     of_topology = "" if topology is None else f" of topology {topology!r}"
-    near = guess(topology or "", known)
+    near = suggest_name(topology or "", known)
     expected = f"one of {_listed(known)}" if known else "one"
     options = ("--lake", lake.uri, "--topology", topology or "NAME", "-o", "FILE")
     command = shlex.join(("streamgauge", "calibrate", *options))

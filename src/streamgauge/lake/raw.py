@@ -24,7 +24,7 @@ from streamgauge.lake.records import (
 )
 from streamgauge.lake.rules import MOST_WHOLE, Reason, Rejected
 from streamgauge.lake.shapes import HOP, PLACED_EXECUTOR, SHAPES
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 __all__ = [
     "VERSION",
@@ -71,11 +71,11 @@ def decode(line: str | bytes) -> Record | Rejected:
     version = found.pop("v", None)
     kind = found.pop("type", None)
     if type(version) is not int or version != VERSION:
-        detail = f"v: {shown(version)}; expected {VERSION}"
+        detail = f"v: {format_value(version)}; expected {VERSION}"
         reason = Reason.MISSING_KEY if version is None else Reason.UNKNOWN_VERSION
         return Rejected(reason, detail)
     if not isinstance(kind, str) or kind not in SHAPES:
-        detail = f"type: {shown(kind)}; expected {', '.join(SHAPES)}"
+        detail = f"type: {format_value(kind)}; expected {', '.join(SHAPES)}"
         return Rejected(Reason.UNKNOWN_TYPE, detail)
     fault = SHAPES[kind].fault(found)
     return build(kind, found) if fault is None else fault
@@ -106,7 +106,7 @@ def _parse(line: str | bytes) -> dict[str, Any]:
         # Numbers of thousands of digits, and brackets in brackets without end.
         raise _Unfit(Reason.NOT_JSON, str(error)) from None
     if not isinstance(found, dict):
-        raise _Unfit(Reason.NOT_AN_OBJECT, f"{shown(found)}; expected one object")
+        raise _Unfit(Reason.NOT_AN_OBJECT, f"{format_value(found)}; expected one object")
     return found
 
 
@@ -116,7 +116,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [key for key, _ in pairs]
         double = next(key for key in found if names.count(key) > 1)
-        raise _Unfit(Reason.DUPLICATE_KEY, f"{shown(double)} stands twice")
+        raise _Unfit(Reason.DUPLICATE_KEY, f"{format_value(double)} stands twice")
     if None in found.values():
         return {key: value for key, value in pairs if value is not None}
     return found

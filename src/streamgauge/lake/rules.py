@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from streamgauge.topology.validation import MAX_NAME_LENGTH, shown
+from streamgauge.topology.validation import MAX_NAME_LENGTH, format_value
 
 # Whole numbers up to here survive every JSON reader, also those that know doubles only. As
 # microseconds this is the year 2255.
@@ -96,7 +96,7 @@ Check = Callable[[str, Any], Fault]
 
 def reject(reason: Reason, key: str, value: object, expected: str) -> Rejected:
     """A rejection that says what was seen and what was expected."""
-    return Rejected(reason, f"{key}: {shown(value)}; expected {expected}")
+    return Rejected(reason, f"{key}: {format_value(value)}; expected {expected}")
 
 
 def name(key: str, value: object) -> Fault:
@@ -207,7 +207,7 @@ class Shape:
         for key, value in record.items():
             check = checks.get(key)
             if check is None:
-                return Rejected(Reason.UNKNOWN_KEY, f"{shown(key)} is no key of this record")
+                return Rejected(Reason.UNKNOWN_KEY, f"{format_value(key)} is no key of this record")
             fault = check(key, value)
             if fault is not None:
                 return fault

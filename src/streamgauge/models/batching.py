@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from streamgauge.errors import Findings
-from streamgauge.topology.validation import check_number, check_whole, shown
+from streamgauge.topology.validation import check_number, check_whole, format_value
 
 Vector = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def check_rates(findings: Findings, rates: Vector) -> None:
     """Rates are finite and not below zero."""
     wrong = ~(np.isfinite(rates) & (rates >= 0.0))
     if np.any(wrong):
-        seen = shown(float(rates[wrong][0]))
+        seen = format_value(float(rates[wrong][0]))
         findings.add("rate", seen=seen, expected="finite numbers of at least 0")
 
 

@@ -266,4 +266,4 @@ def _task_by_task(behaviour: JobBehaviour) -> PhysicalPlan:
     order = load_engine(configuration.engine).task_order
     logical = LogicalPlan.of(behaviour.topology, configuration, task_order=order)
     cluster = Cluster.uniform(nodes=1)
-    return PhysicalPlan.dealt(logical, cluster, cluster.slots, [0] * len(logical.executors))
+    return PhysicalPlan.from_slots(logical, cluster, cluster.slots, [0] * len(logical.executors))

@@ -17,7 +17,7 @@ from streamgauge.profile.distribution import (
     Empirical,
     Exponential,
     Gamma,
-    squared_variation,
+    compute_scv,
 )
 
 GRID = 400
@@ -27,7 +27,7 @@ def distribution_of(time: TimeMoments) -> Distribution:
     """A distribution with the moments of a time, and with its shape where that is known."""
     mean = float(time.mean_ms)
     if time.shape is not None and time.shape.mean > 0.0:
-        return time.shape.scaled(mean / time.shape.mean)
+        return time.shape.scale(mean / time.shape.mean)
     return from_moments(mean, float(time.variance))
 
 
@@ -35,7 +35,7 @@ def from_moments(mean: float, variance: float) -> Distribution:
     """The simplest distribution with that mean and variance."""
     if mean <= 0.0:
         return NOTHING
-    scv = squared_variation(mean, variance)
+    scv = compute_scv(mean, variance)
     if scv < SMALLEST_SCV:
         return Constant(value=mean)
     if math.isclose(scv, 1.0, rel_tol=1e-9):
@@ -77,7 +77,7 @@ def _with_variation(shape: NDArray[np.float64], scv: float) -> NDArray[np.float6
 
     def excess(power: float) -> float:
         values = scaled**power
-        return squared_variation(float(values.mean()), float(values.var())) - scv
+        return compute_scv(float(values.mean()), float(values.var())) - scv
 
     low, high = 0.01, 20.0
     if excess(low) >= 0.0 or excess(high) <= 0.0:

@@ -17,7 +17,7 @@ from scipy import sparse
 from streamgauge.errors import CyclicTopology, InvalidInput
 from streamgauge.models.conversion import Conversion
 from streamgauge.topology.logical_plan import LogicalPlan
-from streamgauge.topology.paths import dying_out
+from streamgauge.topology.paths import factorise_convergent
 from streamgauge.topology.topology import (
     Operator,
     OperatorKind,
@@ -198,7 +198,7 @@ def _solved(
         for row, n in zip(keys, sizes, strict=True)
     ]
     system = sparse.eye_array(ends[-1], format="csc") - sparse.block_array(empty, format="csc")
-    factors = dying_out(system)
+    factors = factorise_convergent(system)
     if factors is None:
         cycle = " → ".join(logical.topology.cycle() or ())
         raise CyclicTopology.single(

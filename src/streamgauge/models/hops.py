@@ -10,12 +10,18 @@ from streamgauge.models.delays import Delays
 from streamgauge.models.network import Network
 from streamgauge.models.transforms import Complex
 from streamgauge.topology.physical_plan import ConnectionType
-from streamgauge.topology.tuple_flow import TYPES, ConnectionBlock, Matrix, TupleFlow, as_slice
+from streamgauge.topology.tuple_flow import (
+    CONNECTION_TYPES,
+    ConnectionBlock,
+    Matrix,
+    TupleFlow,
+    as_slice,
+)
 
 Places = NDArray[np.intp]
 
 # The code of a connection between nodes.
-REMOTE = TYPES.index(ConnectionType.REMOTE)
+REMOTE = CONNECTION_TYPES.index(ConnectionType.REMOTE)
 
 
 class HopTransforms:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from streamgauge.profile.distribution import Distribution, squared_variation
+from streamgauge.profile.distribution import Distribution, compute_scv
 from streamgauge.profile.keys import KeyDistribution
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.frozen import FrozenDict
@@ -125,7 +125,7 @@ class TimeMoments:
         variance_origin: Origin | None = None,
     ) -> TimeMoments:
         """A time of such moments; by default of unknown error. What hardly varies is constant."""
-        constant = mean_ms <= 0.0 or squared_variation(mean_ms, variance) < SMALLEST_SCV
+        constant = mean_ms <= 0.0 or compute_scv(mean_ms, variance) < SMALLEST_SCV
         return cls(
             mean_ms=Estimate.of(max(mean_ms, 0.0), origin, mean_error),
             variance=Estimate.of(

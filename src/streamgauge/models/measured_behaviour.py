@@ -42,7 +42,7 @@ from streamgauge.profile.figures import (
     TaskProfile,
     TimeFigures,
 )
-from streamgauge.profile.pooling import mean_of, pool_times
+from streamgauge.profile.pooling import pool_mean, pool_times
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.topology import ACKER, Operator, OperatorKind, Stream, StreamKey
 
@@ -120,11 +120,11 @@ def _operator(
     keys = dict.fromkeys(stream.key for stream in profile.topology.streams_into(operator.name))
     emissions = [figures for task in tasks.values() for figures in task.outputs.values()]
     sizes = {
-        name: mean_of([one.bytes for one in figures if one.bytes is not None])
+        name: pool_mean([one.bytes for one in figures if one.bytes is not None])
         for name, figures in _by_output(tasks.values()).items()
     }
     failed = [figures.failed_share for task in tasks.values() for figures in task.inputs.values()]
-    share = mean_of([one for one in failed if one is not None])
+    share = pool_mean([one for one in failed if one is not None])
     weights = {place: _input_weight(task) for place, task in tasks.items()}
     return OperatorBehaviour(
         inputs={key: _input(key, tasks, speeds, operator.tasks) for key in keys},
@@ -190,7 +190,7 @@ def _coefficients(
                 by_name.setdefault(name, {})[place] = figures.coefficients[key]
     found = {}
     for name, by_place in by_name.items():
-        mean = mean_of(list(by_place.values()))
+        mean = pool_mean(list(by_place.values()))
         assert mean is not None
         each = [by_place.get(place, mean) for place in range(count)]
         found[name] = Coefficient(
@@ -218,7 +218,7 @@ def _speeds(tasks: Mapping[int, TaskProfile]) -> dict[int, float]:
     took: dict[int, float] = {}
     typical: dict[int, float] = {}
     for means in by_key.values():
-        mean = mean_of(list(means.values()))
+        mean = pool_mean(list(means.values()))
         assert mean is not None
         for place, figure in means.items():
             handled = figure.samples or 1
@@ -251,7 +251,7 @@ def _outputs_per_trigger(operator: Operator, tasks: list[TaskProfile]) -> dict[s
     triggers = _triggers(operator, tasks)
     outputs = {}
     for name, figures in _by_output(tasks).items():
-        counted = mean_of([one.per_trigger for one in figures if one.per_trigger is not None])
+        counted = pool_mean([one.per_trigger for one in figures if one.per_trigger is not None])
         emitted = _rate(figures)
         if counted is not None:
             outputs[name] = _estimate(counted)

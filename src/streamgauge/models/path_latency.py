@@ -26,8 +26,8 @@ from streamgauge.models.parameters import parameters_of
 from streamgauge.models.plan_check import check_plan
 from streamgauge.topology.paths import (
     count_paths,
+    iter_logical_paths,
     iter_paths,
-    logical_paths,
     longest_paths,
     sum_along,
     sum_paths,
@@ -145,7 +145,7 @@ class _Paths:
         topology = self._flow.plan.logical.topology
         logical = [
             self._measure_logical(streams)
-            for streams in islice(logical_paths(topology), MOST_LOGICAL_PATHS)
+            for streams in islice(iter_logical_paths(topology), MOST_LOGICAL_PATHS)
         ]
         return PathLatencies(
             by_source={

@@ -14,7 +14,7 @@ import numpy as np
 from streamgauge.models.fitting import from_quantiles
 from streamgauge.models.job_behaviour import Origin, ServiceTime, TimeMoments
 from streamgauge.profile.figures import Figure, InputFigures, OutputFigures, TimeFigures
-from streamgauge.profile.pooling import weights_of
+from streamgauge.profile.pooling import weigh_by_samples
 
 # Fewer quantiles than this say less of a shape than mean and variability do.
 ENOUGH_QUANTILES = 3
@@ -52,7 +52,7 @@ def pool_time(times: Mapping[int, TimeFigures], speeds: Mapping[int, float]) -> 
     if not times:
         return None
     known = list(times.values())
-    weights = weights_of([one.mean_ms for one in known])
+    weights = weigh_by_samples([one.mean_ms for one in known])
     parts = list(zip(weights, (speeds.get(place, 1.0) for place in times), known, strict=True))
     mean = math.fsum(weight * one.mean_ms.value for weight, _, one in parts)
     variance = math.fsum(weight * variance_of(one) for weight, _, one in parts)

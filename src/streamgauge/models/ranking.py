@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from streamgauge.errors import InvalidInput, guess
+from streamgauge.errors import InvalidInput, suggest_name
 from streamgauge.models.prediction import Prediction, Verdict
 
 # Plans whose figures agree in so many digits are as good as each other.
@@ -69,7 +69,7 @@ def rank(plans: Mapping[str, Sequence[Prediction]], *, by: str) -> Ranking:
             ("--by",),
             seen=repr(by),
             expected=f"one of {', '.join(CRITERIA)}",
-            remedy=guess(by, list(CRITERIA)),
+            remedy=suggest_name(by, list(CRITERIA)),
         )
     names = list(plans)
     judged = {name: {one.model: one for one in said} for name, said in plans.items()}

@@ -1,6 +1,6 @@
 """Routing: which part of a stream goes to each executor of a plan that has never run.
 
-Cooper 2020, section 4.4, and what its reviewers found (`declared_shares` has the groupings that
+Cooper 2020, section 4.4, and what its reviewers found (`derive_shares` has the groupings that
 need no measurement). Keys stay with their task whatever the plan, so what was measured from task
 to task is summed up over the tasks of the proposed executors. Storm 2.x's shuffle is a matter of
 the placement alone, as long as no queue fills up.

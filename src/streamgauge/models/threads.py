@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import Findings
-from streamgauge.topology.validation import check_number, shown
+from streamgauge.topology.validation import check_number, format_value
 
 Vector = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -149,7 +149,10 @@ def _check_amounts(
         fine |= np.isnan(values)
     for at in np.flatnonzero(~fine)[:3]:
         findings.add(
-            name, int(at), seen=shown(float(values[at])), expected="a finite number of at least 0"
+            name,
+            int(at),
+            seen=format_value(float(values[at])),
+            expected="a finite number of at least 0",
         )
 
 

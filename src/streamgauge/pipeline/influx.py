@@ -87,7 +87,7 @@ def check(request: RangeRequest, name: str = "mapping", sleep: _Sleep = time.sle
                     )
                 series.add((index, _identity(point, query)))
     except InvalidInput as error:
-        raise parse_document(request.mapping, name).blame(error) from None
+        raise parse_document(request.mapping, name).locate_error(error) from None
     return Probe(series=len(series))
 
 

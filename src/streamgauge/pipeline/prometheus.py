@@ -150,7 +150,7 @@ def check(request: RangeRequest, name: str = "mapping", sleep: _Sleep = time.sle
                 found += 1
                 _check_labels(query, series.labels, index)
     except InvalidInput as error:
-        raise parse_document(request.mapping, name).blame(error) from None
+        raise parse_document(request.mapping, name).locate_error(error) from None
     return Probe(series=found, warnings=tuple(dict.fromkeys(warnings)))
 
 

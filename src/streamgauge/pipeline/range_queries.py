@@ -22,7 +22,7 @@ from streamgauge.lake.row_mapping import RejectedRow, rfc3339_microseconds
 from streamgauge.lake.rules import MOST_WHOLE
 from streamgauge.lake.schemas import TIMESTAMP
 from streamgauge.lake.servers import NO_CREDENTIALS, Credentials, server_url
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 DEFAULT_SLICE_SECONDS = 3_600
 MOST_SLICES = 100_000
@@ -276,7 +276,7 @@ def _time(findings: Findings, key: str, text: str | None) -> int:
     found = parse_time(text or "")
     if found is None:
         expected = "a time such as 2026-01-01T00:00:00Z, or microseconds since 1970"
-        findings.add(key, seen=shown(text), expected=expected)
+        findings.add(key, seen=format_value(text), expected=expected)
     return found or 0
 
 
@@ -290,7 +290,7 @@ def _number(findings: Findings, options: Mapping[str, str], key: str, default: f
         found = 0.0
     if 0 < found < 1e9:
         return found
-    findings.add(key, seen=shown(text), expected="a number above 0")
+    findings.add(key, seen=format_value(text), expected="a number above 0")
     return default
 
 

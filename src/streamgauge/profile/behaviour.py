@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.profile.counts import CountDistribution, Fixed
-from streamgauge.profile.distribution import Constant, Distribution, squared_variation
+from streamgauge.profile.distribution import Constant, Distribution, compute_scv
 from streamgauge.profile.keys import KeyDistribution
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.topology import Operator, OperatorKind, StreamKey, Topology
@@ -46,7 +46,7 @@ class Service:
     @property
     def scv(self) -> float:
         """Squared coefficient of variation, both parts independent."""
-        return squared_variation(self.mean_ms, self.cpu_ms.variance + self.wait_ms.variance)
+        return compute_scv(self.mean_ms, self.cpu_ms.variance + self.wait_ms.variance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

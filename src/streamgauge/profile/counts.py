@@ -15,8 +15,8 @@ from streamgauge.errors import Findings, InvalidInput
 from streamgauge.profile.distribution import (
     check_probability,
     check_weighted,
-    inverted,
-    squared_variation,
+    compute_scv,
+    invert_cumulative,
 )
 from streamgauge.topology.validation import check_number, check_whole
 
@@ -51,7 +51,7 @@ class CountDistribution(ABC):
     @property
     def scv(self) -> float:
         """Squared coefficient of variation; zero for a zero mean."""
-        return squared_variation(self.mean, self.variance)
+        return compute_scv(self.mean, self.variance)
 
     def quantile(self, probability: float) -> int:
         """The count that is not exceeded with that probability."""
@@ -64,7 +64,7 @@ class CountDistribution(ABC):
 
     def _invert(self, probabilities: NDArray[np.float64]) -> Counts:
         counts, shares = self.table()
-        return np.asarray(counts[inverted(shares, probabilities)])
+        return np.asarray(counts[invert_cumulative(shares, probabilities)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

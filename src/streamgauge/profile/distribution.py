@@ -45,7 +45,7 @@ class Distribution(ABC):
     @property
     def scv(self) -> float:
         """Squared coefficient of variation, variance / mean²; zero for a zero mean."""
-        return squared_variation(self.mean, self.variance)
+        return compute_scv(self.mean, self.variance)
 
     def quantile(self, probability: float) -> float:
         """The value that is not exceeded with that probability."""
@@ -57,7 +57,7 @@ class Distribution(ABC):
         """`size` independent values."""
 
     @abstractmethod
-    def scaled(self, factor: float) -> Self:
+    def scale(self, factor: float) -> Self:
         """The distribution of `factor` times the quantity."""
 
     @abstractmethod
@@ -98,7 +98,7 @@ class Constant(Distribution):
         del generator
         return np.full(size, self.value)
 
-    def scaled(self, factor: float) -> Constant:
+    def scale(self, factor: float) -> Constant:
         """`factor` times the value."""
         return Constant(value=self.value * factor)
 
@@ -119,7 +119,7 @@ class _ByMoments(Distribution):
         """Scv · mean²."""
         return self.scv * self.mean * self.mean
 
-    def scaled(self, factor: float) -> Self:
+    def scale(self, factor: float) -> Self:
         """The same shape with `factor` times the mean."""
         return type(self)(mean=self.mean * factor, scv=self.scv)
 
@@ -185,7 +185,7 @@ class Exponential(Distribution):
         """Independent exponential values."""
         return generator.exponential(self.mean, size)
 
-    def scaled(self, factor: float) -> Exponential:
+    def scale(self, factor: float) -> Exponential:
         """`factor` times the mean."""
         return Exponential(mean=self.mean * factor)
 
@@ -230,7 +230,7 @@ class Uniform(Distribution):
         """Independent uniform values."""
         return generator.uniform(self.low, self.high, size)
 
-    def scaled(self, factor: float) -> Uniform:
+    def scale(self, factor: float) -> Uniform:
         """Both ends times `factor`."""
         return Uniform(low=self.low * factor, high=self.high * factor)
 
@@ -272,7 +272,7 @@ class Empirical(Distribution):
         """Independent draws from the values by weight."""
         return self._invert(generator.random(size))
 
-    def scaled(self, factor: float) -> Empirical:
+    def scale(self, factor: float) -> Empirical:
         """Every value times `factor`."""
         return Empirical(values=tuple(v * factor for v in self.values), weights=self.weights)
 
@@ -289,10 +289,10 @@ class Empirical(Distribution):
 
     def _invert(self, probabilities: Sample) -> Sample:
         values, weights = self._sorted()
-        return np.asarray(values[inverted(weights, probabilities)])
+        return np.asarray(values[invert_cumulative(weights, probabilities)])
 
 
-def inverted(weights: Sample, probabilities: Sample) -> NDArray[np.intp]:
+def invert_cumulative(weights: Sample, probabilities: Sample) -> NDArray[np.intp]:
     """For each probability the first index at which the cumulative weight reaches it."""
     cumulative = np.cumsum(weights)
     # A hair below, or 5/9 of nine equal weights would be a little more than five of them.
@@ -301,7 +301,7 @@ def inverted(weights: Sample, probabilities: Sample) -> NDArray[np.intp]:
     return np.asarray(np.minimum(index, len(cumulative) - 1), dtype=np.intp)
 
 
-def squared_variation(mean: float, variance: float) -> float:
+def compute_scv(mean: float, variance: float) -> float:
     """The variance over the squared mean; zero where that square is."""
     square = mean * mean
     return variance / square if square > 0.0 else 0.0

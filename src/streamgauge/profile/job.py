@@ -33,7 +33,7 @@ class Assignment:
     def of(cls, plan: PhysicalPlan) -> Assignment:
         """The assignment that a plan makes, to be written down."""
         names = plan.logical.topology
-        order = next(one for one in TaskOrder if _numbered_by(plan.logical, one.arrange(names)))
+        order = next(one for one in TaskOrder if _is_numbered_by(plan.logical, one.arrange(names)))
         workers = tuple(
             (worker, tuple(executor.label for executor in executors))
             for worker, executors in plan.executors_by_worker.items()
@@ -143,5 +143,5 @@ class Job:
         return PhysicalPlan.explicit(logical, self.cluster, self.plan.workers)
 
 
-def _numbered_by(logical: LogicalPlan, names: tuple[str, ...]) -> bool:
+def _is_numbered_by(logical: LogicalPlan, names: tuple[str, ...]) -> bool:
     return tuple(logical.spans) == names

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from streamgauge.errors import Findings
-from streamgauge.profile.distribution import inverted
+from streamgauge.profile.distribution import invert_cumulative
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.validation import check_number, check_whole
 
@@ -38,7 +38,7 @@ class KeyDistribution(ABC):
 
     def sample(self, generator: np.random.Generator, size: int) -> NDArray[np.intp]:
         """Indices of `size` keys drawn independently."""
-        return inverted(self.shares(), generator.random(size))
+        return invert_cumulative(self.shares(), generator.random(size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +111,11 @@ class LetterKeys(KeyDistribution):
         findings = Findings()
         whole = check_whole(findings, self.count, "count", most=MAX_KEYS)
         whole = check_whole(findings, self.length, "length", most=MAX_LETTERS) and whole
-        if whole and self.count > keys_of_letters(self.length):
+        if whole and self.count > count_letter_keys(self.length):
             findings.add(
                 "count",
                 seen=f"{self.count} keys of {self.length} letters",
-                expected=f"at most {keys_of_letters(self.length)}",
+                expected=f"at most {count_letter_keys(self.length)}",
             )
         elif whole and self.count * self.length > MAX_LETTERS:
             findings.add(
@@ -171,7 +171,7 @@ class GivenKeys(KeyDistribution):
         return np.asarray(raw / raw.sum())
 
 
-def keys_of_letters(length: int) -> int:
+def count_letter_keys(length: int) -> int:
     """How many different keys so many letters make; beyond `MAX_KEYS`, some number above it."""
     most: int = 26 ** min(length, _letters_for(MAX_KEYS) + 1)
     return most

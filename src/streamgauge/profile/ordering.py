@@ -8,7 +8,7 @@ import re
 _NUMBER = re.compile(r"([0-9]{1,9})")
 
 
-def natural(name: str) -> tuple[tuple[str | int, ...], str]:
+def natural_key(name: str) -> tuple[tuple[str | int, ...], str]:
     """A key that sorts names with the numbers in them as numbers; different names differ."""
     pieces = _NUMBER.split(name)
     return tuple(int(one) if index % 2 else one for index, one in enumerate(pieces)), name

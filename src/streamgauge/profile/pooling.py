@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from streamgauge.profile.figures import Figure, TimeFigures
 
 
-def weights_of(figures: Sequence[Figure]) -> list[float]:
+def weigh_by_samples(figures: Sequence[Figure]) -> list[float]:
     """The part of the samples that each figure rests on."""
     total = sum(figure.samples for figure in figures)
     if total == 0:
@@ -21,14 +21,14 @@ def weights_of(figures: Sequence[Figure]) -> list[float]:
     return [figure.samples / total for figure in figures]
 
 
-def mean_of(figures: Sequence[Figure]) -> Figure | None:
+def pool_mean(figures: Sequence[Figure]) -> Figure | None:
     """The mean over all samples; None without figures."""
-    return _combined(figures, weights_of(figures)) if figures else None
+    return _combine(figures, weigh_by_samples(figures)) if figures else None
 
 
-def total_of(figures: Sequence[Figure]) -> Figure | None:
+def pool_total(figures: Sequence[Figure]) -> Figure | None:
     """The sum, such as the rate of all tasks; None without figures."""
-    return _combined(figures, [1.0] * len(figures)) if figures else None
+    return _combine(figures, [1.0] * len(figures)) if figures else None
 
 
 def pool_times(times: Sequence[TimeFigures]) -> TimeFigures | None:
@@ -40,8 +40,8 @@ def pool_times(times: Sequence[TimeFigures]) -> TimeFigures | None:
     if not times:
         return None
     means = [one.mean_ms for one in times]
-    weights = weights_of(means)
-    mean = _combined(means, weights)
+    weights = weigh_by_samples(means)
+    mean = _combine(means, weights)
     quantiles: dict[float, float] = {}
     for one in times:
         for probability, value in one.quantiles_ms.items():
@@ -50,10 +50,10 @@ def pool_times(times: Sequence[TimeFigures]) -> TimeFigures | None:
     highest = 0.0
     for probability in sorted(quantiles):
         highest = quantiles[probability] = max(highest, quantiles[probability])
-    return TimeFigures(mean_ms=mean, scv=_pooled_scv(times, weights, mean), quantiles_ms=quantiles)
+    return TimeFigures(mean_ms=mean, scv=_pool_scv(times, weights, mean), quantiles_ms=quantiles)
 
 
-def _pooled_scv(
+def _pool_scv(
     times: Sequence[TimeFigures], weights: Sequence[float], mean: Figure
 ) -> Figure | None:
     known = [one.scv for one, weight in zip(times, weights, strict=True) if weight > 0.0]
@@ -66,7 +66,7 @@ def _pooled_scv(
         share * (1.0 + scv.value) * (one.mean_ms.value / mean.value) ** 2
         for share, scv, one in zip(shares, scvs, counted, strict=True)
     )
-    rough = _combined(scvs, shares)
+    rough = _combine(scvs, shares)
     return Figure(
         value=max(0.0, second - 1.0),
         samples=rough.samples,
@@ -75,7 +75,7 @@ def _pooled_scv(
     )
 
 
-def _combined(figures: Sequence[Figure], weights: Sequence[float]) -> Figure:
+def _combine(figures: Sequence[Figure], weights: Sequence[float]) -> Figure:
     counted = [(one, weight) for one, weight in zip(figures, weights, strict=True) if weight > 0.0]
     errors = [one.standard_error for one, _ in counted]
     known = [error for error in errors if error is not None]

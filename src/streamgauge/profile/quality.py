@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.figures import Figure, OutputFigures, Shares, TaskProfile, TimeFigures
-from streamgauge.profile.ordering import natural
-from streamgauge.profile.pooling import mean_of, pool_times, total_of
+from streamgauge.profile.ordering import natural_key
+from streamgauge.profile.pooling import pool_mean, pool_times, pool_total
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.grouping import Direct, Fields, PartialKey
 from streamgauge.topology.logical_plan import Executor, even_sizes
@@ -143,7 +143,7 @@ class ProfileQuality:
         """What is thin or missing, by name."""
         for word, names in (("missing", self.missing), ("thin", self.thin)):
             if names:
-                yield f"{word}: {_listed(names, '; ', MANY_CAUTIONS)}"
+                yield f"{word}: {_join_names(names, '; ', MANY_CAUTIONS)}"
 
     def to_dict(self) -> dict[str, object]:
         """A record for programs."""
@@ -155,14 +155,14 @@ def assess_profile(profile: Profile) -> tuple[Assessment, ...]:
     found: list[Assessment] = []
     for operator in profile.topology.operators:
         tasks = profile.tasks_of(operator.name)
-        found += _tasks(profile, operator, tasks)
+        found += _assess_tasks(profile, operator, tasks)
         if operator.kind is not OperatorKind.SOURCE:
-            found += _inputs(profile, operator, tasks)
+            found += _assess_inputs(profile, operator, tasks)
         if operator.window is not None:
-            found += _window(operator, tasks)
-        found += _outputs(profile, operator, tasks)
-    found += _links(profile)
-    found += _workers(profile)
+            found += _assess_window(operator, tasks)
+        found += _assess_outputs(profile, operator, tasks)
+    found += _assess_links(profile)
+    found += _assess_workers(profile)
     return tuple(found)
 
 
@@ -173,7 +173,7 @@ def relative_error(figure: Figure) -> float | None:
     return figure.standard_error / figure.value
 
 
-def reasons_thin(figure: Figure) -> list[str]:
+def explain_thin(figure: Figure) -> list[str]:
     """Why a figure is thin; empty where it is not."""
     if figure.samples == 0 and figure.buckets == 0:
         return ["written by hand: the number of observations is unknown"]
@@ -196,11 +196,11 @@ class _Need(NamedTuple):
     what: str
     remedy: str = ""
 
-    def judged(self, figure: Figure | None, note: str = "") -> Assessment:
+    def judge(self, figure: Figure | None, note: str = "") -> Assessment:
         """An assessment of the figure; None means that it is missing."""
         if figure is None:
             return self.missing("not measured")
-        reasons = reasons_thin(figure)
+        reasons = explain_thin(figure)
         return Assessment(
             operator=self.operator,
             subject=self.subject,
@@ -210,7 +210,7 @@ class _Need(NamedTuple):
             buckets=figure.buckets,
             relative_standard_error=relative_error(figure),
             why="; ".join([*reasons, *([note] if note else [])]),
-            remedy=_remedy(figure) if reasons else "",
+            remedy=_choose_remedy(figure) if reasons else "",
         )
 
     def missing(self, why: str) -> Assessment:
@@ -225,11 +225,11 @@ class _Need(NamedTuple):
         )
 
 
-def _remedy(figure: Figure) -> str:
+def _choose_remedy(figure: Figure) -> str:
     return "measure for longer" if figure.samples or figure.buckets else "measure it"
 
 
-def _tasks(
+def _assess_tasks(
     profile: Profile, operator: Operator, tasks: Mapping[int, TaskProfile]
 ) -> Iterator[Assessment]:
     """Report executors of which no task has metrics; a task next to a measured one is idle."""
@@ -247,11 +247,11 @@ def _tasks(
     yield need.missing(
         f"no metrics from any of its {operator.tasks} tasks"
         if all_of_them
-        else f"no metrics from these of its {operator.tasks} tasks: {_listed(unseen)}"
+        else f"no metrics from these of its {operator.tasks} tasks: {_join_names(unseen)}"
     )
 
 
-def _inputs(
+def _assess_inputs(
     profile: Profile, operator: Operator, tasks: Mapping[int, TaskProfile]
 ) -> Iterator[Assessment]:
     name = operator.name
@@ -260,68 +260,72 @@ def _inputs(
         walls = {p: one.wall for p, one in figures.items() if one.wall is not None}
         cpus = {p: one.cpu for p, one in figures.items() if one.cpu is not None}
         times = walls or cpus
-        subject = f"from {_stream(key)}"
+        subject = f"from {_format_stream(key)}"
         rates = [one.per_second for one in figures.values()]
-        yield _Need(name, subject, "arrival rate", "record executed or received").judged(
-            _total(rates)
+        yield _Need(name, subject, "arrival rate", "record executed or received").judge(
+            _pool_rates(rates)
         )
         remedy = "record execute_latency_sum or execute_cpu_sum, or write it by hand"
-        yield _Need(name, subject, "service time", remedy).judged(
-            _mean(times), _note_on_tasks(times, tasks)
+        yield _Need(name, subject, "service time", remedy).judge(
+            _pool_means(times), _describe_tasks(times, tasks)
         )
-        yield _Need(name, subject, "variability of service", _SQUARES).judged(_variability(times))
+        yield _Need(name, subject, "variability of service", _SQUARES).judge(
+            _pool_variability(times)
+        )
         if walls and cpus:
-            yield _Need(name, subject, "service time on a core").judged(_mean(cpus))
+            yield _Need(name, subject, "service time on a core").judge(_pool_means(cpus))
 
 
-def _window(operator: Operator, tasks: Mapping[int, TaskProfile]) -> Iterator[Assessment]:
+def _assess_window(operator: Operator, tasks: Mapping[int, TaskProfile]) -> Iterator[Assessment]:
     walls = {place: task.window for place, task in tasks.items() if task.window is not None}
     cpus = {place: task.window_cpu for place, task in tasks.items() if task.window_cpu is not None}
     times = walls or cpus
     remedy = "record window_latency_sum and window_triggers"
-    yield _Need(operator.name, "", "service time of a window", remedy).judged(
-        _mean(times), _note_on_tasks(times, tasks)
+    yield _Need(operator.name, "", "service time of a window", remedy).judge(
+        _pool_means(times), _describe_tasks(times, tasks)
     )
-    yield _Need(operator.name, "", "variability of a window", _SQUARES).judged(_variability(times))
+    yield _Need(operator.name, "", "variability of a window", _SQUARES).judge(
+        _pool_variability(times)
+    )
 
 
-def _outputs(
+def _assess_outputs(
     profile: Profile, operator: Operator, tasks: Mapping[int, TaskProfile]
 ) -> Iterator[Assessment]:
     streams = profile.topology.streams_from(operator.name)
     for name in dict.fromkeys(stream.name for stream in streams):
         figures = [task.outputs[name] for task in tasks.values() if name in task.outputs]
-        rate = _total([one.per_second for one in figures])
+        rate = _pool_rates([one.per_second for one in figures])
         subject = f"on {name}"
-        yield _Need(operator.name, subject, "emission rate", "record emitted").judged(rate)
+        yield _Need(operator.name, subject, "emission rate", "record emitted").judge(rate)
         if operator.window is not None:
-            yield _per_trigger(operator.name, subject, figures, rate)
+            yield _assess_per_trigger(operator.name, subject, figures, rate)
         elif operator.kind is not OperatorKind.SOURCE:
-            yield from _coefficients(profile, operator.name, name, figures)
+            yield from _assess_coefficients(profile, operator.name, name, figures)
         for stream in streams:
             if stream.name == name:
-                yield from _shares(profile, stream, figures)
+                yield from _assess_shares(profile, stream, figures)
 
 
-def _per_trigger(
+def _assess_per_trigger(
     operator: str, subject: str, figures: Sequence[OutputFigures], rate: Figure | None
 ) -> Assessment:
     remedy = "record window_triggers and emitted"
     need = _Need(operator, subject, "tuples out per window", remedy)
     counted = [one.per_trigger for one in figures if one.per_trigger is not None]
     if counted:
-        return need.judged(mean_of(counted))
-    return need.judged(rate, "from rates, as windows were not counted")
+        return need.judge(pool_mean(counted))
+    return need.judge(rate, "from rates, as windows were not counted")
 
 
-def _coefficients(
+def _assess_coefficients(
     profile: Profile, operator: str, name: str, figures: Sequence[OutputFigures]
 ) -> Iterator[Assessment]:
     remedy = "record emitted and executed of the same buckets"
     for key in dict.fromkeys(stream.key for stream in profile.topology.streams_into(operator)):
-        subject = f"on {name} from {_stream(key)}"
+        subject = f"on {name} from {_format_stream(key)}"
         known = [one.coefficients[key] for one in figures if key in one.coefficients]
-        yield _Need(operator, subject, "tuples out per tuple in", remedy).judged(mean_of(known))
+        yield _Need(operator, subject, "tuples out per tuple in", remedy).judge(pool_mean(known))
     bent = sum(one.linear is False for one in figures)
     if bent:
         yield Assessment(
@@ -335,7 +339,7 @@ def _coefficients(
         )
 
 
-def _shares(
+def _assess_shares(
     profile: Profile, stream: Stream, figures: Sequence[OutputFigures]
 ) -> Iterator[Assessment]:
     """How tuples were divided over tasks, where that was measured or should have been."""
@@ -347,12 +351,12 @@ def _shares(
     # Known keys tell which task gets a tuple.
     in_the_data = isinstance(stream.grouping, MEASURED_GROUPINGS) and stream.key not in profile.keys
     if known:
-        yield need.judged(_largest_share(known))
+        yield need.judge(_find_largest_share(known))
     elif divided and in_the_data:
         yield need.missing(f"not measured, and with {stream.grouping.describe()} the data decides")
 
 
-def _largest_share(known: Sequence[Shares]) -> Figure:
+def _find_largest_share(known: Sequence[Shares]) -> Figure:
     """The largest share of one task, with its error if tuples are routed independently."""
     weights = [one.samples or 1 for one in known]
     largest = max(
@@ -369,23 +373,23 @@ def _largest_share(known: Sequence[Shares]) -> Figure:
     )
 
 
-def _links(profile: Profile) -> Iterator[Assessment]:
+def _assess_links(profile: Profile) -> Iterator[Assessment]:
     """Links that were measured, and pairs of nodes that send to each other and were not."""
     measured = set()
     for link in profile.links:
         measured |= {(link.source, link.target), (link.target, link.source)}
         subject = f"{link.source} → {link.target}"
-        yield _Need("", subject, "latency").judged(link.latency.mean_ms)
-    pairs = [pair for pair in _node_pairs(profile) if pair not in measured]
+        yield _Need("", subject, "latency").judge(link.latency.mean_ms)
+    pairs = [pair for pair in _find_node_pairs(profile) if pair not in measured]
     if pairs:
-        subject = _listed([f"{one} – {other}" for one, other in pairs])
+        subject = _join_names([f"{one} – {other}" for one, other in pairs])
         remedy = "probe the nodes; until then the latency that the cluster declares is used"
         yield _Need("", subject, "latency", remedy).missing(
             "not measured, and tuples are sent between these nodes"
         )
 
 
-def _node_pairs(profile: Profile) -> list[tuple[str, str]]:
+def _find_node_pairs(profile: Profile) -> list[tuple[str, str]]:
     """Pairs of nodes between which a stream of the job goes, by the placement."""
     nodes: dict[str, set[str]] = {}
     for label, worker in profile.placement.items():
@@ -393,77 +397,77 @@ def _node_pairs(profile: Profile) -> list[tuple[str, str]]:
             operator = Executor.parse(label).operator
         except InvalidInput:
             continue
-        nodes.setdefault(operator, set()).add(node_of(worker))
+        nodes.setdefault(operator, set()).add(parse_node(worker))
     pairs = {
         (min(one, other), max(one, other))
         for stream in profile.topology.streams
         for one, other in product(nodes.get(stream.source, ()), nodes.get(stream.target, ()))
         if one != other
     }
-    return sorted(pairs, key=lambda pair: (natural(pair[0]), natural(pair[1])))
+    return sorted(pairs, key=lambda pair: (natural_key(pair[0]), natural_key(pair[1])))
 
 
-def node_of(worker: str) -> str:
+def parse_node(worker: str) -> str:
     """The node of a worker, which is named NODE:PORT."""
     return worker.rpartition(":")[0] or worker
 
 
-def _workers(profile: Profile) -> Iterator[Assessment]:
+def _assess_workers(profile: Profile) -> Iterator[Assessment]:
     what, remedy = "cores in use", "record worker_cpu"
-    names = sorted({*profile.workers, *profile.placement.values()}, key=natural)
+    names = sorted({*profile.workers, *profile.placement.values()}, key=natural_key)
     unknown = []
     for name in names:
         worker = profile.workers.get(name)
         if worker is None or worker.cores is None:
             unknown.append(name)
         else:
-            yield _Need("", name, what, remedy).judged(worker.cores)
+            yield _Need("", name, what, remedy).judge(worker.cores)
     if unknown or not names:
-        subject = _listed(unknown) or "any worker"
+        subject = _join_names(unknown) or "any worker"
         yield _Need("", subject, what, remedy).missing("not measured")
 
 
-def _total(rates: Sequence[Figure | None]) -> Figure | None:
-    return total_of([rate for rate in rates if rate is not None])
+def _pool_rates(rates: Sequence[Figure | None]) -> Figure | None:
+    return pool_total([rate for rate in rates if rate is not None])
 
 
-def _mean(times: Mapping[int, TimeFigures]) -> Figure | None:
+def _pool_means(times: Mapping[int, TimeFigures]) -> Figure | None:
     pooled = pool_times(list(times.values()))
     return None if pooled is None else pooled.mean_ms
 
 
-def _variability(times: Mapping[int, TimeFigures]) -> Figure | None:
+def _pool_variability(times: Mapping[int, TimeFigures]) -> Figure | None:
     """The squared coefficient of variation; without its error where times are nearly constant."""
-    scv = _scv(times)
+    scv = _pool_scvs(times)
     if scv is None or scv.standard_error is None:
         return scv
     is_constant = scv.value + 2.0 * scv.standard_error < CONSTANT_SCV
     return replace(scv, standard_error=None) if is_constant else scv
 
 
-def _scv(times: Mapping[int, TimeFigures]) -> Figure | None:
+def _pool_scvs(times: Mapping[int, TimeFigures]) -> Figure | None:
     pooled = pool_times([one for one in times.values() if one.scv is not None])
     return None if pooled is None else pooled.scv
 
 
-def _note_on_tasks(times: Mapping[int, TimeFigures], tasks: Mapping[int, TaskProfile]) -> str:
+def _describe_tasks(times: Mapping[int, TimeFigures], tasks: Mapping[int, TaskProfile]) -> str:
     """Which tasks are thin or unknown by themselves, although the pooled figure is neither."""
     if not times:
         return ""
     unknown = [str(place) for place in sorted(tasks) if place not in times]
-    thin = [str(place) for place, one in sorted(times.items()) if reasons_thin(one.mean_ms)]
+    thin = [str(place) for place, one in sorted(times.items()) if explain_thin(one.mean_ms)]
     notes = []
     if unknown:
-        notes.append(f"unknown for tasks {_listed(unknown)}")
+        notes.append(f"unknown for tasks {_join_names(unknown)}")
     if thin and len(thin) < len(times):
-        notes.append(f"thin for tasks {_listed(thin)} by themselves")
+        notes.append(f"thin for tasks {_join_names(thin)} by themselves")
     return "; ".join(notes)
 
 
-def _stream(key: StreamKey) -> str:
+def _format_stream(key: StreamKey) -> str:
     return key.source if key.name == DEFAULT_STREAM else str(key)
 
 
-def _listed(names: Sequence[str], separator: str = ", ", most: int = MANY_NAMES) -> str:
+def _join_names(names: Sequence[str], separator: str = ", ", most: int = MANY_NAMES) -> str:
     more = len(names) - most
     return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from streamgauge.drawing.bar_charts import Bar, bar_chart
-from streamgauge.drawing.charts import Series, line_chart
+from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
+from streamgauge.drawing.charts import Series, draw_line_chart
 from streamgauge.drawing.quantities import duration, number, plain_duration, plain_number
 from streamgauge.drawing.themes import SERIES
 from streamgauge.experiments.differences import THROUGHPUT
@@ -30,7 +30,7 @@ def chart_steps(truth: Truth) -> ChartRow:
         charts=[
             Chart(
                 title="latency",
-                draw=lambda embedded: bar_chart(
+                draw=lambda embedded: draw_bar_chart(
                     [_make_latency_bar(step) for step in steps],
                     title="Latency from source to sink",
                     x_title="median over windows",
@@ -40,7 +40,7 @@ def chart_steps(truth: Truth) -> ChartRow:
             _chart_figure(steps, THROUGHPUT, "Sources emit", "tuples per second"),
             Chart(
                 title="CPU",
-                draw=lambda embedded: bar_chart(
+                draw=lambda embedded: draw_bar_chart(
                     [_make_cpu_bar(step) for step in steps],
                     title="CPU of the workers",
                     x_title="cores",
@@ -103,7 +103,7 @@ def _chart_figure(
         bars.append(Bar(name=step.name, parts={title: value}, label=label))
 
     def draw(embedded: bool) -> str:
-        return bar_chart(
+        return draw_bar_chart(
             bars,
             title=title,
             x_title=x_title,
@@ -128,7 +128,7 @@ def _chart_course(step: StepTruth) -> Chart:
     ]
 
     def draw(embedded: bool) -> str:
-        return line_chart(
+        return draw_line_chart(
             [(place + 0.5) * bucket for place in range(length)],
             lines,
             title=f"{step.name}: mean latency, logarithmic",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from streamgauge.drawing.bar_charts import Bar, bar_chart
+from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
 from streamgauge.drawing.quantities import duration_within, share
 from streamgauge.reports.content import (
     Block,
@@ -187,7 +187,7 @@ def _chart_parts(latencies: Mapping[str, Latency]) -> Chart:
     title = "Mean latency and what it is made up of"
 
     def draw(embedded: bool) -> str:
-        return bar_chart(bars, title=title, x_title=f"mean {PATH}", embedded=embedded)
+        return draw_bar_chart(bars, title=title, x_title=f"mean {PATH}", embedded=embedded)
 
     return Chart(title=title, draw=draw)
 
@@ -207,6 +207,6 @@ def _chart_quantiles(latencies: Mapping[str, Latency]) -> Chart:
     title = "Percentiles of latency"
 
     def draw(embedded: bool) -> str:
-        return bar_chart(bars, title=title, x_title=PATH, embedded=embedded)
+        return draw_bar_chart(bars, title=title, x_title=PATH, embedded=embedded)
 
     return Chart(title=title, draw=draw)

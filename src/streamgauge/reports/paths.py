@@ -18,17 +18,17 @@ from streamgauge.reports.wording import count, show_duration
 from streamgauge.topology.paths import (
     Path,
     count_paths,
+    iter_logical_paths,
     iter_paths,
-    logical_paths,
     longest_paths,
     sum_along,
     sum_paths,
 )
 from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.topology import Stream
-from streamgauge.topology.tuple_flow import TYPES, ConnectionBlock, Matrix, TupleFlow
+from streamgauge.topology.tuple_flow import CONNECTION_TYPES, ConnectionBlock, Matrix, TupleFlow
 
-REMOTE = TYPES.index(ConnectionType.REMOTE)
+REMOTE = CONNECTION_TYPES.index(ConnectionType.REMOTE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +185,7 @@ class PathsReport(Report):
         return self.placement.flow
 
     def _logical_paths(self) -> Iterator[tuple[Stream, ...]]:
-        return logical_paths(self._flow.plan.logical.topology, to_acker=self.to_acker)
+        return iter_logical_paths(self._flow.plan.logical.topology, to_acker=self.to_acker)
 
     def _single_paths(self) -> Iterator[Path]:
         paths = iter_paths(self._flow, source=self.source, sink=self.sink, to_acker=self.to_acker)

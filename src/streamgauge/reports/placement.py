@@ -31,7 +31,7 @@ from streamgauge.reports.wording import count
 from streamgauge.topology.paths import count_paths
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Topology
-from streamgauge.topology.tuple_flow import TYPES, TupleFlow
+from streamgauge.topology.tuple_flow import CONNECTION_TYPES, TupleFlow
 from streamgauge.transport.engine import load_engine
 
 # More workers than this are for machines: `--json` has them all.
@@ -252,7 +252,7 @@ class PlacementReport(Report):
                     stream.name,
                     stream.target,
                     stream.grouping.describe(),
-                    *(int((types == code).sum()) for code in range(len(TYPES))),
+                    *(int((types == code).sum()) for code in range(len(CONNECTION_TYPES))),
                 ]
             )
         return Table(
@@ -262,7 +262,7 @@ class PlacementReport(Report):
                 Column(name="stream", words=True),
                 Column(name="to", words=True),
                 Column(name="grouping", words=True),
-                *(Column(name=str(kind)) for kind in TYPES),
+                *(Column(name=str(kind)) for kind in CONNECTION_TYPES),
             ],
             rows=rows,
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamgauge.drawing.bar_charts import Bar, bar_chart
+from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
 from streamgauge.drawing.plan_picture import PlanPanel, draw_plans
 from streamgauge.drawing.quantities import estimate, number, plain_number, share
 from streamgauge.models.ranking import CRITERIA
@@ -331,7 +331,7 @@ class PlacementRanking(Report):
         x_title = "every stream alike" if self.ranking.rates_assumed else "per second"
 
         def draw(embedded: bool) -> str:
-            return bar_chart(
+            return draw_bar_chart(
                 bars,
                 title=title,
                 x_title=x_title,

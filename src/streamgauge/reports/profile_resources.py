@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from streamgauge.drawing.quantities import number, plain_number
-from streamgauge.profile.ordering import natural
+from streamgauge.profile.ordering import natural_key
 from streamgauge.reports.content import Cell, Column, Table
 from streamgauge.reports.measured import (
     show_figure,
@@ -29,7 +29,7 @@ MILLION = 1e-6
 def tabulate_queues(profile: Profile, labels: Sequence[str]) -> Table:
     """The receive queues of those executors, the longest first."""
     known: list[tuple[str, ExecutorFigures, QueueFigures]] = []
-    for label in sorted(labels, key=natural):
+    for label in sorted(labels, key=natural_key):
         executor = profile.executors[label]
         if executor.receive is not None:
             known.append((label, executor, executor.receive))
@@ -83,10 +83,10 @@ def tabulate_hosts(profile: Profile) -> Table:
             show_value(worker.heap_bytes, MILLION),
             show_value(worker.bytes_per_second, MILLION),
         ]
-        for name, worker in sorted(profile.workers.items(), key=lambda item: natural(item[0]))
+        for name, worker in sorted(profile.workers.items(), key=lambda item: natural_key(item[0]))
     ]
     for kind, hosts in (("node", profile.nodes), ("machine", profile.machines)):
-        for name, host in sorted(hosts.items(), key=lambda item: natural(item[0])):
+        for name, host in sorted(hosts.items(), key=lambda item: natural_key(item[0])):
             rows.append([f"{kind} {name}", *_show_host(host), *[None] * 5])
     return Table(
         caption="Cores in use",

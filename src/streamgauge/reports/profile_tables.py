@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from streamgauge.drawing.quantities import number, plain_number
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.figures import Figure, TimeFigures
-from streamgauge.profile.pooling import mean_of, pool_times, total_of
+from streamgauge.profile.pooling import pool_mean, pool_times, pool_total
 from streamgauge.reports.content import Cell, Column, Table
 from streamgauge.reports.measured import (
     show_figure,
@@ -78,10 +78,10 @@ def tabulate_operators(profile: Profile) -> Table:
                 str(total) if len(tasks) == total else f"{len(tasks)} of {total}",
                 show_value(_add_arrivals(deployed, name, tasks)),
                 show_value(_add_emissions(deployed, name, tasks)),
-                show_part(mean_of(capacities)),
+                show_part(pool_mean(capacities)),
                 show_part(_find_largest(capacities)),
-                show_value(mean_of(_list_inputs("dispersion", tasks))),
-                show_part(mean_of(_list_inputs("failed_share", tasks))),
+                show_value(pool_mean(_list_inputs("dispersion", tasks))),
+                show_part(pool_mean(_list_inputs("failed_share", tasks))),
                 show_part(_find_largest([task.backpressure for task in tasks])),
             ]
         )
@@ -181,7 +181,7 @@ def describe_ranges(profile: Profile, operator: str) -> Iterator[str]:
                 spans.setdefault(seconds, []).append(figure)
     if spans:
         each = (
-            f"{show_value(mean_of(spans[seconds]))} over {plain_number(seconds)} s"
+            f"{show_value(pool_mean(spans[seconds]))} over {plain_number(seconds)} s"
             for seconds in sorted(spans)
         )
         yield f"dispersion of arrivals: {', '.join(each)}"
@@ -251,8 +251,8 @@ def tabulate_windows(profile: Profile) -> Table:
             [
                 operator.name,
                 operator.window.describe(),
-                show_figure(total_of([figure for figure in fired if figure is not None])),
-                show_figure(mean_of([figure for figure in held if figure is not None])),
+                show_figure(pool_total([figure for figure in fired if figure is not None])),
+                show_figure(pool_mean([figure for figure in held if figure is not None])),
             ]
         )
     return Table(
@@ -309,7 +309,7 @@ def tabulate_streams(profile: Profile, streams: Sequence[Stream]) -> Table:
         figures = [task.outputs[stream.name] for task in tasks if stream.name in task.outputs]
         keys = dict.fromkeys(other.key for other in profile.topology.streams_into(stream.source))
         coefficients = {
-            key: mean_of([one.coefficients[key] for one in figures if key in one.coefficients])
+            key: pool_mean([one.coefficients[key] for one in figures if key in one.coefficients])
             for key in keys
         }
         shares = [one.shares[stream.target] for one in figures if stream.target in one.shares]
@@ -320,9 +320,9 @@ def tabulate_streams(profile: Profile, streams: Sequence[Stream]) -> Table:
             [
                 f"{name_stream(stream.key)} → {stream.target}",
                 stream.grouping.describe(),
-                show_value(total_of(rates)),
-                show_figure(mean_of(triggers) if triggers else first),
-                show_value(mean_of([one.bytes for one in figures if one.bytes is not None])),
+                show_value(pool_total(rates)),
+                show_figure(pool_mean(triggers) if triggers else first),
+                show_value(pool_mean([one.bytes for one in figures if one.bytes is not None])),
                 _show_share_range([one.parts for one in shares]),
             ]
         )
@@ -356,7 +356,7 @@ def _add_arrivals(deployed: Topology, name: str, tasks: Iterable[TaskProfile]) -
         return None
     keys = {stream.key for stream in deployed.streams_into(name)}
     figures = [one.per_second for task in tasks for key, one in task.inputs.items() if key in keys]
-    return total_of([figure for figure in figures if figure is not None])
+    return pool_total([figure for figure in figures if figure is not None])
 
 
 def _add_emissions(deployed: Topology, name: str, tasks: Iterable[TaskProfile]) -> Figure | None:
@@ -367,7 +367,7 @@ def _add_emissions(deployed: Topology, name: str, tasks: Iterable[TaskProfile]) 
         for stream, one in task.outputs.items()
         if stream in streams
     ]
-    return total_of([figure for figure in figures if figure is not None])
+    return pool_total([figure for figure in figures if figure is not None])
 
 
 def _list_inputs(name: str, tasks: Iterable[TaskProfile]) -> list[Figure]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from streamgauge.drawing.charts import Series, line_chart
+from streamgauge.drawing.charts import Series, draw_line_chart
 from streamgauge.drawing.quantities import estimate, number, share
 from streamgauge.errors import InvalidInput
 from streamgauge.planning.scaling.accuracy import Accuracy, Compared
@@ -285,7 +285,7 @@ class ScalingRanking(Report):
 
     def _draw_curve(self, embedded: bool) -> str:
         ranking = self.ranking
-        return line_chart(
+        return draw_line_chart(
             [float(units) for units in range(ranking.problem.units + 1)],
             [Series(name=name, values=ranking.curve(name)) for name in ranking.proposals],
             title="Delivered by the sinks, tuples per second",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamgauge.drawing.charts import Series, TickLabel, distribution_chart, line_chart
+from streamgauge.drawing.charts import Series, TickLabel, draw_distribution_chart, draw_line_chart
 from streamgauge.drawing.quantities import duration, number, plain_duration, plain_number, share
 from streamgauge.drawing.themes import SERIES
 from streamgauge.drawing.topology_picture import (
@@ -55,7 +55,7 @@ def chart_latency(latency: Latencies) -> Chart | Text:
     ]
 
     def draw(embedded: bool) -> str:
-        return distribution_chart(
+        return draw_distribution_chart(
             edges,
             counts,
             title="How many tuples took how long",
@@ -199,7 +199,7 @@ def _chart_lines(
         caption = f"Not drawn: {len(rest)} more, {most}."
 
     def draw(embedded: bool) -> str:
-        return line_chart(
+        return draw_line_chart(
             times.tolist(),
             [Series(name=name, values=named[name].tolist()) for name in shown],
             title=title,

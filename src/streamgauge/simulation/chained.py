@@ -11,7 +11,7 @@ import numpy as np
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.behaviour import Behaviour, InputBehaviour, Service
 from streamgauge.profile.counts import CountDistribution, Fixed
-from streamgauge.profile.distribution import Constant, Distribution, Gamma, squared_variation
+from streamgauge.profile.distribution import Constant, Distribution, Gamma, compute_scv
 from streamgauge.simulation.latencies import Latencies
 from streamgauge.simulation.results import (
     ExecutorFigures,
@@ -123,7 +123,7 @@ def _add_times(first: Distribution, count: CountDistribution, each: Distribution
     if first.mean == 0.0 and count == ONE:
         return each
     variance = first.variance + count.mean * each.variance + count.variance * each.mean**2
-    scv = squared_variation(mean, variance)
+    scv = compute_scv(mean, variance)
     return Gamma(mean=mean, scv=scv) if scv > SMALLEST_SCV else Constant(value=mean)
 
 

@@ -260,8 +260,8 @@ class _Compiler:
             for column, service in [*columns, (shape[1] - 1, behaviour.service)]:
                 if service not in used:
                     used[service] = (
-                        self._draw(service.cpu_ms.scaled(MILLISECOND)),
-                        self._draw(service.wait_ms.scaled(MILLISECOND)),
+                        self._draw(service.cpu_ms.scale(MILLISECOND)),
+                        self._draw(service.wait_ms.scale(MILLISECOND)),
                     )
                 cpu[row, column], wait[row, column] = used[service]
         return cpu, wait
@@ -331,8 +331,8 @@ class _Compiler:
             o["inputs"] = sum(stream.target == name for stream in self.subscriptions)
             if behaviour.window is not None:
                 service = behaviour.window.service
-                o["window_cpu"] = self._draw(service.cpu_ms.scaled(MILLISECOND))
-                o["window_wait"] = self._draw(service.wait_ms.scaled(MILLISECOND))
+                o["window_cpu"] = self._draw(service.cpu_ms.scale(MILLISECOND))
+                o["window_wait"] = self._draw(service.wait_ms.scale(MILLISECOND))
                 o["window_tuple"] = behaviour.window.per_tuple_ms * MILLISECOND
             o["join"] = NO_JOIN
             if isinstance(join, JoinByParity):

@@ -17,7 +17,7 @@ MAX_PORT = 65_535
 MAX_NODES = 100_000
 
 
-def ports_of(slots: int) -> tuple[int, ...]:
+def number_ports(slots: int) -> tuple[int, ...]:
     """The ports of `slots` slots, numbered from 6700 as in Storm."""
     findings = Findings()
     check_whole(findings, slots, "slots", most=MAX_PORT - FIRST_PORT + 1)
@@ -181,7 +181,7 @@ class Cluster:
         findings.raise_if_any()
         width = len(str(nodes))
         numbers = [str(number).zfill(width) for number in range(1, nodes + 1)]
-        ports = ports_of(slots)
+        ports = number_ports(slots)
         return cls(
             machines=tuple(
                 Machine(name=f"m{number}", cores=cores, memory_bytes=memory_bytes)

@@ -10,7 +10,7 @@ from streamgauge.errors import Findings, did_you_mean
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import MAX_TASKS, Topology
-from streamgauge.topology.validation import check_name, check_number, check_whole, shown
+from streamgauge.topology.validation import check_name, check_number, check_whole, format_value
 
 Setting = bool | int | float | str
 DEFAULT_ENGINE = "storm-2"
@@ -55,7 +55,7 @@ class Configuration:
                 check_number(findings, value, "settings", name, least=-math.inf)
             elif type(value) not in (bool, int, str):
                 expected = "a number, text, true or false"
-                findings.add("settings", name, seen=shown(value), expected=expected)
+                findings.add("settings", name, seen=format_value(value), expected=expected)
         findings.raise_if_any()
 
     @property

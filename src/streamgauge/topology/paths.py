@@ -20,7 +20,7 @@ from streamgauge.errors import CyclicTopology, InvalidInput, did_you_mean
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import ACKER, OperatorKind, Stream, Topology
 from streamgauge.topology.tuple_flow import (
-    TYPES,
+    CONNECTION_TYPES,
     Connection,
     ConnectionBlock,
     Hop,
@@ -36,7 +36,7 @@ MAX_PASSES = 1e12
 EdgeValues = Callable[[ConnectionBlock], Matrix]
 
 
-def shares_of(block: ConnectionBlock) -> Matrix:
+def get_shares(block: ConnectionBlock) -> Matrix:
     """Edge weights that follow from the declaration: the block's own routing shares."""
     return block.shares
 
@@ -76,7 +76,9 @@ class PathSums:
             return np.where(self.weight > 0.0, self.weighted_length / self.weight, np.nan)
 
 
-def logical_paths(topology: Topology, *, to_acker: bool = False) -> Iterator[tuple[Stream, ...]]:
+def iter_logical_paths(
+    topology: Topology, *, to_acker: bool = False
+) -> Iterator[tuple[Stream, ...]]:
     """Sequences of streams from each source to each sink, one at a time.
 
     Args:
@@ -110,7 +112,7 @@ def iter_paths(
     _check_end(topology, source, [op.name for op in topology.sources], "a source")
     _check_end(topology, sink, [op.name for op in topology.sinks], "a sink")
     blocks = {block.stream.subscription: block for block in flow.blocks}
-    for streams in logical_paths(topology, to_acker=to_acker):
+    for streams in iter_logical_paths(topology, to_acker=to_acker):
         last = next((s.target for s in reversed(streams) if not s.is_system), None)
         if source is not None and streams and streams[0].source != source:
             continue
@@ -137,7 +139,7 @@ def count_paths(flow: TupleFlow, *, to_acker: bool = False) -> dict[Executor, in
 def sum_paths(
     flow: TupleFlow,
     *,
-    weights: EdgeValues = shares_of,
+    weights: EdgeValues = get_shares,
     lengths: EdgeValues | None = None,
     to_acker: bool = False,
 ) -> PathSums:
@@ -204,7 +206,7 @@ def sum_along(
     flow: TupleFlow,
     streams: tuple[Stream, ...],
     *,
-    weights: EdgeValues = shares_of,
+    weights: EdgeValues = get_shares,
     lengths: EdgeValues | None = None,
 ) -> LogicalPathSums:
     """Number, weights and lengths of all physical paths along one logical path."""
@@ -287,7 +289,7 @@ def _make_path(blocks: list[ConnectionBlock], rows: list[int]) -> Path:
             stream=block.stream,
             source=block.sources[row],
             target=block.targets[column],
-            type=TYPES[block.types[row, column]],
+            type=CONNECTION_TYPES[block.types[row, column]],
         )
         for block, row, column in zip(blocks, rows, rows[1:], strict=False)
     )
@@ -331,7 +333,7 @@ def _solve_cyclic(
     blocks = [block for block in flow.blocks if block.stream.subscription in wanted]
     size = len(flow.plan.logical.executors)
     onward = _assemble(blocks, weights, size)
-    solver = dying_out(sparse.eye_array(size, format="csc") - onward)
+    solver = factorise_convergent(sparse.eye_array(size, format="csc") - onward)
     if solver is None:
         raise CyclicTopology.single(
             ("streams",),
@@ -350,7 +352,7 @@ def _solve_cyclic(
     return PathSums(weight=weight, weighted_length=weighted_length)
 
 
-def dying_out(matrix: sparse.csc_array) -> SuperLU | None:
+def factorise_convergent(matrix: sparse.csc_array) -> SuperLU | None:
     """The LU factors of I − A, or None where tuples on a cycle do not become fewer.
 
     A matrix A ≥ 0 has a convergent sum I + A + A² + … exactly when x − A·x = 1 has a solution

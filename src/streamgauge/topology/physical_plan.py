@@ -97,7 +97,7 @@ class PhysicalPlan:
                     remedy="add it to a worker",
                 )
         findings.raise_if_any()
-        return cls.dealt(
+        return cls.from_slots(
             logical,
             cluster,
             [slot for slot, _ in pairs],
@@ -105,7 +105,7 @@ class PhysicalPlan:
         )
 
     @classmethod
-    def dealt(
+    def from_slots(
         cls, logical: LogicalPlan, cluster: Cluster, slots: Sequence[Slot], dealt: Sequence[int]
     ) -> PhysicalPlan:
         """A plan from the index of each executor's slot; slots without one start no worker."""

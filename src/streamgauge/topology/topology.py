@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from streamgauge.errors import CyclicTopology, Findings, InvalidInput, did_you_mean
 from streamgauge.topology.grouping import Custom, Direct, Fields, Grouping
-from streamgauge.topology.validation import check_name, check_whole, shown
+from streamgauge.topology.validation import check_name, check_whole, format_value
 from streamgauge.topology.window import Window
 
 # Names that Storm gives to its own operators and streams begin with two underscores.
@@ -56,7 +56,7 @@ class Operator:
             object.__setattr__(self, "kind", OperatorKind(self.kind))
         else:
             kinds = ", ".join(OperatorKind)
-            findings.add("kind", seen=shown(self.kind), expected=f"one of {kinds}")
+            findings.add("kind", seen=format_value(self.kind), expected=f"one of {kinds}")
         if self.window is not None and self.kind is not OperatorKind.PROCESSOR:
             findings.add(
                 "window",
@@ -160,11 +160,11 @@ class Topology:
 
     @cached_property
     def _by_source(self) -> dict[str, tuple[Stream, ...]]:
-        return _grouped(self.streams, lambda stream: stream.source)
+        return _group_streams(self.streams, lambda stream: stream.source)
 
     @cached_property
     def _by_target(self) -> dict[str, tuple[Stream, ...]]:
-        return _grouped(self.streams, lambda stream: stream.target)
+        return _group_streams(self.streams, lambda stream: stream.target)
 
     @property
     def operator_names(self) -> tuple[str, ...]:
@@ -276,7 +276,7 @@ class Topology:
         return sorter
 
 
-def _grouped(
+def _group_streams(
     streams: Iterable[Stream], key: Callable[[Stream], str]
 ) -> dict[str, tuple[Stream, ...]]:
     groups: dict[str, list[Stream]] = {}

@@ -17,7 +17,7 @@ from streamgauge.topology.physical_plan import ConnectionType, PhysicalPlan
 from streamgauge.topology.topology import Stream
 
 # Connection types as array codes: the index in this tuple.
-TYPES = (ConnectionType.LOCAL, ConnectionType.INTER_LOCAL, ConnectionType.REMOTE)
+CONNECTION_TYPES = (ConnectionType.LOCAL, ConnectionType.INTER_LOCAL, ConnectionType.REMOTE)
 
 Matrix = NDArray[np.float64]
 
@@ -65,9 +65,9 @@ class ConnectionBlock:
         stream: The subscription they belong to.
         sources: Indices of the sending executors in the logical plan.
         targets: Indices of the receiving executors.
-        types: Code of each pair's connection type (index in `TYPES`).
+        types: Code of each pair's connection type (index in `CONNECTION_TYPES`).
         shares: Part of what the row's executor emits on the stream that goes to the column's,
-            as far as the declaration tells (see `declared_shares`). Zero: not connected.
+            as far as the declaration tells (see `derive_shares`). Zero: not connected.
     """
 
     stream: Stream
@@ -125,7 +125,7 @@ class TupleFlow:
                     sources=sources,
                     targets=targets,
                     types=types,
-                    shares=declared_shares(plan.logical, stream, local=same_worker),
+                    shares=derive_shares(plan.logical, stream, local=same_worker),
                 )
             )
         return cls(plan=plan, hops=hops, blocks=tuple(blocks))
@@ -143,15 +143,15 @@ class TupleFlow:
                     stream=block.stream,
                     source=block.sources[row],
                     target=block.targets[column],
-                    type=TYPES[block.types[row, column]],
+                    type=CONNECTION_TYPES[block.types[row, column]],
                 )
 
     def count_types(self, *, data_only: bool = True) -> dict[ConnectionType, int]:
         """How many connections there are of each type."""
-        counts = np.zeros(len(TYPES), dtype=np.int64)
+        counts = np.zeros(len(CONNECTION_TYPES), dtype=np.int64)
         for block in self.data_blocks if data_only else self.blocks:
-            counts += np.bincount(block.types[block.exists], minlength=len(TYPES))
-        return {kind: int(count) for kind, count in zip(TYPES, counts, strict=True)}
+            counts += np.bincount(block.types[block.exists], minlength=len(CONNECTION_TYPES))
+        return {kind: int(count) for kind, count in zip(CONNECTION_TYPES, counts, strict=True)}
 
     def elements(self, connection: Connection) -> tuple[Hop, ...]:
         """What a tuple meets from one executor's logic to the next, in order."""
@@ -185,7 +185,7 @@ def check_size(logical: LogicalPlan) -> None:
         )
 
 
-def declared_shares(
+def derive_shares(
     logical: LogicalPlan, stream: Stream, *, local: NDArray[np.bool_] | None = None
 ) -> Matrix:
     """Routing shares executor → executor that follow from the grouping alone.

@@ -11,7 +11,7 @@ MAX_NAME_LENGTH = 200
 MAX_SHOWN = 80
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """`value` as text, shortened to fit into a message."""
     try:
         text = repr(value)
@@ -32,7 +32,7 @@ def check_name(findings: Findings, name: object, *place: str | int) -> bool:
     if not fine:
         findings.add(
             *place,
-            seen=f"name {shown(name)}",
+            seen=f"name {format_value(name)}",
             expected=f"1 to {MAX_NAME_LENGTH} printable characters without blanks at the ends",
         )
     return fine
@@ -54,7 +54,7 @@ def check_whole(
     )
     if not fine:
         bound = f"of at least {least}" + (f" and at most {most}" if most is not None else "")
-        findings.add(*place, seen=shown(value), expected=f"a whole number {bound}")
+        findings.add(*place, seen=format_value(value), expected=f"a whole number {bound}")
     return fine
 
 
@@ -79,5 +79,5 @@ def check_number(
         bound = f"above {above:g}" if above is not None else f"of at least {least:g}"
         if most < math.inf:
             bound += f" and at most {most:g}"
-        findings.add(*place, seen=shown(value), expected=f"a finite number {bound}")
+        findings.add(*place, seen=format_value(value), expected=f"a finite number {bound}")
     return fine

@@ -105,7 +105,7 @@ PLAIN = Mechanics()
 Reader = tuple[str, Callable[[float], Any]]
 
 
-def mechanics_of(
+def configure_mechanics(
     defaults: Mechanics,
     readers: Mapping[str, Reader],
     settings: Mapping[str, Setting],

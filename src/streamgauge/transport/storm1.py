@@ -15,7 +15,7 @@ from streamgauge.transport.contract import Transport
 from streamgauge.transport.mechanics import (
     Mechanics,
     Reader,
-    mechanics_of,
+    configure_mechanics,
     milliseconds,
     power_of_two,
     whole,
@@ -63,7 +63,7 @@ SETTINGS: Mapping[str, Reader] = {
 
 def mechanics(settings: Mapping[str, Setting]) -> Mechanics:
     """Storm 1.x under those settings."""
-    return mechanics_of(DEFAULTS, SETTINGS, settings)
+    return configure_mechanics(DEFAULTS, SETTINGS, settings)
 
 
 TRANSPORT = Transport(

@@ -14,7 +14,7 @@ from streamgauge.transport.mechanics import (
     NO_LIMIT,
     Mechanics,
     Reader,
-    mechanics_of,
+    configure_mechanics,
     milliseconds,
     power_of_two,
     whole,
@@ -72,7 +72,7 @@ SETTINGS: Mapping[str, Reader] = {
 
 def mechanics(settings: Mapping[str, Setting]) -> Mechanics:
     """Storm 2.x under those settings."""
-    configured = mechanics_of(DEFAULTS, SETTINGS, settings)
+    configured = configure_mechanics(DEFAULTS, SETTINGS, settings)
     # Flush tuples arrive before a bolt's polling ends, so it never sleeps.
     return replace(configured, bolt_sleep=0.0) if configured.batch > 1 else configured
 

@@ -91,7 +91,7 @@ def test_a_rebalance_is_seen_from_outside(storm, bridge):
         )
         configuration = replace(described.configuration, workers=1)
         logical = replace(plan.logical, configuration=configuration)
-        one = PhysicalPlan.dealt(
+        one = PhysicalPlan.from_slots(
             logical, storm.cluster, storm.cluster.slots[-1:], [0] * len(logical.executors)
         )
         apply_plan(bridge, storm.layout.plans, name, one)

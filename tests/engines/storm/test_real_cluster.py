@@ -87,7 +87,7 @@ def test_a_plan_of_ours_is_applied_and_read_back_and_then_another(storm, bridge)
             )
             slots = storm.cluster.slots[::-step]
             dealt = [index % 2 for index in range(len(logical.executors))]
-            plan = PhysicalPlan.dealt(logical, storm.cluster, slots, dealt)
+            plan = PhysicalPlan.from_slots(logical, storm.cluster, slots, dealt)
             placed = apply_plan(bridge, storm.layout.plans, name, plan)
             found = read_assignment(bridge, name)
             back = found.plan(described.topology, configuration, storm.cluster)

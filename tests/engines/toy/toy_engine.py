@@ -19,7 +19,7 @@ from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import Element
 from streamgauge.transport.contract import Transport
 from streamgauge.transport.engine import Engine
-from streamgauge.transport.mechanics import Mechanics, mechanics_of, whole
+from streamgauge.transport.mechanics import Mechanics, configure_mechanics, whole
 
 SETTINGS = {"toy.queue.size": ("receive_limit", whole)}
 HOPS = {
@@ -30,7 +30,7 @@ HOPS = {
 
 
 def mechanics(settings):
-    return mechanics_of(Mechanics(receive_limit=1000), SETTINGS, settings)
+    return configure_mechanics(Mechanics(receive_limit=1000), SETTINGS, settings)
 
 
 TRANSPORT = Transport(

@@ -186,7 +186,7 @@ def test_acks_are_more_than_half_of_all_messages(bolts):
     edges = (f"{one}-{other}" for one, other in zip(line, names, strict=False))
     made = topology(*edges, acked=True, **dict.fromkeys(line, 1))
     configuration = replace(configured(made), workers=1)
-    plan = PhysicalPlan.dealt(
+    plan = PhysicalPlan.from_slots(
         LogicalPlan.of(made, configuration),
         Cluster.uniform(nodes=1),
         [Slot("n1", 6700)],

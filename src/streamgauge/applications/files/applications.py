@@ -22,7 +22,7 @@ from streamgauge.topology.files.document import (
     parse_document,
     read_document,
 )
-from streamgauge.topology.files.schema import FileModel, Name, keys_of, validate
+from streamgauge.topology.files.schema import FileModel, Name, list_keys, validate
 
 UNNAMED = "application"
 SECTIONS = ("datastream", "workflow", "pipeline")
@@ -76,7 +76,7 @@ def _build_application(document: Document, stem: str, routed: RoutedEdges) -> Ap
         name = file.name or re.sub(r"[^\w-]+", "-", stem).strip("-") or UNNAMED
         return _build_parts(file, name, routed)
     except InvalidInput as error:
-        raise document.blame(restore_keys(error, written)) from None
+        raise document.locate_error(restore_keys(error, written)) from None
 
 
 def _build_parts(file: ApplicationFile, name: str, routed: RoutedEdges) -> Application:
@@ -117,4 +117,4 @@ def _check_sections(data: Mapping[str, Any]) -> None:
 
 @cache
 def _known_keys() -> tuple[str, ...]:
-    return tuple(keys_of(ApplicationFile.model_json_schema(by_alias=True)))
+    return tuple(list_keys(ApplicationFile.model_json_schema(by_alias=True)))

@@ -19,7 +19,7 @@ from streamgauge.topology.files.document import (
     parse_document,
     read_document,
 )
-from streamgauge.topology.files.schema import FileModel, keys_of, validate
+from streamgauge.topology.files.schema import FileModel, list_keys, validate
 from streamgauge.topology.files.sections import ClusterFile
 
 # The thesis's name of the frequency.
@@ -95,10 +95,10 @@ def _build_platform(document: Document) -> Platform:
     try:
         platform: Platform = validate(PlatformFile, data, _known_keys()).build()
     except InvalidInput as error:
-        raise document.blame(restore_keys(error, written)) from None
+        raise document.locate_error(restore_keys(error, written)) from None
     return platform
 
 
 @cache
 def _known_keys() -> tuple[str, ...]:
-    return tuple(keys_of(PlatformFile.model_json_schema(by_alias=True)))
+    return tuple(list_keys(PlatformFile.model_json_schema(by_alias=True)))

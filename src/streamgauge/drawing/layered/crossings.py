@@ -158,8 +158,8 @@ def _transpose(graph: Graph, layers: Sequence[list[int]], position: list[int]) -
         row, swapped = layers[level], False
         for place in range(len(row) - 1):
             upper, lower = row[place], row[place + 1]
-            saved = _saved(graph.left[upper], graph.left[lower], position)
-            saved += _saved(graph.right[upper], graph.right[lower], position)
+            saved = _count_saved(graph.left[upper], graph.left[lower], position)
+            saved += _count_saved(graph.right[upper], graph.right[lower], position)
             if saved > 0:
                 row[place], row[place + 1] = lower, upper
                 position[lower], position[upper] = place, place + 1
@@ -168,7 +168,7 @@ def _transpose(graph: Graph, layers: Sequence[list[int]], position: list[int]) -
             active.update({level, level - 1, level + 1} & set(range(len(layers))))
 
 
-def _saved(
+def _count_saved(
     upper: Sequence[tuple[int, int]], lower: Sequence[tuple[int, int]], position: Sequence[int]
 ) -> int:
     """Crossings saved on one side by swapping two neighbours."""

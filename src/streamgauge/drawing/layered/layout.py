@@ -111,10 +111,10 @@ def _draw(
 ) -> Layout:
     sheet = plan_columns(boxes, links, part, number, space)
     curves = trace_routes(sheet)
-    return _framed(sheet, curves, place_labels(sheet, curves))
+    return _frame(sheet, curves, place_labels(sheet, curves))
 
 
-def _framed(sheet: Sheet, curves: dict[int, tuple[Point, ...]], labels: dict[int, Point]) -> Layout:
+def _frame(sheet: Sheet, curves: dict[int, tuple[Point, ...]], labels: dict[int, Point]) -> Layout:
     """The part as a layout of its own, moved so that it starts at (0, 0)."""
     boxes = [(node.x, node.y, node.width, node.height) for node in sheet.nodes.values()]
     for index, (x, y) in labels.items():
@@ -136,19 +136,19 @@ def _framed(sheet: Sheet, curves: dict[int, tuple[Point, ...]], labels: dict[int
         for index in route.links
     )
     return Layout(
-        nodes=tuple(_moved_node(node, -left, -top) for node in sheet.nodes.values()),
-        edges=tuple(_moved_edge(edge, -left, -top) for edge in edges),
+        nodes=tuple(_move_node(node, -left, -top) for node in sheet.nodes.values()),
+        edges=tuple(_move_edge(edge, -left, -top) for edge in edges),
         width=max(x + width / 2 for x, _, width, _ in boxes) - left,
         height=max(y + height / 2 for _, y, _, height in boxes) - top,
         crossings=sheet.part.crossings,
     )
 
 
-def _moved_node(node: PlacedNode, dx: float, dy: float) -> PlacedNode:
+def _move_node(node: PlacedNode, dx: float, dy: float) -> PlacedNode:
     return replace(node, x=node.x + dx, y=node.y + dy)
 
 
-def _moved_edge(edge: RoutedEdge, dx: float, dy: float) -> RoutedEdge:
+def _move_edge(edge: RoutedEdge, dx: float, dy: float) -> RoutedEdge:
     points = tuple((x + dx, y + dy) for x, y in edge.points)
     return replace(edge, points=points, label=(edge.label[0] + dx, edge.label[1] + dy))
 
@@ -162,8 +162,8 @@ def _stack(parts: Sequence[Layout], boxes: Sequence[Box], space: Spacing) -> Lay
     for part in parts:
         if x and x + part.width > limit:
             x, y, height = 0.0, y + height + space.part_gap, 0.0
-        nodes.update((node.id, _moved_node(node, x, y)) for node in part.nodes)
-        edges.update((edge.index, _moved_edge(edge, x, y)) for edge in part.edges)
+        nodes.update((node.id, _move_node(node, x, y)) for node in part.nodes)
+        edges.update((edge.index, _move_edge(edge, x, y)) for edge in part.edges)
         x, height = x + part.width + space.part_gap, max(height, part.height)
     return Layout(
         nodes=tuple(nodes[box.id] for box in boxes),

@@ -23,7 +23,7 @@ from streamgauge.simulation.results import SimulationResult
 from streamgauge.simulation.state import State
 from streamgauge.simulation.topology_run import Tracing
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.validation import check_name, check_number, check_whole, shown
+from streamgauge.topology.validation import check_name, check_number, check_whole, format_value
 
 # Simulated time zero where none is given: fixed, so that the same seed gives the same bytes.
 STARTED_AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -131,7 +131,7 @@ class Emulator:
         if started_at.tzinfo is None or started_at < _EPOCH:
             findings.add(
                 "started_at",
-                seen=shown(started_at),
+                seen=format_value(started_at),
                 expected="a time from 1970 on, with its zone",
             )
         findings.raise_if_any()

@@ -20,7 +20,7 @@ from streamgauge.engines.writing import reported
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.raw import encode
 from streamgauge.lake.records import Event, Link, Plan, Record, Sample, Trace
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 MARKER = ".emulated"
 # The raw format asks writers to begin a new file at this size before compression.
@@ -154,7 +154,7 @@ class Outbox:
             raise InvalidInput.single(
                 (),
                 file=str(self.folder),
-                seen=f"a folder that holds {shown(foreign[0])}",
+                seen=f"a folder that holds {format_value(foreign[0])}",
                 expected="an empty folder, a new one, or one that only an emulation wrote to",
                 remedy="name another folder",
             )

@@ -29,9 +29,9 @@ from streamgauge.profile.files.jobs import PlanFile, StepFile, load_job, parse_j
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.files.document import Document, dump_json, read_document
-from streamgauge.topology.files.schema import FileModel, build_part, keys_of, validate
+from streamgauge.topology.files.schema import FileModel, build_part, list_keys, validate
 from streamgauge.topology.files.sections import ClusterFile
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 VERSION = 1
 
@@ -165,7 +165,7 @@ def _blamed(document: Document, error: InvalidInput) -> InvalidInput:
         if problem.file:
             problems.append(problem)
         else:
-            problems += document.blame(InvalidInput([problem])).problems
+            problems += document.locate_error(InvalidInput([problem])).problems
     blamed = type(error)(problems)
     for note in getattr(error, "__notes__", ()):
         blamed.add_note(note)
@@ -174,7 +174,7 @@ def _blamed(document: Document, error: InvalidInput) -> InvalidInput:
 
 @cache
 def _known_keys() -> tuple[str, ...]:
-    return tuple(keys_of(ExperimentFile.model_json_schema(by_alias=True)))
+    return tuple(list_keys(ExperimentFile.model_json_schema(by_alias=True)))
 
 
 class _Reader:
@@ -257,7 +257,7 @@ class _Reader:
     def _path(self, data: Mapping[str, Any], *place: str) -> Path:
         name = data[place[-1]]
         if not isinstance(name, str):
-            raise InvalidInput.single(place, seen=shown(name), expected="the name of a file")
+            raise InvalidInput.single(place, seen=format_value(name), expected="the name of a file")
         return (self.document.folder or Path()) / name
 
     @contextmanager

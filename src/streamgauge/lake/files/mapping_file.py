@@ -51,9 +51,9 @@ from streamgauge.lake.mapping import (
 )
 from streamgauge.lake.shapes import MOST_BUCKET_SECONDS
 from streamgauge.topology.files.document import Document, parse_document, read_document
-from streamgauge.topology.files.schema import TAG, keys_of, refusal, validate
+from streamgauge.topology.files.schema import TAG, list_keys, refusal, validate
 from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 VERSION = 1
 
@@ -80,19 +80,19 @@ def _check_version(value: Any) -> Any:
     if value is None:
         raise refusal("nothing", f"{VERSION}, the version of the format")
     if isinstance(value, bool) or value != VERSION:
-        raise refusal(shown(value), str(VERSION))
+        raise refusal(format_value(value), str(VERSION))
     return value
 
 
 def _check_queries(value: Any) -> Any:
     if not isinstance(value, list) or not value:
-        raise refusal("nothing" if value is None else shown(value), "a list of queries")
+        raise refusal("nothing" if value is None else format_value(value), "a list of queries")
     return value
 
 
 def _check_delimiter(value: Any) -> Any:
     if not isinstance(value, str) or len(value) != 1 or value in '"\r\n':
-        raise refusal(shown(value), "one character that is neither a quote nor a line end")
+        raise refusal(format_value(value), "one character that is neither a quote nor a line end")
     return value
 
 
@@ -168,7 +168,7 @@ class RowsFile(SourceFile):
         if self.value is not None and self.name is None:
             expected = "no value column where every metric has its own"
             findings.add(
-                "value", seen=shown(self.value), expected=expected, remedy="give name, too"
+                "value", seen=format_value(self.value), expected=expected, remedy="give name, too"
             )
         if self.value is None and self.name is not None:
             findings.add("value", seen="nothing", expected="the column that holds the values")
@@ -239,7 +239,7 @@ class PrometheusFile(SourceFile):
         rules = self.shared_rules
         step = rules["bucket_seconds"]
         if step is None or step % _FINEST_STEP:
-            seen = shown(rules["bucket_column"]) if step is None else str(step)
+            seen = format_value(rules["bucket_column"]) if step is None else str(step)
             expected = "whole milliseconds, the same for all queries"
             findings.add("bucket_seconds", seen=seen, expected=expected)
         rules["time"] = self.time.build(TimeUnit.SECONDS)
@@ -255,7 +255,7 @@ class PrometheusFile(SourceFile):
 
 def _check_influx_version(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int) or value not in {1, 2}:
-        raise refusal("nothing" if value is None else shown(value), "1 or 2")
+        raise refusal("nothing" if value is None else format_value(value), "1 or 2")
     return value
 
 
@@ -355,7 +355,7 @@ class _HeadFile(Part):
 
 @cache
 def _known_keys(source: str) -> tuple[str, ...]:
-    return tuple(keys_of(_SOURCES[source].model_json_schema(by_alias=True)))
+    return tuple(list_keys(_SOURCES[source].model_json_schema(by_alias=True)))
 
 
 def _mapping_in(document: Document) -> SourceMapping:
@@ -366,5 +366,5 @@ def _mapping_in(document: Document) -> SourceMapping:
         mapping: SourceMapping = file.build(findings)
         findings.raise_if_any()
     except InvalidInput as error:
-        raise document.blame(error) from None
+        raise document.locate_error(error) from None
     return mapping

@@ -17,14 +17,14 @@ from pydantic import (
     model_validator,
 )
 
-from streamgauge.errors import Findings, did_you_mean, guess
+from streamgauge.errors import Findings, did_you_mean, suggest_name
 from streamgauge.lake.definition import QUEUES, Kind, Level
 from streamgauge.lake.mapping import MAPPED_KEYS, Count, MetricRule, Reading
 from streamgauge.lake.metrics import METRICS, Metric
 from streamgauge.lake.shapes import SHAPES, keys_of
 from streamgauge.topology.files.schema import TAG, FileModel, refusal
 from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 Keys = dict[str, str | int | Reading]
 
@@ -63,7 +63,7 @@ def text(expected: str = "a text") -> BeforeValidator:
 
     def check(value: Any) -> Any:
         if not isinstance(value, str) or not value:
-            raise refusal("nothing" if value is None else shown(value), expected)
+            raise refusal("nothing" if value is None else format_value(value), expected)
         return value
 
     return BeforeValidator(check)
@@ -77,8 +77,8 @@ def word(*known: str) -> BeforeValidator:
         if value is None:
             raise refusal("nothing", expected)
         if value not in known:
-            remedy = guess(value, known) if isinstance(value, str) else ""
-            raise refusal(shown(value), expected, remedy)
+            remedy = suggest_name(value, known) if isinstance(value, str) else ""
+            raise refusal(format_value(value), expected, remedy)
         return str(value)
 
     return BeforeValidator(check)
@@ -94,7 +94,7 @@ def positive(most: Decimal | None = None) -> BeforeValidator:
             exact = Decimal(repr(value))
             if exact.is_finite() and exact > 0 and (most is None or exact <= most):
                 return exact
-        raise refusal(shown(value), expected)
+        raise refusal(format_value(value), expected)
 
     return BeforeValidator(check)
 
@@ -104,11 +104,11 @@ def pattern(groups: int | None = None) -> BeforeValidator:
 
     def check(value: Any) -> Any:
         if not isinstance(value, str) or not value:
-            raise refusal(shown(value), "a text")
+            raise refusal(format_value(value), "a text")
         try:
             number = re.compile(value).groups
         except re.error as error:
-            raise refusal(f"{shown(value)}: {error}", "a regular expression") from None
+            raise refusal(f"{format_value(value)}: {error}", "a regular expression") from None
         if groups is not None and number != groups:
             raise refusal(f"{number} groups", f"exactly {groups} in brackets")
         return value
@@ -118,7 +118,7 @@ def pattern(groups: int | None = None) -> BeforeValidator:
 
 def _check_texts(value: Any) -> Any:
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-        raise refusal(shown(value), "a list of texts")
+        raise refusal(format_value(value), "a list of texts")
     twice = sorted({item for item in value if value.count(item) > 1})
     if twice:
         raise refusal(f"{twice[0]!r} twice", "each once")
@@ -144,15 +144,15 @@ def _check_key(key: str) -> str:
 
 def _check_template(value: Any) -> Any:
     if not isinstance(value, str) or not value:
-        raise refusal(shown(value), "a text")
+        raise refusal(format_value(value), "a text")
     try:
         parsed = list(Formatter().parse(value))
     except ValueError as error:
-        raise refusal(f"{shown(value)}: {error}", "{column} in text") from None
+        raise refusal(f"{format_value(value)}: {error}", "{column} in text") from None
     if any(spec or conversion or name == "" for _, name, spec, conversion in parsed):
-        raise refusal(shown(value), "names of columns in braces")
+        raise refusal(format_value(value), "names of columns in braces")
     if all(name is None for _, name, _, _ in parsed):
-        raise refusal(shown(value), "at least one {column}")
+        raise refusal(format_value(value), "at least one {column}")
     return value
 
 
@@ -176,7 +176,9 @@ class ReadingFile(Part):
         if isinstance(value, str) and value:
             return {"column": value}
         if not isinstance(value, dict):
-            raise refusal(shown(value), "a column, or column or template with match and words")
+            raise refusal(
+                format_value(value), "a column, or column or template with match and words"
+            )
         return value
 
     def build(self, findings: Findings, *place: str | int) -> Reading:
@@ -208,7 +210,7 @@ class KeysFile(Part):
             fault = _SAMPLE_CHECKS[key](key, value)
             if fault is not None:
                 expected = fault.detail.partition("expected ")[2]
-                findings.add(*place, "set", key, seen=shown(value), expected=expected)
+                findings.add(*place, "set", key, seen=format_value(value), expected=expected)
             keys[key] = value
         for key, reading in self.columns.items():
             where = (*place, "columns", key)
@@ -240,7 +242,7 @@ def _read_count(value: Any) -> Count:
         return Count(share=Decimal(1))
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return Count(constant=value)
-    raise refusal(shown(value), _COUNTS)
+    raise refusal(format_value(value), _COUNTS)
 
 
 def tell_apart(value: Any) -> str:

@@ -159,7 +159,7 @@ def _in_one_place(behaviour: JobBehaviour) -> PhysicalPlan:
     order = load_engine(configuration.engine).task_order
     logical = LogicalPlan.of(behaviour.topology, configuration, task_order=order)
     cluster = Cluster.uniform(nodes=1)
-    return PhysicalPlan.dealt(logical, cluster, cluster.slots, [0] * len(logical.executors))
+    return PhysicalPlan.from_slots(logical, cluster, cluster.slots, [0] * len(logical.executors))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

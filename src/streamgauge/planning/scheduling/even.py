@@ -105,7 +105,7 @@ class EvenScheduler:
                 "cluster are taken; add nodes or slots, or stop another job"
             )
         chosen = slots[: configuration.workers]
-        plan = PhysicalPlan.dealt(logical, cluster, chosen, self._deal(logical, len(chosen)))
+        plan = PhysicalPlan.from_slots(logical, cluster, chosen, self._deal(logical, len(chosen)))
         warnings = _warnings(configuration, len(slots), len(plan.workers))
         return Schedule(plan=plan, warnings=tuple(warnings))
 

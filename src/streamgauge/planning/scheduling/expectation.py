@@ -67,7 +67,7 @@ def expected_of(
 
 def _in_one_worker(logical: LogicalPlan) -> PhysicalPlan:
     cluster = Cluster.uniform(nodes=1)
-    return PhysicalPlan.dealt(logical, cluster, cluster.slots, [0] * len(logical.executors))
+    return PhysicalPlan.from_slots(logical, cluster, cluster.slots, [0] * len(logical.executors))
 
 
 def _cores(parameters: Parameters) -> dict[str, float]:

@@ -85,7 +85,9 @@ class IsolationScheduler:
             asked = f"{needed} workers are used and {configuration.workers} were asked for"
             warnings = (f"{asked}: every operator has its own, at most one for each executor",)
         dealt = _deal(logical, workers)
-        return Schedule(plan=PhysicalPlan.dealt(logical, cluster, slots, dealt), warnings=warnings)
+        return Schedule(
+            plan=PhysicalPlan.from_slots(logical, cluster, slots, dealt), warnings=warnings
+        )
 
     def _check(self, executors: Mapping[str, int]) -> None:
         findings = Findings()

@@ -11,7 +11,7 @@ from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import ACKER, Topology
-from streamgauge.topology.validation import check_number, shown
+from streamgauge.topology.validation import check_number, format_value
 
 UNITS_PER_CORE = 100.0
 MEBIBYTE = 2**20
@@ -113,7 +113,9 @@ def _numbers(configuration: Configuration) -> dict[str, float]:
         if value is None:
             continue
         if isinstance(value, bool | str):
-            findings.add("configuration", "settings", name, seen=shown(value), expected="a number")
+            findings.add(
+                "configuration", "settings", name, seen=format_value(value), expected="a number"
+            )
         elif check_number(findings, value, "configuration", "settings", name):
             found[name] = float(value)
     findings.raise_if_any()

@@ -62,7 +62,7 @@ class Packing:
     def plan(self, logical: LogicalPlan) -> PhysicalPlan:
         """What was put where; every executor of `logical` must have been."""
         rank = {slot: index for index, slot in enumerate(self.workers)}
-        return PhysicalPlan.dealt(
+        return PhysicalPlan.from_slots(
             logical,
             self.cluster,
             [self.slots[slot] for slot in rank],

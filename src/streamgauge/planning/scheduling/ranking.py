@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from streamgauge.errors import Infeasible, InvalidInput, NotEnoughData, guess
+from streamgauge.errors import Infeasible, InvalidInput, NotEnoughData, suggest_name
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
@@ -241,7 +241,7 @@ def _check_criterion(by: str) -> None:
             ("--by",),
             seen=repr(by),
             expected=f"one of {', '.join(known)}",
-            remedy=guess(by, list(known)),
+            remedy=suggest_name(by, list(known)),
         )
 
 

@@ -30,7 +30,7 @@ from streamgauge.topology.topology import (
     StreamKey,
     Subscription,
 )
-from streamgauge.topology.tuple_flow import Matrix, as_slice, declared_shares
+from streamgauge.topology.tuple_flow import Matrix, as_slice, derive_shares
 from streamgauge.transport.engine import load_engine
 
 Vector = NDArray[np.float64]
@@ -136,7 +136,7 @@ def nearest_traffic(plan: PhysicalPlan, expected: Expected, *, acks: bool = True
             senders = worker[as_slice(logical.spans[stream.source])]
             receivers = worker[as_slice(logical.spans[stream.target])]
             near = np.equal.outer(senders, receivers)
-            found = declared_shares(logical, stream, local=near)
+            found = derive_shares(logical, stream, local=near)
         else:
             found = _even_shares(logical, stream, expected)
         shares[stream.subscription] = found
@@ -193,7 +193,7 @@ def _even_shares(logical: LogicalPlan, stream: Stream, expected: Expected) -> Ma
         first = logical.tasks_of(stream.target).start
         starts = [one.first_task - first for one in logical.executors_of(stream.target)]
         return np.add.reduceat(np.asarray(by_task), starts)[np.newaxis, :]
-    shares = declared_shares(logical, stream)
+    shares = derive_shares(logical, stream)
     return shares[:1] if shares.strides[0] == 0 else shares
 
 

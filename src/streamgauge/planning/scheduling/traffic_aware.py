@@ -363,7 +363,7 @@ def _plan(
     first = np.cumsum([0, *free]).tolist()
     slots = [slot for one in site.slots for slot in one]
     dealt = [first[node] + worker for node, worker in placed]
-    return PhysicalPlan.dealt(logical, site.cluster, slots, dealt)
+    return PhysicalPlan.from_slots(logical, site.cluster, slots, dealt)
 
 
 def _no_memory(problem: PlacementProblem, logical: LogicalPlan) -> Infeasible:

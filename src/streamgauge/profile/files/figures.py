@@ -9,8 +9,8 @@ from pydantic import Field, create_model
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.profile.figures import TaskId, TaskProfile
 from streamgauge.profile.files.records import (
+    list_parts,
     model_fields,
-    parts_of,
     read_parts,
     record_file,
     write_parts,
@@ -18,14 +18,14 @@ from streamgauge.profile.files.records import (
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.files.schema import FileModel
 from streamgauge.topology.topology import Topology
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 EACH_TASK = "each"
 MAX_DIGITS = 9
 
 # Sections of their own hold the job; tasks stand under their operators.
 _ELSEWHERE = ("topology", "configuration", "cluster", "tasks")
-_PARTS = parts_of(Profile, tuple(name for name in Profile.__slots__ if name not in _ELSEWHERE))
+_PARTS = list_parts(Profile, tuple(name for name in Profile.__slots__ if name not in _ELSEWHERE))
 _TaskFile = record_file(TaskProfile)
 
 
@@ -75,6 +75,8 @@ def _indices(topology: Topology, operator: str, place: str) -> range:
         return range(topology.operator(operator).tasks)  # ackers have no fixed number of tasks
     if not (place.isascii() and place.isdecimal() and len(place) <= MAX_DIGITS):
         raise InvalidInput.single(
-            (), seen=shown(place), expected=f"a task from 0 on, or {EACH_TASK!r} for all of them"
+            (),
+            seen=format_value(place),
+            expected=f"a task from 0 on, or {EACH_TASK!r} for all of them",
         )
     return range(int(place), int(place) + 1)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from streamgauge.errors import InvalidInput, Problem, guess
+from streamgauge.errors import InvalidInput, Problem, suggest_name
 from streamgauge.profile.files.behaviours import BehavioursFile
 from streamgauge.profile.files.figures import FiguresFile
 from streamgauge.profile.files.json_layout import lay_out_json
@@ -27,7 +27,7 @@ from streamgauge.topology.files.document import (
     read_file,
     write_whole,
 )
-from streamgauge.topology.files.schema import FileModel, Name, build_part, keys_of, validate
+from streamgauge.topology.files.schema import FileModel, Name, build_part, list_keys, validate
 from streamgauge.topology.files.sections import (
     ClusterFile,
     ConfigurationFile,
@@ -39,7 +39,7 @@ from streamgauge.topology.files.sections import (
 )
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.topology import Topology
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 VERSION = 1
 MAX_REFERENCES = 8
@@ -174,22 +174,22 @@ def load_job(path: str | Path) -> Job:
         UnreadableFile: The file is not a readable document.
         InvalidInput: The content is wrong; every problem with file, line and path.
     """
-    return job_of(read_document(path))
+    return build_job(read_document(path))
 
 
 def parse_job(text: str | bytes, name: str = "") -> Job:
     """The job that a text describes; it may not refer to files."""
-    return job_of(parse_document(text, name))
+    return build_job(parse_document(text, name))
 
 
 def load_profile(path: str | Path) -> Profile:
     """The profile in a file."""
-    return _profile(read_document(path))
+    return _build_profile(read_document(path))
 
 
 def parse_profile(text: str | bytes, name: str = "") -> Profile:
     """The profile in a text; it may not refer to files."""
-    return _profile(parse_document(text, name))
+    return _build_profile(parse_document(text, name))
 
 
 def job_to_data(job: Job) -> dict[str, Any]:
@@ -240,15 +240,15 @@ def save(data: Mapping[str, Any], path: str | Path) -> None:
 
 @cache
 def _known_keys() -> tuple[str, ...]:
-    return tuple(keys_of(json_schema()))
+    return tuple(list_keys(json_schema()))
 
 
-def _sections(document: Document) -> dict[str, _Section]:
+def _read_sections(document: Document) -> dict[str, _Section]:
     _check_head(document)
     sections = {}
     for name, data in document.data.items():
         if name not in ("streamgauge", "about") and data is not None:
-            sections[name] = _resolve(name, _Section(data, document), [document.name])
+            sections[name] = _resolve_reference(name, _Section(data, document), [document.name])
         elif name == "about":
             sections[name] = _Section(data, document)
     return sections
@@ -275,17 +275,17 @@ def _check_head(document: Document) -> None:
                     place=(key,),
                     seen=f"unknown section {key!r}",
                     expected=f"one of {', '.join(DescriptionFile.model_fields)}",
-                    remedy=guess(key, list(DescriptionFile.model_fields)),
+                    remedy=suggest_name(key, list(DescriptionFile.model_fields)),
                 )
             )
     about = document.data.get("about")
     if about is not None and not isinstance(about, str):
-        problems.append(Problem(place=("about",), seen=shown(about), expected="text"))
+        problems.append(Problem(place=("about",), seen=format_value(about), expected="text"))
     if problems:
-        raise document.blame(InvalidInput(problems))
+        raise document.locate_error(InvalidInput(problems))
 
 
-def _resolve(name: str, section: _Section, trail: list[str]) -> _Section:
+def _resolve_reference(name: str, section: _Section, trail: list[str]) -> _Section:
     data, document = section.data, section.document
     if not (isinstance(data, dict) and set(data) == {"file"} and isinstance(data["file"], str)):
         return section
@@ -301,24 +301,24 @@ def _resolve(name: str, section: _Section, trail: list[str]) -> _Section:
             "expected": "a file that holds the section itself",
         }
     if problem is not None:
-        raise document.blame(InvalidInput.single((name, "file"), **problem))
+        raise document.locate_error(InvalidInput.single((name, "file"), **problem))
     assert document.folder is not None
-    with _referred(document, name):
+    with _note_reference(document, name):
         other = read_file(document.folder / data["file"])
         _check_head(other)
     if name not in other.data:
-        raise document.blame(
+        raise document.locate_error(
             InvalidInput.single(
                 (name, "file"),
                 seen=f"no section {name!r} in {other.name}",
                 expected="a file with that section",
             )
         )
-    return _resolve(name, _Section(other.data[name], other), [*trail, other.name])
+    return _resolve_reference(name, _Section(other.data[name], other), [*trail, other.name])
 
 
 @contextmanager
-def _referred(document: Document, name: str) -> Iterator[None]:
+def _note_reference(document: Document, name: str) -> Iterator[None]:
     """Say which file referred to the one that cannot be read."""
     try:
         yield
@@ -333,7 +333,7 @@ def _build(sections: Mapping[str, _Section], name: str) -> Any:
     section = sections.get(name)
     if section is None:
         return None
-    with _blamed(sections):
+    with _add_locations(sections):
         try:
             file = validate(SECTIONS[name], section.data, _known_keys())
         except InvalidInput as error:
@@ -342,7 +342,7 @@ def _build(sections: Mapping[str, _Section], name: str) -> Any:
 
 
 @contextmanager
-def _blamed(sections: Mapping[str, _Section]) -> Iterator[None]:
+def _add_locations(sections: Mapping[str, _Section]) -> Iterator[None]:
     """Give every problem the file and line that its section stands in."""
     try:
         yield
@@ -358,7 +358,7 @@ def _blamed(sections: Mapping[str, _Section]) -> Iterator[None]:
             if section is None or found[0].file:
                 problems += found
             else:
-                problems += section.document.blame(InvalidInput(found)).problems
+                problems += section.document.locate_error(InvalidInput(found)).problems
         raise type(error)(problems) from None
 
 
@@ -374,9 +374,9 @@ def _require(sections: Mapping[str, _Section], name: str, what: str, document: D
     )
 
 
-def job_of(document: Document) -> Job:
+def build_job(document: Document) -> Job:
     """The job that a document describes that was read already."""
-    sections = _sections(document)
+    sections = _read_sections(document)
     _require(sections, "topology", "a job", document)
     about = sections["about"].data if "about" in sections else ""
     names = ("topology", "behaviours", "configuration", "cluster", "workload", "plan")
@@ -392,18 +392,18 @@ def job_of(document: Document) -> Job:
                 parts[name] = built
     if problems:
         raise InvalidInput(problems)
-    with _blamed(sections):
-        steps = _steps(sections, parts["topology"])
+    with _add_locations(sections):
+        steps = _build_steps(sections, parts["topology"])
         return Job(**parts, steps=steps, about=str(about or ""))
 
 
-def _steps(sections: Mapping[str, _Section], topology: Topology) -> dict[str, Step]:
+def _build_steps(sections: Mapping[str, _Section], topology: Topology) -> dict[str, Step]:
     section = sections.get("steps")
     if section is None:
         return {}
     if not isinstance(section.data, dict):
         raise InvalidInput.single(
-            ("steps",), seen=shown(section.data), expected="a mapping of names to steps"
+            ("steps",), seen=format_value(section.data), expected="a mapping of names to steps"
         )
     steps = {}
     for name, data in section.data.items():
@@ -415,20 +415,20 @@ def _steps(sections: Mapping[str, _Section], topology: Topology) -> dict[str, St
     return steps
 
 
-def profile_in(document: Document) -> Profile | None:
+def find_profile(document: Document) -> Profile | None:
     """The profile that a document holds beside its job, where it does."""
-    return _profile(document) if "profile" in _sections(document) else None
+    return _build_profile(document) if "profile" in _read_sections(document) else None
 
 
-def _profile(document: Document) -> Profile:
-    sections = _sections(document)
+def _build_profile(document: Document) -> Profile:
+    sections = _read_sections(document)
     _require(sections, "topology", "a profile", document)
     _require(sections, "profile", "what was measured", document)
     topology = _build(sections, "topology")
     configuration = _build(sections, "configuration") or Configuration()
     cluster = _build(sections, "cluster")
     file = _build(sections, "profile")
-    with _blamed(sections):
+    with _add_locations(sections):
         try:
             configuration.check_against(topology)
         except InvalidInput as error:

@@ -18,10 +18,10 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 def lay_out_json(data: dict[str, Any]) -> str:
     """`data` as JSON that reads back to the same, with the keys in the order they have."""
-    return _laid_out(data, "", 0) + "\n"
+    return _lay_out(data, "", 0) + "\n"
 
 
-def _laid_out(value: Any, before: str, depth: int) -> str:
+def _lay_out(value: Any, before: str, depth: int) -> str:
     """The value behind `before`, on one line where that is short enough.
 
     What does not fit a line of its own does not fit that of what holds it, so every value is laid
@@ -29,11 +29,11 @@ def _laid_out(value: Any, before: str, depth: int) -> str:
     """
     if isinstance(value, dict):
         opening, closing = "{}"
-        parts = [_laid_out(one, f"{_text(name)}: ", depth + 1) for name, one in value.items()]
+        parts = [_lay_out(one, f"{_text(name)}: ", depth + 1) for name, one in value.items()]
         flat = _is_flat(value.values())
     elif isinstance(value, list):
         opening, closing = "[]"
-        parts = [_laid_out(one, "", depth + 1) for one in value]
+        parts = [_lay_out(one, "", depth + 1) for one in value]
         flat = _is_flat(value)
     else:
         return before + _plain(value)
@@ -41,13 +41,13 @@ def _laid_out(value: Any, before: str, depth: int) -> str:
     length = depth * INDENT + len(before) + sum(map(len, parts)) + 2 * max(len(parts), 1)
     if length < WIDTH or (isinstance(value, dict) and flat and len(parts) <= FEW):
         return f"{before}{opening}{', '.join(parts)}{closing}"
-    lines = _filled(parts, depth + 1) if flat and isinstance(value, list) else parts
+    lines = _fill_lines(parts, depth + 1) if flat and isinstance(value, list) else parts
     margin = " " * (INDENT * (depth + 1))
     body = f",\n{margin}".join(lines)
     return f"{before}{opening}\n{margin}{body}\n{' ' * (INDENT * depth)}{closing}"
 
 
-def _filled(parts: list[str], depth: int) -> list[str]:
+def _fill_lines(parts: list[str], depth: int) -> list[str]:
     """Lines of as many parts as each takes."""
     lines: list[str] = []
     for part in parts:

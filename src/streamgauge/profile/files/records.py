@@ -23,10 +23,10 @@ from streamgauge.errors import Findings, InvalidInput, Place
 from streamgauge.profile.figures import Figure, LinkFigures, Shares
 from streamgauge.profile.files.behaviours import KeysFile
 from streamgauge.profile.keys import KeyDistribution
-from streamgauge.profile.ordering import natural
+from streamgauge.profile.ordering import natural_key
 from streamgauge.topology.files.schema import FileModel, Name
 from streamgauge.topology.topology import StreamKey
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 # Records that may be written as nothing but this field.
 BARE: Mapping[type, str] = {Figure: "value", Shares: "parts"}
@@ -108,7 +108,7 @@ class BareRecordFile(RecordFile):
 @functools.cache
 def record_file(record: type) -> type[RecordFile]:
     """The file model of a record, which is a dataclass or a named tuple."""
-    parts = parts_of(record)
+    parts = list_parts(record)
     bare = BARE.get(record)
     base: type[RecordFile] = RecordFile if bare is None else BareRecordFile
     model: type[RecordFile] = create_model(
@@ -122,7 +122,7 @@ def record_file(record: type) -> type[RecordFile]:
     return model
 
 
-def parts_of(record: type, names: tuple[str, ...] | None = None) -> tuple[_Part, ...]:
+def list_parts(record: type, names: tuple[str, ...] | None = None) -> tuple[_Part, ...]:
     """The fields of a record, or those named, with their forms."""
     hints = typing.get_type_hints(record)
     aliases = ALIASES.get(record, {})
@@ -130,7 +130,7 @@ def parts_of(record: type, names: tuple[str, ...] | None = None) -> tuple[_Part,
         _Part(
             name,
             aliases.get(name, name),
-            _NAME if name in NAMES and hints[name] is str else form_of(hints[name]),
+            _NAME if name in NAMES and hints[name] is str else find_form(hints[name]),
             default,
         )
         for name, default in _defaults(record).items()
@@ -176,18 +176,18 @@ def write_parts(value: Any, parts: tuple[_Part, ...]) -> dict[str, Any]:
 
 
 @functools.cache
-def form_of(hint: Any) -> Form:
+def find_form(hint: Any) -> Form:
     """How values of that type stand in a file."""
     if hint in _KNOWN:
         return _KNOWN[hint]
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        return _optional(form_of(next(one for one in arguments if one is not types.NoneType)))
+        return _optional(find_form(next(one for one in arguments if one is not types.NoneType)))
     if origin is tuple:
-        return _listed(form_of(arguments[0]))
+        return _listed(find_form(arguments[0]))
     if origin is Mapping:
         keyed = {str: _by_name, float: _by_number, StreamKey: _by_stream}[arguments[0]]
-        return keyed(form_of(arguments[1]))
+        return keyed(find_form(arguments[1]))
     model = record_file(hint)
     return Form(model, model.build, model.of)
 
@@ -240,7 +240,7 @@ def _by_name(form: Form) -> Form:
     return Form(
         dict[str, form.annotation],  # type: ignore[name-defined]
         read,
-        lambda values: {name: form.write(values[name]) for name in sorted(values, key=natural)},
+        lambda values: {name: form.write(values[name]) for name in sorted(values, key=natural_key)},
     )
 
 
@@ -276,7 +276,9 @@ def _by_stream(form: Form) -> Form:
 
     def write(values: Mapping[StreamKey, Any]) -> dict[str, dict[str, Any]]:
         written: dict[str, dict[str, Any]] = {}
-        for source, name in sorted(values, key=lambda key: (natural(key[0]), natural(key[1]))):
+        for source, name in sorted(
+            values, key=lambda key: (natural_key(key[0]), natural_key(key[1]))
+        ):
             one = values[StreamKey(source, name)]
             written.setdefault(source, {})[name] = form.write(one)
         return written
@@ -306,7 +308,7 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise InvalidInput.single(
-            (), seen=shown(text), expected="a number as the key, such as 0.99"
+            (), seen=format_value(text), expected="a number as the key, such as 0.99"
         ) from None
 
 

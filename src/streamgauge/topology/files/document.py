@@ -99,7 +99,7 @@ class Document:
         """The line of the deepest part of `place` that the document has."""
         return _line_of(self._nodes(), place)
 
-    def blame(self, error: InvalidInput) -> InvalidInput:
+    def locate_error(self, error: InvalidInput) -> InvalidInput:
         """The same error with this document's name and lines."""
         nodes = self._nodes()
         return type(error)(
@@ -170,12 +170,12 @@ def _parse(text: str, name: str) -> object:
 
 def dump_yaml(data: object) -> str:
     """`data` as YAML that reads back to the same."""
-    text = _dumped(data, inner_braces=True)
+    text = _dump(data, inner_braces=True)
     # A document that is all in braces could be taken for JSON.
-    return _dumped(data, inner_braces=False) if text.startswith("{") else text
+    return _dump(data, inner_braces=False) if text.startswith("{") else text
 
 
-def _dumped(data: object, *, inner_braces: bool) -> str:
+def _dump(data: object, *, inner_braces: bool) -> str:
     return yaml.dump(
         data,
         Dumper=_Dumper,

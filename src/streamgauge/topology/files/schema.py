@@ -24,11 +24,11 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from streamgauge.errors import InvalidInput, Problem, guess
-from streamgauge.topology.validation import shown
+from streamgauge.errors import InvalidInput, Problem, suggest_name
+from streamgauge.topology.validation import format_value
 
 
-def _text(value: object) -> object:
+def _accept_number(value: object) -> object:
     whole = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if whole else value
 
@@ -36,7 +36,7 @@ def _text(value: object) -> object:
 # A name in a file; jobs exist whose operators are called 1, 2 and 3.
 Name = Annotated[
     str,
-    BeforeValidator(_text),
+    BeforeValidator(_accept_number),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
 ]
 
@@ -114,7 +114,7 @@ class OneOf(FileModel):
     def dump(cls, value: Any) -> Any:
         """What `build` makes `value` of, in the shortest form."""
         content = {
-            field.name: plain(getattr(value, field.name))
+            field.name: to_plain(getattr(value, field.name))
             for field in dataclasses.fields(value)
             if not _is_default(field, getattr(value, field.name))
         }
@@ -166,19 +166,21 @@ def validate(model: type[BaseModel], data: object, known_keys: Sequence[str] = (
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise InvalidInput(_problem(detail, known_keys) for detail in error.errors()) from None
+        raise InvalidInput(
+            _describe_problem(detail, known_keys) for detail in error.errors()
+        ) from None
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Tuples and frozen mappings as the lists and dictionaries that files hold."""
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): to_plain(one) for key, one in value.items()}
     if isinstance(value, tuple):
-        return [plain(one) for one in value]
+        return [to_plain(one) for one in value]
     return value
 
 
-def keys_of(schema: object) -> list[str]:
+def list_keys(schema: object) -> list[str]:
     """Every key that a JSON Schema knows, to suggest one for a misspelt key."""
     found: dict[str, None] = {}
 
@@ -201,20 +203,20 @@ def _model_fields(variant: type) -> dict[str, Any]:
     hints = typing.get_type_hints(variant)
     return {
         field.name: (
-            _listed(hints[field.name]),
+            _use_lists(hints[field.name]),
             ... if field.default is dataclasses.MISSING else field.default,
         )
         for field in dataclasses.fields(variant)
     }
 
 
-def _listed(annotation: Any) -> Any:
+def _use_lists(annotation: Any) -> Any:
     """The type with lists for tuples: files hold lists, and the nouns make tuples of them."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is tuple:
-        return list[_listed(arguments[0])]  # type: ignore[misc]  # a type computed at import
+        return list[_use_lists(arguments[0])]  # type: ignore[misc]  # a type computed at import
     if origin in (types.UnionType, typing.Union):
-        return functools.reduce(operator.or_, map(_listed, arguments))
+        return functools.reduce(operator.or_, map(_use_lists, arguments))
     return annotation
 
 
@@ -233,7 +235,7 @@ def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
 
 
 # pydantic's messages name Python types and our classes; people who write files know neither.
-_WORDS = {
+_EXPECTED = {
     "model_type": "a mapping of keys to values",
     "model_attributes_type": "a mapping of keys to values",
     "dict_type": "a mapping of names to values",
@@ -258,7 +260,7 @@ def refusal(seen: str, expected: str, remedy: str = "") -> PydanticCustomError:
     return PydanticCustomError(_OWN_WORDS, "{expected}", words)
 
 
-def _problem(detail: Any, known_keys: Sequence[str]) -> Problem:
+def _describe_problem(detail: Any, known_keys: Sequence[str]) -> Problem:
     place = tuple(
         part
         for part in detail["loc"]
@@ -267,9 +269,9 @@ def _problem(detail: Any, known_keys: Sequence[str]) -> Problem:
     if detail["type"] == _OWN_WORDS:
         return Problem(place=place, **detail["ctx"])
     message = detail["msg"]
-    expected = _WORDS.get(detail["type"], message.removeprefix("Input should be "))
+    expected = _EXPECTED.get(detail["type"], message.removeprefix("Input should be "))
     remedy = ""
-    seen = shown(detail["input"])
+    seen = format_value(detail["input"])
     if detail["type"] == "missing":
         place, seen, expected = place[:-1], f"no {place[-1]!r}", f"the key {place[-1]!r}"
     elif detail["type"] == "extra_forbidden":
@@ -277,7 +279,9 @@ def _problem(detail: Any, known_keys: Sequence[str]) -> Problem:
         seen, expected = f"unknown key {key!r}", "a key of this section"
         remedy = "it belongs to another section"
         if key not in known_keys:
-            remedy = guess(key, list(known_keys))
+            remedy = suggest_name(key, list(known_keys))
     elif detail["type"] == "literal_error":
-        remedy = guess(str(detail["input"]), re.findall("'(.*?)'", detail["ctx"]["expected"]))
+        remedy = suggest_name(
+            str(detail["input"]), re.findall("'(.*?)'", detail["ctx"]["expected"])
+        )
     return Problem(place=place, seen=seen, expected=expected, remedy=remedy)

@@ -13,7 +13,7 @@ from pydantic import Field, RootModel
 
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.plugins import ENGINES, check_plugin
-from streamgauge.topology.cluster import Cluster, Link, Machine, Node, ports_of
+from streamgauge.topology.cluster import Cluster, Link, Machine, Node, number_ports
 from streamgauge.topology.configuration import DEFAULT_ENGINE, Configuration, Setting
 from streamgauge.topology.files.schema import FileModel, Name, build_part, one_of
 from streamgauge.topology.grouping import (
@@ -230,7 +230,7 @@ class NodeFile(FileModel):
                 seen="neither slots nor ports" if self.slots is None else "both slots and ports",
                 expected="either a number of slots or a list of ports",
             )
-        ports = ports_of(self.slots) if self.slots is not None else tuple(self.ports or ())
+        ports = number_ports(self.slots) if self.slots is not None else tuple(self.ports or ())
         return Node(name=name, machine=self.machine, ports=ports, rack=self.rack)
 
 

@@ -24,7 +24,7 @@ from streamgauge.lake.http import (
     unreachable,
 )
 from streamgauge.lake.servers import server_url
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 _PREFIX: Final = "/api/v1"
 _SHOWN_MESSAGE: Final = 300
@@ -103,7 +103,7 @@ class UiClient:
             raise unreachable(self.url, answer.described, remedy)
         if not answer.is_ok:
             location = answer.headers.get("Location")
-            leads = f", which leads to {shown(location)}" if location else ""
+            leads = f", which leads to {format_value(location)}" if location else ""
             raise self._wrong(f"{answer.described}{leads}")
         if not isinstance(document, dict):
             raise self._wrong(f"{_kind_of(body)} in place of a JSON object")

@@ -34,7 +34,7 @@ from streamgauge.topology.cluster import Slot
 from streamgauge.topology.configuration import Setting
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, Stream
-from streamgauge.topology.validation import shown
+from streamgauge.topology.validation import format_value
 
 # Latencies are written with three decimals.
 RESOLUTION_MS = 0.0005
@@ -249,6 +249,6 @@ def _text(document: Document, key: str) -> str:
 
 def _unfit(key: str, seen: object, expected: str) -> SourceUnreachable:
     return SourceUnreachable(
-        f"the UI's answer: {key}: {shown(seen)}; expected {expected}; check that this is the"
+        f"the UI's answer: {key}: {format_value(seen)}; expected {expected}; check that this is the"
         " address of a Storm UI"
     )

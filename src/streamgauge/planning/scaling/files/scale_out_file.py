@@ -31,7 +31,7 @@ from streamgauge.topology.files.document import (
     parse_document,
     read_document,
 )
-from streamgauge.topology.files.schema import keys_of, validate
+from streamgauge.topology.files.schema import list_keys, validate
 
 UNNAMED = "scale-out"
 SECTION = "components"
@@ -152,13 +152,13 @@ def _scale_out(document: Document, stem: str, tolerance: float) -> ScaleOut:
         settled = _settled(file, _order(file))
         graph = _graph(file, settled, stem)
     except InvalidInput as error:
-        raise document.blame(error) from None
+        raise document.locate_error(error) from None
     orphans = frozenset(
         row.id for row in file.components if not row.is_spout and not graph.parents[row.id]
     )
     by_place = {index: settled[row.id] for index, row in enumerate(file.components)}
     found = contradictions(by_place, orphans=orphans, tolerance=tolerance)
-    warnings = document.blame(InvalidInput(found)).problems if found else ()
+    warnings = document.locate_error(InvalidInput(found)).problems if found else ()
     return ScaleOut(
         graph=graph, free_units=file.free_resources, about=file.about, warnings=warnings
     )
@@ -226,4 +226,4 @@ def _component(settled: SettledRow) -> Component:
 
 @cache
 def _known_keys() -> tuple[str, ...]:
-    return tuple(keys_of(json_schema()))
+    return tuple(list_keys(json_schema()))
