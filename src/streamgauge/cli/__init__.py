@@ -11,7 +11,8 @@ import io
 import os
 import sys
 
-INTERRUPTED = 130
+from streamgauge.cli.exit_codes import FAILURE, INTERRUPTED
+
 DEBUG_VARIABLE = "STREAMGAUGE_DEBUG"
 
 
@@ -37,7 +38,7 @@ def _flush() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             print(f"error: standard output: {error.strerror}", file=sys.stderr)
-            sys.exit(1)
+            sys.exit(FAILURE)
 
 
 def _run() -> None:
@@ -61,7 +62,7 @@ def _run() -> None:
         if isinstance(error, BrokenPipeError):
             return
         print(f"error: {error.strerror or error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(FAILURE)
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise
@@ -70,4 +71,4 @@ def _run() -> None:
             f"This is a fault of Streamgauge. Set {DEBUG_VARIABLE}=1 to see where.",
             file=sys.stderr,
         )
-        sys.exit(1)
+        sys.exit(FAILURE)

@@ -9,7 +9,6 @@ import typer
 from typer.core import TyperGroup
 
 from streamgauge.cli import (
-    INTERRUPTED,
     applications,
     calibrate,
     collect,
@@ -27,6 +26,7 @@ from streamgauge.cli import (
     simulate,
     topology,
 )
+from streamgauge.cli.exit_codes import INTERRUPTED
 from streamgauge.errors import StreamgaugeError
 from streamgauge.plugins import resolve
 from streamgauge.transport.engine import Engine, engine_names, load_engine

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamgauge.cli.exit_codes import INVALID_INPUT
 from streamgauge.cli.interrupts import interrupted
 from streamgauge.cli.output import print_document, print_report_table, say, warn
 from streamgauge.cli.spark import Conf, Config, Master, spark_options, spark_session
@@ -16,7 +17,6 @@ from streamgauge.reports.wording import count
 if TYPE_CHECKING:
     from streamgauge.pipeline.ingest.tally import Tally
 
-REFUSED = 2
 # How often `--follow` looks whether it should stop.
 LOOK_SECONDS = 1
 
@@ -70,7 +70,7 @@ def ingest(
         )
     present(tally, as_json=as_json)
     if strict and (tally.reasons or tally.faults):
-        raise typer.Exit(REFUSED)
+        raise typer.Exit(INVALID_INPUT)
 
 
 def present(tally: Tally, *, as_json: bool) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from streamgauge.reports.report import Report
 
 MANY_PROBLEMS = 20
-OVERLOADED = 3
 
 
 def present(
@@ -40,7 +39,7 @@ def present(
     """
     import typer
 
-    from streamgauge.reports.content import Grade
+    from streamgauge.cli.exit_codes import DONE, exit_code_of
     from streamgauge.reports.document import write_document
 
     warn(report.warnings)
@@ -53,8 +52,9 @@ def present(
         write_text(svg, report.plot().svg)
     if html is not None:
         write_text(html, report.to_html(shlex.join(["streamgauge", *sys.argv[1:]])))
-    if report.verdict.grade is Grade.BAD:
-        raise typer.Exit(OVERLOADED)
+    code = exit_code_of(report.verdict)
+    if code != DONE:
+        raise typer.Exit(code)
 
 
 def print_document(document: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from streamgauge.cli.exit_codes import UNREACHABLE
 from streamgauge.cli.output import print_document, print_table, say
 from streamgauge.errors import in_file
 from streamgauge.reports.wording import count
@@ -16,7 +17,6 @@ app = typer.Typer(
     help="Run a Storm cluster on this machine, and apply plans to it.", no_args_is_help=True
 )
 
-UNREACHABLE = 4
 
 Data = Annotated[
     Path | None,

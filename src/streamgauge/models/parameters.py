@@ -15,7 +15,8 @@ from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
 from streamgauge.models.conversion import Conversion, conversion_of
 from streamgauge.models.flow import Rates, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.routing import SCOPES, Routing, route
+from streamgauge.models.load_aware_shuffle import SCOPES
+from streamgauge.models.routing import Routing, route
 from streamgauge.models.service import Works, works_of
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan

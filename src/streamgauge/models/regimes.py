@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.flow import came_to
+from streamgauge.models.load_aware_shuffle import SCOPES
 from streamgauge.models.loading import Loaded, load
 from streamgauge.models.parameters import Parameters
-from streamgauge.models.routing import SCOPES
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 from streamgauge.transport.mechanics import NO_LIMIT
 
