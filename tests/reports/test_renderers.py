@@ -28,7 +28,7 @@ from streamgauge.reports.report import Report
 from streamgauge.reports.terminal import render_table
 
 NASTY = "<script>alert('&\"')</script>"
-COLUMNS = (Column(name="operator", words=True), Column(name="rate", unit="tuples/s"))
+COLUMNS = (Column("operator", words=True), Column("rate", "tuples/s"))
 
 
 def draw(embedded: bool) -> str:
@@ -43,28 +43,28 @@ class SmallReport(Report):
     verdict = Verdict(
         grade=Grade.BAD, word="Overloaded", sentence=": sink.", cautions=("Mind it.",)
     )
-    headline = (Term(name="p99 latency", value="2 ms"),)
+    headline = (Term("p99 latency", "2 ms"),)
 
     def __init__(self, *tables: Table) -> None:
         self.tables = tables
 
     def sections(self):
         return [
-            Section(anchor="figures", heading="All figures", blocks=self.tables),
+            Section("figures", "All figures", self.tables),
             Section(
-                anchor="pictures",
-                heading="Pictures",
-                blocks=[
+                "pictures",
+                "Pictures",
+                [
                     Chart(title="one", draw=draw, caption=NASTY, wide=True),
                     ChartRow(charts=[Chart(title="two", draw=draw)]),
                 ],
             ),
-            Section(anchor="notes", heading="Notes", blocks=[Text(sentences=["A note."])]),
-            Section(anchor="apply", heading="To apply it", blocks=[Commands(lines=["run a b"])]),
+            Section("notes", "Notes", [Text(["A note."])]),
+            Section("apply", "To apply it", [Commands(["run a b"])]),
             Section(
-                anchor="made",
-                heading="How this was made",
-                blocks=[Terms(terms=[Term(name="seed", value="7")])],
+                "made",
+                "How this was made",
+                [Terms([Term("seed", "7")])],
             ),
         ]
 
@@ -119,7 +119,7 @@ def test_tables_for_pages_only_are_not_on_a_terminal():
 
 
 def test_columns_for_terminals_only_are_not_on_a_page():
-    columns = (Column(name="operator", words=True), Column(name="short", terminal_only=True))
+    columns = (Column("operator", words=True), Column("short", terminal_only=True))
     report = SmallReport(Table(caption="Operators", columns=columns, rows=[["sink", "brief"]]))
     assert "brief" in report.to_text()
     assert "brief" not in report.to_html()
@@ -144,7 +144,7 @@ def test_terminal_text_leads_with_the_verdict_and_ends_with_the_commands():
 def test_terminal_tables_never_break_a_word_or_a_figure():
     table = Table(
         caption="",
-        columns=(Column(name="name", words=True), Column(name="made up of", words=True)),
+        columns=(Column("name"), Column("made up of", words=True)),
         rows=[["splitter", "transfer 78.4 %, network 20.6 %, service 0.7 %"]],
     )
     lines = list(render_table(table, 40))

@@ -74,7 +74,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
         Table(
             caption=title,
             columns=[
-                Column(name=name, words=not is_number)
+                Column(name, words=not is_number)
                 for name, is_number in zip(columns, numeric, strict=True)
             ],
             rows=[[None if cell is None else str(cell) for cell in row] for row in body],

@@ -17,14 +17,15 @@ from streamgauge.drawing.topology_picture import draw_topology
 from streamgauge.profile.files.jobs import job_to_data
 from streamgauge.profile.job import Job
 from streamgauge.reports.content import (
-    Cell,
     Chart,
     Column,
     FigureRow,
     Grade,
+    Row,
     Section,
     Table,
     Verdict,
+    tabulate,
 )
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import count
@@ -85,12 +86,8 @@ class ApplicationReport(Report):
             wide=True,
         )
         return [
-            Section(anchor="topology", heading="Topology", blocks=[graph]),
-            Section(
-                anchor="tasks",
-                heading="Tasks",
-                blocks=[self._build_source_table(), self._build_task_table()],
-            ),
+            Section("topology", "Topology", [graph]),
+            Section("tasks", "Tasks", [self._build_source_table(), self._build_task_table()]),
         ]
 
     def document(self) -> Mapping[str, Any]:
@@ -126,71 +123,51 @@ class ApplicationReport(Report):
         workload = self.job.workload
         assert workload is not None
         emitted = {emission.source: emission.per_second for emission in workload.emissions}
-        rows: list[list[Cell]] = []
+        rows: list[Row] = []
         for task in self.application.sources:
             data, flow = task.data, task.flow
             assert data is not None
             assert flow is not None
             per_second = emitted[task.name]
             rows.append(
-                [
-                    task.name,
-                    task.parallelism,
-                    data.size,
-                    f"{count(data.values, 'value')}, {data.distribution}",
-                    flow.describe(),
-                    None if per_second is None else number(per_second),
-                ]
+                {
+                    Column("source"): task.name,
+                    Column("instances"): task.parallelism,
+                    Column("bytes"): data.size,
+                    Column(
+                        "data", words=True
+                    ): f"{count(data.values, 'value')}, {data.distribution}",
+                    Column("flow of each", words=True): flow.describe(),
+                    Column("mean", "tuples/s"): None if per_second is None else number(per_second),
+                }
             )
-        return Table(
-            caption="Sources",
-            columns=(
-                Column(name="source", words=True),
-                Column(name="instances"),
-                Column(name="bytes"),
-                Column(name="data", words=True),
-                Column(name="flow of each", words=True),
-                Column(name="mean", unit="tuples/s"),
-            ),
-            rows=rows,
-        )
+        return tabulate("Sources", rows)
 
     def _build_task_table(self) -> Table:
         rates = self._list_rates()
-        rows: list[list[Cell]] = []
+        rows: list[Row] = []
         for task in self.application.tasks:
             if task.is_source:
                 continue
             rate = rates[task.name]
             rows.append(
-                [
-                    task.name,
-                    task.parallelism,
-                    " ".join(task.parents),
-                    str(task.routing),
-                    f"{task.processing:.6g}",
-                    duration(self.platform.cpu_ms(task.cycles) / MS_PER_SECOND),
-                    None if task.filtering == 1.0 else f"{task.filtering:g}",
-                    None if task.window is None else task.window.describe(),
-                    task.resized_bytes,
-                    None if rate is None else number(rate),
-                ]
+                {
+                    Column("task"): task.name,
+                    Column("instances"): task.parallelism,
+                    Column("parents", words=True): " ".join(task.parents),
+                    Column("routing", words=True): str(task.routing),
+                    Column("load"): f"{task.processing:.6g}",
+                    Column("CPU"): duration(self.platform.cpu_ms(task.cycles) / MS_PER_SECOND),
+                    Column("forwards"): None if task.filtering == 1.0 else f"{task.filtering:g}",
+                    Column("window", words=True): None
+                    if task.window is None
+                    else task.window.describe(),
+                    Column("bytes"): task.resized_bytes,
+                    Column("in", "tuples/s"): None if rate is None else number(rate),
+                }
             )
-        return Table(
-            caption=f"Tasks; a load of 1 is 1000 cycles of {self.platform.cycle_ns:.3g} ns",
-            columns=(
-                Column(name="task", words=True),
-                Column(name="instances"),
-                Column(name="parents", words=True),
-                Column(name="routing", words=True),
-                Column(name="load"),
-                Column(name="CPU"),
-                Column(name="forwards"),
-                Column(name="window", words=True),
-                Column(name="bytes"),
-                Column(name="in", unit="tuples/s"),
-            ),
-            rows=rows,
+        return tabulate(
+            f"Tasks; a load of 1 is 1000 cycles of {self.platform.cycle_ns:.3g} ns", rows
         )
 
     def _list_rates(self) -> dict[str, float | None]:
@@ -279,47 +256,33 @@ class CycleReport(Report):
 
     def sections(self) -> Sequence[Section]:
         """The timings that the line follows from, and the loads that were asked for."""
-        timings = Table(
-            caption="Timings",
-            columns=(
-                Column(name="load"),
-                Column(name="cycles"),
-                Column(name="CPU", unit="ms"),
-                Column(name="±", unit="ms"),
-                Column(name="off the line"),
-            ),
-            rows=[
-                [
-                    f"{timing.cycles / 1000.0:g}",
-                    f"{timing.cycles:,}",
-                    f"{timing.mean_ns / NS_PER_MS:.{DIGITS}g}",
-                    f"{timing.error_ns / NS_PER_MS:.1g}",
-                    f"{self.time.misfit(timing):+.1%}",
-                ]
+        timings = tabulate(
+            "Timings",
+            [
+                {
+                    Column("load"): f"{timing.cycles / 1000.0:g}",
+                    Column("cycles"): f"{timing.cycles:,}",
+                    Column("CPU", "ms"): f"{timing.mean_ns / NS_PER_MS:.{DIGITS}g}",
+                    Column("±", "ms"): f"{timing.error_ns / NS_PER_MS:.1g}",
+                    Column("off the line"): f"{self.time.misfit(timing):+.1%}",
+                }
                 for timing in self.time.timings
             ],
         )
-        loads = Table(
-            caption="Loads for the CPU times asked for, as tried",
-            columns=(
-                Column(name="asked", unit="ms"),
-                Column(name="load"),
-                Column(name="CPU", unit="ms"),
-                Column(name="±", unit="ms"),
-                Column(name="off"),
-            ),
-            rows=[
-                [
-                    f"{load.wanted_ms:g}",
-                    f"{load.processing:g}",
-                    f"{load.measured_ms:.{DIGITS}g}",
-                    f"{load.error_ms:.1g}",
-                    f"{load.off:+.1%}",
-                ]
+        loads = tabulate(
+            "Loads for the CPU times asked for, as tried",
+            [
+                {
+                    Column("asked", "ms"): f"{load.wanted_ms:g}",
+                    Column("load"): f"{load.processing:g}",
+                    Column("CPU", "ms"): f"{load.measured_ms:.{DIGITS}g}",
+                    Column("±", "ms"): f"{load.error_ms:.1g}",
+                    Column("off"): f"{load.off:+.1%}",
+                }
                 for load in self.loads
             ],
         )
-        return [Section(anchor="timings", heading="Timings", blocks=[timings, loads])]
+        return [Section("timings", "Timings", [timings, loads])]
 
     def document(self) -> Mapping[str, Any]:
         """The fitted line, its timings, and the loads."""

@@ -85,11 +85,11 @@ class CalibrationReport(Report):
     def sections(self) -> Sequence[Section]:
         """A row for each profile, where there are several."""
         columns = [
-            Column(name="topology", words=True),
-            Column(name="well measured"),
-            Column(name="thin"),
-            Column(name="missing"),
-            Column(name="file", words=True),
+            Column("topology", words=True),
+            Column("well measured"),
+            Column("thin"),
+            Column("missing"),
+            Column("file", words=True),
         ]
         rows = [
             [
@@ -103,7 +103,7 @@ class CalibrationReport(Report):
         ]
         table = Table(caption="Figures of each profile", columns=columns, rows=rows)
         blocks = [table] if len(rows) > 1 else []
-        return [Section(anchor="profiles", heading="Profiles", blocks=blocks)]
+        return [Section("profiles", "Profiles", blocks)]
 
     def document(self) -> Mapping[str, Any]:
         """The body of the JSON document."""

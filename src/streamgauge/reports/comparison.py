@@ -96,19 +96,19 @@ class ComparisonReport(Report):
         best = self.preferred
         p99 = show_duration(get_quantile(best.latency, 0.99))
         return [
-            Term(name="p99 latency", value=p99),
-            Term(name="headroom", value=show_headroom(best.limit.factor)),
+            Term("p99 latency", p99),
+            Term("headroom", show_headroom(best.limit.factor)),
         ]
 
     def sections(self) -> list[Section]:
         """Charts and tables of the plans, votes, notes, and how it was made."""
         notes = dict.fromkeys(note for note in self.preferred.notes)
         return [
-            Section(anchor="plans", heading="Plans, the best first", blocks=[self._tabulate()]),
+            Section("plans", "Plans, the best first", [self._tabulate()]),
             Section(
-                anchor="latency",
-                heading="Latency",
-                blocks=list(
+                "latency",
+                "Latency",
+                list(
                     chart_latencies(
                         {
                             name: self.plans[name].predictions[0].latency
@@ -117,17 +117,9 @@ class ComparisonReport(Report):
                     )
                 ),
             ),
-            Section(anchor="votes", heading="Votes", blocks=[self._tabulate_votes()]),
-            Section(
-                anchor="notes",
-                heading="Notes",
-                blocks=[Text(sentences=list(notes), page_only=True)] if notes else [],
-            ),
-            Section(
-                anchor="made",
-                heading="How this was made",
-                blocks=[Terms(terms=[Term(name="profile", value=self.profile)])],
-            ),
+            Section("votes", "Votes", [self._tabulate_votes()]),
+            Section("notes", "Notes", [Text(list(notes), page_only=True)] if notes else []),
+            Section("made", "How this was made", [Terms([Term("profile", self.profile)])]),
         ]
 
     def _tabulate(self) -> Table:
@@ -150,14 +142,14 @@ class ComparisonReport(Report):
         return Table(
             caption=f"Plans, the best first by {self.ranking.by} of {self.preferred.model}",
             columns=[
-                Column(name="plan", words=True),
-                Column(name="executors"),
-                Column(name="verdict", words=True),
-                Column(name="mean"),
-                *(Column(name=name_percentile(level), page_only=level == 0.9) for level in levels),
-                Column(name="busiest", unit="executor"),
-                Column(name="fits up to", unit=PER_SECOND),
-                Column(name="then full", words=True, page_only=True),
+                Column("plan"),
+                Column("executors"),
+                Column("verdict", words=True),
+                Column("mean"),
+                *(Column(name_percentile(level), page_only=level == 0.9) for level in levels),
+                Column("busiest", "executor"),
+                Column("fits up to", PER_SECOND),
+                Column("then full", words=True, page_only=True),
             ],
             rows=rows,
         )
@@ -166,7 +158,7 @@ class ComparisonReport(Report):
         votes = self.ranking.votes
         return Table(
             caption="Votes",
-            columns=(Column(name="model", words=True), Column(name="prefers", words=True)),
+            columns=(Column("model"), Column("prefers", words=True)),
             rows=[[model, plan] for model, plan in votes.items()] if len(votes) > 1 else [],
         )
 

@@ -5,7 +5,7 @@ A renderer (`terminal`, `page`) decides how they look; nothing here knows about 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -45,7 +45,7 @@ class Verdict:
         return f"{self.word}{self.sentence}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Term:
     """A name with its figure or text: ``p99 latency``, ``2.12 ms``."""
 
@@ -53,14 +53,15 @@ class Term:
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table.
 
     Attributes:
         name: Its heading.
         unit: What its figures are measured in, or what exactly they are.
-        words: Whether it holds words, which are set to the left and may be wrapped.
+        words: Whether it holds words, which are set to the left and may be wrapped, as the first
+            column always is.
         page_only: Whether a terminal leaves it out.
         terminal_only: Whether a page leaves it out.
     """
@@ -75,6 +76,10 @@ class Column:
     def heading(self) -> str:
         """Name and unit in one line."""
         return f"{self.name} ({self.unit})" if self.unit else self.name
+
+
+# A row by the columns of its cells; a column that a row does not name is empty there.
+Row = Mapping[Column, Cell]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +140,28 @@ class Table:
         )
 
 
+def tabulate(
+    caption: str, rows: Iterable[Row], *, note: str = "", page_only: bool = False
+) -> Table:
+    """A table of rows that name the columns of their cells.
+
+    Args:
+        caption: What the table lists.
+        rows: From top to bottom; columns stand in the order in which rows name them first.
+        note: What to know when reading it.
+        page_only: Whether a terminal leaves the table out.
+    """
+    body = list(rows)
+    columns = list(dict.fromkeys(column for row in body for column in row))
+    return Table(
+        caption=caption,
+        columns=columns,
+        rows=[[row.get(column) for column in columns] for row in body],
+        note=note,
+        page_only=page_only,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
     """A picture.
@@ -167,7 +194,7 @@ class ChartRow:
     charts: Sequence[Chart]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Text:
     """Sentences; each is a paragraph on a page and a line of a list on a terminal."""
 
@@ -175,7 +202,7 @@ class Text:
     page_only: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Commands:
     """Commands to type, one in each line."""
 
@@ -183,7 +210,7 @@ class Commands:
     page_only: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Terms:
     """A list of names with their figures, such as how a result was made; on pages only."""
 
@@ -193,7 +220,7 @@ class Terms:
 Block = Table | Chart | ChartRow | Text | Commands | Terms
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Section:
     """A part of a report.
 

@@ -44,11 +44,11 @@ HEADLINE = (
     ("back-pressure, seconds", (FigureKind.BACK_PRESSURE, ALL, "event_seconds")),
 )
 OVERVIEW = (
-    (Column(name="sources emit", unit="tuples/s"), THROUGHPUT),
-    (Column(name="mean latency"), LATENCY),
-    *((Column(name=name), (FigureKind.LATENCY, ALL, name)) for name in ("p50", "p95", "p99")),
-    (Column(name="CPU", unit="cores"), CORES),
-    (Column(name="held back", unit="executors"), HELD),
+    (Column("sources emit", "tuples/s"), THROUGHPUT),
+    (Column("mean latency"), LATENCY),
+    *((Column(name), (FigureKind.LATENCY, ALL, name)) for name in ("p50", "p95", "p99")),
+    (Column("CPU", "cores"), CORES),
+    (Column("held back", "executors"), HELD),
 )
 KINDS = {
     FigureKind.LATENCY: "Latency from source to sink",
@@ -123,31 +123,21 @@ class ExperimentReport(Report):
         """The study's table, steps beside each other, courses over time, all figures."""
         study = read_study(self.journal.experiment, self.truth)
         return [
+            Section("study", "What it was about", [] if study is None else [study.table]),
+            Section("steps", "Steps", [self._build_overview(), chart_steps(self.truth)]),
+            Section("time", "How it went over time", [chart_courses(self.truth)]),
             Section(
-                anchor="study",
-                heading="What it was about",
-                blocks=[] if study is None else [study.table],
+                "figures",
+                "All figures",
+                [self._build_step_table(step) for step in self.truth.steps],
             ),
             Section(
-                anchor="steps",
-                heading="Steps",
-                blocks=[self._build_overview(), chart_steps(self.truth)],
-            ),
-            Section(
-                anchor="time", heading="How it went over time", blocks=[chart_courses(self.truth)]
-            ),
-            Section(
-                anchor="figures",
-                heading="All figures",
-                blocks=[self._build_step_table(step) for step in self.truth.steps],
-            ),
-            Section(
-                anchor="made",
-                heading="How this was made",
-                blocks=[
-                    Terms(terms=self._list_making()),
+                "made",
+                "How this was made",
+                [
+                    Terms(self._list_making()),
                     Text(
-                        sentences=[
+                        [
                             "The value of a figure is the median over windows that are not marked;"
                             " spread is half of the distance between the quartiles; floor is the"
                             " median error of predicting a repetition by another. How:"
@@ -224,9 +214,9 @@ class ExperimentReport(Report):
         return Table(
             caption="Steps",
             columns=[
-                Column(name="step", words=True),
+                Column("step"),
                 *(column for column, _ in OVERVIEW),
-                Column(name="windows"),
+                Column("windows"),
             ],
             rows=[
                 [
@@ -257,13 +247,13 @@ class ExperimentReport(Report):
             caption=f"{step.name}: {count(len(step.repetitions), 'repetition')},"
             f" {count(step.windows, 'window')}{left_out}",
             columns=(
-                Column(name="figure", words=True),
-                Column(name="median ± spread"),
-                Column(name="least"),
-                Column(name="most"),
-                Column(name="median over"),
-                Column(name="floor"),
-                Column(name="observations", page_only=True),
+                Column("figure"),
+                Column("median ± spread"),
+                Column("least"),
+                Column("most"),
+                Column("median over"),
+                Column("floor"),
+                Column("observations", page_only=True),
             ),
             groups=[group for group in groups if group.rows],
         )
@@ -283,7 +273,7 @@ class ExperimentReport(Report):
             "left out: garbage collection above": duration(rule.collection_seconds),
             "left out: reported less than": share(rule.coverage),
         }
-        return [Term(name=name, value=value) for name, value in terms.items()]
+        return [Term(name, value) for name, value in terms.items()]
 
 
 def _list_gaps(step: StepTruth) -> Iterator[str]:

@@ -11,7 +11,7 @@ from streamgauge.drawing.quantities import duration, number, share
 from streamgauge.experiments.differences import Difference, Gain, compare_with_reference, rank_gains
 from streamgauge.experiments.regimes import Regime, RepetitionRegime, find_regimes
 from streamgauge.experiments.studies import BottleneckSearch, Fidelity, LoadSweep
-from streamgauge.reports.content import Column, Table
+from streamgauge.reports.content import Column, Table, tabulate
 
 if TYPE_CHECKING:
     from streamgauge.experiments.experiment import Experiment
@@ -51,28 +51,21 @@ def _read_sweep(truth: Truth, study: LoadSweep) -> StudyResult:
     by_step = find_regimes(truth, study)
     finding = ", ".join(f"{step} {name_regime(found)}" for step, found in by_step.items())
     rule = study.rule
-    table = Table(
-        caption=f"Regimes: events from above {rule.enter:g} to below {rule.leave:g} times the"
+    table = tabulate(
+        f"Regimes: events from above {rule.enter:g} to below {rule.leave:g} times the"
         f" median latency of {study.baseline}; means over repetitions",
-        columns=(
-            Column(name="step", words=True),
-            Column(name="regime", words=True),
-            Column(name="events"),
-            Column(name="each", unit="mean"),
-            Column(name="of the time"),
-            Column(name="σ throughput", unit="tuples/s"),
-            Column(name="σ latency"),
-        ),
-        rows=[
-            (
-                step,
-                name_regime(found),
-                number(_average([float(len(one.events)) for one in found])),
-                duration(_average([one.mean_seconds for one in found])),
-                share(_average([one.share for one in found])),
-                number(_average([one.throughput_deviation for one in found])),
-                duration(_average([one.latency_deviation for one in found])),
-            )
+        [
+            {
+                Column("step"): step,
+                Column("regime", words=True): name_regime(found),
+                Column("events"): number(_average([float(len(one.events)) for one in found])),
+                Column("each", "mean"): duration(_average([one.mean_seconds for one in found])),
+                Column("of the time"): share(_average([one.share for one in found])),
+                Column("σ throughput", "tuples/s"): number(
+                    _average([one.throughput_deviation for one in found])
+                ),
+                Column("σ latency"): duration(_average([one.latency_deviation for one in found])),
+            }
             for step, found in by_step.items()
         ],
     )
@@ -111,23 +104,18 @@ def _write_regime(repetition: RepetitionRegime) -> dict[str, Any]:
 
 def _read_search(truth: Truth, study: BottleneckSearch) -> StudyResult:
     ranked = rank_gains(truth, study)
-    table = Table(
-        caption="Gains by halving the service time of one operator",
-        columns=(
-            Column(name="operator", words=True),
-            Column(name="throughput"),
-            Column(name="latency shorter by"),
-            Column(name="floors", unit="throughput, latency"),
-            Column(name="it", words=True),
-        ),
-        rows=[
-            (
-                gain.operator,
-                _show_signed(gain.throughput),
-                _show_signed(gain.latency),
-                f"{share(gain.throughput_floor)}, {share(gain.latency_floor)}",
-                gain.verdict,
-            )
+    table = tabulate(
+        "Gains by halving the service time of one operator",
+        [
+            {
+                Column("operator"): gain.operator,
+                Column("throughput"): _show_signed(gain.throughput),
+                Column("latency shorter by"): _show_signed(gain.latency),
+                Column(
+                    "floors", "throughput, latency"
+                ): f"{share(gain.throughput_floor)}, {share(gain.latency_floor)}",
+                Column("it", words=True): gain.verdict,
+            }
             for gain in ranked
         ],
     )
@@ -163,25 +151,17 @@ def _read_fidelity(truth: Truth, study: Fidelity) -> StudyResult:
             f"within {share(abs(worst.part))} of {study.reference} in throughput and mean latency"
             f" (worst: {worst.figure} of {worst.step}, {_show_signed(worst.part)})"
         )
-    table = Table(
-        caption=f"Difference from {study.reference}",
-        columns=(
-            Column(name="step", words=True),
-            Column(name="figure", words=True),
-            Column(name=study.reference),
-            Column(name="here"),
-            Column(name="difference"),
-            Column(name="floor"),
-        ),
-        rows=[
-            (
-                one.step,
-                one.figure,
-                _show_figure(one, one.reference),
-                _show_figure(one, one.value),
-                _show_signed(one.part),
-                share(one.floor),
-            )
+    table = tabulate(
+        f"Difference from {study.reference}",
+        [
+            {
+                Column("step"): one.step,
+                Column("figure", words=True): one.figure,
+                Column(study.reference): _show_figure(one, one.reference),
+                Column("here"): _show_figure(one, one.value),
+                Column("difference"): _show_signed(one.part),
+                Column("floor"): share(one.floor),
+            }
             for one in differences
         ],
     )

@@ -65,7 +65,7 @@ def _minute(moment: datetime | None) -> str:
 
 def _columns(names: Sequence[str], words: int = 1) -> list[Column]:
     """Columns of which the first ones hold words."""
-    return [Column(name=name, words=index < words) for index, name in enumerate(names)]
+    return [Column(name, words=index < words) for index, name in enumerate(names)]
 
 
 def tabulate_tally(tally: Tally) -> Table:

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
 from streamgauge.drawing.quantities import duration_within, share
-from streamgauge.reports.content import (
-    Block,
-    Cell,
-    Chart,
-    ChartRow,
-    Column,
-    RowGroup,
-    Table,
-    Text,
-)
+from streamgauge.reports.content import Block, Cell, Chart, ChartRow, Column, RowGroup, Table, Text
 from streamgauge.reports.wording import name_percentile, printable, show_duration
 
 if TYPE_CHECKING:
@@ -56,18 +47,18 @@ def chart_latencies(latencies: Mapping[str, Latency]) -> Iterator[Block]:
         if not math.isnan(latency.mean)
     }
     if not known:
-        yield Text(sentences=["No tuple reaches a sink: there is no latency."], page_only=True)
+        yield Text(["No tuple reaches a sink: there is no latency."], page_only=True)
         return
     if all(math.isinf(latency.mean) for latency in known.values()):
         text = "Latency grows without bound: there is nothing to draw."
-        yield Text(sentences=[text], page_only=True)
+        yield Text([text], page_only=True)
         return
     shown = dict(list(known.items())[:MOST_BARS])
     yield ChartRow(charts=[_chart_parts(shown), _chart_quantiles(shown)])
     left_out = len(known) - len(shown)
     if left_out:
         text = f"{left_out} more are not drawn; the tables list them."
-        yield Text(sentences=[text], page_only=True)
+        yield Text([text], page_only=True)
 
 
 def build_latency_table(
@@ -84,10 +75,10 @@ def build_latency_table(
     return Table(
         caption=caption,
         columns=[
-            Column(name="latency", words=True),
-            Column(name="mean"),
-            *(Column(name=name_percentile(level)) for level in levels),
-            Column(name="made up of", words=True, terminal_only=True),
+            Column("latency"),
+            Column("mean"),
+            *(Column(name_percentile(level)) for level in levels),
+            Column("made up of", words=True, terminal_only=True),
         ],
         groups=[
             RowGroup(
@@ -138,7 +129,7 @@ def build_parts_table(
     )
     return Table(
         caption=caption,
-        columns=[Column(name=subject, words=True), *(Column(name=part) for part in shown)],
+        columns=[Column(subject), *(Column(part) for part in shown)],
         groups=[
             RowGroup(
                 heading=heading,

@@ -70,9 +70,9 @@ def _add_command(sections: Sequence[Section], command: str) -> list[Section]:
     last = next((part for part in sections if part.anchor == MADE), None)
     blocks = [*(last.blocks if last is not None else ())]
     if command:
-        blocks.insert(0, Commands(lines=[command]))
-    blocks.append(Terms(terms=[Term(name="streamgauge", value=__version__)]))
-    made = Section(anchor=MADE, heading="How this was made", blocks=blocks)
+        blocks.insert(0, Commands([command]))
+    blocks.append(Terms([Term("streamgauge", __version__)]))
+    made = Section(MADE, "How this was made", blocks)
     return [*(part for part in sections if part.anchor != MADE), made]
 
 

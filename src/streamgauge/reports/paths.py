@@ -11,7 +11,17 @@ import numpy as np
 
 from streamgauge.drawing.quantities import number
 from streamgauge.models.path_latency import PathLatencies
-from streamgauge.reports.content import Cell, Column, FigureRow, Grade, Section, Table, Verdict
+from streamgauge.reports.content import (
+    Cell,
+    Column,
+    FigureRow,
+    Grade,
+    Row,
+    Section,
+    Table,
+    Verdict,
+    tabulate,
+)
 from streamgauge.reports.placement import PlacementReport
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import count, show_duration
@@ -96,14 +106,14 @@ class PathsReport(Report):
         """Paths by source, by the operators they pass, and one by one."""
         return [
             Section(
-                anchor="paths",
-                heading="Paths",
-                blocks=[self._source_table(), self._logical_table(), self._single_table()],
+                "paths",
+                "Paths",
+                [self._source_table(), self._logical_table(), self._single_table()],
             ),
             Section(
-                anchor="latency",
-                heading="Latency by path",
-                blocks=[] if self.latencies is None else build_latency_tables(self.latencies),
+                "latency",
+                "Latency by path",
+                [] if self.latencies is None else build_latency_tables(self.latencies),
             ),
         ]
 
@@ -196,50 +206,41 @@ class PathsReport(Report):
         return int(sum_along(self._flow, streams).count.sum())
 
     def _source_table(self) -> Table:
-        return Table(
-            caption="Paths by source",
-            columns=[
-                Column(name="source", words=True),
-                Column(name="paths"),
-                Column(name="connections between nodes, mean"),
-                Column(name="most"),
-            ],
-            rows=[
-                [
-                    row.source,
-                    f"{row.paths:,}",
-                    number(row.mean_crossings),
-                    f"{row.most_crossings:g}",
-                ]
+        return tabulate(
+            "Paths by source",
+            [
+                {
+                    Column("source"): row.source,
+                    Column("paths"): f"{row.paths:,}",
+                    Column("connections between nodes, mean"): number(row.mean_crossings),
+                    Column("most"): f"{row.most_crossings:g}",
+                }
                 for row in self.by_source()
             ],
             note="The mean counts a path by the part of the tuples that routing sends along it.",
         )
 
     def _logical_table(self) -> Table:
-        rows: list[list[Cell]] = [
-            [" → ".join(_list_operators(streams)), f"{self._count_physical(streams):,}"]
+        rows: list[Row] = [
+            {
+                Column("operators"): " → ".join(_list_operators(streams)),
+                Column("paths"): f"{self._count_physical(streams):,}",
+            }
             for streams in self._logical_paths()
         ]
-        return Table(
-            caption="Paths by the operators they pass",
-            columns=[Column(name="operators", words=True), Column(name="paths")],
-            rows=rows,
-        )
+        return tabulate("Paths by the operators they pass", rows)
 
     def _single_table(self) -> Table:
-        rows: list[list[Cell]] = [
-            [
-                path.describe(self._flow),
-                ", ".join(str(connection.type) for connection in path.connections),
-            ]
+        rows: list[Row] = [
+            {
+                Column("executors"): path.describe(self._flow),
+                Column("connections", words=True): ", ".join(
+                    str(connection.type) for connection in path.connections
+                ),
+            }
             for path in self._single_paths()
         ]
-        return Table(
-            caption="Single paths",
-            columns=[Column(name="executors", words=True), Column(name="connections", words=True)],
-            rows=rows,
-        )
+        return tabulate("Single paths", rows)
 
 
 def build_latency_tables(latencies: PathLatencies) -> list[Table]:
@@ -264,16 +265,16 @@ def build_latency_tables(latencies: PathLatencies) -> list[Table]:
         ]
         for row in latencies.logical
     ]
-    figures = [Column(name="paths"), Column(name="mean")]
+    figures = [Column("paths"), Column("mean")]
     return [
         Table(
             caption="Latency by source, over paths",
             columns=[
-                Column(name="source", words=True),
+                Column("source"),
                 *figures,
-                Column(name="90 % of paths"),
-                Column(name="longest path"),
-                Column(name="longest to an acker"),
+                Column("90 % of paths"),
+                Column("longest path"),
+                Column("longest to an acker"),
             ],
             rows=sources,
             note="A path takes the mean times of its elements together. Paths count by the part of"
@@ -281,7 +282,7 @@ def build_latency_tables(latencies: PathLatencies) -> list[Table]:
         ),
         Table(
             caption="Latency by the operators on the path",
-            columns=[Column(name="operators", words=True), *figures, Column(name="longest path")],
+            columns=[Column("operators"), *figures, Column("longest path")],
             rows=logical,
         ),
     ]

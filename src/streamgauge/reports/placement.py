@@ -20,10 +20,12 @@ from streamgauge.reports.content import (
     Column,
     FigureRow,
     Grade,
+    Row,
     Section,
     Table,
     Text,
     Verdict,
+    tabulate,
 )
 from streamgauge.reports.placement_ranking import refuse_to_draw
 from streamgauge.reports.report import Report
@@ -110,32 +112,19 @@ class PlacementReport(Report):
         about = " ".join(self.job.about.split())
         show_workers = self.physical or len(self.plan.workers) <= MANY_WORKERS
         return [
+            Section("about", "About the job", [Text([about] if about else [])]),
             Section(
-                anchor="about",
-                heading="About the job",
-                blocks=[Text(sentences=[about] if about else [])],
+                "graph",
+                "Graph",
+                [Chart(title="Graph", draw=self._draw_graph, draw_text=self._draw_text, wide=True)],
             ),
             Section(
-                anchor="graph",
-                heading="Graph",
-                blocks=[
-                    Chart(
-                        title="Graph",
-                        draw=self._draw_graph,
-                        draw_text=self._draw_text,
-                        wide=True,
-                    )
-                ],
+                "operators", "Operators and streams", [self._operator_table(), self._stream_table()]
             ),
             Section(
-                anchor="operators",
-                heading="Operators and streams",
-                blocks=[self._operator_table(), self._stream_table()],
-            ),
-            Section(
-                anchor="workers",
-                heading="Where executors run",
-                blocks=[
+                "workers",
+                "Where executors run",
+                [
                     Chart(
                         title="Plan",
                         draw=self._draw_plan,
@@ -215,31 +204,24 @@ class PlacementReport(Report):
         )
 
     def _operator_table(self) -> Table:
-        rows: list[list[Cell]] = []
+        rows: list[Row] = []
         for operator in self.job.topology.operators:
             behaviour = self.job.behaviours.get(operator.name)
             rows.append(
-                [
-                    operator.name,
-                    str(operator.kind),
-                    self._executors[operator.name],
-                    operator.tasks,
-                    operator.window.describe() if operator.window else None,
-                    number(behaviour.service.mean_ms) if behaviour else None,
-                ]
+                {
+                    Column("operator"): operator.name,
+                    Column("kind", words=True): str(operator.kind),
+                    Column("executors"): self._executors[operator.name],
+                    Column("tasks"): operator.tasks,
+                    Column("window", words=True): operator.window.describe()
+                    if operator.window
+                    else None,
+                    Column("service", "ms"): number(behaviour.service.mean_ms)
+                    if behaviour
+                    else None,
+                }
             )
-        return Table(
-            caption="Operators",
-            columns=[
-                Column(name="operator", words=True),
-                Column(name="kind", words=True),
-                Column(name="executors"),
-                Column(name="tasks"),
-                Column(name="window", words=True),
-                Column(name="service", unit="ms"),
-            ],
-            rows=rows,
-        )
+        return tabulate("Operators", rows)
 
     def _stream_table(self) -> Table:
         rows: list[list[Cell]] = []
@@ -258,11 +240,11 @@ class PlacementReport(Report):
         return Table(
             caption="Streams, and their connections between executors",
             columns=[
-                Column(name="from", words=True),
-                Column(name="stream", words=True),
-                Column(name="to", words=True),
-                Column(name="grouping", words=True),
-                *(Column(name=str(kind)) for kind in CONNECTION_TYPES),
+                Column("from"),
+                Column("stream", words=True),
+                Column("to", words=True),
+                Column("grouping", words=True),
+                *(Column(str(kind)) for kind in CONNECTION_TYPES),
             ],
             rows=rows,
         )
@@ -271,9 +253,9 @@ class PlacementReport(Report):
         return Table(
             caption="Workers",
             columns=[
-                Column(name="worker", words=True),
-                Column(name="executors"),
-                Column(name="which", words=True),
+                Column("worker"),
+                Column("executors"),
+                Column("which", words=True),
             ],
             rows=[
                 [str(worker), len(placed), " ".join(executor.label for executor in placed)]

@@ -117,14 +117,14 @@ class PlacementRanking(Report):
         terms = []
         if best.prediction is not None:
             terms = [
-                Term(name="p99 latency", value=self._show_p99(best)),
-                Term(name="headroom", value=show_headroom(best.prediction.limit.factor)),
+                Term("p99 latency", self._show_p99(best)),
+                Term("headroom", show_headroom(best.prediction.limit.factor)),
             ]
         size = f"{count(len(best.plan.workers), 'worker')} on {count(len(best.plan.nodes), 'node')}"
         return [
             *terms,
-            Term(name="between nodes", value=remote),
-            Term(name="size", value=size),
+            Term("between nodes", remote),
+            Term("size", size),
         ]
 
     def sections(self) -> Sequence[Section]:
@@ -137,9 +137,9 @@ class PlacementRanking(Report):
         }
         return [
             Section(
-                anchor="plans",
-                heading="Where executors run",
-                blocks=[
+                "plans",
+                "Where executors run",
+                [
                     Chart(
                         title="Plans",
                         draw=self._draw_plans,
@@ -148,31 +148,13 @@ class PlacementRanking(Report):
                     )
                 ],
             ),
-            Section(anchor="traffic", heading="How far tuples go", blocks=[self._traffic_chart()]),
-            Section(
-                anchor="latency",
-                heading="Latency",
-                blocks=list(chart_latencies(latencies)) if latencies else [],
-            ),
-            Section(
-                anchor="figures",
-                heading="All figures",
-                blocks=[self._plan_table(), self._risk_table()],
-            ),
-            Section(
-                anchor="bounds", heading="Proven bounds", blocks=[Text(sentences=self._bounds())]
-            ),
-            Section(
-                anchor="refused", heading="No plan found", blocks=[Text(sentences=self._refusals())]
-            ),
-            Section(
-                anchor="notes",
-                heading="What to keep in mind",
-                blocks=[Text(sentences=self._notes())],
-            ),
-            Section(
-                anchor="commands", heading="To apply it", blocks=[Commands(lines=self.commands)]
-            ),
+            Section("traffic", "How far tuples go", [self._traffic_chart()]),
+            Section("latency", "Latency", list(chart_latencies(latencies)) if latencies else []),
+            Section("figures", "All figures", [self._plan_table(), self._risk_table()]),
+            Section("bounds", "Proven bounds", [Text(self._bounds())]),
+            Section("refused", "No plan found", [Text(self._refusals())]),
+            Section("notes", "What to keep in mind", [Text(self._notes())]),
+            Section("commands", "To apply it", [Commands(self.commands)]),
         ]
 
     def document(self) -> Mapping[str, Any]:
@@ -349,18 +331,18 @@ class PlacementRanking(Report):
         return Table(
             caption=f"Placements, the best first by {self._criterion}",
             columns=[
-                Column(name="scheduler", words=True),
-                Column(name="workers"),
-                Column(name="nodes"),
-                Column(name="between nodes", unit="/s"),
-                Column(name="part", page_only=not ranking.rates_assumed),
-                Column(name=f"against {baseline}"),
-                Column(name="busiest node"),
-                Column(name="which one", page_only=True),
-                Column(name="mean", page_only=ranking.by != "mean"),
-                Column(name="p99"),
-                Column(name="up to", unit="/s"),
-                Column(name="verdict", page_only=True),
+                Column("scheduler"),
+                Column("workers"),
+                Column("nodes"),
+                Column("between nodes", "/s"),
+                Column("part", page_only=not ranking.rates_assumed),
+                Column(f"against {baseline}"),
+                Column("busiest node"),
+                Column("which one", page_only=True),
+                Column("mean", page_only=ranking.by != "mean"),
+                Column("p99"),
+                Column("up to", "/s"),
+                Column("verdict", page_only=True),
             ],
             rows=[self._plan_row(placement) for placement in ranking.placements.values()],
             note="Up to: the highest rate of all sources together that fits.",
@@ -394,14 +376,14 @@ class PlacementRanking(Report):
         return Table(
             caption="Ackers and risks",
             columns=[
-                Column(name="scheduler", words=True),
-                Column(name="ackers"),
-                Column(name="workers of ackers only", words=True),
-                Column(name="acks inside workers"),
-                Column(name="between workers"),
-                Column(name="between nodes"),
-                Column(name="hot nodes", words=True),
-                Column(name="heap too small", words=True),
+                Column("scheduler"),
+                Column("ackers"),
+                Column("workers of ackers only", words=True),
+                Column("acks inside workers"),
+                Column("between workers"),
+                Column("between nodes"),
+                Column("hot nodes", words=True),
+                Column("heap too small", words=True),
             ],
             rows=[row for row in rows if any(cell is not None for cell in row[1:])],
         )

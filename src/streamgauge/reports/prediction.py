@@ -160,10 +160,10 @@ class PredictionReport(Report):
         headroom = _show_headroom_change(former.limit.factor, now.limit.factor)
         busiest = show_change(find_busiest(former), find_busiest(now), show_utilisation)
         return [
-            Term(name="p99 latency", value=quantiles[0.99]),
-            Term(name="headroom", value=headroom),
-            Term(name="median latency", value=quantiles[0.5]),
-            Term(name="busiest executor", value=busiest),
+            Term("p99 latency", quantiles[0.99]),
+            Term("headroom", headroom),
+            Term("median latency", quantiles[0.5]),
+            Term("busiest executor", busiest),
         ]
 
     def _cautions(self) -> Iterator[str]:
@@ -186,34 +186,30 @@ class PredictionReport(Report):
         before, predicted = self.before, self.predicted
         models = (self.prediction, *self.others)
         return [
+            Section("plans", "Operators and how busy they are", [chart_plans(before, predicted)]),
             Section(
-                anchor="plans",
-                heading="Operators and how busy they are",
-                blocks=[chart_plans(before, predicted)],
-            ),
-            Section(
-                anchor="latency",
-                heading="Latency",
-                blocks=[
+                "latency",
+                "Latency",
+                [
                     *chart_latencies(self._latencies()),
                     tables.tabulate_latency(before, predicted),
                     tables.tabulate_latency_parts(before, predicted),
                 ],
             ),
             Section(
-                anchor="models",
-                heading="What each model says",
-                blocks=[tables.tabulate_models(models)] if self.others else [],
+                "models",
+                "What each model says",
+                [tables.tabulate_models(models)] if self.others else [],
             ),
             Section(
-                anchor="reasons",
-                heading="What limits the rate, and what would help",
-                blocks=list(tabulate_reasons(self.prediction)),
+                "reasons",
+                "What limits the rate, and what would help",
+                list(tabulate_reasons(self.prediction)),
             ),
             Section(
-                anchor="figures",
-                heading="All figures",
-                blocks=[
+                "figures",
+                "All figures",
+                [
                     tables.tabulate_operators(before, predicted),
                     tables.tabulate_delay_parts(predicted),
                     tables.tabulate_executors(predicted),
@@ -221,8 +217,8 @@ class PredictionReport(Report):
                     tables.tabulate_machines(self.prediction),
                 ],
             ),
-            Section(anchor="notes", heading="Notes", blocks=self._notes()),
-            Section(anchor="made", heading="How this was made", blocks=self._made()),
+            Section("notes", "Notes", self._notes()),
+            Section("made", "How this was made", self._made()),
         ]
 
     def _latencies(self) -> dict[str, Latency]:
@@ -242,7 +238,7 @@ class PredictionReport(Report):
             for prediction in (self.prediction, *self.others)
             for note in prediction.notes
         ]
-        return [Text(sentences=notes)] if notes else []
+        return [Text(notes)] if notes else []
 
     def _made(self) -> list[Terms | Text]:
         predicted, before = self.predicted, self.before
@@ -258,8 +254,8 @@ class PredictionReport(Report):
         ]
         for key, value in self.prediction.provenance.items():
             pairs.append((f"profile, {key.replace('_', ' ')}", value))
-        terms = [Term(name=name, value=value) for name, value in pairs if value]
-        return [Terms(terms=terms), Text(sentences=[GUIDE], page_only=True)]
+        terms = [Term(name, value) for name, value in pairs if value]
+        return [Terms(terms), Text([GUIDE], page_only=True)]
 
     def document(self) -> dict[str, Any]:
         """Prediction, verdict, plan and profile; what other models say where they were asked."""

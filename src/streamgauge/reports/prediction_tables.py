@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from streamgauge.drawing.quantities import number
-from streamgauge.reports.content import Cell, Column, FigureRow, Table
+from streamgauge.reports.content import Cell, Column, FigureRow, Row, Table, tabulate
 from streamgauge.reports.latency import (
     build_latency_table,
     build_parts_table,
@@ -109,17 +109,14 @@ def tabulate_models(predictions: Sequence[Prediction]) -> Table:
     levels = sorted({level for one in predictions for level in one.latency.quantiles})
     has_complete = any(one.complete is not None for one in predictions)
     columns = [
-        Column(name="model", words=True),
-        Column(name="verdict", words=True),
-        Column(name="mean"),
-        *(
-            Column(name=name_percentile(level), page_only=level not in FEW_LEVELS)
-            for level in levels
-        ),
-        *([Column(name="complete", unit="mean", page_only=True)] if has_complete else []),
-        Column(name="busiest", unit="executor"),
-        Column(name="fits up to", unit=PER_SECOND),
-        Column(name="then full", words=True),
+        Column("model", words=True),
+        Column("verdict", words=True),
+        Column("mean"),
+        *(Column(name_percentile(level), page_only=level not in FEW_LEVELS) for level in levels),
+        *([Column("complete", "mean", page_only=True)] if has_complete else []),
+        Column("busiest", "executor"),
+        Column("fits up to", PER_SECOND),
+        Column("then full", words=True),
     ]
     rows: list[list[Cell]] = [
         [
@@ -146,14 +143,14 @@ def tabulate_operators(before: PredictedPlan | None, after: PredictedPlan) -> Ta
     return Table(
         caption="Operators",
         columns=(
-            Column(name="operator", words=True),
-            Column(name="executors"),
-            Column(name="in", unit=PER_SECOND),
-            Column(name="out", unit=PER_SECOND),
-            Column(name="busy", unit="mean"),
-            Column(name="busiest", unit="executor"),
-            Column(name="service", unit="mean"),
-            Column(name="delay", unit="mean"),
+            Column("operator"),
+            Column("executors"),
+            Column("in", PER_SECOND),
+            Column("out", PER_SECOND),
+            Column("busy", "mean"),
+            Column("busiest", "executor"),
+            Column("service", "mean"),
+            Column("delay", "mean"),
         ),
         rows=[
             _show_operator(name, was.get(name, operator), operator, name in after.sources)
@@ -185,38 +182,30 @@ def _show_operator(
 def tabulate_executors(predicted: PredictedPlan) -> Table:
     """Executors, the busiest first."""
     busiest = sorted(predicted.prediction.executors, key=lambda executor: -executor.utilisation)
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     for executor in busiest:
         is_source = executor.operator in predicted.sources
         rows.append(
-            [
-                executor.name,
-                executor.worker,
-                None if is_source else number(executor.arrived_per_second),
-                number(executor.tuples_out_per_second),
-                show_utilisation(executor.utilisation),
-                _show_number(executor.stretch),
-                show_duration(executor.service_seconds),
-                None if is_source else show_duration(executor.delay_seconds),
-                _show_number(executor.queue_length),
-                "overloaded" if executor.utilisation >= 1.0 else "",
-            ]
+            {
+                Column("executor"): executor.name,
+                Column("worker", words=True): executor.worker,
+                Column("in", PER_SECOND): None
+                if is_source
+                else number(executor.arrived_per_second),
+                Column("out", PER_SECOND): number(executor.tuples_out_per_second),
+                Column("busy", "of the time"): show_utilisation(executor.utilisation),
+                Column("slowed down", "times"): _show_number(executor.stretch),
+                Column("service", "mean"): show_duration(executor.service_seconds),
+                Column("delay", "mean"): None
+                if is_source
+                else show_duration(executor.delay_seconds),
+                Column("waiting", "tuples, mean"): _show_number(executor.queue_length),
+                Column("state", words=True): "overloaded" if executor.utilisation >= 1.0 else "",
+            }
         )
-    return Table(
-        caption="Executors, the busiest first",
-        columns=(
-            Column(name="executor", words=True),
-            Column(name="worker", words=True),
-            Column(name="in", unit=PER_SECOND),
-            Column(name="out", unit=PER_SECOND),
-            Column(name="busy", unit="of the time"),
-            Column(name="slowed down", unit="times"),
-            Column(name="service", unit="mean"),
-            Column(name="delay", unit="mean"),
-            Column(name="waiting", unit="tuples, mean"),
-            Column(name="state", words=True),
-        ),
-        rows=rows,
+    return tabulate(
+        "Executors, the busiest first",
+        rows,
         note="Slowed down: how many times as long the same work takes on its crowded machine.",
         page_only=True,
     )
@@ -228,16 +217,15 @@ def _show_number(value: float) -> str:
 
 def tabulate_workers(prediction: Prediction) -> Table:
     """Workers in the plan's order."""
-    return Table(
-        caption="Workers",
-        columns=(
-            Column(name="worker", words=True),
-            Column(name="executors"),
-            Column(name="CPU", unit="cores"),
-            Column(name="sends to other workers", unit=PER_SECOND),
-        ),
-        rows=[
-            [worker.name, worker.executors, number(worker.cores), number(worker.sent_per_second)]
+    return tabulate(
+        "Workers",
+        [
+            {
+                Column("worker"): worker.name,
+                Column("executors"): worker.executors,
+                Column("CPU", "cores"): number(worker.cores),
+                Column("sends to other workers", PER_SECOND): number(worker.sent_per_second),
+            }
             for worker in prediction.workers
         ],
         page_only=True,
@@ -246,29 +234,20 @@ def tabulate_workers(prediction: Prediction) -> Table:
 
 def tabulate_machines(prediction: Prediction) -> Table:
     """Machines and what keeps their cores busy."""
-    return Table(
-        caption="Machines",
-        columns=(
-            Column(name="machine", words=True),
-            Column(name="cores"),
-            Column(name="the job's work", unit="cores"),
-            Column(name="its idle threads", unit="cores"),
-            Column(name="others", unit="cores"),
-            Column(name="in use"),
-            Column(name="state", words=True),
-        ),
-        rows=[
-            [
-                machine.name,
-                f"{machine.cores:g}",
-                number(machine.busy),
-                number(machine.polling),
-                number(machine.background),
-                show_utilisation(
+    return tabulate(
+        "Machines",
+        [
+            {
+                Column("machine"): machine.name,
+                Column("cores"): f"{machine.cores:g}",
+                Column("the job's work", "cores"): number(machine.busy),
+                Column("its idle threads", "cores"): number(machine.polling),
+                Column("others", "cores"): number(machine.background),
+                Column("in use"): show_utilisation(
                     (machine.busy + machine.polling + machine.background) / machine.cores
                 ),
-                "overloaded" if machine.overloaded else "",
-            ]
+                Column("state", words=True): "overloaded" if machine.overloaded else "",
+            }
             for machine in prediction.machines
         ],
     )

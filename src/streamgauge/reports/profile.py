@@ -123,13 +123,13 @@ class ProfileReport(Report):
             juice = show_figure(profile.juice.topology)
             terms.append(
                 Term(
-                    name="juice (part of the sources' input that was processed)",
-                    value=f"{juice}" + (f" ({each})" if each else ""),
+                    "juice (part of the sources' input that was processed)",
+                    f"{juice}" + (f" ({each})" if each else ""),
                 )
             )
         if profile.backpressure_minutes is not None:
             minutes = plain_number(profile.backpressure_minutes)
-            terms.append(Term(name="back-pressure", value=f"in {minutes} minutes"))
+            terms.append(Term("back-pressure", f"in {minutes} minutes"))
         return terms
 
     def sections(self) -> list[Section]:
@@ -140,46 +140,41 @@ class ProfileReport(Report):
             parts = self._tabulate_operator(self.operator)
         return [
             *parts,
-            Section(anchor="quality", heading="How good the figures are", blocks=self._rate()),
-            Section(anchor="notes", heading="Notes", blocks=self._notes()),
+            Section("quality", "How good the figures are", self._rate()),
+            Section("notes", "Notes", self._notes()),
         ]
 
     def _tabulate_all(self) -> list[Section]:
         profile = self.profile
         return [
             Section(
-                anchor="operators",
-                heading="Operators",
-                blocks=[
+                "operators",
+                "Operators",
+                [
                     tables.tabulate_operators(profile),
                     tables.tabulate_times(profile, tables.list_operators(profile)),
                     tables.tabulate_windows(profile),
                 ],
             ),
+            Section("latency", "Latency", [tables.tabulate_latencies(profile)]),
             Section(
-                anchor="latency", heading="Latency", blocks=[tables.tabulate_latencies(profile)]
+                "streams",
+                "Streams",
+                [tables.tabulate_streams(profile, profile.topology.data_streams)],
             ),
             Section(
-                anchor="streams",
-                heading="Streams",
-                blocks=[tables.tabulate_streams(profile, profile.topology.data_streams)],
-            ),
-            Section(
-                anchor="resources",
-                heading="Queues, cores and links",
-                blocks=[
+                "resources",
+                "Queues, cores and links",
+                [
                     resources.tabulate_queues(profile, list(profile.executors)),
                     resources.tabulate_hosts(profile),
                     resources.tabulate_links(profile),
                 ],
             ),
             Section(
-                anchor="history",
-                heading="History",
-                blocks=[
-                    resources.tabulate_saturation(profile),
-                    resources.tabulate_series(profile),
-                ],
+                "history",
+                "History",
+                [resources.tabulate_saturation(profile), resources.tabulate_series(profile)],
             ),
         ]
 
@@ -195,9 +190,9 @@ class ProfileReport(Report):
         ]
         return [
             Section(
-                anchor="operator",
-                heading=operator,
-                blocks=[
+                "operator",
+                operator,
+                [
                     tables.tabulate_tasks(profile, operator),
                     tables.tabulate_times(profile, [operator]),
                     tables.tabulate_streams(profile, streams),
@@ -205,9 +200,9 @@ class ProfileReport(Report):
                 ],
             ),
             Section(
-                anchor="ranges",
-                heading="How far tasks differ",
-                blocks=[Text(sentences=list(tables.describe_ranges(profile, operator)))],
+                "ranges",
+                "How far tasks differ",
+                [Text(list(tables.describe_ranges(profile, operator)))],
             ),
         ]
 
@@ -223,7 +218,7 @@ class ProfileReport(Report):
         return [
             Table(
                 caption="Thin or missing figures",
-                columns=[Column(name=name, words=True) for name in ("figure", "why", "what to do")],
+                columns=[Column(name, words=True) for name in ("figure", "why", "what to do")],
                 groups=[
                     RowGroup(heading=quality, rows=[_show_assessment(one) for one in assessments])
                     for quality, assessments in lacking.items()
@@ -232,7 +227,7 @@ class ProfileReport(Report):
             ),
             Table(
                 caption="Well measured figures",
-                columns=[Column(name=name, words=True) for name in ("operator", "figures")],
+                columns=[Column(name, words=True) for name in ("operator", "figures")],
                 rows=[[name, ", ".join(figures)] for name, figures in good.items()],
             ),
         ]
@@ -244,7 +239,7 @@ class ProfileReport(Report):
             if one.verdict is Quality.GOOD and one.why
         ]
         notes = [*self.profile.notes, *remarks]
-        return [Text(sentences=notes)] if notes else []
+        return [Text(notes)] if notes else []
 
     def document(self) -> dict[str, Any]:
         """The profile as its file holds it, and how good its figures are.

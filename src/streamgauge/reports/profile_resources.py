@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.drawing.quantities import number, plain_number
 from streamgauge.profile.ordering import natural_key
-from streamgauge.reports.content import Cell, Column, Table
+from streamgauge.reports.content import Cell, Column, Row, Table, tabulate
 from streamgauge.reports.measured import (
     show_figure,
     show_level,
@@ -34,31 +34,20 @@ def tabulate_queues(profile: Profile, labels: Sequence[str]) -> Table:
         if executor.receive is not None:
             known.append((label, executor, executor.receive))
     known.sort(key=lambda row: -_measure_length(row[2]))
-    return Table(
-        caption="Receive queues, the longest first",
-        columns=(
-            Column(name="executor", words=True),
-            Column(name="busy"),
-            Column(name="idle"),
-            Column(name="held back"),
-            Column(name="waiting", unit="tuples"),
-            Column(name="limit", unit="tuples"),
-            Column(name="overflow", unit="tuples"),
-            Column(name="batch", unit="tuples"),
-            Column(name="wait", unit="ms"),
-        ),
-        rows=[
-            [
-                label,
-                show_part(executor.capacity),
-                show_part(executor.idle),
-                show_part(executor.held),
-                show_figure(queue.length),
-                show_level(queue.limit),
-                show_value(queue.overflow),
-                show_value(queue.tuples_per_list),
-                show_mean_time(queue.sojourn),
-            ]
+    return tabulate(
+        "Receive queues, the longest first",
+        [
+            {
+                Column("executor"): label,
+                Column("busy"): show_part(executor.capacity),
+                Column("idle"): show_part(executor.idle),
+                Column("held back"): show_part(executor.held),
+                Column("waiting", "tuples"): show_figure(queue.length),
+                Column("limit", "tuples"): show_level(queue.limit),
+                Column("overflow", "tuples"): show_value(queue.overflow),
+                Column("batch", "tuples"): show_value(queue.tuples_per_list),
+                Column("wait", "ms"): show_mean_time(queue.sojourn),
+            }
             for label, executor, queue in known
         ],
     )
@@ -91,15 +80,15 @@ def tabulate_hosts(profile: Profile) -> Table:
     return Table(
         caption="Cores in use",
         columns=(
-            Column(name="worker or host", words=True),
-            Column(name="cores"),
-            Column(name="of"),
-            Column(name="threads"),
-            Column(name="transfer", unit="cores"),
-            Column(name="network", unit="cores"),
-            Column(name="gc", unit="cores"),
-            Column(name="heap", unit="MB"),
-            Column(name="sent", unit="MB/s"),
+            Column("worker or host"),
+            Column("cores"),
+            Column("of"),
+            Column("threads"),
+            Column("transfer", "cores"),
+            Column("network", "cores"),
+            Column("gc", "cores"),
+            Column("heap", "MB"),
+            Column("sent", "MB/s"),
         ),
         rows=rows,
         note="Threads: those of executors.",
@@ -112,23 +101,16 @@ def _show_host(host: HostFigures) -> list[Cell]:
 
 def tabulate_links(profile: Profile) -> Table:
     """Latency between nodes."""
-    return Table(
-        caption="Latency between nodes, one way",
-        columns=(
-            Column(name="from → to", words=True),
-            Column(name="mean", unit="ms"),
-            Column(name="median", unit="ms"),
-            Column(name="p99", unit="ms"),
-            Column(name="probes"),
-        ),
-        rows=[
-            [
-                f"{link.source} → {link.target}",
-                show_mean_time(link.latency),
-                show_quantile(link.latency, 0.5),
-                show_quantile(link.latency, 0.99),
-                show_samples(link.latency),
-            ]
+    return tabulate(
+        "Latency between nodes, one way",
+        [
+            {
+                Column("from → to"): f"{link.source} → {link.target}",
+                Column("mean", "ms"): show_mean_time(link.latency),
+                Column("median", "ms"): show_quantile(link.latency, 0.5),
+                Column("p99", "ms"): show_quantile(link.latency, 0.99),
+                Column("probes"): show_samples(link.latency),
+            }
             for link in profile.links
         ],
     )
@@ -136,58 +118,36 @@ def tabulate_links(profile: Profile) -> Table:
 
 def tabulate_saturation(profile: Profile) -> Table:
     """Between which rates operators began to hold their senders back."""
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     for name, stretches in profile.saturation.items():
         free = [one.input_per_second for one in stretches if one.backpressure == 0.0]
         held = [one.input_per_second for one in stretches if one.backpressure > 0.0]
         rows.append(
-            [
-                name,
-                len(stretches),
-                len({one.plan_id for one in stretches}),
-                number(max(free)) if free else None,
-                number(min(held)) if held else None,
-            ]
+            {
+                Column("operator"): name,
+                Column("stretches of time"): len(stretches),
+                Column("plans"): len({one.plan_id for one in stretches}),
+                Column("highest rate without", "tuples/s"): number(max(free)) if free else None,
+                Column("lowest rate with", "tuples/s"): number(min(held)) if held else None,
+            }
         )
-    return Table(
-        caption="Back-pressure in all that was ever measured",
-        columns=(
-            Column(name="operator", words=True),
-            Column(name="stretches of time"),
-            Column(name="plans"),
-            Column(name="highest rate without", unit="tuples/s"),
-            Column(name="lowest rate with", unit="tuples/s"),
-        ),
-        rows=rows,
-    )
+    return tabulate("Back-pressure in all that was ever measured", rows)
 
 
 def tabulate_series(profile: Profile) -> Table:
     """What sources emitted over time."""
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     for key, series in sorted(profile.sources.items()):
         known = [rate for rate in series.per_second if rate is not None]
         rows.append(
-            [
-                name_stream(key),
-                series.start,
-                plain_number(series.step_seconds),
-                f"{len(series.per_second):,}",
-                f"{len(series.per_second) - len(known):,}",
-                number(min(known)) if known else None,
-                number(max(known)) if known else None,
-            ]
+            {
+                Column("source"): name_stream(key),
+                Column("from", words=True): series.start,
+                Column("step", "s"): plain_number(series.step_seconds),
+                Column("steps"): f"{len(series.per_second):,}",
+                Column("missing"): f"{len(series.per_second) - len(known):,}",
+                Column("lowest", "tuples/s"): number(min(known)) if known else None,
+                Column("highest", "tuples/s"): number(max(known)) if known else None,
+            }
         )
-    return Table(
-        caption="Rates over time, for forecasts",
-        columns=(
-            Column(name="source", words=True),
-            Column(name="from", words=True),
-            Column(name="step", unit="s"),
-            Column(name="steps"),
-            Column(name="missing"),
-            Column(name="lowest", unit="tuples/s"),
-            Column(name="highest", unit="tuples/s"),
-        ),
-        rows=rows,
-    )
+    return tabulate("Rates over time, for forecasts", rows)

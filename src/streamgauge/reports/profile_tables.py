@@ -10,7 +10,7 @@ from streamgauge.drawing.quantities import number, plain_number
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.figures import Figure, TimeFigures
 from streamgauge.profile.pooling import pool_mean, pool_times, pool_total
-from streamgauge.reports.content import Cell, Column, Table
+from streamgauge.reports.content import Cell, Column, Row, Table, tabulate
 from streamgauge.reports.measured import (
     show_figure,
     show_mean_time,
@@ -63,7 +63,7 @@ def list_operators(profile: Profile) -> list[str]:
 def tabulate_operators(profile: Profile) -> Table:
     """Rates, capacities and back-pressure of operators."""
     deployed = deploy(profile)
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     for name in list_operators(profile):
         tasks = list(profile.tasks_of(name).values())
         capacities = [
@@ -73,32 +73,23 @@ def tabulate_operators(profile: Profile) -> Table:
         ]
         total = deployed.operator(name).tasks
         rows.append(
-            [
-                name,
-                str(total) if len(tasks) == total else f"{len(tasks)} of {total}",
-                show_value(_add_arrivals(deployed, name, tasks)),
-                show_value(_add_emissions(deployed, name, tasks)),
-                show_part(pool_mean(capacities)),
-                show_part(_find_largest(capacities)),
-                show_value(pool_mean(_list_inputs("dispersion", tasks))),
-                show_part(pool_mean(_list_inputs("failed_share", tasks))),
-                show_part(_find_largest([task.backpressure for task in tasks])),
-            ]
+            {
+                Column("operator"): name,
+                Column("tasks"): str(total) if len(tasks) == total else f"{len(tasks)} of {total}",
+                Column("in", PER_SECOND): show_value(_add_arrivals(deployed, name, tasks)),
+                Column("out", PER_SECOND): show_value(_add_emissions(deployed, name, tasks)),
+                Column("busy", "mean"): show_part(pool_mean(capacities)),
+                Column("busiest", "executor"): show_part(_find_largest(capacities)),
+                Column("dispersion"): show_value(pool_mean(_list_inputs("dispersion", tasks))),
+                Column("failed"): show_part(pool_mean(_list_inputs("failed_share", tasks))),
+                Column("back-pressure"): show_part(
+                    _find_largest([task.backpressure for task in tasks])
+                ),
+            }
         )
-    return Table(
-        caption="Operators",
-        columns=(
-            Column(name="operator", words=True),
-            Column(name="tasks"),
-            Column(name="in", unit=PER_SECOND),
-            Column(name="out", unit=PER_SECOND),
-            Column(name="busy", unit="mean"),
-            Column(name="busiest", unit="executor"),
-            Column(name="dispersion"),
-            Column(name="failed"),
-            Column(name="back-pressure"),
-        ),
-        rows=rows,
+    return tabulate(
+        "Operators",
+        rows,
         note="Rates without acknowledgements. Dispersion: of arrivals, one for a Poisson stream."
         " Back-pressure: of the worst task.",
     )
@@ -107,38 +98,27 @@ def tabulate_operators(profile: Profile) -> Table:
 def tabulate_tasks(profile: Profile, operator: str) -> Table:
     """The tasks of one operator."""
     deployed = deploy(profile)
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     for place, task in _sort_tasks(profile, deployed, operator):
         wall = pool_times([one.wall for one in task.inputs.values() if one.wall is not None])
         cpu = pool_times([one.cpu for one in task.inputs.values() if one.cpu is not None])
         rows.append(
-            [
-                str(place),
-                show_value(_add_arrivals(deployed, operator, [task])),
-                show_value(_add_emissions(deployed, operator, [task])),
-                show_mean_time(wall),
-                show_value(None if wall is None else wall.scv),
-                show_quantile(wall, 0.99),
-                show_mean_time(cpu),
-                show_part(task.backpressure),
-                show_samples(wall),
-            ]
+            {
+                Column("task"): str(place),
+                Column("in", PER_SECOND): show_value(_add_arrivals(deployed, operator, [task])),
+                Column("out", PER_SECOND): show_value(_add_emissions(deployed, operator, [task])),
+                Column("service", "ms"): show_mean_time(wall),
+                Column("scv"): show_value(None if wall is None else wall.scv),
+                Column("p99", "ms"): show_quantile(wall, 0.99),
+                Column("CPU", "ms"): show_mean_time(cpu),
+                Column("back-pressure"): show_part(task.backpressure),
+                Column("samples"): show_samples(wall),
+            }
         )
     more = "; the ones with the most tuples first" if len(rows) > MANY_TASKS else ""
-    return Table(
-        caption=f"{operator}: {len(rows)} of {deployed.operator(operator).tasks} tasks seen{more}",
-        columns=(
-            Column(name="task", words=True),
-            Column(name="in", unit=PER_SECOND),
-            Column(name="out", unit=PER_SECOND),
-            Column(name="service", unit="ms"),
-            Column(name="scv"),
-            Column(name="p99", unit="ms"),
-            Column(name="CPU", unit="ms"),
-            Column(name="back-pressure"),
-            Column(name="samples"),
-        ),
-        rows=rows,
+    return tabulate(
+        f"{operator}: {len(rows)} of {deployed.operator(operator).tasks} tasks seen{more}",
+        rows,
         note="Scv: squared coefficient of variation of the service time.",
     )
 
@@ -205,13 +185,13 @@ def tabulate_times(profile: Profile, names: Sequence[str]) -> Table:
     return Table(
         caption="Service times",
         columns=(
-            Column(name="operator", words=True),
-            Column(name="wall clock", unit="ms"),
-            Column(name="scv"),
-            Column(name="p99", unit="ms"),
-            Column(name="CPU", unit="ms"),
-            Column(name="samples"),
-            Column(name="buckets"),
+            Column("operator"),
+            Column("wall clock", "ms"),
+            Column("scv"),
+            Column("p99", "ms"),
+            Column("CPU", "ms"),
+            Column("samples"),
+            Column("buckets"),
         ),
         rows=[row for row in rows if any(cell is not None for cell in row[1:])],
         note=f"{SLOWEST} Scv: squared coefficient of variation.",
@@ -240,7 +220,7 @@ def _show_times(walls: Sequence[TimeFigures], cpus: Sequence[TimeFigures]) -> li
 
 def tabulate_windows(profile: Profile) -> Table:
     """How often windows fired, and how many tuples were in one."""
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     for operator in profile.topology.operators:
         if operator.window is None:
             continue
@@ -248,23 +228,18 @@ def tabulate_windows(profile: Profile) -> Table:
         fired = [task.triggers_per_second for task in tasks]
         held = [task.window_tuples for task in tasks]
         rows.append(
-            [
-                operator.name,
-                operator.window.describe(),
-                show_figure(pool_total([figure for figure in fired if figure is not None])),
-                show_figure(pool_mean([figure for figure in held if figure is not None])),
-            ]
+            {
+                Column("operator"): operator.name,
+                Column("window", words=True): operator.window.describe(),
+                Column("fired", "per second"): show_figure(
+                    pool_total([figure for figure in fired if figure is not None])
+                ),
+                Column("size", "tuples"): show_figure(
+                    pool_mean([figure for figure in held if figure is not None])
+                ),
+            }
         )
-    return Table(
-        caption="Windows",
-        columns=(
-            Column(name="operator", words=True),
-            Column(name="window", words=True),
-            Column(name="fired", unit="per second"),
-            Column(name="size", unit="tuples"),
-        ),
-        rows=rows,
-    )
+    return tabulate("Windows", rows)
 
 
 def tabulate_latencies(profile: Profile) -> Table:
@@ -278,23 +253,16 @@ def tabulate_latencies(profile: Profile) -> Table:
                 if measured is not None:
                     by_path.setdefault(f"{operator}/{stream}, {kind}", []).append(measured)
     pooled = {path: pool_times(times) for path, times in by_path.items()}
-    return Table(
-        caption="Latency",
-        columns=(
-            Column(name="from → to", words=True),
-            Column(name="mean", unit="ms"),
-            Column(name="median", unit="ms"),
-            Column(name="p99", unit="ms"),
-            Column(name="samples"),
-        ),
-        rows=[
-            [
-                path,
-                show_mean_time(times),
-                show_quantile(times, 0.5),
-                show_quantile(times, 0.99),
-                show_samples(times),
-            ]
+    return tabulate(
+        "Latency",
+        [
+            {
+                Column("from → to"): path,
+                Column("mean", "ms"): show_mean_time(times),
+                Column("median", "ms"): show_quantile(times, 0.5),
+                Column("p99", "ms"): show_quantile(times, 0.99),
+                Column("samples"): show_samples(times),
+            }
             for path, times in pooled.items()
         ],
         note=SLOWEST,
@@ -303,7 +271,7 @@ def tabulate_latencies(profile: Profile) -> Table:
 
 def tabulate_streams(profile: Profile, streams: Sequence[Stream]) -> Table:
     """Rates, tuples out per tuple in, sizes and routing shares of streams."""
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     for stream in streams:
         tasks = profile.tasks_of(stream.source).values()
         figures = [task.outputs[stream.name] for task in tasks if stream.name in task.outputs]
@@ -317,31 +285,32 @@ def tabulate_streams(profile: Profile, streams: Sequence[Stream]) -> Table:
         rates = [one.per_second for one in figures if one.per_second is not None]
         first = next(iter(coefficients.values()), None)
         rows.append(
-            [
-                f"{name_stream(stream.key)} → {stream.target}",
-                stream.grouping.describe(),
-                show_value(pool_total(rates)),
-                show_figure(pool_mean(triggers) if triggers else first),
-                show_value(pool_mean([one.bytes for one in figures if one.bytes is not None])),
-                _show_share_range([one.parts for one in shares]),
-            ]
+            {
+                Column("from → to"): f"{name_stream(stream.key)} → {stream.target}",
+                Column("grouping", words=True): stream.grouping.describe(),
+                Column("rate", PER_SECOND): show_value(pool_total(rates)),
+                Column("out per in"): show_figure(pool_mean(triggers) if triggers else first),
+                Column("size", "bytes"): show_value(
+                    pool_mean([one.bytes for one in figures if one.bytes is not None])
+                ),
+                Column("a task's share"): _show_share_range([one.parts for one in shares]),
+            }
         )
         # The coefficients of further inputs stand below the first.
         for key in list(coefficients)[1:]:
             rows.append(
-                [f"  per {name_stream(key)}", "", "", show_figure(coefficients[key]), "", ""]
+                {
+                    Column("from → to"): f"  per {name_stream(key)}",
+                    Column("grouping", words=True): "",
+                    Column("rate", PER_SECOND): "",
+                    Column("out per in"): show_figure(coefficients[key]),
+                    Column("size", "bytes"): "",
+                    Column("a task's share"): "",
+                }
             )
-    return Table(
-        caption="Streams",
-        columns=(
-            Column(name="from → to", words=True),
-            Column(name="grouping", words=True),
-            Column(name="rate", unit=PER_SECOND),
-            Column(name="out per in"),
-            Column(name="size", unit="bytes"),
-            Column(name="a task's share"),
-        ),
-        rows=rows,
+    return tabulate(
+        "Streams",
+        rows,
         note="± one standard error. Out per in: tuples for each tuple, or for each window.",
     )
 

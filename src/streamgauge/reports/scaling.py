@@ -33,6 +33,7 @@ from streamgauge.reports.content import (
     Term,
     Text,
     Verdict,
+    tabulate,
 )
 from streamgauge.reports.placement_ranking import PLAN_FILE
 from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
@@ -80,52 +81,42 @@ class ScalingRanking(Report):
         prediction = ranking.prediction
         terms = []
         if prediction is not None:
-            terms.append(Term(name="headroom", value=show_headroom(prediction.limit.factor)))
+            terms.append(Term("headroom", show_headroom(prediction.limit.factor)))
         if prediction is None or not prediction.overloaded:
-            terms.append(Term(name="delivered by the sinks", value=self._show_gain()))
+            terms.append(Term("delivered by the sinks", self._show_gain()))
         used = f"{ranking.best.scaling.units} of {ranking.problem.units}"
-        return [*terms, Term(name="units used", value=used)]
+        return [*terms, Term("units used", used)]
 
     def sections(self) -> Sequence[Section]:
         """The picture, tables, the curve, remarks and commands."""
         best = self.ranking.best
         return [
             Section(
-                anchor="growth",
-                heading="Who gets how many",
-                blocks=[self._growth_chart(), self._planner_table(), self._component_table()],
+                "growth",
+                "Who gets how many",
+                [self._growth_chart(), self._planner_table(), self._component_table()],
             ),
-            Section(anchor="curve", heading="What fewer units bring", blocks=self._curve_blocks()),
+            Section("curve", "What fewer units bring", self._curve_blocks()),
             Section(
-                anchor="accuracy",
-                heading="Measured against estimated",
-                blocks=[] if self.accuracy is None else [_build_accuracy_table(self.accuracy)],
+                "accuracy",
+                "Measured against estimated",
+                [] if self.accuracy is None else [_build_accuracy_table(self.accuracy)],
             ),
+            Section("reasons", "Why", [Text(_shorten(best.scaling.reasons))]),
             Section(
-                anchor="reasons",
-                heading="Why",
-                blocks=[Text(sentences=_shorten(best.scaling.reasons))],
-            ),
-            Section(
-                anchor="refused",
-                heading="No proposal",
-                blocks=[
+                "refused",
+                "No proposal",
+                [
                     Text(
-                        sentences=[
+                        [
                             f"{name}: {reason.splitlines()[0]}"
                             for name, reason in self.ranking.refused.items()
                         ]
                     )
                 ],
             ),
-            Section(
-                anchor="notes",
-                heading="What to keep in mind",
-                blocks=[Text(sentences=_shorten(self.ranking.problem.notes))],
-            ),
-            Section(
-                anchor="commands", heading="To apply it", blocks=[Commands(lines=self.commands)]
-            ),
+            Section("notes", "What to keep in mind", [Text(_shorten(self.ranking.problem.notes))]),
+            Section("commands", "To apply it", [Commands(self.commands)]),
         ]
 
     def document(self) -> Mapping[str, Any]:
@@ -311,12 +302,12 @@ class ScalingRanking(Report):
         return Table(
             caption="Planners, the best first",
             columns=[
-                Column(name="planner", words=True),
-                Column(name="who gets how many", words=True),
-                Column(name="delivered", unit="/s"),
-                Column(name="more"),
-                Column(name="at most", unit="/s"),
-                Column(name="busiest then", words=True),
+                Column("planner"),
+                Column("who gets how many", words=True),
+                Column("delivered", "/s"),
+                Column("more"),
+                Column("at most", "/s"),
+                Column("busiest then", words=True),
             ],
             rows=rows if len(rows) + len(ranking.refused) > 1 else [],
             note="Delivered: tuples that the sinks emit or, in a job, process. At most: no"
@@ -329,12 +320,12 @@ class ScalingRanking(Report):
         return Table(
             caption="Components, before → after; more than 100 % busy is congested",
             columns=[
-                Column(name="component", words=True),
-                Column(name=kind),
-                Column(name="gets", unit="/s"),
-                Column(name="can do", unit="/s"),
-                Column(name="busy"),
-                Column(name="emits", unit="/s"),
+                Column("component"),
+                Column(kind),
+                Column("gets", "/s"),
+                Column("can do", "/s"),
+                Column("busy"),
+                Column("emits", "/s"),
             ],
             rows=[
                 _component_row(
@@ -357,21 +348,17 @@ class ScalingRanking(Report):
         caption = "What fewer units would bring"
         if len(ranking.proposals) == 1:
             shown = ranking.sweep[:: _find_stride(len(ranking.sweep))]
-            return Table(
-                caption=caption,
-                columns=[
-                    Column(name="units", words=False),
-                    Column(name="delivered", unit="/s"),
-                    Column(name="who gets how many", words=True),
-                    Column(name="busiest then", words=True),
-                ],
-                rows=[
-                    [
-                        row.units,
-                        estimate(row.throughput),
-                        show_allocation(row.allocation),
-                        None if row.bottleneck is None else _show_load(row.bottleneck),
-                    ]
+            return tabulate(
+                caption,
+                [
+                    {
+                        Column("units"): row.units,
+                        Column("delivered", "/s"): estimate(row.throughput),
+                        Column("who gets how many", words=True): show_allocation(row.allocation),
+                        Column("busiest then", words=True): None
+                        if row.bottleneck is None
+                        else _show_load(row.bottleneck),
+                    }
                     for row in dict.fromkeys((*shown, ranking.sweep[-1]))
                 ],
             )
@@ -379,7 +366,7 @@ class ScalingRanking(Report):
         units = range(ranking.problem.units + 1)
         return Table(
             caption=f"{caption}, delivered in tuples/s",
-            columns=[Column(name="units"), *(Column(name=name) for name in curves)],
+            columns=[Column("units"), *(Column(name) for name in curves)],
             rows=[
                 [number_of, *(estimate(curve[number_of]) for curve in curves.values())]
                 for number_of in dict.fromkeys((*units[:: _find_stride(len(units))], units[-1]))
@@ -415,11 +402,11 @@ def _build_accuracy_table(accuracy: Accuracy) -> Table:
     return Table(
         caption="Tuples per second that components process, measured and estimated",
         columns=[
-            Column(name="component", words=True),
-            Column(name="measured", unit="/s"),
-            Column(name="estimated", unit="/s"),
-            Column(name="error"),
-            Column(name=f"within {share(accuracy.band)}"),
+            Column("component"),
+            Column("measured", "/s"),
+            Column("estimated", "/s"),
+            Column("error"),
+            Column(f"within {share(accuracy.band)}"),
         ],
         rows=rows,
         note=f"Estimated for the executors and the sources' rates of the run.{missing}",

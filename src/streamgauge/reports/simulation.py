@@ -20,6 +20,7 @@ from streamgauge.reports.content import (
     Terms,
     Text,
     Verdict,
+    tabulate,
 )
 from streamgauge.reports.report import Report
 from streamgauge.reports.simulation_charts import chart_latency, chart_time, chart_topology
@@ -127,15 +128,15 @@ class SimulationReport(Report):
         served = sum(self.result.operators[sink.name].executed_per_second for sink in sinks)
         sample = f"{latency.count:,} tuples in {_show_seconds(self.result.seconds)}"
         return [
-            Term(name="p99 latency", value=duration_within(tail.mean, tail.half_width)),
+            Term("p99 latency", duration_within(tail.mean, tail.half_width)),
             Term(
-                name="sources emit, of what is asked" if self.is_overloaded else "sources emit",
-                value=self._show_emitted(),
+                "sources emit, of what is asked" if self.is_overloaded else "sources emit",
+                self._show_emitted(),
             ),
-            Term(name="median latency", value=duration_within(median.mean, median.half_width)),
-            Term(name="mean latency", value=duration_within(mean.mean, mean.half_width)),
-            Term(name="sinks serve", value=f"{number(served)} tuples/s"),
-            Term(name="sample", value=sample),
+            Term("median latency", duration_within(median.mean, median.half_width)),
+            Term("mean latency", duration_within(mean.mean, mean.half_width)),
+            Term("sinks serve", f"{number(served)} tuples/s"),
+            Term("sample", sample),
         ]
 
     def sections(self) -> Sequence[Section]:
@@ -146,39 +147,33 @@ class SimulationReport(Report):
         no_queue = "No queue was ever full: none made a thread wait or dropped a tuple."
         return [
             Section(
-                anchor="sources",
-                heading="Asked and delivered",
-                blocks=[build_source_table(rates)]
+                "sources",
+                "Asked and delivered",
+                [build_source_table(rates)]
                 if self.is_overloaded or any(rate.is_held_back for rate in rates)
                 else [],
             ),
             Section(
-                anchor="latency",
-                heading="Latency",
-                blocks=[chart_latency(result.latency), build_latency_table(job, result)],
+                "latency",
+                "Latency",
+                [chart_latency(result.latency), build_latency_table(job, result)],
             ),
+            Section("topology", "Topology and utilisation", [chart_topology(self.plan, result)]),
+            Section("time", "How it went over time", [chart_time(result)]),
             Section(
-                anchor="topology",
-                heading="Topology and utilisation",
-                blocks=[chart_topology(self.plan, result)],
-            ),
-            Section(anchor="time", heading="How it went over time", blocks=[chart_time(result)]),
-            Section(
-                anchor="figures",
-                heading="All figures",
-                blocks=[
+                "figures",
+                "All figures",
+                [
                     build_operator_table(job, result),
                     build_rare_table(result),
                     build_executor_table(job, result),
-                    Text(sentences=[no_queue], page_only=True)
-                    if full_queues.is_empty
-                    else full_queues,
+                    Text([no_queue], page_only=True) if full_queues.is_empty else full_queues,
                     build_worker_table(result),
                     build_machine_table(result),
                     self._build_estimate_table(),
                 ],
             ),
-            Section(anchor="made", heading="How this was made", blocks=self._list_making()),
+            Section("made", "How this was made", self._list_making()),
         ]
 
     def document(self) -> Mapping[str, Any]:
@@ -285,23 +280,18 @@ class SimulationReport(Report):
             "mean_ms": "mean latency",
             "p99_ms": "p99 latency",
         }
-        return Table(
-            caption=f"Means over {len(self.results)} independent runs",
-            columns=(
-                Column(name="sink", words=True),
-                Column(name="figure", words=True),
-                Column(name="mean ± 95 %"),
-            ),
-            rows=[
-                [
-                    sink,
-                    names[figure],
-                    duration_within(
+        return tabulate(
+            f"Means over {len(self.results)} independent runs",
+            [
+                {
+                    Column("sink"): sink,
+                    Column("figure", words=True): names[figure],
+                    Column("mean ± 95 %"): duration_within(
                         average["mean"] / MS_PER_SECOND, average["half_width_95"] / MS_PER_SECOND
                     )
                     if figure.endswith("_ms")
                     else number_within(average["mean"], average["half_width_95"]),
-                ]
+                }
                 for sink, averages in self._average_sinks().items()
                 for figure, average in averages.items()
             ],
@@ -311,23 +301,23 @@ class SimulationReport(Report):
     def _list_making(self) -> Sequence[Block]:
         result = self.result
         terms = [
-            Term(name="simulated", value=plain_duration(result.seconds)),
-            Term(name="warm-up, left out before", value=plain_duration(result.warmup)),
-            Term(name="seed", value=str(self.seed)),
-            Term(name="deliveries simulated after the warm-up", value=f"{result.hops:,}"),
+            Term("simulated", plain_duration(result.seconds)),
+            Term("warm-up, left out before", plain_duration(result.warmup)),
+            Term("seed", str(self.seed)),
+            Term("deliveries simulated after the warm-up", f"{result.hops:,}"),
         ]
         if self.job.topology.acked:
             terms += [
-                Term(name="tuple trees begun, warm-up included", value=f"{result.roots_emitted:,}"),
-                Term(name="complete", value=f"{result.roots_acked:,}"),
-                Term(name="failed or timed out", value=f"{result.roots_failed:,}"),
-                Term(name="open at the end", value=f"{result.open_roots:,}"),
+                Term("tuple trees begun, warm-up included", f"{result.roots_emitted:,}"),
+                Term("complete", f"{result.roots_acked:,}"),
+                Term("failed or timed out", f"{result.roots_failed:,}"),
+                Term("open at the end", f"{result.open_roots:,}"),
             ]
         sentence = (
             "The same command with the same seed gives the same figures. What is simulated, "
             "what is assumed and how far it can be trusted: docs/simulator.md."
         )
-        return [Terms(terms=terms), Text(sentences=[sentence], page_only=True)]
+        return [Terms(terms), Text([sentence], page_only=True)]
 
 
 def _read_sink_figure(sink: str, figure: str, result: SimulationResult) -> float:

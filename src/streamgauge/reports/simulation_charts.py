@@ -39,7 +39,7 @@ MANY_OPERATORS = 200
 def chart_latency(latency: Latencies) -> Chart | Text:
     """How often which latency was seen, with percentiles."""
     if not latency.count:
-        return Text(sentences=["No tuple reached a sink: there is no latency to show."])
+        return Text(["No tuple reached a sink: there is no latency to show."])
     from streamgauge.simulation.binning import bin_edges
 
     occupied = np.flatnonzero(latency.counts)
@@ -104,7 +104,7 @@ def chart_topology(plan: PhysicalPlan, result: SimulationResult) -> Chart | Text
     if len(topology.operators) > MANY_OPERATORS:
         many = count(len(topology.operators), "operator")
         sentence = f"{many} are too many to draw; the tables below list them."
-        return Text(sentences=[sentence], page_only=True)
+        return Text([sentence], page_only=True)
     marks = {}
     for operator in topology.operators:
         figures = result.operators[operator.name]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from streamgauge.drawing.quantities import duration, duration_within, number, share
-from streamgauge.reports.content import Column, RowGroup, Table
+from streamgauge.reports.content import Column, RowGroup, Table, tabulate
 from streamgauge.reports.simulation_verdict import SourceRate
 from streamgauge.reports.wording import name_percentile
 
@@ -40,25 +40,21 @@ def name_latencies(job: Job, result: SimulationResult) -> dict[str, Latencies]:
 
 def build_source_table(rates: Sequence[SourceRate]) -> Table:
     """What sources were asked for and what they delivered."""
-    return Table(
-        caption="Sources: asked and delivered",
-        columns=(
-            Column(name="source", words=True),
-            Column(name="asked", unit=PER_SECOND),
-            Column(name="delivered", unit=PER_SECOND),
-            Column(name="of what was asked"),
-            Column(name="blocked", unit=OF_THE_TIME),
-            Column(name="throttled", unit=OF_THE_TIME),
-        ),
-        rows=[
-            [
-                rate.name,
-                "unlimited" if rate.asked_per_second is None else number(rate.asked_per_second),
-                number(rate.emitted_per_second),
-                share(rate.emitted_per_second / (rate.asked_per_second or math.nan)),
-                share(rate.blocked),
-                share(rate.throttled),
-            ]
+    return tabulate(
+        "Sources: asked and delivered",
+        [
+            {
+                Column("source"): rate.name,
+                Column("asked", PER_SECOND): "unlimited"
+                if rate.asked_per_second is None
+                else number(rate.asked_per_second),
+                Column("delivered", PER_SECOND): number(rate.emitted_per_second),
+                Column("of what was asked"): share(
+                    rate.emitted_per_second / (rate.asked_per_second or math.nan)
+                ),
+                Column("blocked", OF_THE_TIME): share(rate.blocked),
+                Column("throttled", OF_THE_TIME): share(rate.throttled),
+            }
             for rate in rates
         ],
         note="Blocked: waiting for room in a queue. Throttled: not allowed to emit, as too many "
@@ -89,10 +85,10 @@ def build_latency_table(job: Job, result: SimulationResult) -> Table:
     return Table(
         caption="Latency",
         columns=(
-            Column(name="from, to", words=True),
-            Column(name="sample"),
-            Column(name="mean"),
-            *(Column(name=name_percentile(level)) for level in QUANTILES),
+            Column("from, to"),
+            Column("sample"),
+            Column("mean"),
+            *(Column(name_percentile(level)) for level in QUANTILES),
         ),
         groups=groups,
         note=" ".join(notes),
@@ -125,18 +121,18 @@ def build_operator_table(job: Job, result: SimulationResult) -> Table:
     return Table(
         caption="Operators",
         columns=(
-            Column(name="operator", words=True),
-            Column(name="executors"),
-            Column(name="arrived", unit=PER_SECOND, page_only=True),
-            Column(name="served", unit=PER_SECOND),
-            Column(name="emitted", unit=PER_SECOND),
-            Column(name="busy", unit="mean"),
-            Column(name="busiest", unit="executor"),
-            Column(name="CPU", unit="cores", page_only=True),
-            Column(name="waiting", unit=MEAN_TUPLES),
-            Column(name="wait", unit="mean"),
-            Column(name="blocked", unit=OF_THE_TIME, page_only=True),
-            *([Column(name="state", words=True)] if result.saturated else []),
+            Column("operator"),
+            Column("executors"),
+            Column("arrived", PER_SECOND, page_only=True),
+            Column("served", PER_SECOND),
+            Column("emitted", PER_SECOND),
+            Column("busy", "mean"),
+            Column("busiest", "executor"),
+            Column("CPU", "cores", page_only=True),
+            Column("waiting", MEAN_TUPLES),
+            Column("wait", "mean"),
+            Column("blocked", OF_THE_TIME, page_only=True),
+            *([Column("state", words=True)] if result.saturated else []),
         ),
         rows=[
             [
@@ -184,8 +180,8 @@ def build_rare_table(result: SimulationResult) -> Table:
     return Table(
         caption="Operators: back-pressure, windows, failures and drops",
         columns=[
-            Column(name="operator", words=True),
-            *(Column(name=name, unit=_RARE[name][1]) for name in shown),
+            Column("operator"),
+            *(Column(name, _RARE[name][1]) for name in shown),
         ],
         rows=[
             [name, *(row[column] for column in shown)]
@@ -205,35 +201,24 @@ def _show_rare(operator: object, column: str) -> str | None:
 def build_executor_table(job: Job, result: SimulationResult) -> Table:
     """Executors, the busiest first."""
     sources = {operator.name for operator in job.topology.sources}
-    return Table(
-        caption="Executors, the busiest first",
-        columns=(
-            Column(name="executor", words=True),
-            Column(name="worker", words=True),
-            Column(name="served", unit=PER_SECOND),
-            Column(name="emitted", unit=PER_SECOND),
-            Column(name="busy", unit=OF_THE_TIME),
-            Column(name="CPU", unit="cores"),
-            Column(name="blocked", unit=OF_THE_TIME),
-            Column(name="throttled", unit=OF_THE_TIME),
-            Column(name="waiting", unit=MEAN_TUPLES),
-            Column(name="peak / limit", unit="tuples"),
-            Column(name="wait", unit="mean"),
-        ),
-        rows=[
-            [
-                executor.name,
-                executor.worker,
-                None if executor.operator in sources else number(executor.executed_per_second),
-                number(executor.emitted_per_second),
-                share(executor.utilisation),
-                number(executor.cores),
-                share(executor.blocked),
-                share(executor.throttled),
-                number(executor.receive.length),
-                _show_peak(executor.receive),
-                duration(executor.receive.wait_seconds),
-            ]
+    return tabulate(
+        "Executors, the busiest first",
+        [
+            {
+                Column("executor"): executor.name,
+                Column("worker", words=True): executor.worker,
+                Column("served", PER_SECOND): None
+                if executor.operator in sources
+                else number(executor.executed_per_second),
+                Column("emitted", PER_SECOND): number(executor.emitted_per_second),
+                Column("busy", OF_THE_TIME): share(executor.utilisation),
+                Column("CPU", "cores"): number(executor.cores),
+                Column("blocked", OF_THE_TIME): share(executor.blocked),
+                Column("throttled", OF_THE_TIME): share(executor.throttled),
+                Column("waiting", MEAN_TUPLES): number(executor.receive.length),
+                Column("peak / limit", "tuples"): _show_peak(executor.receive),
+                Column("wait", "mean"): duration(executor.receive.wait_seconds),
+            }
             for executor in sorted(result.executors, key=lambda executor: -executor.utilisation)
         ],
         page_only=True,
@@ -248,29 +233,19 @@ def build_queue_table(result: SimulationResult) -> Table:
         if queue.blocking > 0.0 or queue.dropped_per_second > 0.0
     ]
     full.sort(key=lambda named: (-named[1].dropped_per_second, -named[1].blocking))
-    return Table(
-        caption="Queues that were full",
-        columns=(
-            Column(name="queue", words=True),
-            Column(name="threads waiting", unit="mean"),
-            Column(name="dropped", unit=PER_SECOND),
-            Column(name="arrived", unit=PER_SECOND),
-            Column(name="waiting", unit=MEAN_TUPLES),
-            Column(name="peak / limit", unit="tuples"),
-            Column(name="wait", unit="mean"),
-            Column(name="at a time", unit=MEAN_TUPLES),
-        ),
-        rows=[
-            [
-                name,
-                number(queue.blocking),
-                number(queue.dropped_per_second),
-                number(queue.arrived_per_second),
-                number(queue.length),
-                _show_peak(queue),
-                duration(queue.wait_seconds),
-                number(queue.tuples_per_object),
-            ]
+    return tabulate(
+        "Queues that were full",
+        [
+            {
+                Column("queue"): name,
+                Column("threads waiting", "mean"): number(queue.blocking),
+                Column("dropped", PER_SECOND): number(queue.dropped_per_second),
+                Column("arrived", PER_SECOND): number(queue.arrived_per_second),
+                Column("waiting", MEAN_TUPLES): number(queue.length),
+                Column("peak / limit", "tuples"): _show_peak(queue),
+                Column("wait", "mean"): duration(queue.wait_seconds),
+                Column("at a time", MEAN_TUPLES): number(queue.tuples_per_object),
+            }
             for name, queue in full
         ],
         page_only=True,
@@ -288,29 +263,19 @@ def _list_queues(result: SimulationResult) -> Iterator[tuple[str, QueueFigures]]
 
 def build_worker_table(result: SimulationResult) -> Table:
     """Workers with their transfer threads."""
-    return Table(
-        caption="Workers",
-        columns=(
-            Column(name="worker", words=True),
-            Column(name="node", words=True),
-            Column(name="CPU", unit="cores"),
-            Column(name="transfer thread", unit="busy"),
-            Column(name="transferred", unit=PER_SECOND),
-            Column(name="waiting", unit=MEAN_TUPLES),
-            Column(name="peak / limit", unit="tuples"),
-            Column(name="wait", unit="mean"),
-        ),
-        rows=[
-            [
-                worker.name,
-                worker.node,
-                number(worker.cores),
-                share(worker.transfer_utilisation),
-                number(worker.transfer.arrived_per_second),
-                number(worker.transfer.length),
-                _show_peak(worker.transfer),
-                duration(worker.transfer.wait_seconds),
-            ]
+    return tabulate(
+        "Workers",
+        [
+            {
+                Column("worker"): worker.name,
+                Column("node", words=True): worker.node,
+                Column("CPU", "cores"): number(worker.cores),
+                Column("transfer thread", "busy"): share(worker.transfer_utilisation),
+                Column("transferred", PER_SECOND): number(worker.transfer.arrived_per_second),
+                Column("waiting", MEAN_TUPLES): number(worker.transfer.length),
+                Column("peak / limit", "tuples"): _show_peak(worker.transfer),
+                Column("wait", "mean"): duration(worker.transfer.wait_seconds),
+            }
             for worker in result.workers
         ],
         page_only=True,
@@ -319,25 +284,19 @@ def build_worker_table(result: SimulationResult) -> Table:
 
 def build_machine_table(result: SimulationResult) -> Table:
     """Machines and what keeps their cores busy."""
-    return Table(
-        caption="Machines",
-        columns=(
-            Column(name="machine", words=True),
-            Column(name="has", unit="cores"),
-            Column(name="the job's work", unit="cores"),
-            Column(name="its idle threads", unit="cores"),
-            Column(name="others", unit="cores"),
-            Column(name="in use"),
-        ),
-        rows=[
-            [
-                machine.name,
-                f"{machine.cores:g}",
-                number(machine.busy),
-                number(machine.polling),
-                number(machine.background),
-                share((machine.busy + machine.polling + machine.background) / machine.cores),
-            ]
+    return tabulate(
+        "Machines",
+        [
+            {
+                Column("machine"): machine.name,
+                Column("has", "cores"): f"{machine.cores:g}",
+                Column("the job's work", "cores"): number(machine.busy),
+                Column("its idle threads", "cores"): number(machine.polling),
+                Column("others", "cores"): number(machine.background),
+                Column("in use"): share(
+                    (machine.busy + machine.polling + machine.background) / machine.cores
+                ),
+            }
             for machine in result.machines
         ],
     )

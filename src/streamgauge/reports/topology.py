@@ -132,8 +132,8 @@ class PlanChange(Report):
             wide=True,
         )
         return [
-            Section(anchor="plans", heading="Plans", blocks=[chart]),
-            Section(anchor="executors", heading="Executors", blocks=[self._executor_table()]),
+            Section("plans", "Plans", [chart]),
+            Section("executors", "Executors", [self._executor_table()]),
         ]
 
     def document(self) -> Mapping[str, Any]:
@@ -181,10 +181,10 @@ class PlanChange(Report):
         return Table(
             caption="Executors that change",
             columns=[
-                Column(name="executor", words=True),
-                Column(name="change", words=True),
-                Column(name="from", words=True),
-                Column(name="to", words=True),
+                Column("executor"),
+                Column("change", words=True),
+                Column("from", words=True),
+                Column("to", words=True),
             ],
             rows=rows,
         )
