@@ -35,7 +35,6 @@ from streamgauge.topology import (
     Topology,
     Workload,
 )
-from streamgauge.topology.cluster import GIBIBYTE
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import ACKER, DEFAULT_STREAM
@@ -134,7 +133,7 @@ def _set_nodes(job: Job, nodes: int, cores: float, latency_ms: float, workers: i
             nodes=nodes,
             slots=-(-(len(job.topology.operators) + 1) // nodes) + 2,
             cores=cores,
-            memory_bytes=8 * GIBIBYTE,
+            memory_bytes=8 * 2**30,
             latency_ms=latency_ms,
         ),
     )

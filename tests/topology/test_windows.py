@@ -15,19 +15,19 @@ def test_a_slide_equal_to_the_length_tumbles():
 
 
 @pytest.mark.parametrize(
-    ("given", "tumbling", "mixed", "text"),
+    ("given", "tumbling", "text"),
     [
-        ({"length_tuples": 10}, True, False, "10 tuples"),
-        ({"length_seconds": 5}, True, False, "5 s"),
-        ({"length_seconds": 10, "slide_seconds": 5}, False, False, "10 s every 5 s"),
-        ({"length_tuples": 10, "slide_tuples": 2}, False, False, "10 tuples every 2 tuples"),
-        ({"length_tuples": 10, "slide_seconds": 10}, False, True, "10 tuples every 10 s"),
-        ({"length_seconds": 10, "slide_tuples": 10}, False, True, "10 s every 10 tuples"),
+        ({"length_tuples": 10}, True, "10 tuples"),
+        ({"length_seconds": 5}, True, "5 s"),
+        ({"length_seconds": 10, "slide_seconds": 5}, False, "10 s every 5 s"),
+        ({"length_tuples": 10, "slide_tuples": 2}, False, "10 tuples every 2 tuples"),
+        ({"length_tuples": 10, "slide_seconds": 10}, False, "10 tuples every 10 s"),
+        ({"length_seconds": 10, "slide_tuples": 10}, False, "10 s every 10 tuples"),
     ],
 )
-def test_a_window_knows_its_kind(given, tumbling, mixed, text):
+def test_a_window_knows_its_kind(given, tumbling, text):
     window = Window(**given)
-    assert (window.is_tumbling, window.is_mixed, window.describe()) == (tumbling, mixed, text)
+    assert (window.is_tumbling, window.describe()) == (tumbling, text)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Axes of charts: from numbers to places, and round numbers to write beside them."""
+"""Axes of charts: from numbers to positions, and round numbers for their ticks."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Axis:
             raise ValueError(f"no axis from {self.low!r} to {self.high!r}")
 
     def part(self, value: float) -> float:
-        """How far along the axis a number lies: 0 at its beginning, 1 at its end."""
+        """Position of a number on the axis: 0 at its beginning, 1 at its end."""
         if self.log:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
     def ticks(self, most: int) -> list[float]:
-        """Round numbers on the axis, ascending, at most so many."""
+        """Round numbers on the axis, ascending, at most `most`."""
         return (
             log_ticks(self.low, self.high, most) if self.log else ticks(self.low, self.high, most)
         )
@@ -50,8 +50,8 @@ def ticks(low: float, high: float, most: int) -> list[float]:
             up, down = factor * 10 ** max(power, 0), 10 ** max(-power, 0)
             first, last = math.ceil(low * down / up), math.floor(high * down / up)
             if last - first < most:
-                found = [count * up / down for count in range(first, last + 1)]
-                return [one for one in found if low <= one <= high]
+                numbers = [count * up / down for count in range(first, last + 1)]
+                return [number for number in numbers if low <= number <= high]
         power += 1
 
 
@@ -61,12 +61,12 @@ def log_ticks(low: float, high: float, most: int) -> list[float]:
     sparse = [((1,), every) for every in (1, 2, 3, 5, 10, 30, 100, 300)]
     for factors, every in ((_STEPS, 1), (_FEWER_STEPS, 1), *sparse):
         powers = [power for power in range(first, last + 1) if power % every == 0]
-        found = [_times_ten(factor, power) for power in powers for factor in factors]
-        found = [one for one in found if low <= one <= high]
-        if len(found) < _LEAST_TICKS and factors is _STEPS:
+        numbers = [_times_ten(factor, power) for power in powers for factor in factors]
+        numbers = [number for number in numbers if low <= number <= high]
+        if len(numbers) < _LEAST_TICKS and factors is _STEPS:
             break
-        if len(found) <= most:
-            return found
+        if len(numbers) <= most:
+            return numbers
     return ticks(low, high, most)
 
 
@@ -81,7 +81,7 @@ def linear_axis(values: list[float]) -> Axis:
 
 
 def log_axis(values: list[float], least_ratio: float = 3.0) -> Axis:
-    """Round about all numbers above zero, and at least so wide."""
+    """An axis around all numbers above zero, at least `least_ratio` wide."""
     above = [value for value in values if math.isfinite(value) and value > 0.0]
     low, high = min(above, default=1.0), max(above, default=1.0)
     spread = max(math.sqrt(least_ratio / (high / low)), 1.08)

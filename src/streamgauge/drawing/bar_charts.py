@@ -1,4 +1,4 @@
-"""Level bars: figures beside each other, and what each is made up of."""
+"""Horizontal bar charts, with bars divided into parts."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Bar:
     """One bar.
 
     Attributes:
-        name: What it is of.
-        parts: What it is made up of, one after the other; not finite: it has no length. Names in
-            `COLOURS` have their colour in every chart.
-        label: What is written at its end.
-        group: Bars of one group that stand together share a heading.
+        name: What it shows.
+        parts: Lengths of its parts, in order; a bar with an infinite part is not drawn. Names in
+            `COLOURS` have the same colour in every chart.
+        label: Text at its end.
+        group: Neighbouring bars of one group share a heading.
     """
 
     name: str
@@ -127,7 +127,7 @@ def _plot(bars: Sequence[Bar]) -> _Plot:
 def _choose_colours(names: Sequence[str], *, parted: bool) -> dict[str, str]:
     """By name: the colour of its meaning, or else the next one; bars without parts are alike."""
     unknown = [name for name in names if name not in COLOURS]
-    # One more than lines can be told apart by: its colour is a bar's own.
+    # Beyond the colours of series, parts have the colour of plain bars.
     others = {
         name: f"dot dot-{index}" if parted and index < SERIES else "bar"
         for index, name in enumerate(unknown)

@@ -1,4 +1,4 @@
-"""Charts: lines over time, and how often which values were seen."""
+"""Charts: lines over time, and distributions of values."""
 
 from __future__ import annotations
 
@@ -291,5 +291,5 @@ def _shorten_inside(text: str, longest: int) -> str:
 
 
 def _round(value: float) -> float:
-    """To three digits: what a bar's edges are is said, not measured."""
+    """To three digits, enough for the edges of a bar."""
     return float(f"{value:.3g}")

@@ -94,7 +94,7 @@ class PlanPanel:
 def draw_plans(
     panels: Sequence[PlanPanel], *, title: str, ackers: bool = False, embedded: bool = False
 ) -> str:
-    """Plans beside each other, or below each other where that would be too wide.
+    """Plans side by side, or one below the other where that would be too wide.
 
     Args:
         panels: At least one.

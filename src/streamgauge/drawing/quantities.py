@@ -1,4 +1,4 @@
-"""Numbers as people read them: few digits, a unit that fits, a dash where there is none."""
+"""Numbers for people to read: few digits, a suitable unit, a dash where there is no number."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _MOST_DECIMALS = 6
 
 
 def number(value: float, digits: int = 3) -> str:
-    """To that many digits that count, whole thousands kept: ``0.0123``, ``12.3``, ``1,234,567``.
+    """To `digits` significant digits, integer digits kept: ``0.0123``, ``12.3``, ``1,234,567``.
 
-    What is smaller than a thousandth is said to be so: more would be read as more than it is.
+    Numbers below a thousandth are written as ``<0.001``.
     """
     if not math.isfinite(value):
         return MISSING
@@ -27,7 +27,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def estimate(value: float, digits: int = 3) -> str:
-    """To that many digits that count, zeros behind them: ``337,000`` for a guess of 337,232."""
+    """To `digits` significant digits, then zeros: ``337,000`` for an estimate of 337,232."""
     if not math.isfinite(value) or value == 0.0:
         return number(value, digits)
     return number(round(value, digits - 1 - math.floor(math.log10(abs(value)))), digits)
@@ -56,7 +56,7 @@ def duration(seconds: float, digits: int = 3) -> str:
 
 
 def duration_within(seconds: float, half_width: float) -> str:
-    """A time and how far it can be trusted, in one unit: ``1.393 ± 0.020 ms``."""
+    """A time and its half width, in one unit: ``1.393 ± 0.020 ms``."""
     if not math.isfinite(seconds) or not math.isfinite(half_width):
         return duration(seconds)
     scale, unit = _time_unit(seconds)
@@ -64,9 +64,9 @@ def duration_within(seconds: float, half_width: float) -> str:
 
 
 def number_within(value: float, half_width: float) -> str:
-    """A number and how far it can be trusted, with the digits that this leaves it, four at most.
+    """A number and its half width, with as many digits as are certain, four at most.
 
-    The half width is rounded up: nothing is said to be surer than it is.
+    The half width is rounded up, so that no number seems more certain than it is.
     """
     if not math.isfinite(value) or not math.isfinite(half_width):
         return number(value)

@@ -1,4 +1,4 @@
-"""The same topology on several plans: drawings alike, beside or below each other, with a legend."""
+"""The same topology on several plans: uniform drawings side by side, with a legend."""
 
 from __future__ import annotations
 
@@ -79,18 +79,17 @@ def draw_side_by_side(
     alarm: str = "overloaded",
     flag: str = "bottleneck",
 ) -> str:
-    """Panels beside each other, or below each other where that would be too wide.
+    """Panels side by side, or one below the other where that would be too wide.
 
-    Panels that are higher than wide stand beside each other however wide that is: the other way
-    they would be higher still.
+    Panels that are higher than wide are always side by side.
 
     Args:
         panels: At least one; operators of one name are drawn equally large in all.
         title: What the picture shows, for those who cannot see it.
         embedded: Whether the page that the picture stands in brings the style.
-        gauge: Whose load colours and gauges show.
-        alarm: What a box means that stands out.
-        flag: What a dashed outline means.
+        gauge: Legend of colours and gauges: whose load they show.
+        alarm: Legend of boxes with an alarm.
+        flag: Legend of a dashed outline.
     """
     placed = _place_panels(panels)
     caption = max(one.caption_height for one in placed)

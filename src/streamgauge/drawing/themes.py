@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamgauge.drawing.svg import STYLE
 
-# Lines differ by colour and by dash: one of the two is always seen.
+# Lines differ by colour and by dash, so that they differ without colour, too.
 SERIES = 6
 
 # One colour for one meaning on all pages; what is not listed is coloured by its place in a chart.

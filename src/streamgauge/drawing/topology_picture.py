@@ -37,16 +37,16 @@ _WORDS = ("mark-label", "alarm-word")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorMark:
-    """What is said of an operator beside its parallelism.
+    """What is shown of an operator in addition to its parallelism.
 
     Attributes:
-        level: From 0 to 1, drawn as a gauge and written in per cent; none when NaN.
-        level_text: What is written beside the gauge instead of the per cent.
-        parallelism: What is said of executors and tasks instead of their numbers.
+        level: From 0 to 1, drawn as a gauge and written in per cent; no gauge when NaN.
+        level_text: Text next to the gauge instead of the per cent.
+        parallelism: Text instead of the numbers of executors and tasks.
         line: A few words below the parallelism.
         more: Further lines below it.
-        flag: Why it is singled out; its box then has a second outline, which is dashed.
-        alarm: A word on what is wrong with it; its box then stands out.
+        flag: Why it is marked; its box then has a second, dashed outline.
+        alarm: A word on what is wrong with it; its box is then highlighted.
     """
 
     level: float = math.nan
@@ -104,7 +104,7 @@ class TopologyDrawing:
                     source=stream.source,
                     target=stream.target,
                     label_width=text_width(label, 10.5),
-                    # Ackers answer the sources: they belong to the right of all they hear from.
+                    # Streams back from ackers: ackers are drawn right of all that send to them.
                     back=stream.source == ACKER,
                 )
                 for stream, label in zip(topology.streams, self._labels, strict=True)

@@ -12,7 +12,6 @@ from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.topology.validation import check_name, check_number, check_whole
 
 FIRST_PORT = 6700
-GIBIBYTE = 2**30
 MAX_PORT = 65_535
 MAX_NODES = 100_000
 

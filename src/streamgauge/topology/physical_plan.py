@@ -101,20 +101,20 @@ class PhysicalPlan:
             logical,
             cluster,
             [slot for slot, _ in pairs],
-            [placed[one] for one in logical.executors],
+            [placed[executor] for executor in logical.executors],
         )
 
     @classmethod
     def from_slots(
-        cls, logical: LogicalPlan, cluster: Cluster, slots: Sequence[Slot], dealt: Sequence[int]
+        cls, logical: LogicalPlan, cluster: Cluster, slots: Sequence[Slot], slot_of: Sequence[int]
     ) -> PhysicalPlan:
-        """A plan from the index of each executor's slot; slots without one start no worker."""
-        used = {index: rank for rank, index in enumerate(sorted(set(dealt)))}
+        """A plan from the index of each executor's slot; slots without executors have no worker."""
+        used = {index: rank for rank, index in enumerate(sorted(set(slot_of)))}
         return cls(
             logical=logical,
             cluster=cluster,
             workers=tuple(slots[index] for index in used),
-            placement=tuple(used[index] for index in dealt),
+            placement=tuple(used[index] for index in slot_of),
         )
 
     def worker_of(self, executor: Executor) -> Worker:
@@ -138,10 +138,6 @@ class PhysicalPlan:
     def nodes(self) -> tuple[str, ...]:
         """The nodes in use, in the order of their first worker."""
         return tuple(dict.fromkeys(worker.node for worker in self.workers))
-
-    def connection_type(self, source: Executor, target: Executor) -> ConnectionType:
-        """How far `target` is from `source`."""
-        return ConnectionType.between(self.worker_of(source), self.worker_of(target))
 
 
 def check_slots(findings: Findings, cluster: Cluster, slots: Sequence[Slot]) -> None:

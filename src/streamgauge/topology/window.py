@@ -59,11 +59,6 @@ class Window:
         """Whether every tuple is in exactly one window."""
         return (self.length_tuples, self.length_seconds) == (self.slide_tuples, self.slide_seconds)
 
-    @property
-    def is_mixed(self) -> bool:
-        """Whether one of length and slide is a count and the other a time."""
-        return (self.length_tuples is None) != (self.slide_tuples is None)
-
     def describe(self) -> str:
         """In words: ``10 tuples`` or ``10 s every 5 s``."""
         length = _extent(self.length_tuples, self.length_seconds)

@@ -34,7 +34,7 @@ from streamgauge.topology import (
     Slot,
     StreamKey,
 )
-from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.physical_plan import ConnectionType, PhysicalPlan
 from tests.planning.scheduling.graphs import topology
 from tests.strategies import PLAIN_NAMES, topologies
 
@@ -168,8 +168,9 @@ def test_every_tuple_goes_one_of_three_ways(made):
     executors = plan.logical.executors
     for one in streams:
         for (row, column), rate in np.ndenumerate(one.per_second):
-            ends = executors[one.sources[row]], executors[one.targets[column]]
-            by_hand[plan.connection_type(*ends)] += rate
+            source, target = executors[one.sources[row]], executors[one.targets[column]]
+            way = ConnectionType.between(plan.worker_of(source), plan.worker_of(target))
+            by_hand[way] += rate
     split = split_traffic(plan, expected)
     assert [split.local, split.inter_worker, split.remote] == pytest.approx(
         list(by_hand.values()), abs=1e-6
