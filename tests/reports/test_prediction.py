@@ -522,7 +522,7 @@ def test_the_long_table_has_latencies_operators_and_executors(after):
     assert latency.value.tolist() == [0.009]
     busy = frame[(frame.subject == "operator") & (frame.figure == "busiest")]
     assert dict(zip(busy.name, busy.value, strict=True))["work"] == 0.41
-    assert set(frame.unit) == {"", "s", "tuples/s"}
+    assert set(frame.unit) == {"", "s", "1/s", "cores"}
 
 
 def test_the_page_says_how_it_was_made(before, after):

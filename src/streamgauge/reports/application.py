@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from streamgauge.applications.application import Application, Task
@@ -27,6 +26,7 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
+from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import count
 
@@ -111,13 +111,13 @@ class ApplicationReport(Report):
         """Instances, CPU time and rate of every task."""
         rates = self._list_rates()
         for task in self.application.tasks:
-            row = partial(FigureRow, subject="task", name=task.name)
-            yield row(figure="instances", value=float(task.parallelism))
+            yield from list_figures("task", task.name, {"instances": task.parallelism})
             if not task.is_source:
-                yield row(figure="cpu", value=self.platform.cpu_ms(task.cycles), unit="ms")
+                cpu = self.platform.cpu_ms(task.cycles)
+                yield from list_figures("task", task.name, {"cpu": cpu}, unit="ms")
             rate = rates[task.name]
             if rate is not None:
-                yield row(figure="received_per_second", value=rate, unit="1/s")
+                yield from list_figures("task", task.name, {"received_per_second": rate})
 
     def _build_source_table(self) -> Table:
         workload = self.job.workload
@@ -317,8 +317,9 @@ class CycleReport(Report):
 
     def figures(self) -> Iterator[FigureRow]:
         """The fitted line and its timings."""
-        row = partial(FigureRow, subject="machine", name="java", unit="ns")
-        yield row(figure="cycle", value=self.time.cycle_ns)
-        yield row(figure="overhead", value=self.time.overhead_ns)
-        for timing in self.time.timings:
-            yield row(name=f"{timing.cycles} cycles", figure="cpu", value=timing.mean_ns)
+        time = self.time
+        line = {"cycle": time.cycle_ns, "overhead": time.overhead_ns}
+        yield from list_figures("machine", "java", line, unit="ns")
+        for timing in time.timings:
+            name = f"{timing.cycles} cycles"
+            yield from list_figures("machine", name, {"cpu": timing.mean_ns}, unit="ns")

@@ -10,6 +10,7 @@ from typing import Any
 from streamgauge.profile.profile import Profile
 from streamgauge.profile.quality import ProfileQuality
 from streamgauge.reports.content import Column, FigureRow, Grade, Section, Table, Verdict
+from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import count
 
@@ -114,9 +115,9 @@ class CalibrationReport(Report):
         """How many figures of each profile are good, thin and missing."""
         for made in self.profiles:
             quality = made.quality
-            counts = {"good": quality.good, "thin": len(quality.thin)}
-            counts["missing"] = len(quality.missing)
-            for name, number in counts.items():
-                yield FigureRow(
-                    subject="profile", name=made.topology, figure=name, value=float(number)
-                )
+            counts = {
+                "good": quality.good,
+                "thin": len(quality.thin),
+                "missing": len(quality.missing),
+            }
+            yield from list_figures("profile", made.topology, counts)

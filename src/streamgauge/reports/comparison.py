@@ -18,7 +18,7 @@ from streamgauge.reports.content import (
     Verdict,
 )
 from streamgauge.reports.latency import chart_latencies, get_quantile, show_latency
-from streamgauge.reports.prediction_tables import PER_SECOND, list_figures
+from streamgauge.reports.prediction_tables import PER_SECOND, list_prediction_figures
 from streamgauge.reports.prediction_verdict import find_busiest, judge_prediction, show_headroom
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import (
@@ -181,4 +181,4 @@ class ComparisonReport(Report):
     def figures(self) -> Iterator[FigureRow]:
         """Figures of each plan by the deciding model, the plan's name before each name."""
         for plan, compared in self.plans.items():
-            yield from list_figures(compared.predictions[0], plan)
+            yield from list_prediction_figures(compared.predictions[0], plan)

@@ -22,6 +22,7 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
+from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.placement import PlacementReport
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import count, show_duration
@@ -152,12 +153,7 @@ class PathsReport(Report):
     def figures(self) -> Iterator[FigureRow]:
         """Paths and crossings by source."""
         for row in self.by_source():
-            for figure, value in (
-                ("paths", float(row.paths)),
-                ("mean_crossings", row.mean_crossings),
-                ("most_crossings", row.most_crossings),
-            ):
-                yield FigureRow(subject="source", name=row.source, figure=figure, value=value)
+            yield from list_figures("source", row.source, row)
 
     def by_source(self) -> list[SourcePaths]:
         """The paths from each source, in declared order.

@@ -27,6 +27,7 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
+from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.placement_ranking import refuse_to_draw
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import count
@@ -159,15 +160,12 @@ class PlacementReport(Report):
     def figures(self) -> Iterator[FigureRow]:
         """Executors of operators and of workers, and connections by type."""
         for name, executors in self._executors.items():
-            yield FigureRow(subject="operator", name=name, figure="executors", value=executors)
+            yield from list_figures("operator", name, {"executors": executors})
         for worker, placed in self.plan.executors_by_worker.items():
-            yield FigureRow(
-                subject="worker", name=str(worker), figure="executors", value=len(placed)
-            )
-        for kind, amount in self.flow.count_types().items():
-            yield FigureRow(
-                subject="job", name=self.title, figure=f"{kind} connections", value=amount
-            )
+            yield from list_figures("worker", str(worker), {"executors": len(placed)})
+        counts = self.flow.count_types()
+        connections = {f"{kind} connections": amount for kind, amount in counts.items()}
+        yield from list_figures("job", self.title, connections)
 
     def count_paths(self) -> int | None:
         """Paths from source to sink; None where a cycle makes them infinitely many."""

@@ -37,6 +37,7 @@ from streamgauge.reports.content import (
     Verdict,
 )
 from streamgauge.reports.latency import chart_latencies, get_quantile, show_mean
+from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import (
@@ -180,23 +181,25 @@ class PlacementRanking(Report):
     def figures(self) -> Iterator[FigureRow]:
         """Size, traffic, latency and limit of every plan."""
         for name, placement in self.ranking.placements.items():
-            values = {
-                ("workers", ""): float(len(placement.plan.workers)),
-                ("nodes", ""): float(len(placement.plan.nodes)),
-                ("remote_share", ""): placement.remote_share,
-                ("busiest_node_load", ""): placement.diagnostics.busiest_load,
+            sizes = {
+                "workers": len(placement.plan.workers),
+                "nodes": len(placement.plan.nodes),
+                "remote_share": placement.remote_share,
+                "busiest_node_load": placement.diagnostics.busiest_load,
             }
+            yield from list_figures("placement", name, sizes)
             if not self.ranking.rates_assumed:
-                values["remote", "1/s"] = placement.traffic.remote
+                remote = placement.traffic.remote
+                yield from list_figures("placement", name, {"remote": remote}, unit="1/s")
             if placement.prediction is not None:
                 latency = placement.prediction.latency
-                values["latency_mean", "s"] = latency.mean
-                values["latency_p99", "s"] = get_quantile(latency, P99)
-                values["limit", "1/s"] = placement.prediction.limit.per_second
-            for (figure, unit), value in values.items():
-                yield FigureRow(
-                    subject="placement", name=name, figure=figure, value=value, unit=unit
-                )
+                times = {
+                    "latency_mean": latency.mean,
+                    "latency_p99": get_quantile(latency, P99),
+                }
+                yield from list_figures("placement", name, times, unit="s")
+                limit = placement.prediction.limit.per_second
+                yield from list_figures("placement", name, {"limit": limit}, unit="1/s")
 
     @property
     def commands(self) -> tuple[str, ...]:

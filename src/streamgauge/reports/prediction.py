@@ -271,4 +271,4 @@ class PredictionReport(Report):
 
     def figures(self) -> Iterator[FigureRow]:
         """Figures of the job, its operators, executors, workers and machines."""
-        yield from tables.list_figures(self.prediction)
+        yield from tables.list_prediction_figures(self.prediction)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamgauge.drawing.quantities import number
@@ -16,6 +16,7 @@ from streamgauge.reports.latency import (
     show_latency,
     show_mean,
 )
+from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.prediction_verdict import (
     find_bottleneck,
     find_busiest,
@@ -33,17 +34,12 @@ from streamgauge.reports.wording import (
 if TYPE_CHECKING:
     from streamgauge.models.latency import Latency
     from streamgauge.models.prediction import (
-        ExecutorPrediction,
-        MachinePrediction,
         OperatorPrediction,
         Prediction,
-        WorkerPrediction,
     )
     from streamgauge.reports.prediction import PredictedPlan
 
 PER_SECOND = "tuples/s"
-# By the end of a field's name.
-UNITS = {"_per_second": PER_SECOND, "_seconds": "s"}
 COMPLETE = (
     "Complete: until the whole tree of a tuple is processed, as the engine reports it and as the"
     " source sees it."
@@ -253,7 +249,7 @@ def tabulate_machines(prediction: Prediction) -> Table:
     )
 
 
-def list_figures(prediction: Prediction, plan: str = "") -> Iterator[FigureRow]:
+def list_prediction_figures(prediction: Prediction, plan: str = "") -> Iterator[FigureRow]:
     """Every figure of a prediction.
 
     Args:
@@ -261,38 +257,18 @@ def list_figures(prediction: Prediction, plan: str = "") -> Iterator[FigureRow]:
         plan: Stands before every name where there are several plans.
     """
     limit = prediction.limit
-    for figure, value, unit in (
-        ("highest_rate", limit.per_second, PER_SECOND),
-        ("headroom", limit.factor, ""),
-    ):
-        yield FigureRow(subject="job", name=plan, figure=figure, value=value, unit=unit)
+    yield from list_figures("job", plan, {"highest_rate": limit.per_second}, unit="1/s")
+    yield from list_figures("job", plan, {"headroom": limit.factor})
     before = f"{plan}: " if plan else ""
     for name, latency in _name_latencies(prediction).items():
         quantiles = {name_percentile(level): value for level, value in latency.quantiles.items()}
-        for figure, seconds in ({"mean": latency.mean} | quantiles | name_parts(latency)).items():
-            yield FigureRow(
-                subject="latency", name=f"{before}{name}", figure=figure, value=seconds, unit="s"
-            )
+        figures = {"mean": latency.mean} | quantiles | name_parts(latency)
+        yield from list_figures("latency", f"{before}{name}", figures, unit="s")
     for name, operator in prediction.operators.items():
-        yield from _list_numbers("operator", f"{before}{name}", operator)
+        yield from list_figures("operator", f"{before}{name}", operator)
     for executor in prediction.executors:
-        yield from _list_numbers("executor", f"{before}{executor.name}", executor)
+        yield from list_figures("executor", f"{before}{executor.name}", executor)
     for worker in prediction.workers:
-        yield from _list_numbers("worker", f"{before}{worker.name}", worker)
+        yield from list_figures("worker", f"{before}{worker.name}", worker)
     for machine in prediction.machines:
-        yield from _list_numbers("machine", f"{before}{machine.name}", machine)
-
-
-def _list_numbers(
-    subject: str,
-    name: str,
-    record: OperatorPrediction | ExecutorPrediction | WorkerPrediction | MachinePrediction,
-) -> Iterator[FigureRow]:
-    """The numeric fields of a record, with the unit that a field's name ends in."""
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            unit = next((unit for end, unit in UNITS.items() if field.name.endswith(end)), "")
-            yield FigureRow(
-                subject=subject, name=name, figure=field.name, value=float(value), unit=unit
-            )
+        yield from list_figures("machine", f"{before}{machine.name}", machine)

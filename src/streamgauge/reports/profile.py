@@ -27,13 +27,13 @@ from streamgauge.reports.content import (
     Text,
     Verdict,
 )
+from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.measured import show_figure
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import count, show_period
 
 JOB = "links and workers"
 # By the end of a field's name.
-UNITS = {"_per_second": "tuples/s", "_ms": "ms", "_bytes": "bytes", "cores": "cores"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,8 +282,7 @@ def _show_assessment(assessment: Assessment) -> Sequence[Cell]:
 def _walk_figures(subject: str, name: str, path: str, record: object) -> Iterator[FigureRow]:
     """The figures inside a record, each named by the fields that lead to it."""
     if isinstance(record, Figure):
-        unit = next((unit for end, unit in UNITS.items() if path.endswith(end)), "")
-        yield FigureRow(subject=subject, name=name, figure=path, value=record.value, unit=unit)
+        yield from list_figures(subject, name, {path: record.value})
     elif isinstance(record, Mapping):
         for key, value in record.items():
             yield from _walk_figures(subject, name, f"{path} {key}".strip(), value)

@@ -35,6 +35,7 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
+from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.placement_ranking import PLAN_FILE
 from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
 from streamgauge.reports.report import Report
@@ -147,22 +148,18 @@ class ScalingRanking(Report):
     def figures(self) -> Iterator[FigureRow]:
         """Throughput by planner, and rates of components with the best proposal."""
         for name, proposal in self.ranking.proposals.items():
-            for figure, value, unit in (
-                ("units", float(proposal.scaling.units), ""),
-                ("throughput_before", proposal.scaling.throughput, "1/s"),
-                ("throughput", proposal.scaling.expected, "1/s"),
-            ):
-                yield FigureRow(subject="planner", name=name, figure=figure, value=value, unit=unit)
-        for name, rates in self.ranking.best.rates.components.items():
-            for figure, value, unit in (
-                ("units", float(rates.units), ""),
-                ("input", rates.input, "1/s"),
-                ("capacity", rates.capacity, "1/s"),
-                ("output", rates.output, "1/s"),
-            ):
-                yield FigureRow(
-                    subject="component", name=name, figure=figure, value=value, unit=unit
-                )
+            scaling = proposal.scaling
+            rates = {"throughput_before": scaling.throughput, "throughput": scaling.expected}
+            yield from list_figures("planner", name, {"units": scaling.units})
+            yield from list_figures("planner", name, rates, unit="1/s")
+        for name, component in self.ranking.best.rates.components.items():
+            rates = {
+                "input": component.input,
+                "capacity": component.capacity,
+                "output": component.output,
+            }
+            yield from list_figures("component", name, {"units": component.units})
+            yield from list_figures("component", name, rates, unit="1/s")
 
     @property
     def commands(self) -> tuple[str, ...]:

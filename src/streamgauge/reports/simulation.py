@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
+from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.report import Report
 from streamgauge.reports.simulation_charts import chart_latency, chart_time, chart_topology
 from streamgauge.reports.simulation_document import MS_PER_SECOND, write_result
@@ -196,18 +197,17 @@ class SimulationReport(Report):
         """Figures of the first run, as the tables show them."""
         result = self.result
         for name, latencies in name_latencies(self.job, result).items():
-            row = partial(FigureRow, subject="latency", name=name, unit="s")
-            yield row(figure="mean", value=latencies.mean)
-            for level in QUANTILES:
-                yield row(figure=name_percentile(level), value=latencies.quantile(level))
+            figures = {"mean": latencies.mean}
+            figures |= {name_percentile(level): latencies.quantile(level) for level in QUANTILES}
+            yield from list_figures("latency", name, figures, unit="s")
         for name, operator in result.operators.items():
-            yield from _list_figures("operator", name, operator)
+            yield from list_figures("operator", name, operator)
         for executor in result.executors:
-            yield from _list_figures("executor", executor.name, executor)
+            yield from list_figures("executor", executor.name, executor)
         for worker in result.workers:
-            yield from _list_figures("worker", worker.name, worker)
+            yield from list_figures("worker", worker.name, worker)
         for machine in result.machines:
-            yield from _list_figures("machine", machine.name, machine)
+            yield from list_figures("machine", machine.name, machine)
 
     def _find_worst(self) -> SimulationResult:
         """An overloaded run outweighs those that were not."""
@@ -330,25 +330,3 @@ def _read_sink_figure(sink: str, figure: str, result: SimulationResult) -> float
 
 def _show_seconds(seconds: float) -> str:
     return plain_duration(seconds, 4)
-
-
-def _list_figures(subject: str, name: str, figures: Any) -> Iterator[FigureRow]:
-    """Every number of a record as a row."""
-    for field in fields(figures):
-        value = getattr(figures, field.name)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            yield FigureRow(
-                subject=subject,
-                name=name,
-                figure=field.name,
-                value=float(value),
-                unit=_name_unit(field.name),
-            )
-
-
-def _name_unit(figure: str) -> str:
-    if figure.endswith("_per_second"):
-        return "1/s"
-    if figure.endswith("_seconds"):
-        return "s"
-    return "cores" if figure in ("cores", "busy", "polling", "background") else ""

@@ -18,6 +18,7 @@ from streamgauge.reports.content import (
     Table,
     Verdict,
 )
+from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.placement import PlacementReport
 from streamgauge.reports.placement_ranking import refuse_to_draw
 from streamgauge.reports.report import Report
@@ -71,12 +72,12 @@ class JobCheck(Report):
     def figures(self) -> Iterator[FigureRow]:
         """How much the file describes."""
         topology = self.job.topology
-        for figure, value in (
-            ("operators", len(topology.operators)),
-            ("streams", len(topology.streams)),
-            ("warnings", len(self.warnings)),
-        ):
-            yield FigureRow(subject="job", name=topology.name, figure=figure, value=value)
+        counts = {
+            "operators": len(topology.operators),
+            "streams": len(topology.streams),
+            "warnings": len(self.warnings),
+        }
+        yield from list_figures("job", topology.name, counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,16 +144,16 @@ class PlanChange(Report):
     def figures(self) -> Iterator[FigureRow]:
         """How many executors, tasks and workers change."""
         change = self.change
-        for figure, value in (
-            ("executors_moved", len(change.moved)),
-            ("executors_added", len(change.added)),
-            ("executors_removed", len(change.removed)),
-            ("executors_kept", change.kept),
-            ("tasks_moved", change.tasks_moved),
-            ("workers_added", len(change.workers_added)),
-            ("workers_removed", len(change.workers_removed)),
-        ):
-            yield FigureRow(subject="job", name=self.after.title, figure=figure, value=value)
+        counts = {
+            "executors_moved": len(change.moved),
+            "executors_added": len(change.added),
+            "executors_removed": len(change.removed),
+            "executors_kept": change.kept,
+            "tasks_moved": change.tasks_moved,
+            "workers_added": len(change.workers_added),
+            "workers_removed": len(change.workers_removed),
+        }
+        yield from list_figures("job", self.after.title, counts)
 
     def _draw_plans(self, embedded: bool) -> str:
         panels = [
