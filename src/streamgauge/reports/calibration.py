@@ -9,7 +9,7 @@ from typing import Any
 
 from streamgauge.profile.profile import Profile
 from streamgauge.profile.quality import ProfileQuality
-from streamgauge.reports.content import Column, FigureRow, Grade, Section, Table, Verdict
+from streamgauge.reports.content import Column, FigureRow, Grade, Section, Verdict, tabulate
 from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import count
@@ -85,25 +85,20 @@ class CalibrationReport(Report):
 
     def sections(self) -> Sequence[Section]:
         """A row for each profile, where there are several."""
-        columns = [
-            Column("topology", words=True),
-            Column("well measured"),
-            Column("thin"),
-            Column("missing"),
-            Column("file", words=True),
-        ]
-        rows = [
+        table = tabulate(
+            "Figures of each profile",
             [
-                made.topology,
-                made.quality.good,
-                len(made.quality.thin),
-                len(made.quality.missing),
-                None if made.file is None else str(made.file),
-            ]
-            for made in self.profiles
-        ]
-        table = Table(caption="Figures of each profile", columns=columns, rows=rows)
-        blocks = [table] if len(rows) > 1 else []
+                {
+                    Column("topology"): made.topology,
+                    Column("well measured"): made.quality.good,
+                    Column("thin"): len(made.quality.thin),
+                    Column("missing"): len(made.quality.missing),
+                    Column("file", words=True): None if made.file is None else str(made.file),
+                }
+                for made in self.profiles
+            ],
+        )
+        blocks = [table] if len(self.profiles) > 1 else []
         return [Section("profiles", "Profiles", blocks)]
 
     def document(self) -> Mapping[str, Any]:

@@ -10,12 +10,14 @@ from streamgauge.reports.content import (
     Column,
     FigureRow,
     Grade,
+    Row,
     Section,
     Table,
     Term,
     Terms,
     Text,
     Verdict,
+    tabulate,
 )
 from streamgauge.reports.latency import chart_latencies, get_quantile, show_latency
 from streamgauge.reports.prediction_tables import PER_SECOND, list_prediction_figures
@@ -23,7 +25,6 @@ from streamgauge.reports.prediction_verdict import find_busiest, judge_predictio
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import (
     count,
-    name_percentile,
     show_duration,
     show_limit,
     show_utilisation,
@@ -123,44 +124,19 @@ class ComparisonReport(Report):
         ]
 
     def _tabulate(self) -> Table:
-        levels = (0.5, 0.9, 0.99)
-        rows = []
-        for name in self.ranking.order:
-            compared = self.plans[name]
-            prediction = compared.predictions[0]
-            rows.append(
-                [
-                    name,
-                    len(compared.plan.logical.executors),
-                    judge_prediction(prediction).word,
-                    *show_latency(prediction.latency, levels),
-                    show_utilisation(find_busiest(prediction)),
-                    show_limit(prediction.limit.per_second, unit=""),
-                    prediction.limit.by or None,
-                ]
-            )
-        return Table(
-            caption=f"Plans, the best first by {self.ranking.by} of {self.preferred.model}",
-            columns=[
-                Column("plan"),
-                Column("executors"),
-                Column("verdict", words=True),
-                Column("mean"),
-                *(Column(name_percentile(level), page_only=level == 0.9) for level in levels),
-                Column("busiest", "executor"),
-                Column("fits up to", PER_SECOND),
-                Column("then full", words=True, page_only=True),
-            ],
-            rows=rows,
+        plans = ((name, self.plans[name]) for name in self.ranking.order)
+        return tabulate(
+            f"Plans, the best first by {self.ranking.by} of {self.preferred.model}",
+            [_describe_plan(name, compared) for name, compared in plans],
         )
 
     def _tabulate_votes(self) -> Table:
         votes = self.ranking.votes
-        return Table(
-            caption="Votes",
-            columns=(Column("model"), Column("prefers", words=True)),
-            rows=[[model, plan] for model, plan in votes.items()] if len(votes) > 1 else [],
-        )
+        rows: list[Row] = [
+            {Column("model"): model, Column("prefers", words=True): plan}
+            for model, plan in votes.items()
+        ]
+        return tabulate("Votes", rows if len(rows) > 1 else [])
 
     def document(self) -> dict[str, Any]:
         """The ranking, the votes, and all predictions by plan."""
@@ -182,3 +158,16 @@ class ComparisonReport(Report):
         """Figures of each plan by the deciding model, the plan's name before each name."""
         for plan, compared in self.plans.items():
             yield from list_prediction_figures(compared.predictions[0], plan)
+
+
+def _describe_plan(name: str, compared: ComparedPlan) -> Row:
+    prediction = compared.predictions[0]
+    return {
+        Column("plan"): name,
+        Column("executors"): len(compared.plan.logical.executors),
+        Column("verdict", words=True): judge_prediction(prediction).word,
+        **show_latency(prediction.latency, (0.5, 0.9, 0.99), few=(0.5, 0.99)),
+        Column("busiest", "executor"): show_utilisation(find_busiest(prediction)),
+        Column("fits up to", PER_SECOND): show_limit(prediction.limit.per_second, unit=""),
+        Column("then full", words=True, page_only=True): prediction.limit.by or None,
+    }

@@ -151,12 +151,24 @@ def tabulate(
         note: What to know when reading it.
         page_only: Whether a terminal leaves the table out.
     """
-    body = list(rows)
-    columns = list(dict.fromkeys(column for row in body for column in row))
+    return tabulate_groups(caption, {"": rows}, note=note, page_only=page_only)
+
+
+def tabulate_groups(
+    caption: str, groups: Mapping[str, Iterable[Row]], *, note: str = "", page_only: bool = False
+) -> Table:
+    """The same, with rows by the heading that they stand below."""
+    bodies = {heading: list(rows) for heading, rows in groups.items()}
+    columns = list(dict.fromkeys(name for rows in bodies.values() for row in rows for name in row))
     return Table(
         caption=caption,
         columns=columns,
-        rows=[[row.get(column) for column in columns] for row in body],
+        groups=[
+            RowGroup(
+                rows=[[row.get(column) for column in columns] for row in rows], heading=heading
+            )
+            for heading, rows in bodies.items()
+        ],
         note=note,
         page_only=page_only,
     )

@@ -13,13 +13,15 @@ from streamgauge.reports.content import (
     Column,
     FigureRow,
     Grade,
-    RowGroup,
+    Row,
     Section,
     Table,
     Term,
     Terms,
     Text,
     Verdict,
+    tabulate,
+    tabulate_groups,
 )
 from streamgauge.reports.experiment_charts import HELD, chart_courses, chart_steps
 from streamgauge.reports.experiment_studies import read_study
@@ -211,19 +213,14 @@ class ExperimentReport(Report):
             yield "That is much: longer windows or more repetitions would lower it."
 
     def _build_overview(self) -> Table:
-        return Table(
-            caption="Steps",
-            columns=[
-                Column("step"),
-                *(column for column, _ in OVERVIEW),
-                Column("windows"),
-            ],
-            rows=[
-                [
-                    step.name,
-                    *(_show_median(step.figure(*key)) for _, key in OVERVIEW),
-                    step.windows - step.marked,
-                ]
+        return tabulate(
+            "Steps",
+            [
+                {
+                    Column("step"): step.name,
+                    **{column: _show_median(step.figure(*key)) for column, key in OVERVIEW},
+                    Column("windows"): step.windows - step.marked,
+                }
                 for step in self.truth.steps
             ],
         )
@@ -233,29 +230,19 @@ class ExperimentReport(Report):
         headline = {
             name: figure for name, key in HEADLINE if (figure := step.figure(*key)) is not None
         }
-        groups = [RowGroup(rows=[_list_cells(*item) for item in headline.items()])]
+        groups = {"": [_describe_figure(*item) for item in headline.items()]}
         if not self.is_brief:
             first = {figure.key for figure in headline.values()}
             for kind, heading in KINDS.items():
-                rows = [
-                    _list_cells(f"{figure.subject}, {figure.quantity}", figure)
+                groups[heading] = [
+                    _describe_figure(f"{figure.subject}, {figure.quantity}", figure)
                     for figure in step.figures
                     if figure.kind == kind and figure.key not in first
                 ]
-                groups.append(RowGroup(heading=heading, rows=rows))
-        return Table(
-            caption=f"{step.name}: {count(len(step.repetitions), 'repetition')},"
+        return tabulate_groups(
+            f"{step.name}: {count(len(step.repetitions), 'repetition')},"
             f" {count(step.windows, 'window')}{left_out}",
-            columns=(
-                Column("figure"),
-                Column("median ± spread"),
-                Column("least"),
-                Column("most"),
-                Column("median over"),
-                Column("floor"),
-                Column("observations", page_only=True),
-            ),
-            groups=[group for group in groups if group.rows],
+            {heading: rows for heading, rows in groups.items() if rows},
         )
 
     def _list_making(self) -> Sequence[Term]:
@@ -307,13 +294,14 @@ def _show_value(figure: Figure, value: float) -> str:
     return duration(value) if figure.unit == "s" else number(value)
 
 
-def _list_cells(name: str, figure: Figure) -> Sequence[str | None]:
-    return (
-        name,
-        _show_figure(figure),
-        _show_value(figure, figure.least),
-        _show_value(figure, figure.most),
-        f"{figure.number} {figure.over}",
-        None if figure.floor is None else share(figure.floor),
-        None if figure.count is None else f"{figure.count:,}",
-    )
+def _describe_figure(name: str, figure: Figure) -> Row:
+    observations = None if figure.count is None else f"{figure.count:,}"
+    return {
+        Column("figure"): name,
+        Column("median ± spread"): _show_figure(figure),
+        Column("least"): _show_value(figure, figure.least),
+        Column("most"): _show_value(figure, figure.most),
+        Column("median over"): f"{figure.number} {figure.over}",
+        Column("floor"): None if figure.floor is None else share(figure.floor),
+        Column("observations", page_only=True): observations,
+    }

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
 from streamgauge.drawing.quantities import duration_within, share
-from streamgauge.reports.content import Block, Cell, Chart, ChartRow, Column, RowGroup, Table, Text
+from streamgauge.reports.content import (
+    Block,
+    Cell,
+    Chart,
+    ChartRow,
+    Column,
+    Table,
+    Text,
+    tabulate_groups,
+)
 from streamgauge.reports.wording import name_percentile, printable, show_duration
 
 if TYPE_CHECKING:
@@ -72,34 +81,38 @@ def build_latency_table(
     """
     latencies = [latency for group in groups.values() for latency in group.values()]
     levels = sorted({level for latency in latencies for level in latency.quantiles})
-    return Table(
-        caption=caption,
-        columns=[
-            Column("latency"),
-            Column("mean"),
-            *(Column(name_percentile(level)) for level in levels),
-            Column("made up of", words=True, terminal_only=True),
-        ],
-        groups=[
-            RowGroup(
-                heading=heading,
-                rows=[
-                    [name, *show_latency(latency, levels), _list_parts(latency)]
-                    for name, latency in group.items()
-                ],
-            )
+    return tabulate_groups(
+        caption,
+        {
+            heading: [
+                {
+                    Column("latency"): name,
+                    **show_latency(latency, levels),
+                    Column("made up of", words=True, terminal_only=True): _list_parts(latency),
+                }
+                for name, latency in group.items()
+            ]
             for heading, group in groups.items()
-        ],
+        },
     )
 
 
-def show_latency(latency: Latency, levels: Sequence[float]) -> list[Cell]:
-    """The mean and these quantiles; None where a model does not know them."""
-    quantiles = [get_quantile(latency, level) for level in levels]
-    return [
-        show_mean(latency),
-        *(None if math.isnan(seconds) else show_duration(seconds) for seconds in quantiles),
-    ]
+def show_latency(
+    latency: Latency, levels: Sequence[float], few: Sequence[float] | None = None
+) -> dict[Column, Cell]:
+    """Cells of the mean and of these quantiles; None where a model does not know them.
+
+    Args:
+        latency: What to show.
+        levels: Of quantiles.
+        few: The levels that a terminal has room for, where it has not for all.
+    """
+    cells: dict[Column, Cell] = {Column("mean"): show_mean(latency)}
+    for level in levels:
+        seconds = get_quantile(latency, level)
+        column = Column(name_percentile(level), page_only=few is not None and level not in few)
+        cells[column] = None if math.isnan(seconds) else show_duration(seconds)
+    return cells
 
 
 def build_parts_table(
@@ -127,20 +140,19 @@ def build_parts_table(
         for part, seconds in parts.items()
         if seconds > 0.0
     )
-    return Table(
-        caption=caption,
-        columns=[Column(subject), *(Column(part) for part in shown)],
-        groups=[
-            RowGroup(
-                heading=heading,
-                rows=[
-                    [name, *(_show_part(parts.get(part, 0.0), whole) for part in shown)]
-                    for name, (parts, whole) in group.items()
-                ],
-            )
+    return tabulate_groups(
+        caption,
+        {
+            heading: [
+                {
+                    Column(subject): name,
+                    **{Column(part): _show_part(parts.get(part, 0.0), whole) for part in shown},
+                }
+                for name, (parts, whole) in group.items()
+            ]
             for heading, group in known.items()
             if shown and group
-        ],
+        },
         page_only=True,
     )
 

@@ -12,7 +12,6 @@ import numpy as np
 from streamgauge.drawing.quantities import number
 from streamgauge.models.path_latency import PathLatencies
 from streamgauge.reports.content import (
-    Cell,
     Column,
     FigureRow,
     Grade,
@@ -241,45 +240,34 @@ class PathsReport(Report):
 
 def build_latency_tables(latencies: PathLatencies) -> list[Table]:
     """Latency over a source's paths, and along each sequence of operators."""
-    sources: list[list[Cell]] = [
-        [
-            name,
-            f"{row.paths:,}",
-            _show_seconds(row.mean),
-            _show_seconds(row.p90),
-            _show_seconds(row.longest),
-            _show_seconds(row.complete),
-        ]
-        for name, row in latencies.by_source.items()
-    ]
-    logical: list[list[Cell]] = [
-        [
-            " → ".join(row.operators),
-            f"{row.paths:,}",
-            _show_seconds(row.mean),
-            _show_seconds(row.longest),
-        ]
-        for row in latencies.logical
-    ]
-    figures = [Column("paths"), Column("mean")]
     return [
-        Table(
-            caption="Latency by source, over paths",
-            columns=[
-                Column("source"),
-                *figures,
-                Column("90 % of paths"),
-                Column("longest path"),
-                Column("longest to an acker"),
+        tabulate(
+            "Latency by source, over paths",
+            [
+                {
+                    Column("source"): name,
+                    Column("paths"): f"{row.paths:,}",
+                    Column("mean"): _show_seconds(row.mean),
+                    Column("90 % of paths"): _show_seconds(row.p90),
+                    Column("longest path"): _show_seconds(row.longest),
+                    Column("longest to an acker"): _show_seconds(row.complete),
+                }
+                for name, row in latencies.by_source.items()
             ],
-            rows=sources,
             note="A path takes the mean times of its elements together. Paths count by the part of"
             " the tuples that routing sends along them.",
         ),
-        Table(
-            caption="Latency by the operators on the path",
-            columns=[Column("operators"), *figures, Column("longest path")],
-            rows=logical,
+        tabulate(
+            "Latency by the operators on the path",
+            [
+                {
+                    Column("operators"): " → ".join(row.operators),
+                    Column("paths"): f"{row.paths:,}",
+                    Column("mean"): _show_seconds(row.mean),
+                    Column("longest path"): _show_seconds(row.longest),
+                }
+                for row in latencies.logical
+            ],
         ),
     ]
 

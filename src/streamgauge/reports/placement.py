@@ -15,7 +15,6 @@ from streamgauge.planning.scheduling.contract import Schedule
 from streamgauge.profile.files.jobs import PlanFile, job_to_data
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.reports.content import (
-    Cell,
     Chart,
     Column,
     FigureRow,
@@ -222,43 +221,34 @@ class PlacementReport(Report):
         return tabulate("Operators", rows)
 
     def _stream_table(self) -> Table:
-        rows: list[list[Cell]] = []
-        for block in self.flow.blocks if self.ackers else self.flow.data_blocks:
-            stream = block.stream
-            types = block.types[block.exists]
-            rows.append(
-                [
-                    stream.source,
-                    stream.name,
-                    stream.target,
-                    stream.grouping.describe(),
-                    *(int((types == code).sum()) for code in range(len(CONNECTION_TYPES))),
-                ]
-            )
-        return Table(
-            caption="Streams, and their connections between executors",
-            columns=[
-                Column("from"),
-                Column("stream", words=True),
-                Column("to", words=True),
-                Column("grouping", words=True),
-                *(Column(str(kind)) for kind in CONNECTION_TYPES),
+        blocks = self.flow.blocks if self.ackers else self.flow.data_blocks
+        return tabulate(
+            "Streams, and their connections between executors",
+            [
+                {
+                    Column("from"): block.stream.source,
+                    Column("stream", words=True): block.stream.name,
+                    Column("to", words=True): block.stream.target,
+                    Column("grouping", words=True): block.stream.grouping.describe(),
+                    **{
+                        Column(str(kind)): int((block.types[block.exists] == code).sum())
+                        for code, kind in enumerate(CONNECTION_TYPES)
+                    },
+                }
+                for block in blocks
             ],
-            rows=rows,
         )
 
     def _worker_table(self, *, show_workers: bool) -> Table:
-        return Table(
-            caption="Workers",
-            columns=[
-                Column("worker"),
-                Column("executors"),
-                Column("which", words=True),
+        workers = self.plan.executors_by_worker if show_workers else {}
+        return tabulate(
+            "Workers",
+            [
+                {
+                    Column("worker"): str(worker),
+                    Column("executors"): len(placed),
+                    Column("which", words=True): " ".join(executor.label for executor in placed),
+                }
+                for worker, placed in workers.items()
             ],
-            rows=[
-                [str(worker), len(placed), " ".join(executor.label for executor in placed)]
-                for worker, placed in self.plan.executors_by_worker.items()
-            ]
-            if show_workers
-            else [],
         )

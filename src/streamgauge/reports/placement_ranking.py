@@ -24,17 +24,18 @@ from streamgauge.planning.scheduling.ranking import (
 from streamgauge.profile.files.jobs import PlanFile, job_to_data, save
 from streamgauge.profile.job import Assignment
 from streamgauge.reports.content import (
-    Cell,
     Chart,
     Column,
     Commands,
     FigureRow,
     Grade,
+    Row,
     Section,
     Table,
     Term,
     Text,
     Verdict,
+    tabulate,
 )
 from streamgauge.reports.latency import chart_latencies, get_quantile, show_mean
 from streamgauge.reports.long_table import list_figures
@@ -329,66 +330,45 @@ class PlacementRanking(Report):
         return Chart(title=title, draw=draw, caption=f"{ways} Remote: between nodes.")
 
     def _plan_table(self) -> Table:
-        ranking = self.ranking
-        baseline = "" if ranking.baseline is None else ranking.baseline.name
-        return Table(
-            caption=f"Placements, the best first by {self._criterion}",
-            columns=[
-                Column("scheduler"),
-                Column("workers"),
-                Column("nodes"),
-                Column("between nodes", "/s"),
-                Column("part", page_only=not ranking.rates_assumed),
-                Column(f"against {baseline}"),
-                Column("busiest node"),
-                Column("which one", page_only=True),
-                Column("mean", page_only=ranking.by != "mean"),
-                Column("p99"),
-                Column("up to", "/s"),
-                Column("verdict", page_only=True),
-            ],
-            rows=[self._plan_row(placement) for placement in ranking.placements.values()],
+        return tabulate(
+            f"Placements, the best first by {self._criterion}",
+            [self._describe_placement(placement) for placement in self.ranking.placements.values()],
             note="Up to: the highest rate of all sources together that fits.",
         )
 
-    def _plan_row(self, placement: Placement) -> list[Cell]:
-        change = self.ranking.compare_remote(placement)
+    def _describe_placement(self, placement: Placement) -> Row:
+        ranking = self.ranking
+        baseline = "" if ranking.baseline is None else ranking.baseline.name
+        change = ranking.compare_remote(placement)
+        sizes: Row = {
+            Column("scheduler"): placement.name,
+            Column("workers"): len(placement.plan.workers),
+            Column("nodes"): len(placement.plan.nodes),
+            Column("between nodes", "/s"): None
+            if ranking.rates_assumed
+            else show_rate(placement.traffic.remote),
+            Column("part", page_only=not ranking.rates_assumed): share(placement.remote_share),
+            Column(f"against {baseline}"): None if change is None else show_difference(change),
+            Column("busiest node"): _show_busiest_load(placement),
+            Column("which one", page_only=True): placement.diagnostics.busiest_node,
+        }
         prediction = placement.prediction
-        figures: list[Cell] = [None, None, None, None]
-        if prediction is not None:
-            figures = [
-                show_mean(prediction.latency),
-                show_duration(get_quantile(prediction.latency, P99)),
-                _show_up_to(prediction.limit.per_second),
-                judge_prediction(prediction).word,
-            ]
-        return [
-            placement.name,
-            len(placement.plan.workers),
-            len(placement.plan.nodes),
-            None if self.ranking.rates_assumed else show_rate(placement.traffic.remote),
-            share(placement.remote_share),
-            None if change is None else show_difference(change),
-            _show_busiest_load(placement),
-            placement.diagnostics.busiest_node,
-            *figures,
-        ]
+        if prediction is None:
+            return sizes
+        return {
+            **sizes,
+            Column("mean", page_only=ranking.by != "mean"): show_mean(prediction.latency),
+            Column("p99"): show_duration(get_quantile(prediction.latency, P99)),
+            Column("up to", "/s"): _show_up_to(prediction.limit.per_second),
+            Column("verdict", page_only=True): judge_prediction(prediction).word,
+        }
 
     def _risk_table(self) -> Table:
-        rows = [_risk_row(placement) for placement in self.ranking.placements.values()]
-        return Table(
-            caption="Ackers and risks",
-            columns=[
-                Column("scheduler"),
-                Column("ackers"),
-                Column("workers of ackers only", words=True),
-                Column("acks inside workers"),
-                Column("between workers"),
-                Column("between nodes"),
-                Column("hot nodes", words=True),
-                Column("heap too small", words=True),
-            ],
-            rows=[row for row in rows if any(cell is not None for cell in row[1:])],
+        rows = [_describe_risks(placement) for placement in self.ranking.placements.values()]
+        return tabulate(
+            "Ackers and risks",
+            # The first cell is the scheduler's name.
+            [row for row in rows if any(cell is not None for cell in list(row.values())[1:])],
         )
 
     def _bounds(self) -> list[str]:
@@ -444,14 +424,19 @@ def _show_busiest_load(placement: Placement) -> str:
     return f"{number(load)} a core"
 
 
-def _risk_row(placement: Placement) -> list[Cell]:
+def _describe_risks(placement: Placement) -> Row:
     diagnostics = placement.diagnostics
-    acks = (diagnostics.acks_local, diagnostics.acks_inter_worker, diagnostics.acks_remote)
-    return [
-        placement.name,
-        diagnostics.ackers or None,
-        list_names(list(diagnostics.acker_only_workers)) or None,
-        *(None if part is None else share(part) for part in acks),
-        list_names(list(diagnostics.hot_nodes)) or None,
-        list_names(list(diagnostics.heap_risks)) or None,
-    ]
+    acks = {
+        "acks inside workers": diagnostics.acks_local,
+        "between workers": diagnostics.acks_inter_worker,
+        "between nodes": diagnostics.acks_remote,
+    }
+    acker_workers = list_names(list(diagnostics.acker_only_workers))
+    return {
+        Column("scheduler"): placement.name,
+        Column("ackers"): diagnostics.ackers or None,
+        Column("workers of ackers only", words=True): acker_workers or None,
+        **{Column(name): None if part is None else share(part) for name, part in acks.items()},
+        Column("hot nodes", words=True): list_names(list(diagnostics.hot_nodes)) or None,
+        Column("heap too small", words=True): list_names(list(diagnostics.heap_risks)) or None,
+    }

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamgauge.drawing.quantities import number
-from streamgauge.reports.content import Cell, Column, FigureRow, Row, Table, tabulate
+from streamgauge.reports.content import Column, FigureRow, Row, Table, tabulate
 from streamgauge.reports.latency import (
     build_latency_table,
     build_parts_table,
@@ -102,31 +102,24 @@ def tabulate_delay_parts(predicted: PredictedPlan) -> Table:
 
 def tabulate_models(predictions: Sequence[Prediction]) -> Table:
     """What each model says of one plan."""
-    levels = sorted({level for one in predictions for level in one.latency.quantiles})
-    has_complete = any(one.complete is not None for one in predictions)
-    columns = [
-        Column("model", words=True),
-        Column("verdict", words=True),
-        Column("mean"),
-        *(Column(name_percentile(level), page_only=level not in FEW_LEVELS) for level in levels),
-        *([Column("complete", "mean", page_only=True)] if has_complete else []),
-        Column("busiest", "executor"),
-        Column("fits up to", PER_SECOND),
-        Column("then full", words=True),
-    ]
-    rows: list[list[Cell]] = [
+    levels = sorted({level for each in predictions for level in each.latency.quantiles})
+    return tabulate(
+        "Models",
         [
-            one.model,
-            judge_prediction(one).word,
-            *show_latency(one.latency, levels),
-            *([None if one.complete is None else show_mean(one.complete)] if has_complete else []),
-            show_utilisation(find_busiest(one)),
-            show_limit(one.limit.per_second, unit=""),
-            find_bottleneck(one) or None,
-        ]
-        for one in predictions
-    ]
-    return Table(caption="Models", columns=columns, rows=rows)
+            {
+                Column("model"): prediction.model,
+                Column("verdict", words=True): judge_prediction(prediction).word,
+                **show_latency(prediction.latency, levels, few=FEW_LEVELS),
+                Column("complete", "mean", page_only=True): None
+                if prediction.complete is None
+                else show_mean(prediction.complete),
+                Column("busiest", "executor"): show_utilisation(find_busiest(prediction)),
+                Column("fits up to", PER_SECOND): show_limit(prediction.limit.per_second, unit=""),
+                Column("then full", words=True): find_bottleneck(prediction) or None,
+            }
+            for prediction in predictions
+        ],
+    )
 
 
 def tabulate_operators(before: PredictedPlan | None, after: PredictedPlan) -> Table:
@@ -136,43 +129,33 @@ def tabulate_operators(before: PredictedPlan | None, after: PredictedPlan) -> Ta
     note = "Rates without acknowledgements, which ackers alone receive."
     if before:
         note += " Arrows: from the figure before to the figure after."
-    return Table(
-        caption="Operators",
-        columns=(
-            Column("operator"),
-            Column("executors"),
-            Column("in", PER_SECOND),
-            Column("out", PER_SECOND),
-            Column("busy", "mean"),
-            Column("busiest", "executor"),
-            Column("service", "mean"),
-            Column("delay", "mean"),
-        ),
-        rows=[
-            _show_operator(name, was.get(name, operator), operator, name in after.sources)
-            for name, operator in now.items()
-        ],
-        note=note,
-    )
-
-
-def _show_operator(
-    name: str, was: OperatorPrediction, now: OperatorPrediction, is_source: bool
-) -> list[Cell]:
-    idle = f" ({now.idle} idle)" if now.idle else ""
-    arrived = show_change(was.arrived_per_second, now.arrived_per_second, number)
-    delay = show_change(was.delay_seconds, now.delay_seconds, show_duration)
-    return [
-        name,
-        show_change(was.executors, now.executors, "{:.0f}".format) + idle,
-        # A source receives acknowledgements only, and their delay delays no tuple.
-        None if is_source else arrived,
-        show_change(was.tuples_out_per_second, now.tuples_out_per_second, number),
-        show_change(was.utilisation, now.utilisation, show_utilisation),
-        show_change(was.busiest, now.busiest, show_utilisation),
-        show_change(was.service_seconds, now.service_seconds, show_duration),
-        None if is_source else delay,
+    rows = [
+        _describe_operator(name, was.get(name, operator), operator, name in after.sources)
+        for name, operator in now.items()
     ]
+    return tabulate("Operators", rows, note=note)
+
+
+def _describe_operator(
+    name: str, was: OperatorPrediction, now: OperatorPrediction, is_source: bool
+) -> Row:
+    idle = f" ({now.idle} idle)" if now.idle else ""
+    executors = show_change(was.executors, now.executors, "{:.0f}".format)
+    arrived = show_change(was.arrived_per_second, now.arrived_per_second, number)
+    emitted = show_change(was.tuples_out_per_second, now.tuples_out_per_second, number)
+    service = show_change(was.service_seconds, now.service_seconds, show_duration)
+    delay = show_change(was.delay_seconds, now.delay_seconds, show_duration)
+    return {
+        Column("operator"): name,
+        Column("executors"): f"{executors}{idle}",
+        # A source receives acknowledgements only, and their delay delays no tuple.
+        Column("in", PER_SECOND): None if is_source else arrived,
+        Column("out", PER_SECOND): emitted,
+        Column("busy", "mean"): show_change(was.utilisation, now.utilisation, show_utilisation),
+        Column("busiest", "executor"): show_change(was.busiest, now.busiest, show_utilisation),
+        Column("service", "mean"): service,
+        Column("delay", "mean"): None if is_source else delay,
+    }
 
 
 def tabulate_executors(predicted: PredictedPlan) -> Table:

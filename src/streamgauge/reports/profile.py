@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from typing import Any
@@ -16,16 +16,17 @@ from streamgauge.profile.quality import Verdict as Quality
 from streamgauge.reports import profile_resources as resources
 from streamgauge.reports import profile_tables as tables
 from streamgauge.reports.content import (
-    Cell,
     Column,
     FigureRow,
     Grade,
-    RowGroup,
+    Row,
     Section,
     Table,
     Term,
     Text,
     Verdict,
+    tabulate,
+    tabulate_groups,
 )
 from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.measured import show_figure
@@ -216,19 +217,20 @@ class ProfileReport(Report):
             for quality in (Quality.MISSING, Quality.THIN)
         }
         return [
-            Table(
-                caption="Thin or missing figures",
-                columns=[Column(name, words=True) for name in ("figure", "why", "what to do")],
-                groups=[
-                    RowGroup(heading=quality, rows=[_show_assessment(one) for one in assessments])
+            tabulate_groups(
+                "Thin or missing figures",
+                {
+                    quality: [_show_assessment(one) for one in assessments]
                     for quality, assessments in lacking.items()
                     if assessments
-                ],
+                },
             ),
-            Table(
-                caption="Well measured figures",
-                columns=[Column(name, words=True) for name in ("operator", "figures")],
-                rows=[[name, ", ".join(figures)] for name, figures in good.items()],
+            tabulate(
+                "Well measured figures",
+                [
+                    {Column("operator"): name, Column("figures", words=True): ", ".join(figures)}
+                    for name, figures in good.items()
+                ],
             ),
         ]
 
@@ -275,8 +277,12 @@ def _name_figure(assessment: Assessment) -> str:
     return " ".join(name for name in names if name) + f": {assessment.what}"
 
 
-def _show_assessment(assessment: Assessment) -> Sequence[Cell]:
-    return [_name_figure(assessment), assessment.why, assessment.remedy]
+def _show_assessment(assessment: Assessment) -> Row:
+    return {
+        Column("figure"): _name_figure(assessment),
+        Column("why", words=True): assessment.why,
+        Column("what to do", words=True): assessment.remedy,
+    }
 
 
 def _walk_figures(subject: str, name: str, path: str, record: object) -> Iterator[FigureRow]:

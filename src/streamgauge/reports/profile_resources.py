@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.drawing.quantities import number, plain_number
 from streamgauge.profile.ordering import natural_key
-from streamgauge.reports.content import Cell, Column, Row, Table, tabulate
+from streamgauge.reports.content import Column, Row, Table, tabulate
 from streamgauge.reports.measured import (
     show_figure,
     show_level,
@@ -20,7 +20,7 @@ from streamgauge.reports.measured import (
 from streamgauge.reports.profile_tables import name_stream
 
 if TYPE_CHECKING:
-    from streamgauge.profile.figures import ExecutorFigures, HostFigures, QueueFigures
+    from streamgauge.profile.figures import ExecutorFigures, QueueFigures
     from streamgauge.profile.profile import Profile
 
 MILLION = 1e-6
@@ -60,43 +60,31 @@ def _measure_length(queue: QueueFigures) -> float:
 
 def tabulate_hosts(profile: Profile) -> Table:
     """Workers, nodes and machines."""
-    rows: list[list[Cell]] = [
-        [
-            name,
-            show_figure(worker.cores),
-            None,
-            show_level(worker.threads),
-            show_value(worker.transfer_cores),
-            show_value(worker.network_cores),
-            show_value(worker.gc_cores),
-            show_value(worker.heap_bytes, MILLION),
-            show_value(worker.bytes_per_second, MILLION),
-        ]
+    rows: list[Row] = [
+        {
+            Column("worker or host"): name,
+            Column("cores"): show_figure(worker.cores),
+            Column("of"): None,
+            Column("threads"): show_level(worker.threads),
+            Column("transfer", "cores"): show_value(worker.transfer_cores),
+            Column("network", "cores"): show_value(worker.network_cores),
+            Column("gc", "cores"): show_value(worker.gc_cores),
+            Column("heap", "MB"): show_value(worker.heap_bytes, MILLION),
+            Column("sent", "MB/s"): show_value(worker.bytes_per_second, MILLION),
+        }
         for name, worker in sorted(profile.workers.items(), key=lambda item: natural_key(item[0]))
     ]
     for kind, hosts in (("node", profile.nodes), ("machine", profile.machines)):
-        for name, host in sorted(hosts.items(), key=lambda item: natural_key(item[0])):
-            rows.append([f"{kind} {name}", *_show_host(host), *[None] * 5])
-    return Table(
-        caption="Cores in use",
-        columns=(
-            Column("worker or host"),
-            Column("cores"),
-            Column("of"),
-            Column("threads"),
-            Column("transfer", "cores"),
-            Column("network", "cores"),
-            Column("gc", "cores"),
-            Column("heap", "MB"),
-            Column("sent", "MB/s"),
-        ),
-        rows=rows,
-        note="Threads: those of executors.",
-    )
-
-
-def _show_host(host: HostFigures) -> list[Cell]:
-    return [show_figure(host.cores), show_level(host.available), show_level(host.threads)]
+        rows += [
+            {
+                Column("worker or host"): f"{kind} {name}",
+                Column("cores"): show_figure(host.cores),
+                Column("of"): show_level(host.available),
+                Column("threads"): show_level(host.threads),
+            }
+            for name, host in sorted(hosts.items(), key=lambda item: natural_key(item[0]))
+        ]
+    return tabulate("Cores in use", rows, note="Threads: those of executors.")
 
 
 def tabulate_links(profile: Profile) -> Table:

@@ -11,7 +11,7 @@ from typing import Any
 from streamgauge.drawing.charts import Series, draw_line_chart
 from streamgauge.drawing.quantities import estimate, number, share
 from streamgauge.errors import InvalidInput
-from streamgauge.planning.scaling.accuracy import Accuracy, Compared
+from streamgauge.planning.scaling.accuracy import Accuracy
 from streamgauge.planning.scaling.files.scale_out_file import ScaleOut, scale_out_to_data
 from streamgauge.planning.scaling.graph import Allocation, Component
 from streamgauge.planning.scaling.measured import MeasuredRates
@@ -22,12 +22,12 @@ from streamgauge.planning.scaling.translation import Unit
 from streamgauge.profile.files.jobs import job_to_data, save
 from streamgauge.reports.content import (
     Block,
-    Cell,
     Chart,
     Column,
     Commands,
     FigureRow,
     Grade,
+    Row,
     Section,
     Table,
     Term,
@@ -285,50 +285,27 @@ class ScalingRanking(Report):
         """Planners, where there are several."""
         ranking = self.ranking
         before = ranking.before.throughput
-        rows: list[list[Cell]] = [
-            [
-                name,
-                show_allocation(proposal.scaling.allocation),
-                estimate(proposal.scaling.expected),
-                show_difference(proposal.scaling.increase / before) if before > 0.0 else None,
-                None if proposal.scaling.bound is None else estimate(proposal.scaling.bound),
-                None if proposal.bottleneck is None else _show_load(proposal.bottleneck),
-            ]
+        rows = [
+            _describe_proposal(name, proposal, before)
             for name, proposal in ranking.proposals.items()
         ]
-        return Table(
-            caption="Planners, the best first",
-            columns=[
-                Column("planner"),
-                Column("who gets how many", words=True),
-                Column("delivered", "/s"),
-                Column("more"),
-                Column("at most", "/s"),
-                Column("busiest then", words=True),
-            ],
-            rows=rows if len(rows) + len(ranking.refused) > 1 else [],
+        return tabulate(
+            "Planners, the best first",
+            rows if len(rows) + len(ranking.refused) > 1 else [],
             note="Delivered: tuples that the sinks emit or, in a job, process. At most: no"
             " allocation of as many units delivers more.",
         )
 
     def _component_table(self) -> Table:
         ranking = self.ranking
-        kind = "units" if ranking.problem.job is None else "executors"
-        return Table(
-            caption="Components, before → after; more than 100 % busy is congested",
-            columns=[
-                Column("component"),
-                Column(kind),
-                Column("gets", "/s"),
-                Column("can do", "/s"),
-                Column("busy"),
-                Column("emits", "/s"),
-            ],
-            rows=[
-                _component_row(
+        return tabulate(
+            "Components, before → after; more than 100 % busy is congested",
+            [
+                _describe_component(
                     component,
                     ranking.before[component.name],
                     ranking.best.rates[component.name],
+                    unit="units" if ranking.problem.job is None else "executors",
                 )
                 for component in ranking.problem.graph.components
             ],
@@ -391,65 +368,66 @@ def _build_proposal_document(proposal: Proposal) -> dict[str, Any]:
     }
 
 
+def _describe_proposal(name: str, proposal: Proposal, before: float) -> Row:
+    scaling = proposal.scaling
+    return {
+        Column("planner"): name,
+        Column("who gets how many", words=True): show_allocation(scaling.allocation),
+        Column("delivered", "/s"): estimate(scaling.expected),
+        Column("more"): show_difference(scaling.increase / before) if before > 0.0 else None,
+        Column("at most", "/s"): None if scaling.bound is None else estimate(scaling.bound),
+        Column("busiest then", words=True): _show_load(proposal.bottleneck),
+    }
+
+
 def _build_accuracy_table(accuracy: Accuracy) -> Table:
-    rows = [_accuracy_row(name, pair, accuracy) for name, pair in accuracy.components.items()]
+    pairs = dict(accuracy.components)
     if accuracy.throughput is not None:
-        rows.append(_accuracy_row("all sinks", accuracy.throughput, accuracy))
+        pairs["all sinks"] = accuracy.throughput
     missing = f" Not measured: {', '.join(accuracy.missing)}." if accuracy.missing else ""
-    return Table(
-        caption="Tuples per second that components process, measured and estimated",
-        columns=[
-            Column("component"),
-            Column("measured", "/s"),
-            Column("estimated", "/s"),
-            Column("error"),
-            Column(f"within {share(accuracy.band)}"),
+    return tabulate(
+        "Tuples per second that components process, measured and estimated",
+        [
+            {
+                Column("component"): name,
+                Column("measured", "/s"): show_rate(pair.measured),
+                Column("estimated", "/s"): show_rate(pair.estimated),
+                Column("error"): show_difference(pair.relative_error),
+                Column(f"within {share(accuracy.band)}"): "yes"
+                if accuracy.is_within(pair)
+                else "no",
+            }
+            for name, pair in pairs.items()
         ],
-        rows=rows,
         note=f"Estimated for the executors and the sources' rates of the run.{missing}",
     )
 
 
-def _accuracy_row(name: str, pair: Compared, accuracy: Accuracy) -> list[Cell]:
-    return [
-        name,
-        show_rate(pair.measured),
-        show_rate(pair.estimated),
-        show_difference(pair.relative_error),
-        "yes" if accuracy.is_within(pair) else "no",
-    ]
-
-
-def _component_row(
-    component: Component, before: ComponentRates, after: ComponentRates
-) -> list[Cell]:
-    units = str(after.units)
-    if before.units != after.units:
-        units = f"{before.units} → {after.units}"
-    if component.source:
-        return [
-            component.name,
-            units,
-            None,
-            None,
-            None,
-            show_change(before.output, after.output, show_rate),
-        ]
-    return [
-        component.name,
-        units,
-        show_change(before.input, after.input, show_rate),
-        show_change(before.capacity, after.capacity, show_rate),
-        show_change(compute_load(before), compute_load(after), share),
-        show_change(before.output, after.output, show_rate),
-    ]
+def _describe_component(
+    component: Component, before: ComponentRates, after: ComponentRates, *, unit: str
+) -> Row:
+    received: Row = {
+        Column("gets", "/s"): show_change(before.input, after.input, show_rate),
+        Column("can do", "/s"): show_change(before.capacity, after.capacity, show_rate),
+        Column("busy"): show_change(compute_load(before), compute_load(after), share),
+    }
+    return {
+        Column("component"): component.name,
+        Column(unit): str(after.units)
+        if before.units == after.units
+        else f"{before.units} → {after.units}",
+        **(dict.fromkeys(received) if component.source else received),
+        Column("emits", "/s"): show_change(before.output, after.output, show_rate),
+    }
 
 
 def _is_full(bottleneck: Bottleneck) -> bool:
     return bottleneck.congested and bottleneck.utilisation > FULL
 
 
-def _show_load(bottleneck: Bottleneck) -> str:
+def _show_load(bottleneck: Bottleneck | None) -> str | None:
+    if bottleneck is None:
+        return None
     return f"{bottleneck.component}, {share(bottleneck.utilisation)}"
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from streamgauge.drawing.quantities import duration, duration_within, number, share
-from streamgauge.reports.content import Column, RowGroup, Table, tabulate
+from streamgauge.reports.content import Column, Row, Table, tabulate, tabulate_groups
 from streamgauge.reports.simulation_verdict import SourceRate
 from streamgauge.reports.wording import name_percentile
 
 if TYPE_CHECKING:
     from streamgauge.profile.job import Job
     from streamgauge.simulation.latencies import Latencies
-    from streamgauge.simulation.results import QueueFigures, SimulationResult, WayFigures
+    from streamgauge.simulation.results import QueueFigures, SimulationResult
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 PER_SECOND = "tuples/s"
@@ -64,7 +64,7 @@ def build_source_table(rates: Sequence[SourceRate]) -> Table:
 
 def build_latency_table(job: Job, result: SimulationResult) -> Table:
     """Latency of all tuples, by source, sink and path; complete latency; latency since due."""
-    groups = [RowGroup(rows=_list_latency_rows(name_latencies(job, result)))]
+    groups = {"": _list_latency_rows(name_latencies(job, result))}
     paths = sorted(
         (way for way in result.ways if way.latency.count), key=lambda way: -way.latency.count
     )
@@ -73,8 +73,8 @@ def build_latency_table(job: Job, result: SimulationResult) -> Table:
     ]
     # The only path to a sink has what the sink has.
     if len(result.ways) > len(job.topology.sinks):
-        rows = _list_latency_rows({_name_path(way): way.latency for way in paths[:MOST_PATHS]})
-        groups.append(RowGroup(heading="By path", rows=rows))
+        shown = {" → ".join(way.operators): way.latency for way in paths[:MOST_PATHS]}
+        groups["By path"] = _list_latency_rows(shown)
         if len(paths) > MOST_PATHS:
             notes.append(f"{len(paths) - MOST_PATHS} paths with fewer tuples are left out.")
     if job.topology.acked:
@@ -82,35 +82,24 @@ def build_latency_table(job: Job, result: SimulationResult) -> Table:
             "Complete latency is of whole tuple trees, as the acker measures it or as the source "
             "sees it."
         )
-    return Table(
-        caption="Latency",
-        columns=(
-            Column("from, to"),
-            Column("sample"),
-            Column("mean"),
-            *(Column(name_percentile(level)) for level in QUANTILES),
-        ),
-        groups=groups,
-        note=" ".join(notes),
-    )
+    return tabulate_groups("Latency", groups, note=" ".join(notes))
 
 
-def _name_path(way: WayFigures) -> str:
-    return " → ".join(way.operators)
-
-
-def _list_latency_rows(named: Mapping[str, Latencies]) -> list[list[str]]:
-    rows = []
+def _list_latency_rows(named: Mapping[str, Latencies]) -> list[Row]:
+    rows: list[Row] = []
     for name, latencies in named.items():
         mean, tail = latencies.mean_estimate(), latencies.quantile_estimate(QUANTILES[-1])
         rows.append(
-            [
-                name,
-                f"{latencies.count:,}",
-                duration_within(mean.mean, mean.half_width),
-                *(duration(latencies.quantile(level)) for level in QUANTILES[:-1]),
-                duration_within(tail.mean, tail.half_width),
-            ]
+            {
+                Column("from, to"): name,
+                Column("sample"): f"{latencies.count:,}",
+                Column("mean"): duration_within(mean.mean, mean.half_width),
+                **{
+                    Column(name_percentile(level)): duration(latencies.quantile(level))
+                    for level in QUANTILES[:-1]
+                },
+                Column(name_percentile(QUANTILES[-1])): duration_within(tail.mean, tail.half_width),
+            }
         )
     return rows
 
@@ -118,38 +107,28 @@ def _list_latency_rows(named: Mapping[str, Latencies]) -> list[list[str]]:
 def build_operator_table(job: Job, result: SimulationResult) -> Table:
     """Operators in the topology's order."""
     sources = {operator.name for operator in job.topology.sources}
-    return Table(
-        caption="Operators",
-        columns=(
-            Column("operator"),
-            Column("executors"),
-            Column("arrived", PER_SECOND, page_only=True),
-            Column("served", PER_SECOND),
-            Column("emitted", PER_SECOND),
-            Column("busy", "mean"),
-            Column("busiest", "executor"),
-            Column("CPU", "cores", page_only=True),
-            Column("waiting", MEAN_TUPLES),
-            Column("wait", "mean"),
-            Column("blocked", OF_THE_TIME, page_only=True),
-            *([Column("state", words=True)] if result.saturated else []),
-        ),
-        rows=[
-            [
-                name,
-                operator.executors,
+    return tabulate(
+        "Operators",
+        [
+            {
+                Column("operator"): name,
+                Column("executors"): operator.executors,
                 # A source receives acknowledgements only, no tuples to serve.
-                None if name in sources else number(operator.arrived_per_second),
-                None if name in sources else number(operator.executed_per_second),
-                number(operator.emitted_per_second),
-                share(operator.utilisation),
-                share(operator.busiest),
-                number(operator.cores),
-                number(operator.queue_length),
-                duration(operator.wait_seconds),
-                share(operator.blocked),
-                *(["saturated" if operator.saturated else ""] if result.saturated else []),
-            ]
+                Column("arrived", PER_SECOND, page_only=True): None
+                if name in sources
+                else number(operator.arrived_per_second),
+                Column("served", PER_SECOND): None
+                if name in sources
+                else number(operator.executed_per_second),
+                Column("emitted", PER_SECOND): number(operator.emitted_per_second),
+                Column("busy", "mean"): share(operator.utilisation),
+                Column("busiest", "executor"): share(operator.busiest),
+                Column("CPU", "cores", page_only=True): number(operator.cores),
+                Column("waiting", MEAN_TUPLES): number(operator.queue_length),
+                Column("wait", "mean"): duration(operator.wait_seconds),
+                Column("blocked", OF_THE_TIME, page_only=True): share(operator.blocked),
+                Column("state", words=True): "saturated" if operator.saturated else "",
+            }
             for name, operator in result.operators.items()
         ],
     )

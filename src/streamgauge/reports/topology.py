@@ -9,7 +9,6 @@ from typing import Any
 from streamgauge.drawing.plan_picture import PlanPanel, draw_plans
 from streamgauge.profile.job import Job
 from streamgauge.reports.content import (
-    Cell,
     Chart,
     Column,
     FigureRow,
@@ -17,6 +16,7 @@ from streamgauge.reports.content import (
     Section,
     Table,
     Verdict,
+    tabulate,
 )
 from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.placement import PlacementReport
@@ -171,21 +171,23 @@ class PlanChange(Report):
 
     def _executor_table(self) -> Table:
         change = self.change
-        rows: list[list[Cell]] = [
-            [move.executor.label, "moves", str(move.source), str(move.target)]
-            for move in change.moved
+        changes = [
+            *(
+                (move.executor, "moves", str(move.source), str(move.target))
+                for move in change.moved
+            ),
+            *((executor, "removed", str(worker), None) for executor, worker in change.removed),
+            *((executor, "added", None, str(worker)) for executor, worker in change.added),
         ]
-        rows += [
-            [executor.label, "removed", str(worker), None] for executor, worker in change.removed
-        ]
-        rows += [[executor.label, "added", None, str(worker)] for executor, worker in change.added]
-        return Table(
-            caption="Executors that change",
-            columns=[
-                Column("executor"),
-                Column("change", words=True),
-                Column("from", words=True),
-                Column("to", words=True),
+        return tabulate(
+            "Executors that change",
+            [
+                {
+                    Column("executor"): executor.label,
+                    Column("change", words=True): what,
+                    Column("from", words=True): before,
+                    Column("to", words=True): after,
+                }
+                for executor, what, before, after in changes
             ],
-            rows=rows,
         )
