@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from streamgauge.profile.behaviour import (
     LONGEST_MS,
+    SLOWEST_TASK,
     Behaviour,
     Costs,
     InputBehaviour,
@@ -482,7 +483,8 @@ def behaviours(draw: st.DrawFn, topology: Topology, operator: Operator) -> Behav
         service=st.none() | services(),
         outputs=st.none() | st.just(outputs()),
     )
-    speeds = st.lists(POSITIVE, min_size=operator.tasks, max_size=operator.tasks).map(tuple)
+    bounded = POSITIVE.map(lambda speed: min(speed, SLOWEST_TASK))
+    speeds = st.lists(bounded, min_size=operator.tasks, max_size=operator.tasks).map(tuple)
     return Behaviour(
         service=draw(services()),
         outputs=outputs(),

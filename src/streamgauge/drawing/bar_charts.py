@@ -78,7 +78,7 @@ def draw_bar_chart(
     title: str,
     x_title: str,
     tick_label: TickLabel = plain_duration,
-    told: TickLabel = duration,
+    part_label: TickLabel = duration,
     embedded: bool = False,
 ) -> str:
     """Bars from zero as an SVG, one below the other.
@@ -88,7 +88,7 @@ def draw_bar_chart(
         title: What is shown.
         x_title: What their lengths are, with the unit.
         tick_label: How lengths are written at the axis.
-        told: How lengths of parts are written.
+        part_label: How lengths of parts are written.
         embedded: Whether the page that the chart stands in brings the style.
     """
     svg = Svg()
@@ -104,7 +104,7 @@ def draw_bar_chart(
         if bar.group and bar.group != group:
             svg.text(4.0, y - 5.0, bar.group, kind="name")
         group = bar.group
-        _draw_bar(svg, plot, bar, y, told)
+        _draw_bar(svg, plot, bar, y, part_label)
     return svg.render(WIDTH, bottom + BOTTOM, title=title, style=STYLE + CHARTS, embedded=embedded)
 
 
@@ -125,7 +125,7 @@ def _plot(bars: Sequence[Bar]) -> _Plot:
 
 
 def _choose_colours(names: Sequence[str], *, parted: bool) -> dict[str, str]:
-    """By name: the colour of its meaning, or else the next one; bars without parts are alike."""
+    """By name: the colour of its meaning, or else the next one; bars without parts share one."""
     unknown = [name for name in names if name not in COLOURS]
     # Beyond the colours of series, parts have the colour of plain bars.
     others = {
@@ -171,7 +171,7 @@ def _draw_axis(
     svg.text((plot.left + plot.right) / 2, bottom + 32.0, x_title, kind="tick", anchor="middle")
 
 
-def _draw_bar(svg: Svg, plot: _Plot, bar: Bar, y: float, told: TickLabel) -> None:
+def _draw_bar(svg: Svg, plot: _Plot, bar: Bar, y: float, part_label: TickLabel) -> None:
     middle = y + THICKNESS / 2 + 3.5
     name = clip(bar.name, LONGEST_NAME)
     svg.text(plot.left - EDGE, middle, name, kind="tick", anchor="end")
@@ -184,11 +184,11 @@ def _draw_bar(svg: Svg, plot: _Plot, bar: Bar, y: float, told: TickLabel) -> Non
             continue
         left, right = plot.px(reached), plot.px(reached + length)
         reached += length
-        said = f"{part} {told(length)}"
-        svg.open_group(title=f"{bar.name}: {said} ({share(length / bar.length)})")
+        label = f"{part} {part_label(length)}"
+        svg.open_group(title=f"{bar.name}: {label} ({share(length / bar.length)})")
         svg.rect(left, y, right - left, THICKNESS, kind=plot.colours[part])
         if plot.parted:
-            _draw_part_label(svg, (left, right), y + THICKNESS + 10.0, (said, part))
+            _draw_part_label(svg, (left, right), y + THICKNESS + 10.0, (label, part))
         svg.close_group()
     svg.text(plot.px(reached) + EDGE / 2, middle, bar.label, kind="tick")
 

@@ -136,8 +136,8 @@ def draw_distribution_chart(
     _draw_keys(svg, bars, curve)
     left = max(LEFT, *(_Marks.width(text) for text, _ in marks), 0.0)
     right = WIDE - LEFT
-    beside = _Marks([(text, left + x.part(at) * (right - left)) for text, at in marks])
-    top = HEADING + LEGEND_LINE + beside.rows * MARK_LINE + 6.0
+    labels = _Marks([(text, left + x.part(at) * (right - left)) for text, at in marks])
+    top = HEADING + LEGEND_LINE + labels.rows * MARK_LINE + 6.0
     height = HEIGHT + 110.0
     plot = _Plot(
         x=x,
@@ -150,14 +150,16 @@ def draw_distribution_chart(
     _draw_axes(svg, plot, x_title, tick_label, plain_number)
     for (low, high), count in zip(pairwise(edges), counts, strict=True):
         if count:
-            told = f"{number(count)} ({share(count / total)})"
-            svg.open_group(title=f"{tick_label(_round(low))} to {tick_label(_round(high))}: {told}")
+            count_text = f"{number(count)} ({share(count / total)})"
+            svg.open_group(
+                title=f"{tick_label(_round(low))} to {tick_label(_round(high))}: {count_text}"
+            )
             y = plot.py(float(count))
             width = plot.px(high) - plot.px(low)
             svg.rect(plot.px(low), y, width, plot.bottom - y, kind="bar")
             svg.close_group()
     _draw_cumulative(svg, plot, edges, counts)
-    beside.draw(svg, top - 6.0, plot.bottom)
+    labels.draw(svg, top - 6.0, plot.bottom)
     return _render(svg, WIDE, height, title, embedded=embedded)
 
 

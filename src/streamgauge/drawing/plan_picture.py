@@ -108,15 +108,15 @@ def draw_plans(
     sizes = [one.draw(Svg()) for one in drawings]
     together = sum(width for width, _ in sizes)
     widest, highest = max(width for width, _ in sizes), max(height for _, height in sizes)
-    beside = together <= (WIDEST_EMBEDDED if embedded else WIDEST) or widest < highest
+    side_by_side = together <= (WIDEST_EMBEDDED if embedded else WIDEST) or widest < highest
     svg = Svg()
     x = y = 0.0
     for drawing, (width, height) in zip(drawings, sizes, strict=True):
         svg.open_group(shift=(x, y))
         drawing.draw(svg)
         svg.close_group()
-        x, y = (x + width, y) if beside else (x, y + height)
-    size = (together, highest) if beside else (widest, y)
+        x, y = (x + width, y) if side_by_side else (x, y + height)
+    size = (together, highest) if side_by_side else (widest, y)
     return svg.render(*size, title=title, markers=MARKERS, embedded=embedded)
 
 

@@ -97,19 +97,19 @@ def draw_side_by_side(
     height = caption + max(one.drawing.height for one in placed)
     together = sum(one.width + GAP for one in placed) - GAP
     widest = WIDEST_EMBEDDED if embedded else WIDEST
-    beside = together <= widest or width < height
+    side_by_side = together <= widest or width < height
     svg = Svg()
     left = top = MARGIN
     for one in placed:
-        own = caption if beside else one.caption_height
+        own = caption if side_by_side else one.caption_height
         _draw_caption(svg, one, left, top)
         one.drawing.draw(svg, left, top + own)
-        if beside:
+        if side_by_side:
             left += one.width + GAP
         else:
             top += own + one.drawing.height + GAP
-    right = left - GAP if beside else MARGIN + width
-    bottom = top + height if beside else top - GAP
+    right = left - GAP if side_by_side else MARGIN + width
+    bottom = top + height if side_by_side else top - GAP
     bottom = _draw_legend(
         svg, _list_samples(gauge) | _list_marks(panels, alarm, flag), right, bottom + GAP / 2
     )

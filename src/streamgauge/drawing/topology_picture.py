@@ -72,7 +72,7 @@ class TopologyDrawing:
         executors: Executors per operator; without them only tasks are shown.
         marks: What else to say of operators, by name.
         tinted: Whether boxes have the colour of their level.
-        sizes: Least sizes of boxes by name: drawings with the same sizes look alike.
+        sizes: Minimum sizes of boxes by name, for drawings with equal boxes.
     """
 
     def __init__(
@@ -313,8 +313,8 @@ def _gauge(svg: Svg, left: float, top: float, width: float, mark: OperatorMark, 
     length = width - _gauge_text_width(mark)
     svg.rect(left, top, length, GAUGE, kind="gauge", radius=2)
     svg.rect(left, top, length * level, GAUGE, kind=f"gauge-{_grade(level)}", radius=2)
-    told = mark.level_text or share(mark.level)
-    svg.text(left + width, top + GAUGE, told, kind=look, anchor="end")
+    level_text = mark.level_text or share(mark.level)
+    svg.text(left + width, top + GAUGE, level_text, kind=look, anchor="end")
 
 
 def _plate(svg: Svg, x: float, y: float, width: float) -> None:

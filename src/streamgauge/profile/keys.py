@@ -59,7 +59,7 @@ class _Numbered(KeyDistribution):
         del findings
 
     def names(self) -> tuple[str, ...]:
-        """prefix0 … prefix(count − 1), padded alike."""
+        """prefix0 … prefix(count − 1), padded to equal length."""
         width = len(str(self.count - 1))
         return tuple(f"{self.prefix}{number:0{width}d}" for number in range(self.count))
 
@@ -172,7 +172,7 @@ class GivenKeys(KeyDistribution):
 
 
 def count_letter_keys(length: int) -> int:
-    """How many different keys so many letters make; beyond `MAX_KEYS`, some number above it."""
+    """How many different keys have `length` letters; not exact above `MAX_KEYS`."""
     most: int = 26 ** min(length, _letters_for(MAX_KEYS) + 1)
     return most
 

@@ -45,7 +45,7 @@ def chart_steps(truth: Truth) -> ChartRow:
                     title="CPU of the workers",
                     x_title="cores",
                     tick_label=plain_number,
-                    told=number,
+                    part_label=number,
                     embedded=embedded,
                 ),
             ),
@@ -108,7 +108,7 @@ def _chart_figure(
             title=title,
             x_title=x_title,
             tick_label=plain_number,
-            told=number,
+            part_label=number,
             embedded=embedded,
         )
 

@@ -322,7 +322,7 @@ class PlacementRanking(Report):
                 title=title,
                 x_title=x_title,
                 tick_label=plain_number,
-                told=show_rate,
+                part_label=show_rate,
                 embedded=embedded,
             )
 

@@ -69,12 +69,6 @@ class PathSums:
     weight: Vector
     weighted_length: Vector
 
-    @property
-    def mean_length(self) -> Vector:
-        """Weighted mean length of the paths from each executor; NaN where none begins."""
-        with np.errstate(invalid="ignore"):
-            return np.where(self.weight > 0.0, self.weighted_length / self.weight, np.nan)
-
 
 def iter_logical_paths(
     topology: Topology, *, to_acker: bool = False

@@ -12,8 +12,8 @@ from streamgauge.topology.validation import check_number, check_whole
 class Window:
     """A window by count or by time, tumbling or sliding; length and slide may differ in kind.
 
-    Give the length as tuples or as seconds, and the slide likewise. Without a slide the
-    window tumbles: the slide equals the length. Windows belong to a task, not to an operator.
+    Give length and slide each in tuples or in seconds. Without a slide the window tumbles: the
+    slide equals the length. Every task has its own windows.
 
     Attributes:
         length_tuples: Tuples in a window, or None where the length is a time.

@@ -56,7 +56,7 @@ class Burst(Shape):
 
     Attributes:
         on_seconds: Length of an on period; the mean of exponential lengths when `random`.
-        off_seconds: Length of an off period, likewise.
+        off_seconds: Length of an off period, or the mean when `random`.
         random: Whether the periods vary (an interrupted Poisson process) or repeat exactly.
     """
 

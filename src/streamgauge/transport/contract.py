@@ -21,8 +21,9 @@ class Transport:
         task_order: How the engine numbers tasks.
         mechanics: The figures of its queues, threads, routing and limits under given settings.
         settings: The names of the settings that `mechanics` reads.
-        task_of_key: Which of so many tasks gets a key, for a grouping by fields.
-        tasks_of_key: Between which two of so many tasks a grouping by partial key chooses.
+        task_of_key: From (key, number of tasks) to the task that gets the key with fields grouping.
+        tasks_of_key: From (key, number of tasks) to the two tasks that partial-key grouping chooses
+            between.
     """
 
     hops: Hops

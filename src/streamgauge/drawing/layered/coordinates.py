@@ -40,10 +40,10 @@ def assign_coordinates(graph: Graph, layers: Sequence[Sequence[int]]) -> list[fl
         extremes[k] = [value + shift for value in y]
     middles = (sorted(four)[1:3] for four in zip(*extremes, strict=True))
     y = [(a + b) / 2 for a, b in middles]
-    beside = _layer_neighbours(graph, layers)
+    neighbours = _layer_neighbours(graph, layers)
     for _ in range(_CENTRING_PASSES):
         for block in _straight_blocks(graph, y):
-            _centre(graph, beside, block, y)
+            _centre(graph, neighbours, block, y)
     return y
 
 
@@ -51,13 +51,13 @@ def _layer_neighbours(
     graph: Graph, layers: Sequence[Sequence[int]]
 ) -> dict[int, tuple[int | None, int | None]]:
     """The drawn vertices right above and below every drawn one."""
-    beside = {}
+    neighbours = {}
     for row in layers:
         drawn = [None, *(v for v in row if v not in graph.turns), None]
         for above, v, below in zip(drawn, drawn[1:], drawn[2:], strict=False):
             if v is not None:
-                beside[v] = (above, below)
-    return beside
+                neighbours[v] = (above, below)
+    return neighbours
 
 
 def _straight_blocks(graph: Graph, y: Sequence[float]) -> list[list[int]]:
@@ -81,7 +81,7 @@ def _straight_blocks(graph: Graph, y: Sequence[float]) -> list[list[int]]:
 
 def _centre(
     graph: Graph,
-    beside: dict[int, tuple[int | None, int | None]],
+    neighbours: dict[int, tuple[int | None, int | None]],
     block: Sequence[int],
     y: list[float],
 ) -> None:
@@ -98,7 +98,7 @@ def _centre(
         return
     shift = sum(fans) / len(fans) if fans else singles[0]
     for v in block:
-        above, below = beside[v]
+        above, below = neighbours[v]
         if above is not None and shift < 0:
             shift = max(shift, min(0.0, y[above] + graph.separation(above, v) - y[v]))
         if below is not None and shift > 0:

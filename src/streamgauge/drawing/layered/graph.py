@@ -1,4 +1,4 @@
-"""What goes into a layered drawing, what comes out, and the vertex graph between the steps.
+"""Input and output of a layered drawing, and the vertex graph between the steps.
 
 The vertex graph is the proper hierarchy of Sugiyama, Tagawa and Toda (1981): every segment joins
 neighbouring layers, and a long edge passes through a dummy vertex in each layer on its way.

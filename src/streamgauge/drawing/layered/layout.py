@@ -77,7 +77,7 @@ def _arrange_part(
         if source in local:
             bundles[local[source], local[target], number in feedback].append(number)
     arcs = [(u, v, len(numbers)) for (u, v, back), numbers in bundles.items() if not back]
-    # A feedback edge turns round in the layers beside its ends: it may need one more on the left.
+    # A feedback edge turns in the layers next to its ends: it may need one more on the left.
     shift = any(back and u != v for u, v, back in bundles)
     layer = [level + shift for level in assign_layers(len(part), arcs)]
     widest: dict[int, int] = {}

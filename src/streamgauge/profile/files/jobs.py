@@ -416,7 +416,7 @@ def _build_steps(sections: Mapping[str, _Section], topology: Topology) -> dict[s
 
 
 def find_profile(document: Document) -> Profile | None:
-    """The profile that a document holds beside its job, where it does."""
+    """The profile that a document holds in addition to its job; None where it holds none."""
     return _build_profile(document) if "profile" in _read_sections(document) else None
 
 

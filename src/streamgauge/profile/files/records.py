@@ -197,7 +197,7 @@ def _same(value: Any) -> Any:
 
 
 def _float(value: float) -> float:
-    # Whole numbers as well, and no minus zero: what is equal is written alike.
+    # Integers become floats and minus zero becomes zero, so that equal values give equal text.
     return float(value) + 0.0
 
 

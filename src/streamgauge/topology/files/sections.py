@@ -55,7 +55,7 @@ DEFAULT_RACK = "default-rack"
 
 
 class WindowFile(FileModel):
-    """A window: give the length in tuples or in seconds, and the slide likewise."""
+    """A window: give length and slide each in tuples or in seconds."""
 
     length_tuples: int | None = None
     length_seconds: float | None = None
