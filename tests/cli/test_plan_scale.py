@@ -73,7 +73,7 @@ def test_weights_of_sinks_are_read_and_refused(run, components):
     assert run("plan", "scale", components, "--sink-weight", "b").code == 2
     shown = run("plan", "scale", components, "--sink-weight", "s=2")
     assert shown.code == 2
-    assert "which is no leaf" in shown.err
+    assert "which is not a sink" in shown.err
 
 
 @pytest.mark.parametrize("option", ["--unit", "--ties", "--packages"])

@@ -41,4 +41,4 @@ def _find_gaps(job: Job) -> Iterator[str]:
         emitting = {emission.source for emission in job.workload.emissions}
         silent = [source.name for source in topology.sources if source.name not in emitting]
         if silent:
-            yield f"the workload has nothing for {', '.join(silent)}"
+            yield f"the workload has no rate for {', '.join(silent)}"

@@ -79,7 +79,7 @@ def test_a_reason_says_what_the_units_are_worth_and_what_is_proven():
     assert ExactScaler().scale(LINEAR, 2).reasons == (
         "1 to 2: without them throughput is 100 lower",
         "1 to 3: without them throughput is 250 lower",
-        "no allocation of as many units gives more than 500 tuples/s",
+        "no allocation of these units gives more than 500 tuples/s",
     )
 
 
@@ -104,7 +104,7 @@ def test_a_search_that_is_cut_short_still_has_a_bound():
     short, whole = (ExactScaler(nodes=nodes).scale(graph, 10) for nodes in (1, 100_000))
     assert short.expected <= whole.expected < short.bound
     assert whole.bound == whole.expected
-    assert short.reasons[-1].startswith("nothing better was found")
+    assert short.reasons[-1].startswith("no better allocation was found")
 
 
 def test_leaves_may_count_differently():

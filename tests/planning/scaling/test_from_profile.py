@@ -248,7 +248,7 @@ def test_what_gets_nothing_is_said_and_stays_as_it_is():
         )
     )
     derived = graph_of_job(changed)
-    assert "nothing comes to log, which units do not change" in derived.notes
+    assert "no tuples reach log; more units do not change that" in derived.notes
     assert derived.graph.by_name["log"].law.rate(1) == pytest.approx(1000)
     assert share(derived.graph, "split", "log") == 0
 

@@ -116,7 +116,9 @@ def test_two_congested_branches_and_one_below():
 
 def test_a_package_reads_as_a_sentence():
     package = next(one for one in packages(TOPOLOGY_17, 9) if one.head == "9")
-    assert str(package) == ("1 to 9, 2 to 16, 1 to 17 below it: throughput +1,100, 275 a unit")
+    assert str(package) == (
+        "1 unit to 9, and downstream 2 to 16, 1 to 17: throughput +1,100 tuples/s, 275 per unit"
+    )
 
 
 def test_a_union_adds_up_component_by_component():

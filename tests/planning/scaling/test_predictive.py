@@ -39,8 +39,9 @@ def test_units_that_complete_no_package_stay_unused():
     scaling = PredictiveScaler().scale(LINEAR, 2)
     assert (scaling.allocation, scaling.units) == ({"3": 1}, 1)
     assert scaling.reasons == (
-        "1 to 3: throughput +150, 150 a unit",
-        "1 unit is left: the smallest package not taken needs 3, for 2 and what is below it",
+        "1 unit to 3: throughput +150 tuples/s, 150 per unit",
+        "1 unit is left: the smallest package not taken needs 3, for 2 and "
+        "everything downstream of it",
     )
 
 
@@ -64,7 +65,7 @@ def test_a_second_look_gives_units_to_what_would_be_congested():
     scaling = RECHECKED.scale(DIAMOND_B, 3)
     assert scaling.allocation == {"2": 1, "3": 1, "4": 1}
     assert scaling.increase == pytest.approx(350)
-    assert scaling.reasons[-1] == "1 to 4: packages together would congest it"
+    assert scaling.reasons[-1] == "1 to 4: the chosen packages together would congest it"
 
 
 def test_the_best_set_beats_the_best_ratio():
@@ -132,7 +133,7 @@ def test_what_gains_nothing_is_not_taken():
     scaling = PredictiveScaler().scale(silent, 3)
     assert (scaling.units, scaling.reasons) == (
         0,
-        ("3 units are left: nothing more would gain anything",),
+        ("3 units are left: no further package would gain anything",),
     )
 
 

@@ -14,7 +14,7 @@ def test_the_unit_that_is_left_goes_to_the_head_of_the_smallest_package():
     optimal = scaling.considered[0]
     assert (optimal.allocation, optimal.increase) == ({"3": 1}, pytest.approx(150))
     assert (scaling.allocation, scaling.increase) == ({"2": 1, "3": 1}, pytest.approx(250))
-    assert scaling.reasons[-1] == "1 unit left over to 2: its package needs fewest, 2"
+    assert scaling.reasons[-1] == "1 remaining unit to 2: its package needs the fewest units, 2"
 
 
 def test_a_head_gets_its_unit_where_no_package_fits_at_all():

@@ -37,12 +37,12 @@ def test_equals_are_told_apart_by_a_rule(ties, first):
 def test_a_source_grows_when_nothing_is_congested():
     scaling = StelaScaler().scale(LINEAR, 4)
     assert scaling.allocation["1"] == 1
-    assert scaling.reasons[-1].startswith("1 gets a unit: a source, as nothing is congested")
+    assert scaling.reasons[-1].startswith("1 gets a unit: a source, as no component is congested")
 
 
 def test_a_reason_says_how_congested_how_important_and_what_it_brings():
     assert StelaScaler().scale(TREE, 1).reasons == (
-        "4 gets a unit: of 600 tuples/s it processes 500, and 55.6% of the throughput is reached "
+        "4 gets a unit: it processes 500 of 600 tuples/s, and 55.6% of the throughput is reached "
         "from it; throughput 900 → 1,000",
     )
 

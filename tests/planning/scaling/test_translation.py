@@ -78,8 +78,8 @@ def test_more_executors_than_tasks_are_refused_by_name(job):
     with pytest.raises(Infeasible) as caught:
         translate(job.topology, job.configuration, asked)
     text = str(caught.value)
-    assert "split was asked to have 5 executors and has 4 tasks" in text
-    assert "count was asked to have 3 executors and has 1 task;" in text
+    assert "split would need 5 executors but has 4 tasks" in text
+    assert "count would need 3 executors but has 1 task;" in text
     assert "lines" not in text
     assert "tasks are fixed when a topology is submitted" in text
     assert caught.value.exit_code == 3

@@ -120,7 +120,7 @@ def test_where_shuffle_prefers_the_near_no_executor_is_asked_for_more_than_a_cor
     ]
     schedule = scheduled(made, expected, cores=3.3, engine="storm-2")
     assert groups(schedule) == [["b", "b", "s"], ["b", "b", "s"]]
-    assert schedule.warnings[0].startswith("a plan with less traffic between nodes is passed over")
+    assert schedule.warnings[0].startswith("a plan with less traffic between nodes was rejected")
 
 
 def test_an_executor_that_nearness_overloads_in_every_plan_is_named():

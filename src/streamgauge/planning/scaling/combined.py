@@ -1,7 +1,7 @@
 """The combined scaler: the better of the residual one and Stela.
 
 Puttaswamy 2018, sections 5.2.7 and 5.2.8: Stela wins where few leaves emit most, packages where
-many do; which it is cannot be told beforehand, so both are tried.
+many do; which it is cannot be known beforehand, so both are tried.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.planning.scaling.contract import Scaling
 from streamgauge.planning.scaling.graph import ScalingGraph
-from streamgauge.planning.scaling.rates import FlowModel, told
+from streamgauge.planning.scaling.rates import FlowModel, format_rate
 from streamgauge.planning.scaling.residual import ResidualScaler
 from streamgauge.planning.scaling.stela import StelaScaler
 
@@ -37,7 +37,7 @@ class CombinedScaler:
 
     def describe(self) -> str:
         """The rule in a sentence."""
-        return "asks the residual scaler and Stela, and keeps what promises the higher throughput"
+        return "runs the residual scaler and Stela, and keeps the higher expected throughput"
 
     def configure(self, options: ScalingOptions) -> CombinedScaler:
         """With the settings of both."""
@@ -52,8 +52,8 @@ class CombinedScaler:
         better = stela.expected > residual.expected * (1.0 + SAME)
         best, other = (stela, residual) if better else (residual, stela)
         verdict = (
-            f"{best.scaler} expects {told(best.expected)} tuples/s, {other.scaler} "
-            f"{told(other.expected)}: {best.scaler} is taken"
+            f"{best.scaler} expects {format_rate(best.expected)} tuples/s, {other.scaler} "
+            f"{format_rate(other.expected)}: {best.scaler} is taken"
         )
         return Scaling.of(
             self.name,

@@ -21,7 +21,7 @@ from streamgauge.planning.scaling.contract import Scaling
 from streamgauge.planning.scaling.graph import ScalingGraph, check_budget
 from streamgauge.planning.scaling.predictive import PredictiveScaler
 from streamgauge.planning.scaling.programs import Program
-from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel, told
+from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel, format_rate
 from streamgauge.planning.scaling.residual import ResidualScaler
 from streamgauge.planning.scaling.stela import StelaScaler
 from streamgauge.topology.validation import check_whole
@@ -56,7 +56,7 @@ class ExactScaler:
 
     def describe(self) -> str:
         """The rule in a sentence."""
-        return "solves a mixed-integer program: nothing gains more with as many units"
+        return "solves a mixed-integer program: no other allocation of these units gains more"
 
     def configure(self, options: ScalingOptions) -> ExactScaler:
         """With the weights of sinks: the proof is about throughput, not about a rule."""
@@ -179,10 +179,13 @@ def _reasons(model: FlowModel, flow: Flow, bound: float | None) -> list[str]:
     lines = []
     for name, units in model.added(flow).items():
         lost = total - model.throughput(model.with_more(flow, model.index[name], -units))
-        lines.append(f"{units} to {name}: without them throughput is {told(lost)} lower")
+        lines.append(f"{units} to {name}: without them throughput is {format_rate(lost)} lower")
     if bound is None:
-        return [*lines, f"no allocation of as many units gives more than {told(total)} tuples/s"]
+        return [
+            *lines,
+            f"no allocation of these units gives more than {format_rate(total)} tuples/s",
+        ]
     return [
         *lines,
-        f"nothing better was found; no allocation of as many units gives more than {told(bound)}",
+        f"no better allocation was found; the upper bound is {format_rate(bound)} tuples/s",
     ]

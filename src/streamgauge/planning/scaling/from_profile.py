@@ -130,8 +130,8 @@ def graph_of(
         # Puttaswamy 2018, section 5.1, switches back-pressure off: others flow on past the drops.
         notes.append(
             f"{', '.join(crowded)} would hold senders back on {behaviour.configuration.engine},"
-            " where a graph drops: until nothing is congested, the job delivers less than the"
-            " graph says"
+            " while the planner's model drops excess tuples: as long as anything is congested, the"
+            " job delivers less than the model says"
         )
     return DerivedGraph(graph=graph, behaviour=own, notes=tuple(notes))
 
@@ -218,13 +218,13 @@ class _Reading:
             if one.kind is OperatorKind.PROCESSOR and not self._arrived(one.name)
         ]
         if idle:
-            yield f"nothing comes to {', '.join(idle)}, which units do not change"
+            yield f"no tuples reach {', '.join(idle)}; more units do not change that"
         for one in logical.topology.operators:
             uneven = self._unevenness(one.name)
             if one.kind is OperatorKind.PROCESSOR and uneven > UNEVEN:
                 yield (
-                    f"{one.name}: the busiest executor has {uneven:.2f} times as much to do as the"
-                    " mean; units count as if keys were even"
+                    f"{one.name}: the busiest executor has {uneven:.2f} times the mean load;"
+                    " units are counted as if keys were spread evenly"
                 )
 
     def _check(self, rates: dict[str, float]) -> None:
@@ -234,7 +234,7 @@ class _Reading:
         timeless = [name for name, rate in rates.items() if not np.isfinite(rate)]
         problems = []
         if silent:
-            problems.append(f"{', '.join(silent)} emits nothing, so that no unit can be judged")
+            problems.append(f"{', '.join(silent)} emits nothing: the gain of a unit is unknown")
         if timeless:
             problems.append(
                 f"what a unit of {', '.join(timeless)} can process is not known, as its tuples"

@@ -63,7 +63,7 @@ class TableLaw:
         object.__setattr__(self, "rates", tuple(self.rates))
         findings = Findings()
         if not self.rates:
-            findings.add("rates", seen="no rate", expected="that of one unit, two …")
+            findings.add("rates", seen="no rate", expected="the rates with 1, 2 … units")
         before = 0.0
         for index, rate in enumerate(self.rates):
             fine = check_number(findings, rate, "rates", index, above=0.0)
@@ -231,8 +231,8 @@ class ScalingGraph:
             raise CyclicTopology.single(
                 ("edges",),
                 seen=f"the cycle {' → '.join(error.args[1])}",
-                expected="components that feed only what comes after them",
-                remedy="leave out the stream that goes back",
+                expected="no cycle between components",
+                remedy="remove the stream that closes the cycle",
             ) from None
 
     @cached_property

@@ -13,7 +13,7 @@ from typing import Any
 
 from streamgauge.planning.scaling.congestion import CongestionRule
 from streamgauge.planning.scaling.graph import Allocation
-from streamgauge.planning.scaling.rates import Flow, FlowModel, told
+from streamgauge.planning.scaling.rates import Flow, FlowModel, format_rate
 from streamgauge.topology.frozen import FrozenDict
 
 
@@ -54,10 +54,11 @@ class Package:
 
     def __str__(self) -> str:
         below = [f"{n} to {name}" for name, n in self.allocation.items() if name != self.head]
-        with_them = f", {', '.join(below)} below it" if below else ""
+        with_them = f", and downstream {', '.join(below)}" if below else ""
+        units = "1 unit" if self.head_units == 1 else f"{self.head_units} units"
         return (
-            f"{self.head_units} to {self.head}{with_them}: throughput +{told(self.increase)}, "
-            f"{told(self.ratio)} a unit"
+            f"{units} to {self.head}{with_them}: throughput"
+            f" +{format_rate(self.increase)} tuples/s, {format_rate(self.ratio)} per unit"
         )
 
 

@@ -66,7 +66,7 @@ class Choice:
         asked = union(self.chosen)
         more = {name: units - asked.get(name, 0) for name, units in self.allocation.items()}
         return [str(package) for package in self.chosen] + [
-            f"{units} to {name}: packages together would congest it"
+            f"{units} to {name}: the chosen packages together would congest it"
             for name, units in more.items()
             if units > 0
         ]
@@ -94,8 +94,8 @@ class PredictiveScaler:
     def describe(self) -> str:
         """The rule in a sentence."""
         return (
-            "takes packages that decongest a component together with all below it, those that gain "
-            "most per unit first; leaves units unused that complete no package"
+            "adds packages, each of which decongests a component and everything downstream of it, "
+            "highest gain per unit first; units that complete no package stay unused"
         )
 
     def configure(self, options: ScalingOptions) -> PredictiveScaler:
@@ -166,10 +166,10 @@ def _unused(choice: Choice, units: int) -> Iterator[str]:
     unused = f"{left} {'unit is' if left == 1 else 'units are'} left"
     larger = [one for one in choice.packages if one.units > left and one not in choice.chosen]
     if not larger:
-        yield f"{unused}: nothing more would gain anything"
+        yield f"{unused}: no further package would gain anything"
         return
     least = min(larger, key=lambda one: one.units)
     yield (
-        f"{unused}: the smallest package not taken needs {least.units}, for {least.head} and what "
-        "is below it"
+        f"{unused}: the smallest package not taken needs {least.units}, for {least.head} and "
+        "everything downstream of it"
     )

@@ -101,7 +101,7 @@ class Proposal:
         rates: What would flow.
         bottleneck: The busiest component then; None where there are only sources.
         job: As it would be; None for components without one.
-        translation: What the engine is told to get there.
+        translation: The configuration and command that apply it.
     """
 
     scaling: Scaling

@@ -21,7 +21,7 @@ NOTHING: Allocation = FrozenDict()
 EVEN_WEIGHTS: Mapping[str, float] = FrozenDict()
 
 
-def told(per_second: float) -> str:
+def format_rate(per_second: float) -> str:
     """A rate in a sentence: ``0.0123``, ``12.5``, ``1,234,567``."""
     return f"{per_second:,.0f}" if abs(per_second) >= 1000.0 else f"{per_second:.4g}"
 
@@ -138,7 +138,7 @@ class FlowModel:
         if not math.isfinite(sum(flow.inputs) + sum(flow.outputs)):
             raise InvalidInput.single(
                 ("components",),
-                seen="rates that no number holds",
+                seen="rates too large for floating point",
                 expected="rates, shares and outputs per input whose products are finite",
             )
         return flow
@@ -233,8 +233,8 @@ def _check_weights(graph: ScalingGraph, weights: Mapping[str, float]) -> None:
             findings.add(
                 "weights",
                 name,
-                seen=f"{name!r}, which is no leaf",
-                expected=f"components of {graph.name!r} that feed nobody",
+                seen=f"{name!r}, which is not a sink",
+                expected=f"components of {graph.name!r} that feed no other component",
                 remedy=did_you_mean(name, leaves),
             )
         check_number(findings, weight, "weights", name)

@@ -35,8 +35,8 @@ class ResidualScaler:
     def describe(self) -> str:
         """The rule in a sentence."""
         return (
-            "takes packages as the predictive scaler does; units that are left go one by one to "
-            "the head of the package that needs fewest, and to packages below it"
+            "adds packages as the predictive scaler does; remaining units go one by one to the "
+            "head of the package that needs the fewest, and to packages downstream"
         )
 
     def configure(self, options: ScalingOptions) -> ResidualScaler:
@@ -67,7 +67,8 @@ class ResidualScaler:
         while left:
             package = self._easiest(model, model.flow(given), scope)
             reasons.append(
-                f"1 unit left over to {package.head}: its package needs fewest, {package.units}"
+                f"1 remaining unit to {package.head}: its package needs the "
+                f"fewest units, {package.units}"
             )
             given = merged(given, {package.head: 1})
             left -= 1

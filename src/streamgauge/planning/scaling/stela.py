@@ -15,7 +15,7 @@ from streamgauge.planning.scaling.congestion import BY_CAPACITY, CongestionRule
 from streamgauge.planning.scaling.contract import Scaling
 from streamgauge.planning.scaling.etp import reached_share
 from streamgauge.planning.scaling.graph import ScalingGraph, check_budget
-from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel, told
+from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel, format_rate
 
 if TYPE_CHECKING:
     from streamgauge.planning.scaling.options import ScalingOptions
@@ -63,8 +63,8 @@ class StelaScaler:
     def describe(self) -> str:
         """The rule in a sentence."""
         return (
-            "gives one unit after the other to the congested component that reaches the largest "
-            "part of the throughput without another congested one in between"
+            "gives units one by one to the congested component from which the largest share of the "
+            "throughput is reached without passing another congested one"
         )
 
     def configure(self, options: ScalingOptions) -> StelaScaler:
@@ -80,7 +80,9 @@ class StelaScaler:
         for _ in range(units):
             target, reason = self._target(model, flow)
             after = model.with_more(flow, target)
-            change = f"{told(model.throughput(flow))} → {told(model.throughput(after))}"
+            change = (
+                f"{format_rate(model.throughput(flow))} → {format_rate(model.throughput(after))}"
+            )
             reasons.append(f"{model.names[target]} gets a unit: {reason}; throughput {change}")
             flow = after
         return Scaling.of(self.name, model, model.added(flow), reasons=reasons)
@@ -93,10 +95,10 @@ class StelaScaler:
         tied = [index for index in heads if reached[index] >= best * (1.0 - SAME)]
         target = self.ties.choose(tied, flow)
         if not blocking:
-            return target, "a source, as nothing is congested"
+            return target, "a source, as no component is congested"
         return target, (
-            f"of {told(flow.inputs[target])} tuples/s it processes "
-            f"{told(flow.capacities[target])}, "
+            f"it processes {format_rate(flow.capacities[target])} of "
+            f"{format_rate(flow.inputs[target])} tuples/s, "
             f"and {best:.1%} of the throughput is reached from it"
-            + (f" (one of {len(tied)} alike)" if len(tied) > 1 else "")
+            + (f" (one of {len(tied)} equally good)" if len(tied) > 1 else "")
         )

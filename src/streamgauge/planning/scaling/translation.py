@@ -1,4 +1,4 @@
-"""From an allocation to what an engine is told: a configuration, and a command that applies it."""
+"""From an allocation to an engine: a configuration and a command that applies it."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def scaled_job(
 
     A plan given by hand is left out: it does not place what is new.
     """
-    told = translate(job.topology, job.configuration, allocation, unit=unit)
-    return replace(job, configuration=told.configuration, plan=None), told
+    translation = translate(job.topology, job.configuration, allocation, unit=unit)
+    return replace(job, configuration=translation.configuration, plan=None), translation
 
 
 def _check(topology: Topology, allocation: Allocation) -> None:
@@ -135,7 +135,7 @@ def _check(topology: Topology, allocation: Allocation) -> None:
 
 def _check_tasks(topology: Topology, wanted: Mapping[str, int]) -> None:
     short = [
-        f"{one.name} was asked to have {wanted[one.name]} executors and has {one.tasks}"
+        f"{one.name} would need {wanted[one.name]} executors but has {one.tasks}"
         f" task{'s' if one.tasks > 1 else ''}"
         for one in topology.operators
         if wanted[one.name] > one.tasks

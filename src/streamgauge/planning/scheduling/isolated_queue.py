@@ -51,5 +51,5 @@ def _no_slot_left(full: Sequence[str], nodes: int) -> str:
     named = ", ".join(full[:MAX_NAMED]) + (", …" if len(full) > MAX_NAMED else "")
     return (
         f"{len(full)} of {nodes} nodes have no slot left for a worker of ackers alone ({named}): "
-        "their ackers share workers with the job's own executors; give these nodes a slot more"
+        "their ackers share workers with the job's own executors; add a slot to these nodes"
     )

@@ -84,7 +84,7 @@ class Requirements:
                     operator,
                     seen=f"an executor that needs {mebibytes(needs.memory_bytes)}",
                     expected=f"at most a worker's heap, {mebibytes(self.heap_bytes)}",
-                    remedy=f"raise {WORKER_HEAP}, or need less",
+                    remedy=f"raise {WORKER_HEAP}, or declare smaller needs",
                 )
         findings.raise_if_any()
 

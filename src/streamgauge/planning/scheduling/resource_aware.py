@@ -141,11 +141,11 @@ def packing_warnings(configuration: Configuration, used: int, taken: int) -> Ite
     """What a reader of a packed plan may not expect."""
     if used != configuration.workers:
         yield (
-            f"{used} workers are used and {configuration.workers} were asked for: that number is "
-            "no limit to a scheduler that packs, needs and free slots are"
+            f"{used} workers are used and {configuration.workers} were asked for: a packing "
+            "scheduler takes what needs and free slots require, not that number"
         )
     if taken:
         yield (
             f"what the jobs in {taken} taken slots use of their machines is not known and counts "
-            "as free; say it as background_cores"
+            "as free; declare it as background_cores"
         )

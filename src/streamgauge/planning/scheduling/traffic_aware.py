@@ -151,7 +151,9 @@ class TrafficAwareScheduler:
         plan, more = _steady((one for one in plans if one is not None), known, logical)
         warnings = [*notes, *more, *_other_workers(configuration, plan)]
         if expected is None:
-            warnings.insert(0, "no rates are known: every stream is taken to carry as much")
+            warnings.insert(
+                0, "no rates are known: all streams are assumed to carry the same traffic"
+            )
             return Schedule(plan=plan, warnings=tuple(warnings))
         if level > 1.0:
             warnings.insert(
@@ -280,7 +282,7 @@ def _steady(
     plan = next(plans, None)
     if plan is None:
         raise Infeasible(
-            f"the executors that {logical.topology.name!r} would have on a node do not divide into "
+            f"the executors that {logical.topology.name!r} would have on a node do not fit into "
             "its workers' heaps; raise the heap, ask for more workers, or declare smaller needs"
         )
     if not _is_load_aware(logical) or not cores_are_known(logical, expected):
@@ -297,7 +299,7 @@ def _steady(
     )
     for other in plans:
         if not _crowded(other, expected, even):
-            return other, [f"a plan with less traffic between nodes is passed over: {why}"]
+            return other, [f"a plan with less traffic between nodes was rejected: {why}"]
     return plan, [why]
 
 

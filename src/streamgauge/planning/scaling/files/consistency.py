@@ -118,9 +118,9 @@ class _Checked:
         self.problems.append(
             Problem(
                 place=(*self.place, "parents"),
-                seen=f"component {self.settled.row.id}: a bolt that nobody feeds",
+                seen=f"component {self.settled.row.id}: a bolt that no component feeds",
                 expected="at least one parent with a ratio for it",
-                remedy="nothing arrives there and below it until one has",
+                remedy="until then nothing arrives there or downstream",
             )
         )
 

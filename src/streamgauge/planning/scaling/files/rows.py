@@ -29,25 +29,25 @@ class ComponentRow(FileModel):
     id: Name
     type: Literal["spout", "bolt"]
     parents: list[Name] | None = Field(
-        default=None, description="who feeds it; checked against the others' children"
+        default=None, description="components that feed it; checked against their children"
     )
     children: list[Name] | None = Field(
-        default=None, description="whom it feeds; the keys of childOutputRatio if not given"
+        default=None, description="components it feeds; the keys of childOutputRatio if not given"
     )
     unit_count: int = Field(default=1, alias="unitCount", description="resource units it has")
     input_rate: float | None = Field(default=None, alias="inputRate")
     processing_rate: float | None = Field(default=None, alias="processingRate")
     dropped_rate: float | None = Field(default=None, alias="droppedRate")
     output_rate: float | None = Field(
-        default=None, alias="outputRate", description="of a spout what it emits; needed there"
+        default=None, alias="outputRate", description="what it emits; required for a spout"
     )
     max_processing_rate: float | None = Field(
-        default=None, alias="maxProcessingRate", description="of all units it has; of bolts"
+        default=None, alias="maxProcessingRate", description="of all its units together; for bolts"
     )
     max_processing_rates: list[float] | None = Field(
         default=None,
         alias="maxProcessingRates",
-        description="of 1, 2, 3 … units where twice the units do not do twice as much",
+        description="with 1, 2, 3 … units, where capacity is not proportional to units",
     )
     out_in_ratio: float | None = Field(
         default=None,
@@ -57,7 +57,7 @@ class ComponentRow(FileModel):
     child_output_ratio: dict[str, float] = Field(
         default={},
         alias="childOutputRatio",
-        description="copies that reach each child of a tuple emitted",
+        description="copies of an emitted tuple that reach each child",
     )
 
     @property

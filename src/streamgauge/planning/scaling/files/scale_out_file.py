@@ -194,7 +194,7 @@ def _order(file: ScaleOutFile) -> tuple[str, ...]:
         return ScalingGraph(name=UNNAMED, components=names, edges=tuple(_edges(file))).order
     except CyclicTopology as error:
         raise CyclicTopology(
-            replace(problem, place=(SECTION,), remedy="leave out the child that goes back")
+            replace(problem, place=(SECTION,), remedy="remove the child that closes the cycle")
             for problem in error.problems
         ) from None
 
