@@ -102,7 +102,9 @@ def test_models_that_refuse_a_plan_are_left_out_with_their_reason(files):
     assert not report.others
     for name in ("analytic", "jackson", "kingman", "mmc", "busy-time"):
         assert any(
-            warning.startswith(f"model {name} says nothing: streams: the cycle fetch → parse")
+            warning.startswith(
+                f"model {name} cannot predict this plan: streams: the cycle fetch → parse"
+            )
             for warning in report.warnings
         )
     with pytest.raises(sg.StreamgaugeError, match="the cycle fetch → parse → fetch"):

@@ -46,7 +46,10 @@ def test_the_sentence_says_which_of_when_and_how_far(lake):
     profile, sentence = found_in(lake.uri, measured_plan(measured(3)))
     assert profile == measured(2)
     start, _, rest = sentence.partition("; ")
-    assert start == f"profile of word-count, {WHEN}, of 2 kept the most like the proposed plan"
+    assert (
+        start
+        == f"profile of word-count, {WHEN}, of 2 stored profiles the most like the proposed plan"
+    )
     assert rest.startswith("its plan differs: executors by a factor of 1.5 in all, workers by 1, ")
     assert rest.endswith(f" ({keep(lake, profile)})")
 
@@ -54,7 +57,7 @@ def test_the_sentence_says_which_of_when_and_how_far(lake):
 def test_a_plan_like_the_measured_one_is_called_so(lake):
     profile, sentence = found_in(lake.uri, measured_plan(measured(8)))
     assert profile == measured(8)
-    assert "; its plan is laid out alike (" in sentence
+    assert "; its plan has the same layout (" in sentence
 
 
 def test_without_a_plan_the_newest_is_taken(lake):
@@ -63,7 +66,7 @@ def test_without_a_plan_the_newest_is_taken(lake):
     assert found_in(lake.uri, topology="word-count") == (
         newest,
         "profile of word-count, 2026-02-01T00:00Z to 2026-02-02T00:00Z,"
-        f" of 3 kept the newest ({uri})",
+        f" of 3 stored profiles the newest ({uri})",
     )
 
 
@@ -71,7 +74,7 @@ def test_what_is_not_known_is_said(lake):
     uri = keep(lake, measured(placement={}, period=None), "bare")
     _, sentence = found_in(lake.uri, measured_plan(measured()), "bare")
     assert sentence == (
-        "profile of bare, period not known, the only one kept;"
+        "profile of bare, period not known, the only one stored;"
         f" the plan it was measured on is not known ({uri})"
     )
 
@@ -79,7 +82,7 @@ def test_what_is_not_known_is_said(lake):
 def test_profiles_that_cannot_be_read_are_warned_of(lake):
     Path(keep(lake, measured(5))).write_text("{")
     chosen = choose_from_lake(lake.uri, measured_plan(measured(5)))
-    assert "of 2 kept" in chosen.origin
+    assert "of 2 stored profiles" in chosen.origin
     [warning] = chosen.warnings
     assert warning.startswith(f"{lake.uri}/profiles/word-count/")
     assert warning.endswith("; not considered")
@@ -114,7 +117,7 @@ def test_spark_is_not_needed(lake):
     )
     shown = run_without(["pyspark", "py4j"], code)
     assert shown.stderr == ""
-    assert "of 2 kept the most like the proposed plan" in shown.stdout
+    assert "of 2 stored profiles the most like the proposed plan" in shown.stdout
 
 
 def test_where_what_reads_lakes_is_missing_the_extra_is_named():

@@ -130,7 +130,7 @@ def test_every_line_is_accounted_for_and_strict_says_so(run, spark, lines):
     again = run("ingest", lines, "--lake", "lake", *settings)
     assert again.code == 0
     assert "4 lines" in again.out
-    assert "1 file not read, as the lake has them already" in again.err
+    assert "1 file skipped: already in the lake" in again.err
     assert Lake("lake").table("samples").snapshot().rows == 2
 
 

@@ -305,7 +305,7 @@ def test_retry_takes_lines_back_by_spark(run, lake, monkeypatch):
 
     def retry(spark, where, *, received_at, mapping, say):
         asked.append((spark, where.uri, received_at, mapping))
-        say("2 lines are good now")
+        say("2 lines are valid now")
         return tally.Tally(lines=2, taken={"samples": 2}, released=2)
 
     monkeypatch.setattr(lake_quarantine, "spark_session", session)
@@ -317,7 +317,7 @@ def test_retry_takes_lines_back_by_spark(run, lake, monkeypatch):
         ("spark", lake.uri, datetime(2026, 1, 2, tzinfo=UTC), None),
     ]
     assert document(outcome)["ingest"]["released"] == 2
-    assert outcome.err == "2 lines are good now\n"
+    assert outcome.err == "2 lines are valid now\n"
 
 
 # What can be wrong everywhere.
@@ -411,7 +411,7 @@ def test_repair_names_damaged_files_and_the_sources_to_take_again(run, lake):
     shown = run("lake", "repair", "--dry-run", "--lake", lake.uri)
     assert shown.code == 0
     assert "Damaged; nothing was changed" in shown.out
-    assert "/landing/a.jsonl: no such file; what only it had is lost" in shown.err
+    assert "/landing/a.jsonl: no such file; rows that only it held are lost" in shown.err
     done = document(run("lake", "repair", "--lake", lake.uri, "--json"))["repair"]
     assert done["dry_run"] is False
     assert [(one["table"], one["rows"]) for one in done["damage"]] == [("samples", file.rows)]

@@ -50,6 +50,6 @@ def test_examples_are_listed_and_copied(run, project, tmp_path):
 def test_examples_that_somebody_changed_are_left_alone(run, tmp_path):
     (tmp_path / "word-count.yaml").write_text("mine")
     shown = run("examples", "-o", tmp_path)
-    assert "word-count.yaml is there already; left as it is" in shown.err
+    assert "word-count.yaml already exists; left unchanged" in shown.err
     assert (tmp_path / "word-count.yaml").read_text() == "mine"
     assert (tmp_path / "multiplier.yaml").is_file()

@@ -90,7 +90,7 @@ def test_a_profile_without_one_of_its_operators_is_refused_by_name(run, profile,
 
 def test_a_model_that_cannot_judge_any_plan_is_named_once(run, profile, plan):
     shown = run("compare", plan, plan, "--profile", profile, "--model", "all")
-    assert shown.err.count("storm-tracer says nothing") == 1
+    assert shown.err.count("storm-tracer cannot predict this plan") == 1
 
 
 @pytest.mark.parametrize(("wanted", "seen"), [(["101"], "101"), (["90", "--model", "mmc"], "mmc")])
@@ -111,7 +111,7 @@ def test_a_negative_rate_is_refused(run, profile, plan):
     [
         (["ghost=5"], "no source 'ghost'"),
         (["sentences=-1"], "sentences=-1"),
-        (["sentences=5", "7"], "beside other rates"),
+        (["sentences=5", "7"], "together with other rates"),
         (["many"], "'many'"),
     ],
 )
@@ -168,7 +168,7 @@ def test_every_model_answers_with_figures_but_the_one_that_does_not_know_the_eng
     found = {one["model"]: one for one in (document["prediction"], *document["others"])}
     assert set(found) == set(model_names()) - {"storm-tracer"}
     (refusal,) = shown.err.splitlines()
-    assert "storm-tracer says nothing" in refusal
+    assert "storm-tracer cannot predict this plan" in refusal
     assert "engine 'storm-2'" in refusal
     for one in found.values():
         splitter = one["operators"]["splitter"]

@@ -23,7 +23,7 @@ def data(tmp_path):
 def test_without_a_cluster_its_status_is_unreachable(run, data):
     outcome = run("storm", "status", "--data", data)
     assert outcome.code == 4
-    assert "bring one up" in outcome.err
+    assert "start one" in outcome.err
 
 
 def test_taking_down_what_is_not_there_is_no_fault(run, data):

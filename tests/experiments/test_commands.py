@@ -93,7 +93,7 @@ def test_an_engine_that_goes_away_is_exit_4_and_what_was_measured_is_kept(run, i
     code, _, err = run("run", write_experiment(tmp_path), "--engine", "fake", "--output", "out")
     assert code == 4
     assert "nimbus does not answer" in err
-    assert "3 of 6 repetitions are kept in out; the same command goes on from there" in err
+    assert "3 of 6 repetitions are kept in out; run the same command to continue" in err
     assert len(read_journal(tmp_path / "out").done) == 3
 
 

@@ -120,7 +120,7 @@ def test_a_bad_cell_rejects_the_row_once_and_keeps_the_lines_of_the_good_ones():
         ("100, splitter,3,spout,40,", Reason.BAD_NAME, "component: ' splitter'"),
         ("100,splitter,3,spout,40", Reason.INCONSISTENT, "5 fields; expected 6"),
         ("100,splitter,3,spout,40,,", Reason.INCONSISTENT, "7 fields; expected 6"),
-        ('100,splitter,3,"spout"x,40,', Reason.INCONSISTENT, "no CSV: "),
+        ('100,splitter,3,"spout"x,40,', Reason.INCONSISTENT, "not CSV: "),
     ],
 )
 def test_a_row_that_does_not_map_is_kept_as_it_came(cells, reason, detail):
@@ -285,8 +285,8 @@ def test_columns_may_be_named_by_the_mapping():
         ("ts,comp,task,from,n", "rows.csv: no column 'ms'; expected every column"),
         ("ts,comp,task,from,n,ms,host", "rows.csv: host: a column without a rule; expected a rule"),
         ("ts,ts,comp,task,from,n,ms", "rows.csv: ts: a column twice; expected each column once"),
-        ("", "rows.csv: an empty file; expected a line with columns"),
-        ('"ts', "rows.csv: inconsistent: no CSV: unexpected end of data"),
+        ("", "rows.csv: an empty file; expected a header line with the names of columns"),
+        ('"ts', "rows.csv: inconsistent: not CSV: unexpected end of data"),
     ],
 )
 def test_a_file_with_other_columns_is_refused(header, said):

@@ -177,7 +177,7 @@ def test_what_an_ingest_adds_meanwhile_is_kept_and_the_work_is_not_repeated(samp
     compact(samples, say=said.append, pause=lambda _: None)
     assert len(rows_of(samples)) == 9
     assert len(rewritten) == 1
-    assert "samples: changed meanwhile; looking again" in said
+    assert "samples: changed meanwhile; trying again" in said
 
 
 def test_what_an_ingest_replaces_meanwhile_is_not_brought_back(samples, monkeypatch):

@@ -296,7 +296,7 @@ def test_wall_times_that_are_too_short_leave_no_waiting():
     )
     found = unstretched(measured, Machines(cores=[1.0], background_cores=[0.0]))
     assert found.wait_seconds.tolist() == [0.0, 0.0]
-    assert "less wall time" in found.warnings[0]
+    assert "less wall-clock time" in found.warnings[0]
 
 
 def test_nothing_is_said_of_waiting_on_an_overloaded_machine():

@@ -80,7 +80,7 @@ def test_what_the_crowd_added_is_taken_off(crowded):
     assert relieved["a"][0] == pytest.approx(5.0, rel=0.05)
     assert relieved["a"][1] == pytest.approx(0.0, abs=0.5)
     assert relieved["b"] == (pytest.approx(2.0, rel=0.05), pytest.approx(3.0, rel=0.2))
-    assert "which is taken off" in found.notes[-1]
+    assert "are corrected for it" in found.notes[-1]
 
 
 def test_the_slowdown_that_was_taken_off_is_kept(crowded):
@@ -116,4 +116,4 @@ def test_a_crowded_plan_is_predicted_from_itself(crowded):
 
 def test_where_machines_are_not_known_nothing_is_taken_off(crowded):
     found = as_measured(crowded)
-    assert found.notes[0].endswith("slowdown is not taken off")
+    assert found.notes[0].endswith("slowdown by sharing is not corrected")

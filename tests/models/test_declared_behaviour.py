@@ -179,5 +179,5 @@ def test_without_a_workload_nothing_is_known_of_what_tasks_get():
 def test_a_processor_without_a_behaviour_is_named():
     job = parse_job(JOB)
     few = {name: one for name, one in job.behaviours.items() if name != "a"}
-    with pytest.raises(InvalidInput, match="nothing on 'a'"):
+    with pytest.raises(InvalidInput, match="no behaviour of 'a'"):
         behaviour(replace(job, behaviours=few))

@@ -369,7 +369,7 @@ def test_missing_service_times_name_the_operators():
     with pytest.raises(NotEnoughData, match="measured for thin, bare; expected"):
         derive(profile)
     del tasks[TaskId("bare", 0)]
-    with pytest.raises(InvalidInput, match="nothing of bare"):
+    with pytest.raises(InvalidInput, match="no figures of bare"):
         derive(replace(profile, tasks=tasks))
 
 

@@ -172,7 +172,9 @@ def test_a_time_of_more_than_thirty_years_is_refused_with_its_place():
 
 
 def test_work_beyond_all_numbers_names_its_operator():
-    with pytest.raises(InvalidInput, match=r"count: an executor with .* seconds of work a second"):
+    with pytest.raises(
+        InvalidInput, match=r"count: an executor with .* seconds of work per second"
+    ):
         predict(("cpu_ms: 0.5", "cpu_ms: {gamma: {mean: 1, scv: 1e300}}"))
     with pytest.raises(InvalidInput, match=r"count.relative_service\[3\]: 1e\+300; expected"):
         job(("[1, 2, 3, 4]", "[1, 2, 3, 1e300]"))

@@ -236,7 +236,7 @@ def test_an_error_behind_the_first_table_is_found(server):
     table = b"#default,_result,,,\r\n,result,table,_time,heap\r\n,,0,2026-01-01T00:00:00Z,1\r\n"
     error = b"\r\n#datatype,string,string\r\n#default,,\r\n,error,reference\r\n,memory,7\r\n"
     server.faults.append(Fault(body=table + error))
-    with pytest.raises(SourceUnreachable, match="memory; mend the query"):
+    with pytest.raises(SourceUnreachable, match="memory; correct the query"):
         answers(request_to(server, mapping(2)))
 
 

@@ -334,7 +334,7 @@ def test_a_query_the_server_does_not_understand_is_named_with_its_line(server):
         (Fault(status=401), "HTTP 401 Unauthorized; name environment variables"),
         (Fault(status=404, body=b"no"), "HTTP 404 Not Found: no; check the address"),
         (Fault(body=b"<html>"), "an answer that is no JSON object; check that this"),
-        (Fault(body=b'{"status":"error","errorType":"x","error":"y"}'), "x: y; mend the query"),
+        (Fault(body=b'{"status":"error","errorType":"x","error":"y"}'), "x: y; correct the query"),
         (Fault(body=matrix([], isPartial=True)), "a part of the answer only"),
         (Fault(body=b'{"status":"success","data":{"resultType":"vector"}}'), "no matrix of series"),
         (Fault(body=matrix([{"metric": {}, "values": [["x", "1"]]}])), "no matrix of series"),
@@ -358,7 +358,7 @@ def test_redirects_are_followed_on_the_same_host_only(server):
     assert len(samples(request(server, seconds=10))) == 1
     assert server.asked[0] == server.asked[1]
     server.faults.append(Fault(status=302, headers={"Location": "http://other/"}))
-    with pytest.raises(SourceUnreachable, match="it leads on to http://other; give"):
+    with pytest.raises(SourceUnreachable, match="it redirects to http://other; give"):
         answers(request(server, seconds=10))
 
 

@@ -196,7 +196,7 @@ def test_ways_run_from_every_source_to_every_sink():
 @pytest.mark.parametrize(
     ("old", "new", "seen"),
     [
-        ("  c: {service: {cpu_ms: 1}}\n", "", "nothing on 'c'"),
+        ("  c: {service: {cpu_ms: 1}}\n", "", "no behaviour of 'c'"),
         (
             "c: {service: {cpu_ms: 1}}",
             "c: {service: {cpu_ms: 1}, join: {on-key: {within_seconds: 1}}}",

@@ -78,7 +78,7 @@ def time_cycles(
         asked_ms: CPU times of a tuple for which to find a load.
         platform: What applications are to run on; the default platform if not given.
         engine_us: CPU microseconds of the engine itself for a tuple, if part of `asked_ms`.
-        rounds: How often every number of cycles is timed.
+        rounds: How many times each number of cycles is timed.
 
     Raises:
         InvalidInput: The platform's engine has no loads that can be timed.

@@ -48,7 +48,7 @@ def compare(
         lake: Instead of `profile`: a lake, of whose profiles the one is taken whose plan is most
             like the first plan.
         topology: With `lake`: the topology's name there; as in the plans when not given.
-        say: Is told of what takes long.
+        say: Gets progress messages for long steps.
 
     Raises:
         StreamgaugeError: What was given cannot be read, is wrong, or says too little.

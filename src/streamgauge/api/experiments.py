@@ -65,6 +65,6 @@ def read_experiment(folder: Path) -> ExperimentReport:
     if not journal.done:
         raise NotEnoughData(
             f"{folder}: no repetition is done of {len(journal.left)}; expected at least one"
-            " (run the experiment again: it goes on where it was)"
+            " (run the experiment again: it continues where it stopped)"
         )
     return ExperimentReport(journal=journal, truth=observe_and_keep(journal, folder))

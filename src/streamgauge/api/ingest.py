@@ -83,7 +83,7 @@ def _check_no_period(start: TimeLike | None, end: TimeLike | None) -> None:
         raise InvalidInput.single(
             ("from",),
             seen="--from or --to with files",
-            expected="them for a metrics store only",
+            expected="--from and --to for a metrics store only",
             remedy="files are taken whole; `calibrate --from --to` chooses a period",
         )
 

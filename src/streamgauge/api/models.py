@@ -31,7 +31,7 @@ class ModelPanel:
     Args:
         name: One model, or ``all``.
         link_percentile: Which percentile of the probes between nodes the analytic model takes.
-        say: Is told of what takes long.
+        say: Gets progress messages for long steps.
 
     Raises:
         InvalidInput: There is no such model, or it takes no percentile.
@@ -63,7 +63,7 @@ class ModelPanel:
         except MissingExtra as error:
             if name != ALL:
                 raise
-            self._warnings[f"model {model.name} is not asked: {error}"] = None
+            self._warnings[f"model {model.name} is skipped: {error}"] = None
             return False
         return True
 
@@ -82,7 +82,7 @@ class ModelPanel:
                 predictions.append(model.predict(behaviour, plan, workload))
             except InvalidInput as error:
                 refusals.append(error)
-                self._warnings[f"model {model.name} says nothing: {error}"] = None
+                self._warnings[f"model {model.name} cannot predict this plan: {error}"] = None
         if not predictions:
             raise refusals[0]
         return tuple(predictions)

@@ -54,7 +54,7 @@ def predict(
         link_percentile: Per cent of the probes between nodes that are no longer than the latency
             that counts; 50 when not given.
         before: Predict the profile's own plan at the same load too, to show what changes.
-        say: Is told of what takes long.
+        say: Gets progress messages for long steps.
 
     Raises:
         StreamgaugeError: What was given cannot be read, is wrong, or says too little.
@@ -178,6 +178,6 @@ def _check_combination(
     if measured and (plan is not None or is_rated or model != DEFAULT):
         raise InvalidInput.single(
             ("--measured",),
-            seen="--measured beside --plan, --rate or --model",
+            seen="--measured together with --plan, --rate or --model",
             expected="the profile's own plan and load, which is what was measured",
         )

@@ -28,7 +28,7 @@ def rank_placements(
             load, or what was measured.
         step: Configure the job as in this step of its file.
         scheduler: A scheduler's name, or ``all``.
-        by: What the best is chosen by: ``mean``, ``p50``, ``p90``, ``p95``, ``p99``, ``rate``, or
+        by: Choose the best by: ``mean``, ``p50``, ``p90``, ``p95``, ``p99``, ``rate``, or
             ``remote`` for tuples between nodes.
         utilisation: Up to which part of their cores machines are filled by the traffic-aware
             scheduler; 0.8 by default.

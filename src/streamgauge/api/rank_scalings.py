@@ -127,7 +127,7 @@ def _refuse_job_options(is_job_described: bool, file: str) -> None:
         raise InvalidInput.single(
             (),
             file=file,
-            seen="--profile, --step or --rate beside a file of components",
+            seen="--profile, --step or --rate together with a file of components",
             expected="a job file, or the components alone",
         )
 

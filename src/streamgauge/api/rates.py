@@ -45,7 +45,9 @@ def apply_rates(workload: Workload, rates: Rates) -> Workload:
             known = sorted({emission.source for emission in workload.emissions})
             findings.add(
                 OPTION,
-                seen=f"{text!r}: no source {name!r}" if name else f"{text!r} beside other rates",
+                seen=f"{text!r}: no source {name!r}"
+                if name
+                else f"{text!r} together with other rates",
                 expected=f"SOURCE=NUMBER, SOURCE one of {', '.join(known)}",
                 remedy=did_you_mean(name, known) if name else "",
             )

@@ -81,7 +81,7 @@ for _name in engine_names():
     try:
         _add_commands(load_engine(_name))
     except StreamgaugeError as error:
-        print(f"the commands of engine {_name!r} are left out: {error}", file=sys.stderr)
+        print(f"the commands of engine {_name!r} are not available: {error}", file=sys.stderr)
 
 
 def _version(wanted: bool) -> None:

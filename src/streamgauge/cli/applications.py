@@ -140,7 +140,7 @@ def run(
     cycle_ns: CycleNs = None,
     routed: Routed = "all",
     seconds: Annotated[int, typer.Option(help="Seconds to measure.", min=1)] = 60,
-    warmup: Annotated[int, typer.Option(help="Seconds before.", min=0)] = 30,
+    warmup: Annotated[int, typer.Option(help="Seconds of warm-up before measuring.", min=0)] = 30,
     seed: Seed = 1,
     output: Output = None,
     as_json: AsJson = False,
@@ -161,14 +161,14 @@ def run(
 def calibrate(
     asked_ms: Annotated[
         list[float] | None,
-        typer.Option("--ms", help="Find the load whose tuples take so many CPU milliseconds."),
+        typer.Option("--ms", help="Find the load whose tuples take this many CPU milliseconds."),
     ] = None,
     engine_us: Annotated[
         float,
         typer.Option(help="CPU microseconds of the engine itself for a tuple, if part of --ms."),
     ] = 0.0,
     rounds: Annotated[
-        int, typer.Option(help="How often every number of cycles is timed.", min=2, max=10_000)
+        int, typer.Option(help="How many times each number of cycles is timed.", min=2, max=10_000)
     ] = 30,
     platform: Annotated[
         Path | None, typer.Option("--platform", help="Platform whose other keys are kept.")

@@ -20,19 +20,21 @@ def calibrate(
         Path | None,
         typer.Option("--output", "-o", help="Where the profile goes; with --all, a folder."),
     ] = None,
-    start: Annotated[str | None, typer.Option("--from", help="First time, RFC 3339.")] = None,
-    end: Annotated[str | None, typer.Option("--to", help="Time to stop before.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", help="Start of the period, RFC 3339.")
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", help="End of the period, exclusive.")] = None,
     for_plan: Annotated[
         Path | None,
         typer.Option(help="A job file: take the recorded plan most like the plan it has."),
     ] = None,
     warmup: Annotated[
-        float, typer.Option(help="Seconds to leave out after a start or rebalance, at most.")
+        float, typer.Option(help="Most seconds to leave out as warm-up after a start or rebalance.")
     ] = 60.0,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a period that spans several plans.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0,
     master: Master = None,
     conf: Conf = None,
     config: Config = None,

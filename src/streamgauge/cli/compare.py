@@ -33,7 +33,7 @@ def compare(
         typer.Option(help="Tuples per second of all sources together, or SOURCE=NUMBER."),
     ] = None,
     by: Annotated[
-        str, typer.Option(help="What counts: mean, p50, p90, p95, p99, or rate (the highest).")
+        str, typer.Option(help="Compare by: mean, p50, p90, p95, p99, or rate (the highest).")
     ] = "p99",
     model: Annotated[
         str, typer.Option(help="Which model decides; all: every model has a vote.")

@@ -80,7 +80,7 @@ def demo(
     result = emulate_metrics(job, plan, output / SAMPLES, progress=watch_simulated_time(), say=say)
     story.tell(
         f"Metrics: five minutes at {MEASURED_RATE:g} tuples/s, emulated as a cluster reports them",
-        f"From source to sink a tuple took {duration(result.latency.mean)} on the mean,"
+        f"From source to sink a tuple took {duration(result.latency.mean)} on average,"
         f" {duration(result.latency.quantile(0.99))} at the 99th percentile.",
         files=f"{SAMPLES}/",
     )
@@ -165,7 +165,7 @@ def _calibrate(topology: str, output: Path) -> Profile:
     from streamgauge.lake.tables import Lake
 
     lake = Lake(output / "lake")
-    say("starting Spark, and taking the metrics into a lake")
+    say("starting Spark and ingesting the metrics into a lake")
     with open_session("demo", input_rows=0) as session:
         from streamgauge.pipeline.ingest.job import ingest_files
         from streamgauge.pipeline.ingest.listing import find_files

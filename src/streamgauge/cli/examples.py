@@ -61,7 +61,7 @@ def _copy(folder: Path, names: list[str], output: Path) -> list[str]:
     for name in names:
         target = output / name
         if target.exists():
-            say(f"{target} is there already; left as it is")
+            say(f"{target} already exists; left unchanged")
             continue
         make_folder(target.parent)
         write_whole(target, (folder / name).read_text(encoding="utf-8"))

@@ -43,7 +43,7 @@ def run(
     engine: Engine,
     output: Output = None,
     lake: Annotated[
-        str | None, typer.Option(help="Take the raw metrics into this lake at the end.")
+        str | None, typer.Option(help="Ingest the raw metrics into this lake at the end.")
     ] = None,
     master: Master = None,
     conf: Conf = None,
@@ -140,7 +140,7 @@ def _keep_done(folder: Path) -> Iterator[None]:
             print(file=sys.stderr)
         total = len(journal.done) + len(journal.left)
         kept = f"{len(journal.done)} of {count(total, 'repetition')} are kept in {folder}"
-        say(f"{kept}; the same command goes on from there")
+        say(f"{kept}; run the same command to continue")
         raise
 
 

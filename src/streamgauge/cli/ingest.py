@@ -26,25 +26,27 @@ def ingest(
         list[str],
         typer.Argument(help="Files or folders of raw metrics, or the URL of a metrics store."),
     ],
-    lake: Annotated[str, typer.Option(help="The lake, as a path or URI; made where it is not.")],
+    lake: Annotated[str, typer.Option(help="The lake, as a path or URI; created if missing.")],
     mapping: Annotated[
         Path | None, typer.Option(help="How columns or series become metrics (docs/sources.md).")
     ] = None,
     start: Annotated[
-        str | None, typer.Option("--from", help="Of a metrics store: first time, RFC 3339.")
+        str | None,
+        typer.Option("--from", help="For a metrics store: start of the period, RFC 3339."),
     ] = None,
     end: Annotated[
-        str | None, typer.Option("--to", help="Of a metrics store: time to stop before.")
+        str | None, typer.Option("--to", help="For a metrics store: end of the period, exclusive.")
     ] = None,
     received_at: Annotated[
         str | None,
         typer.Option(help="When files were received; their modification times when not given."),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 2 where a line was not taken.")
+        bool, typer.Option("--strict", help="Exit with 2 if a line was rejected.")
     ] = False,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Go on: take files as they appear in a folder.")
+        bool,
+        typer.Option("--follow", help="Keep running: ingest files as they appear in a folder."),
     ] = False,
     master: Master = None,
     conf: Conf = None,
@@ -83,9 +85,9 @@ def present(tally: Tally, *, as_json: bool) -> None:
     print(summary(tally))
     print_report_table(tabulate_tally(tally))
     if tally.known_files:
-        say(f"{count(tally.known_files, 'file')} not read, as the lake has them already")
+        say(f"{count(tally.known_files, 'file')} skipped: already in the lake")
     if tally.reasons:
-        print_report_table(tabulate_reasons(dict(sorted(tally.reasons.items())), "Not taken"))
+        print_report_table(tabulate_reasons(dict(sorted(tally.reasons.items())), "Rejected lines"))
         say("`streamgauge lake quarantine` shows them")
     warn(f"{file}: read only in part: {fault}" for file, fault in sorted(tally.faults.items()))
 
@@ -120,7 +122,9 @@ def _follow(
         say(f"following {sources[0]}; stop with Ctrl-C")
         try:
             # Spark's own handler would call the virtual machine while a call is under way.
-            with interrupted("stopping after this batch; once more stops at once") as stop:
+            with interrupted(
+                "stopping after this batch; press Ctrl-C again to stop at once"
+            ) as stop:
                 # A batch that has begun is finished first; a second Ctrl-C does not wait for it.
                 while not query.awaitTermination(LOOK_SECONDS):
                     if stop.is_set() and not query.status["isTriggerActive"]:

@@ -15,12 +15,12 @@ from streamgauge.reports.wording import count
 if TYPE_CHECKING:
     from streamgauge.lake.tables import Lake
 
-app = typer.Typer(help="Look at what was measured, and keep it in order.", no_args_is_help=True)
+app = typer.Typer(help="Show what was measured, and maintain the lake.", no_args_is_help=True)
 
 Place = Annotated[str, typer.Option("--lake", help="The lake, as a path or URI.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 OneTable = Annotated[str | None, typer.Option("--table", help="Only this table.")]
-Limit = Annotated[int, typer.Option(min=0, help="At most so many; 0 for all.")]
+Limit = Annotated[int, typer.Option(min=0, help="Show at most this many; 0 for all.")]
 
 _BYTES_PER_MEBIBYTE = 2**20
 
@@ -67,11 +67,9 @@ def compact(
     lake: Place,
     table: OneTable = None,
     days: Annotated[
-        int | None, typer.Option(min=1, help="Only the last so many days that a table has.")
+        int | None, typer.Option(min=1, help="Only the last N days that a table has.")
     ] = None,
-    target_size: Annotated[
-        int, typer.Option(min=1, help="About how large a file may become, in MiB.")
-    ] = 128,
+    target_size: Annotated[int, typer.Option(min=1, help="Target size of a file, in MiB.")] = 128,
     as_json: AsJson = False,
 ) -> None:
     """Merge small files into large ones; the rows stay the same, and ingests may go on."""
@@ -100,10 +98,11 @@ def vacuum(
         float, typer.Option(help="Hours for which old versions and unfinished work are kept.")
     ] = 168.0,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")
+        bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Allow less than an hour; nobody else may be at work.")
+        bool,
+        typer.Option("--force", help="Allow less than an hour; no other process may use the lake."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -132,7 +131,7 @@ def vacuum(
 def repair(
     lake: Place,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what is damaged, and change nothing.")
+        bool, typer.Option("--dry-run", help="Show what is damaged, and change nothing.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -153,7 +152,7 @@ def repair(
     print_report_table(tabulate_damage(done, dry_run=dry_run))
     for line in advise_after_repair(opened.uri, done, dry_run=dry_run):
         say(line)
-    warn(f"{source}: no such file; what only it had is lost" for source in done.gone)
+    warn(f"{source}: no such file; rows that only it held are lost" for source in done.gone)
 
 
 @app.command()

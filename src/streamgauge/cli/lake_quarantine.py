@@ -26,20 +26,20 @@ MOST_SHOWN = 400
 
 def quarantine(
     lake: Place,
-    reason: Annotated[str | None, typer.Option(help="Only lines not taken for this.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Only lines rejected for this reason.")] = None,
     file: Annotated[
         str | None, typer.Option(help="Only lines of this file, by its URI or the end of it.")
     ] = None,
     limit: Limit = 20,
-    show: Annotated[bool, typer.Option("--show", help="Print the lines as they came.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print the lines unchanged.")] = False,
     locate: Annotated[
         bool, typer.Option("--locate", help="Find line numbers by reading the files again.")
     ] = False,
     retry: Annotated[
-        bool, typer.Option("--retry", help="Take back the lines that are good now, on Spark.")
+        bool, typer.Option("--retry", help="Ingest again the lines that are valid now, on Spark.")
     ] = False,
     received_at: Annotated[
-        str | None, typer.Option(help="With --retry: when the lines count as received.")
+        str | None, typer.Option(help="With --retry: time of receipt for the lines.")
     ] = None,
     mapping: Annotated[
         Path | None,

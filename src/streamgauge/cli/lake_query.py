@@ -12,8 +12,8 @@ from streamgauge.cli.lake import AsJson, Place, open_lake
 from streamgauge.cli.output import print_document, print_report_table
 from streamgauge.errors import InvalidInput
 
-From = Annotated[str | None, typer.Option("--from", help="First time, RFC 3339.")]
-To = Annotated[str | None, typer.Option("--to", help="Time to stop before, RFC 3339.")]
+From = Annotated[str | None, typer.Option("--from", help="Start of the period, RFC 3339.")]
+To = Annotated[str | None, typer.Option("--to", help="End of the period, exclusive, RFC 3339.")]
 
 
 def query(
@@ -34,15 +34,14 @@ def query(
     window: Annotated[
         str | None, typer.Option(help="A figure for each window of this length: 30s, 5m, 1h.")
     ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="A figure for each of these: component,task …")
-    ] = None,
+    by: Annotated[str | None, typer.Option(help="Group by these: component,task …")] = None,
     mean: Annotated[bool, typer.Option("--mean", help="The mean.")] = False,
     median: Annotated[bool, typer.Option("--median", help="The median.")] = False,
     quantile: Annotated[float | None, typer.Option(help="A quantile, such as 0.99.")] = None,
-    series: Annotated[bool, typer.Option("--series", help="The course over time.")] = False,
+    series: Annotated[bool, typer.Option("--series", help="The values over time.")] = False,
     version: Annotated[
-        int | None, typer.Option(min=0, help="Of the samples, as `lake history` lists them.")
+        int | None,
+        typer.Option(min=0, help="Version of the samples, as `lake history` lists them."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -172,7 +172,7 @@ def check_output(path: Path) -> None:
             file=str(path),
             seen="a file that this command also reads or writes",
             expected="another file to write to",
-            remedy="it was left as it is",
+            remedy="it was left unchanged",
         )
 
 

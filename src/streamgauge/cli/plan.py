@@ -12,7 +12,7 @@ import typer
 from streamgauge.cli.output import check_outputs, present, say, write_text
 
 app = typer.Typer(
-    help="Say where to place a job's executors, and which operators to give more.",
+    help="Place a job's executors, and choose the operators that get more.",
     no_args_is_help=True,
 )
 
@@ -48,7 +48,7 @@ def place(
     by: Annotated[
         str,
         typer.Option(
-            help="What the best is chosen by: mean, p50, p90, p95, p99, rate, or remote (traffic)."
+            help="Choose the best by: mean, p50, p90, p95, p99, rate, or remote (traffic)."
         ),
     ] = "p99",
     utilisation: Annotated[
@@ -94,7 +94,7 @@ def scale(
     step: Step = None,
     rate: Rate = None,
     sweep: Annotated[
-        bool, typer.Option("--sweep", help="Also say what 1, 2 … units would bring.")
+        bool, typer.Option("--sweep", help="Also show what 1, 2 … units would gain.")
     ] = False,
     unit: Annotated[
         str,
@@ -109,7 +109,8 @@ def scale(
     ties: Annotated[
         str,
         typer.Option(
-            help="Stela: who gets a unit among equals: the first or last declared, or most-dropped."
+            help="Stela: which of equal components gets the unit: the first or last declared,"
+            " or most-dropped."
         ),
     ] = "first",
     packages: Annotated[

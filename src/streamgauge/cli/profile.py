@@ -10,13 +10,13 @@ import typer
 from streamgauge.cli.output import present
 from streamgauge.errors import in_file
 
-app = typer.Typer(help="Look at what was measured.", no_args_is_help=True)
+app = typer.Typer(help="Show what was measured.", no_args_is_help=True)
 
 
 # Without this, a group of one command would be that command.
 @app.callback()
 def _group() -> None:
-    """Look at what was measured."""
+    """Show what was measured."""
 
 
 @app.command()

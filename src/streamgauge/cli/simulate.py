@@ -28,7 +28,7 @@ Rate = Annotated[
     list[str] | None,
     typer.Option(help="Tuples per second of all sources together, or SOURCE=NUMBER."),
 ]
-Seed = Annotated[int, typer.Option(help="Of the random numbers.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
 Html = Annotated[Path | None, typer.Option(help="Write a page with pictures to this file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 

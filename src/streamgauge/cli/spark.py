@@ -24,11 +24,11 @@ Master = Annotated[
     typer.Option(help="Where Spark runs: local[2], spark://HOST:PORT, yarn, k8s://…"),
 ]
 Conf = Annotated[
-    list[str] | None, typer.Option(help="A setting of Spark, KEY=VALUE; may be given often.")
+    list[str] | None, typer.Option(help="A setting of Spark, KEY=VALUE; may be repeated.")
 ]
 Config = Annotated[
     Path | None,
-    typer.Option(help="A file of settings of Spark, in the manner of spark-defaults.conf."),
+    typer.Option(help="A file of Spark settings, in the format of spark-defaults.conf."),
 ]
 
 

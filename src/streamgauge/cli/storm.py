@@ -142,8 +142,8 @@ def apply(
 @app.command(context_settings={"ignore_unknown_options": True})
 def submit(
     jar: Annotated[Path, typer.Argument(help="The jar of a topology.")],
-    main: Annotated[str, typer.Argument(help="Its class that submits.")],
-    arguments: Annotated[list[str] | None, typer.Argument(help="For that class.")] = None,
+    main: Annotated[str, typer.Argument(help="Its main class, which submits it.")],
+    arguments: Annotated[list[str] | None, typer.Argument(help="Arguments of that class.")] = None,
     with_agent: Annotated[
         bool, typer.Option("--agent", help="Add the metrics agent to its configuration.")
     ] = False,

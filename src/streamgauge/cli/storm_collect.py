@@ -31,14 +31,14 @@ MISSING = (
 
 def collect_storm(
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for raw metrics; made where it is not.")
+        Path, typer.Option("--output", "-o", help="Folder for raw metrics; created if missing.")
     ],
     nimbus: Annotated[
         str | None, typer.Option(help="HOST:PORT of nimbus, asked by Thrift; needs Java.")
     ] = None,
     ui: Annotated[str | None, typer.Option(help="URL of the UI, asked by REST.")] = None,
     topology: Annotated[
-        list[str] | None, typer.Option(help="Only this topology; as often as needed.")
+        list[str] | None, typer.Option(help="Only this topology; may be repeated.")
     ] = None,
     every: Annotated[float, typer.Option(help="Seconds from one poll to the next.")] = 60.0,
     for_seconds: Annotated[
@@ -46,10 +46,10 @@ def collect_storm(
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Poll once, and end.")] = False,
     give_up: Annotated[
-        float, typer.Option(help="Seconds to go on without an answer, once there was one.")
+        float, typer.Option(help="Seconds to keep trying when the cluster stops answering.")
     ] = 600.0,
     most_mib: Annotated[
-        float, typer.Option(help="MiB of files; beyond that the oldest go.", min=1.0)
+        float, typer.Option(help="Most MiB of files; beyond that the oldest are deleted.", min=1.0)
     ] = 1024.0,
     cluster: Annotated[
         str | None, typer.Option(help="Name of the cluster, where several share a lake.")
@@ -79,12 +79,14 @@ def collect_storm(
         with CollectionFolder(output, source=source.name, most_bytes=bound) as folder:
             memory = folder.remembered()
             if memory is None:
-                say("warning: what an earlier run remembered cannot be read; begun anew")
+                say("warning: the state of an earlier run cannot be read; starting afresh")
             collector.memory = memory or {}
-            say(f"collecting {', '.join(names) or 'whatever will run'} from {source.name}")
+            say(f"collecting {', '.join(names) or 'every topology that starts'} from {source.name}")
             for line in MISSING:
                 say(line)
-            with interrupted("stopping after this poll; once more stops at once") as stop:
+            with interrupted(
+                "stopping after this poll; press Ctrl-C again to stop at once"
+            ) as stop:
                 outcome = poll_on(collector, folder, rhythm, stop, say=say)
     _present(outcome, output, as_json=as_json)
 

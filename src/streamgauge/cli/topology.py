@@ -11,7 +11,7 @@ import typer
 
 from streamgauge.cli.output import check_outputs, present, warn, write_text
 
-app = typer.Typer(help="Look at jobs and their plans.", no_args_is_help=True)
+app = typer.Typer(help="Check, draw and compare jobs and their plans.", no_args_is_help=True)
 
 File = Annotated[str, typer.Argument(help="A job in YAML or JSON; - reads standard input.")]
 Step = Annotated[str | None, typer.Option(help="Configure the job as in this step of its file.")]
@@ -98,7 +98,8 @@ def paths(
         bool, typer.Option("--to-acker", help="Let paths go on from the sinks to the ackers.")
     ] = False,
     listed: Annotated[
-        int, typer.Option("--list", min=0, help="List so many single paths, by executors.")
+        int,
+        typer.Option("--list", min=0, help="List this many single paths, executor by executor."),
     ] = 0,
     source: Annotated[
         str | None, typer.Option(help="With --list: only paths from this source.")

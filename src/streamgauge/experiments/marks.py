@@ -31,7 +31,7 @@ def _list_unreported(
         < rule.coverage * span.window_seconds * (1.0 - 1e-9)
     }
     return [
-        f"worker {worker} reported of {reported:g} s of {span.window_seconds:g} s"
+        f"worker {worker} reported only {reported:g} s of {span.window_seconds:g} s"
         for worker, reported in short.items()
     ]
 

@@ -157,9 +157,9 @@ def _divide_latency(series: Series) -> tuple[float, ...]:
 def _list_faults(readings: Readings) -> list[str]:
     found = [f"read only in part: {fault}" for fault in readings.faults]
     if readings.rejected:
-        found.append(f"{readings.rejected:,} of {readings.lines:,} lines are no records")
+        found.append(f"{readings.rejected:,} of {readings.lines:,} lines are not valid records")
     if readings.repeated:
         found.append(
-            f"{readings.repeated:,} of {readings.lines:,} lines are there twice; once counts"
+            f"{readings.repeated:,} of {readings.lines:,} lines are duplicates; each counts once"
         )
     return found

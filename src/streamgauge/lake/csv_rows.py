@@ -82,7 +82,9 @@ def _header(records: Iterator[_Record], mapping: CsvMapping, name: str) -> tuple
         first = next(records, None)
         if first is None or first.fault is not None:
             seen = "an empty file" if first is None or first.fault is None else str(first.fault)
-            raise InvalidInput.single((), seen=seen, expected="a line with columns", file=name)
+            raise InvalidInput.single(
+                (), seen=seen, expected="a header line with the names of columns", file=name
+            )
         header = tuple(first.fields)
     findings = Findings()
     check_columns(mapping.rows, header, findings)
@@ -138,7 +140,7 @@ def _fault(error: Exception, first: _Line, most_length: int) -> Rejected:
     if isinstance(error, _Overlong) or "field larger" in str(error):
         seen = "a quote that is not closed, or a field too long; expected shorter fields"
         return Rejected(Reason.TOO_LONG, seen)
-    return Rejected(Reason.INCONSISTENT, f"no CSV: {error}")
+    return Rejected(Reason.INCONSISTENT, f"not CSV: {error}")
 
 
 def _not_utf8(raw: bytes) -> Rejected | None:

@@ -255,7 +255,7 @@ def _send(client: httpx2.Client, request: Request) -> httpx2.Response:
         response.close()
         url = _redirected(request, url, response)
     what = f"more than {_MOST_REDIRECTS} redirects"
-    raise unreachable(request.server, what, "give the address that they lead to")
+    raise unreachable(request.server, what, "give the address that the redirects lead to")
 
 
 def _redirected(request: Request, old: httpx2.URL, response: httpx2.Response) -> httpx2.URL:
@@ -265,7 +265,7 @@ def _redirected(request: Request, old: httpx2.URL, response: httpx2.Response) ->
     secured = (old.scheme, new.scheme) == ("http", "https") and new.host == old.host
     asks_otherwise = response.status_code == HTTPStatus.SEE_OTHER
     if new.userinfo or not (same or secured) or asks_otherwise:
-        what = f"it leads on to {new.scheme}://{new.host}"
+        what = f"it redirects to {new.scheme}://{new.host}"
         raise unreachable(request.server, what, "give the address it leads to, if you trust it")
     return new
 

@@ -86,7 +86,7 @@ def check_retention(hours: float, *, force: bool = False) -> None:
             ("older_than",),
             seen=f"{hours:g} hours",
             expected=f"at least {LEAST_HOURS:g}, and more than any ingest or reader takes",
-            remedy="--force where nobody else uses the lake" if hours >= 0 else "",
+            remedy="use --force if no other process uses the lake" if hours >= 0 else "",
         )
 
 

@@ -65,15 +65,15 @@ class ProfileChoice:
         if profile.period is not None:
             when = f"{profile.period.start} to {profile.period.end}"
         if self.compared == 1:
-            why = "the only one kept"
+            why = "the only one stored"
         else:
             quality = "newest" if far is None else "most like the proposed plan"
-            why = f"of {self.compared} kept the {quality}"
+            why = f"of {self.compared} stored profiles the {quality}"
         text = f"profile of {stored.name}, {when}, {why}"
         if far is not None and not profile.placement:
             text += "; the plan it was measured on is not known"
         elif far is not None:
-            text += f"; its plan differs: {far}" if any(far) else "; its plan is laid out alike"
+            text += f"; its plan differs: {far}" if any(far) else "; its plan has the same layout"
         return f"{text} ({stored.uri})"
 
 

@@ -229,8 +229,8 @@ def _nothing(question: Question) -> str:
     ]
     seen = " ".join(part for part in (f"of {question.metric}", named, *period) if part)
     return (
-        f"no samples {seen}; expected some: what does not happen has none;"
-        " `streamgauge lake info` says what there is"
+        f"no samples {seen}; expected at least one: what never happened leaves none;"
+        " `streamgauge lake info` shows what the lake holds"
     )
 
 

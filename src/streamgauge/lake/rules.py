@@ -51,9 +51,9 @@ class Reason(StrEnum):
 _MEANINGS = {
     Reason.TOO_LONG: "The line is longer than 16 MiB.",
     Reason.NOT_UTF8: "The bytes are not UTF-8.",
-    Reason.NOT_JSON: "The text is not JSON, or is nested beyond all reason.",
+    Reason.NOT_JSON: "The text is not JSON, or is nested too deeply.",
     Reason.NOT_AN_OBJECT: "The line holds something else than one JSON object.",
-    Reason.DUPLICATE_KEY: "A key stands twice in one object.",
+    Reason.DUPLICATE_KEY: "A key appears twice in one object.",
     Reason.UNKNOWN_VERSION: "`v` is not a version this receiver knows.",
     Reason.UNKNOWN_TYPE: "`type` is none of the record types.",
     Reason.UNKNOWN_KEY: "A key that this record type does not have.",

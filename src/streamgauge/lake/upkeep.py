@@ -274,7 +274,7 @@ def _commit(
                 about={"command": "compact"},
             )
         except ChangedMeanwhile:
-            say(f"{table.table.name}: changed meanwhile; looking again")
+            say(f"{table.table.name}: changed meanwhile; trying again")
             pause(_FIRST_PAUSE_SECONDS * 2**attempt * random.uniform(0.5, 1.5))
             snapshot = table.snapshot()
         else:

@@ -124,6 +124,6 @@ def _formulas_of(engine: str) -> DelayFormulas:
             ("configuration", "engine"),
             seen=f"engine {engine!r}",
             expected=f"an engine whose queues have formulas: {', '.join(having)}",
-            remedy="take the model 'simulation'",
+            remedy="use the model 'simulation'",
         )
     return formulas

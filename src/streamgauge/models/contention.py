@@ -227,18 +227,19 @@ def unstretched(
 def _warnings(inferred: Truth, short: Truth, overloaded: Whole) -> Iterator[str]:
     if inferred.any():
         yield (
-            f"CPU time of {int(inferred.sum())} of {len(inferred)} threads was inferred from wall "
-            "time: this assumes that their jobs wait for nothing but a core"
+            f"CPU time of {int(inferred.sum())} of {len(inferred)} threads was inferred from "
+            "wall-clock time: this assumes that their jobs wait for nothing but a core"
         )
     if short.any():
         yield (
-            f"{int(short.sum())} of {len(short)} threads took less wall time than their CPU time "
-            "needs on cores so shared: sharing is overestimated there, and waiting was set to zero"
+            f"{int(short.sum())} of {len(short)} threads took less wall-clock time than their "
+            "CPU time needs on cores shared like this: sharing is overestimated there, and waiting "
+            "was set to zero"
         )
     for machine in overloaded:
         yield (
             f"machine {machine}: CPU times measured there need more cores than it had free: "
-            "nothing can be said of waiting"
+            "waiting times cannot be estimated"
         )
 
 

@@ -51,7 +51,8 @@ def take_off_crowding(behaviour: JobBehaviour, profile: Profile) -> JobBehaviour
     plan = _plan(profile)
     if plan is None:
         note = (
-            "the profile does not say on which machines it was measured: slowdown is not taken off"
+            "the profile does not say on which machines it was measured: slowdown by sharing is"
+            " not corrected"
         )
         return replace(behaviour, notes=(note,))
     stretches, warnings = _stretches(profile, plan)
@@ -62,8 +63,8 @@ def take_off_crowding(behaviour: JobBehaviour, profile: Profile) -> JobBehaviour
     notes = list(warnings)
     if crowded:
         notes.append(
-            "CPU time took longer on the crowded machines where it was measured, which is taken off"
-            f" (times as long): {', '.join(crowded)}"
+            "CPU times were measured on crowded machines and are corrected for it; the measured"
+            f" times were longer by a factor: {', '.join(crowded)}"
         )
     return replace(
         behaviour,

@@ -92,9 +92,9 @@ def check_described(job: Job) -> None:
         if operator.kind is OperatorKind.PROCESSOR and operator.name not in job.behaviours:
             findings.add(
                 "behaviours",
-                seen=f"nothing on {operator.name!r}",
+                seen=f"no behaviour of {operator.name!r}",
                 expected="a behaviour for every processor",
-                remedy="describe it, or give a profile that was measured",
+                remedy="describe it, or give a measured profile",
             )
     findings.raise_if_any()
 

@@ -137,7 +137,7 @@ def _first_passage(queue: BatchedQueue, stay: Matrix, release: Vector, service: 
         if np.max(np.abs(updated - passage)) < NEGLIGIBLE * 10:
             return updated
         passage = updated
-    raise InternalError("first passages of the executor's queue did not settle")
+    raise InternalError("first passages of the executor's queue did not converge")
 
 
 def _stationary(generator: Matrix) -> Vector:
@@ -263,7 +263,7 @@ def _embedded_with_full_batches(queue: BatchedQueue, size: int) -> tuple[float, 
     )
     steady, failed = sparse_linalg.gmres(residual, start, rtol=TAIL, restart=200, maxiter=50)
     if failed:
-        raise InternalError("the executor's queue did not settle between flushes")
+        raise InternalError("the executor's queue did not converge between flushes")
     _, mean = interval(steady)
     return mean, float(steady[-size // 8 :].sum())
 

@@ -82,7 +82,7 @@ def _check_measured(
     if unseen:
         raise InvalidInput.single(
             ("profile", "operators"),
-            seen=f"nothing of {', '.join(unseen)}",
+            seen=f"no figures of {', '.join(unseen)}",
             expected="figures of every operator of the topology",
             remedy="measure a period in which all of them run, or write their figures by hand",
         )

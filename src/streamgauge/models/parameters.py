@@ -81,7 +81,7 @@ def _check_magnitude(logical: LogicalPlan, works: Works) -> None:
         first = wrong[0]
         raise InvalidInput.single(
             (logical.executors[first].operator,),
-            seen=f"an executor with {load[first]:.3g} seconds of work a second, times that have a"
+            seen=f"an executor with {load[first]:.3g} seconds of work per second; times have a"
             f" variance of {square[first]:.3g} s²",
             expected=f"at most {MOST_LOAD:g} and {MOST_LOAD**2:g}",
             remedy="check rates, tuples out per tuple in and service times on the way to it",
@@ -125,7 +125,7 @@ def parameters_of(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workloa
         "worker"
     }
     if wide:
-        notes.append(f"shuffle would reach beyond the worker: {', '.join(sorted(wide))}")
+        notes.append(f"shuffle would send outside the sender's worker: {', '.join(sorted(wide))}")
     return Parameters(
         behaviour=behaviour,
         flow=flow,

@@ -305,7 +305,7 @@ class _Runs:
         """What to keep in mind."""
         runs = len(self._results)
         if any(one.overloaded for one in self._results):
-            yield "more tuples were under way than the simulator can hold: runs ended there"
+            yield "more tuples were in flight than the simulator can hold: runs ended early"
         if self.swing is not None:
             period = self.swing.period
             every = "" if period is None else f", every {_seconds(period)}"
@@ -323,9 +323,9 @@ class _Runs:
         failed = self._mean(lambda one: sum(f.failed_per_second for f in one.operators.values()))
         dropped = self._mean(lambda one: sum(f.dropped_per_second for f in one.operators.values()))
         if failed > NOTEWORTHY * self.observed.emitted[~bolts_of(self._parameters)].sum():
-            yield f"{_short(failed)} roots/s fail or run out of time"
+            yield f"{_short(failed)} roots/s fail or time out"
         if dropped > 0.0:
-            yield f"{_short(dropped)} tuples/s are dropped for want of room"
+            yield f"{_short(dropped)} tuples/s are dropped because queues are full"
 
 
 def latency_of(parts: Sequence[Latencies]) -> Latency:
@@ -385,14 +385,14 @@ def _of_eager_sources(workload: Workload, steady: Workload) -> Iterator[str]:
     for one, most in zip(workload.emissions, steady.emissions, strict=True):
         if one.per_second is None:
             yield (
-                f"{one.source} emits as fast as it can: the limit is a part of the"
-                f" {most.per_second:,.0f} tuples/s that it could"
+                f"{one.source} emits as fast as it can: the limit is given as a share of the"
+                f" {most.per_second:,.0f} tuples/s that it could emit"
             )
 
 
 def _of_length(length: RunLength) -> Iterator[str]:
     if not length.enough:
         yield (
-            f"{_seconds(length.seconds)} were simulated at a time: at these rates too short to see"
-            f" everything repeat, which takes {_seconds(length.wanted)}"
+            f"{_seconds(length.seconds)} were simulated in each run: at these rates too short to"
+            f" see every cycle repeat, which takes {_seconds(length.wanted)}"
         )

@@ -88,7 +88,7 @@ def _check_send_threads(configuration: Configuration) -> None:
             ("configuration", "engine"),
             seen=f"engine {configuration.engine!r}",
             expected="an engine whose executors have send threads, as in Storm 1.x",
-            remedy="take another model",
+            remedy="use another model",
         )
 
 
@@ -99,7 +99,7 @@ def _check_windows(topology: Topology) -> None:
                 ("topology", "operators", operator.name, "window"),
                 seen="a window that slides",
                 expected="windows that tumble, the only ones that Storm-Tracer knows",
-                remedy="take another model",
+                remedy="use another model",
             )
 
 

@@ -201,7 +201,7 @@ def _checked(probabilities: Sequence[float]) -> Vector:
         raise InvalidInput.single(
             ("probabilities",),
             seen=str(probabilities),
-            expected="at least one number, each between 0 and 1 and neither of them",
+            expected="at least one number, each strictly between 0 and 1",
         )
     return wanted
 

@@ -63,7 +63,7 @@ class Query:
                 self.place,
                 seen=f"{self.url} answered {what}",
                 expected="a query that the server takes",
-                remedy="mend the query in the mapping, or take smaller slices of time",
+                remedy="correct the query in the mapping, or take smaller slices of time",
             )
         if answer.may_pass:
             remedy = "try later, or with smaller slices of time"

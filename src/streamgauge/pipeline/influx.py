@@ -251,7 +251,7 @@ class _Asked:
 
     def _refuse(self, error: object) -> None:
         if error is not None:
-            remedy = "mend the query in the mapping, or ask for smaller slices of time"
+            remedy = "correct the query in the mapping, or ask for smaller slices of time"
             raise unreachable(self._request.server, str(error), remedy)
 
 

@@ -290,7 +290,7 @@ class _Asked:
             document = read_json(answer, server)
         if document.get("status") != "success":
             what = f"{document.get('errorType')}: {document.get('error')}"
-            raise unreachable(server, what, "mend the query, or look at the server's log")
+            raise unreachable(server, what, "correct the query, or look at the server's log")
         if document.get("isPartial") is True:
             raise unreachable(server, "a part of the answer only", "try when all of it is up")
         return document

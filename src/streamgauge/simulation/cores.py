@@ -125,8 +125,8 @@ def make_cores(
             raise InvalidInput.single(
                 ("machines", machine),
                 seen=f"{cores:g} free cores",
-                expected="more than none, or nothing there would ever finish",
-                remedy="less background load",
+                expected="more than zero, or nothing there would ever finish",
+                remedy="reduce the background load",
             )
     threads = np.bincount(np.asarray(machine_of_thread, dtype=np.int64), minlength=len(capacity))
     count = len(capacity)

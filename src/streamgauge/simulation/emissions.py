@@ -133,7 +133,9 @@ def _describe(index: int, emission: Emission) -> tuple[int, float, tuple[float, 
         table = [(factor, factor, seconds) for factor, seconds in states]
         return SWITCHING, 1.0, nothing, table
     raise InvalidInput.single(
-        (index, "shape"), seen=f"the shape {shape.kind}", expected="one whose tuples are due"
+        (index, "shape"),
+        seen=f"the shape {shape.kind}",
+        expected="a shape whose tuples are due at set times",
     )
 
 

@@ -29,7 +29,7 @@ def check_job(plan: PhysicalPlan, behaviours: Mapping[str, Behaviour], workload:
         if operator.name not in behaviours and operator.kind is OperatorKind.PROCESSOR:
             findings.add(
                 "behaviours",
-                seen=f"nothing on {operator.name!r}",
+                seen=f"no behaviour of {operator.name!r}",
                 expected="a behaviour for every processor",
             )
         behaviour = behaviours.get(operator.name, Behaviour())
@@ -61,14 +61,14 @@ def check_job(plan: PhysicalPlan, behaviours: Mapping[str, Behaviour], workload:
                 "workload",
                 index,
                 seen="an unlimited source whose tuples take no time",
-                expected="a service time, or it would emit without end at one moment",
+                expected="a service time, or it would emit infinitely many tuples at once",
             )
     eager = Counter(one.source for one in workload.emissions if isinstance(one.shape, Unlimited))
     for name in (name for name, streams in eager.items() if streams > 1):
         findings.add(
             "workload",
             seen=f"several unlimited streams of {name!r}",
-            expected="one, as nothing says which is asked for next",
+            expected="one, as the order between several is not defined",
         )
     if not workload.emissions:
         findings.add("workload", seen="no emission", expected="at least one")

@@ -70,8 +70,8 @@ def test_differences_name_the_executor_and_both_places(plan):
     answer["executors"][0]["port"] = 6701
     del answer["executors"][1]
     assert FoundAssignment.of(answer).differences(plan) == [
-        "source[5]: wanted on n2:6700, does not run",
-        "source[6]: wanted on n1:6700, runs on n1:6701",
+        "source[5]: planned on n2:6700, does not run",
+        "source[6]: planned on n1:6700, runs on n1:6701",
     ]
 
 

@@ -340,7 +340,7 @@ def test_what_is_missing_is_said_all_at_once():
         topology_program(job, seed=1)
     text = str(caught.value)
     assert "no emission" in text
-    assert "nothing on 'out'" in text
+    assert "no behaviour of 'out'" in text
 
 
 def test_cycles_run_too():

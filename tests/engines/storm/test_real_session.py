@@ -93,7 +93,8 @@ def test_a_step_is_measured_and_the_next_is_reached_by_a_rebalance(session, stor
     assert plan_document(record.plan, "x") == plan_document(second.plan, "x")
     worker = as_storm_numbers(second.plan).workers[0]
     assert any(
-        str(worker) in note and ("anew" in note or "told nothing" in note) for note in record.notes
+        str(worker) in note and ("restarted" in note or "stopped reporting" in note)
+        for note in record.notes
     )
     # What the dead worker wrote is there, and every line of it is whole.
     assert all(not hasattr(one, "reason") for one in records(second.folder))

@@ -231,7 +231,7 @@ def test_tasks_that_are_not_in_the_plan_are_left_out_and_noted():
 
 def test_tasks_of_which_nothing_was_seen_are_noted():
     silent = [one for one in rows() if one.get("source_task") != 9 and one.get("task") != 9]
-    assert "nothing was seen of 1 of 2 tasks of s: 1" in notes(silent)
+    assert "no metrics arrived from 1 of 2 tasks of s: 1" in notes(silent)
 
 
 def test_tasks_that_were_idle_beside_others_of_their_executor_are_noted():
@@ -239,7 +239,7 @@ def test_tasks_that_were_idle_beside_others_of_their_executor_are_noted():
     silent = [one for one in rows() if one.get("source_task") != 5 and one.get("task") != 5]
     expected = "1 of 3 tasks of a did nothing while others of their executors worked: 1"
     assert expected in notes(silent)
-    assert "nothing was seen" not in notes(silent)
+    assert "no metrics arrived" not in notes(silent)
 
 
 def test_streams_that_the_topology_does_not_have_are_noted():

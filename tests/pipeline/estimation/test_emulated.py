@@ -60,7 +60,7 @@ def of(profile, operator):
 def test_all_tasks_are_there_and_nothing_is_wrong(profile):
     assert len(profile.tasks) == 9
     assert profile.notes == (
-        "whether outputs are linear in inputs cannot be told: 10 blocks of 30 s, 12 are needed",
+        "whether outputs are linear in inputs cannot be decided: 10 blocks of 30 s, 12 are needed",
     )
 
 

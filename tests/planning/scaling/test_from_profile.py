@@ -221,7 +221,7 @@ def test_a_silent_source_is_named():
 def test_a_job_without_workload_or_behaviour_is_refused():
     with pytest.raises(NotEnoughData, match="what lines emits is not known"):
         graph_of_job(replace(job(), workload=None))
-    with pytest.raises(InvalidInput, match="nothing on 'count'"):
+    with pytest.raises(InvalidInput, match="no behaviour of 'count'"):
         graph_of_job(job(("  count: {service: {cpu_ms: 2}}\n", "")))
 
 

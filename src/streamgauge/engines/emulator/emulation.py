@@ -171,7 +171,7 @@ class Emulator:
         lasted = result.warmup + result.seconds
         # A plan lasts a microsecond at the least.
         end_us = max(self._time_us(lasted), self._started_at_us + 1)
-        remarks = ["queues outgrew all bounds"] if result.overloaded else []
+        remarks = ["queues outgrew what can be simulated"] if result.overloaded else []
         if self._watch is not None and self._watch.tracer.incomplete:
             remarks.append("more was traced than could be kept: some roots are missing")
         self._outbox.write(self._deployment.record(self._started_at_us, end_us))

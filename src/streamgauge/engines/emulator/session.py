@@ -99,7 +99,9 @@ class EmulatorSession:
         notes: tuple[str, ...] = ()
         if result.overloaded:
             lasted = result.warmup + result.seconds
-            notes = (f"queues outgrew all bounds after {lasted:.3g} s, which ended the step",)
+            notes = (
+                f"queues outgrew what can be simulated after {lasted:.3g} s, which ended the step",
+            )
         return StepRecord(
             began_at=began_at,
             measured_from=measured_from,

@@ -118,7 +118,7 @@ class StormCluster:
         layout = Layout(data.resolve())
         state = ClusterState.load(layout.state)
         if state is None:
-            raise SourceUnreachable(f"no cluster of ours at {data}; bring one up: storm up")
+            raise SourceUnreachable(f"no cluster of streamgauge at {data}; start one: storm up")
         for one in state.daemons:
             if one.name == NIMBUS.name and not one.process.is_alive():
                 raise SourceUnreachable(

@@ -196,9 +196,9 @@ def _maven(*arguments: str, log: Path) -> None:
     if any(words in output for words in _UNRESOLVED):
         raise SourceUnreachable(
             "Maven could not fetch what Storm needs: no registry that it knows answers with it; "
-            f"check the network and Maven's settings (all that it said: {log})"
+            f"check the network and Maven's settings (full output: {log})"
         )
-    raise InternalError(f"Maven failed; what it said is in {log}")
+    raise InternalError(f"Maven failed; its output is in {log}")
 
 
 def _run(command: Sequence[str], environ: dict[str, str], log: Path) -> int:
@@ -215,7 +215,7 @@ def _run(command: Sequence[str], environ: dict[str, str], log: Path) -> int:
             ).returncode
         except subprocess.TimeoutExpired:
             raise SourceUnreachable(
-                f"Maven did not finish within {_MAVEN_SECONDS:g} s; what it said is in {log}"
+                f"Maven did not finish within {_MAVEN_SECONDS:g} s; its output is in {log}"
             ) from None
 
 

@@ -134,7 +134,7 @@ def sighting_of(listed: Listed, structure: Answer, statistics: Answer, engine: s
         sampling=sampling_of(configuration),
         heartbeat_seconds=heartbeat_of(configuration),
         executors=executors,
-        notes=(f"{', '.join(custom)}: a grouping of the job's own, taken to be even",)
+        notes=(f"{', '.join(custom)}: a custom grouping, assumed to spread tuples evenly",)
         if custom
         else (),
     )

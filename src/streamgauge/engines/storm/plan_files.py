@@ -52,11 +52,11 @@ class FoundAssignment:
         for executor in wanted.logical.executors:
             place, found = wanted.worker_of(executor), self.slots.get(executor)
             if found is None:
-                lines.append(f"{executor}: wanted on {place}, does not run")
+                lines.append(f"{executor}: planned on {place}, does not run")
             elif found != place:
-                lines.append(f"{executor}: wanted on {place}, runs on {found}")
+                lines.append(f"{executor}: planned on {place}, runs on {found}")
         others = set(self.slots) - set(wanted.logical.executors)
-        return lines + [f"{one}: not wanted, runs on {self.slots[one]}" for one in sorted(others)]
+        return lines + [f"{one}: not planned, runs on {self.slots[one]}" for one in sorted(others)]
 
     def changed_workers(self, wanted: PhysicalPlan) -> list[Worker]:
         """Workers of a plan that do not run just its executors yet, and so will start anew."""

@@ -260,7 +260,7 @@ def _check(job: Job, workload: Workload, trace_every: int) -> None:
         findings.add(
             "workload",
             seen=f"several unlimited streams of {name!r}",
-            expected="one, as nothing says which is asked for next",
+            expected="one, as the order between several is not defined",
         )
     for operator in job.topology.operators:
         _check_operator(findings, job, operator)
@@ -273,7 +273,7 @@ def _check_operator(findings: Findings, job: Job, operator: Operator) -> None:
     if operator.kind is OperatorKind.PROCESSOR and operator.name not in job.behaviours:
         findings.add(
             "behaviours",
-            seen=f"nothing on {operator.name!r}",
+            seen=f"no behaviour of {operator.name!r}",
             expected="a behaviour for every processor",
         )
     if isinstance(behaviour.join, JoinOnKey):

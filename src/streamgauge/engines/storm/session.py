@@ -231,7 +231,7 @@ class StormSession:
         while missing := [worker for worker in workers if running.files.last_start(worker) < since]:
             if time.monotonic() > deadline:
                 raise SourceUnreachable(
-                    f"worker {missing[0]} of {running.name!r} tells nothing "
+                    f"worker {missing[0]} of {running.name!r} reports nothing "
                     f"{_WORKERS_SECONDS:g} s after it was assigned; see its log below "
                     f"{self._storm.layout.worker_logs(missing[0].node)}"
                 )
@@ -333,8 +333,8 @@ def _fates(
         time.sleep(_LOOK_SECONDS)
     anew = [one for one in workers if files.last_start(one) >= start.timestamp()]
     return [
-        *(f"worker {one} was started anew after measuring had begun" for one in anew),
-        *(f"worker {one} told nothing any more at the end" for one in silent if one not in anew),
+        *(f"worker {one} was restarted during the measurement" for one in anew),
+        *(f"worker {one} had stopped reporting by the end" for one in silent if one not in anew),
     ]
 
 

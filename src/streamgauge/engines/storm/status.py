@@ -83,7 +83,7 @@ def status_of(data: Path) -> ClusterStatus:
     layout = Layout(data.resolve())
     state = ClusterState.load(layout.state)
     if state is None:
-        raise SourceUnreachable(f"no cluster of ours at {data}; bring one up: storm up")
+        raise SourceUnreachable(f"no cluster of streamgauge at {data}; start one: storm up")
     answer: dict[str, Any] = {"supervisors": [], "topologies": []}
     dead = [one.name for one in state.daemons if not one.process.is_alive()]
     trouble = "; ".join(f"{name} is dead; {trouble_in(layout, name)}" for name in dead)

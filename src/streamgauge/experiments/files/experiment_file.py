@@ -284,7 +284,9 @@ class _Reader:
             return self._imitations(job, study.fidelity.reference)
         if self.file.steps:
             raise InvalidInput.single(
-                ("steps",), seen="steps beside a study that makes them", expected="one of the two"
+                ("steps",),
+                seen="steps together with a study, which makes its own",
+                expected="one of the two",
             )
         try:
             jobs, found = _generated(job, study)

@@ -92,7 +92,7 @@ def calibrate(
     """
     pinned = Pinned.now(spark, lake)
     samples = _of(topology, pinned.frame(SAMPLES.name, topology))
-    say("looking what there is")
+    say("listing what the lake holds")
     held = recorded(inventory(samples).collect())
     plans = pinned.plans(None if topology is None else [topology])
     if not held and not plans:

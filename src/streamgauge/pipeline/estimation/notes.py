@@ -48,7 +48,7 @@ def _strangers(measured: Measured, roster: Roster) -> Iterator[str]:
     if measured.left_out:
         yield f"{measured.left_out} figures of other plans were left out"
     if roster.unplaced:
-        yield f"the plan has what the topology does not: {_listed(roster.unplaced)}"
+        yield f"in the plan but not in the topology: {_listed(roster.unplaced)}"
     unknown = [
         f"{subject.name} {subject.task}"
         for subject in measured.subjects("task")
@@ -80,7 +80,7 @@ def _missing(roster: Roster, tasks: Mapping[TaskId, TaskProfile]) -> Iterator[st
         unheard = [place for place in silent if place not in idle]
         if unheard:
             places = _listed(unheard)
-            yield f"nothing was seen of {len(unheard)} of {count} tasks of {name}: {places}"
+            yield f"no metrics arrived from {len(unheard)} of {count} tasks of {name}: {places}"
         if idle:
             places = _listed(idle)
             yield (
@@ -124,7 +124,7 @@ def _blocks(measured: Measured) -> Iterator[str]:
         )
     if blocks < BLOCKS_TO_JUDGE:
         yield (
-            f"whether outputs are linear in inputs cannot be told: {blocks} blocks of "
+            f"whether outputs are linear in inputs cannot be decided: {blocks} blocks of "
             f"{seconds:g} s, {BLOCKS_TO_JUDGE} are needed"
         )
 

@@ -109,7 +109,7 @@ def take_staged(
     """
     tally.lines += staged.lines
     if staged.counts[QUARANTINE.name]:
-        say(f"keeping {staged.counts[QUARANTINE.name]} lines in quarantine")
+        say(f"writing {staged.counts[QUARANTINE.name]} rejected lines to quarantine")
         refused = quarantine.refused_rows(staged.rows(QUARANTINE.name))
         for row in refused.groupBy("reason").count().collect():
             tally.reasons[row[0]] = tally.reasons.get(row[0], 0) + row[1]

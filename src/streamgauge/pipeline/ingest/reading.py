@@ -144,7 +144,7 @@ def _late(received_at: datetime) -> Rejected:
     return Rejected(
         Reason.AFTER_RECEIPT,
         f"a time after the receipt; expected at most {received_at.isoformat()}: set the right"
-        " receipt, or mend the sender's clock",
+        " receipt, or correct the sender's clock",
     )
 
 

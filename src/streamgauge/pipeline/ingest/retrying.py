@@ -63,7 +63,7 @@ def retry(
     staged = stage(spark, lake, again)
     tally = Tally(lines=staged.records_count)
     if tally.lines:
-        say(f"{tally.lines} lines are good now")
+        say(f"{tally.lines} lines are valid now")
         take_records(spark, lake, staged, tally, say)
         # Only now, so that a line is never in neither place.
         tally.released = quarantine.release(spark, lake, _raws(staged))

@@ -113,7 +113,7 @@ def test_beyond_the_bound_the_oldest_files_go_and_others_stay(ui, clock, tmp_pat
     names = sorted(path.name for path in tmp_path.glob("storm-*"))
     assert len(names) == 2
     assert (tmp_path / "mine.jsonl").exists()
-    assert sum("the oldest files go" in one for one in said) == 1
+    assert sum("the oldest files are deleted" in one for one in said) == 1
 
 
 def test_a_folder_that_cannot_be_is_reported(tmp_path):

@@ -89,13 +89,13 @@ def seen_plan(sighting: Sighting, hosts: Sequence[Host]) -> SeenPlan:
         about=_ABOUT,
     )
     if job.cluster is None:
-        notes = (*notes, "nobody says how many cores nodes have; the plan's file has no cluster")
+        notes = (*notes, "the cores of nodes are not known; the plan's file has no cluster")
     else:
         try:
             job = replace(job, plan=_assignment(sighting.engine, places))
         except InvalidInput:
             # Operators of the engine that a job file does not know have taken numbers of tasks.
-            notes = (*notes, "tasks are not numbered as a job file would; it holds no placement")
+            notes = (*notes, "tasks are not numbered as in a job file; it holds no placement")
     executors = tuple(
         PlacedExecutor(
             component=executor.operator,

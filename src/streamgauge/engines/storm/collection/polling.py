@@ -116,7 +116,7 @@ def _keep(
     outcome.topologies.update(poll.topologies)
     notes = [f"warning: {note}" for note in poll.notes]
     if gone:
-        notes.append("warning: the folder has reached its bound: the oldest files go")
+        notes.append("warning: the folder has reached its size limit: the oldest files are deleted")
     for note in notes:
         if note not in said:
             said.add(note)

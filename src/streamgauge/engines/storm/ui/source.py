@@ -122,5 +122,5 @@ def _notes(connections: tuple[Stream, ...]) -> tuple[str, ...]:
             " the same"
         )
     if custom:
-        notes.append(f"{', '.join(custom)}: a grouping of the job's own, taken to be even")
+        notes.append(f"{', '.join(custom)}: a custom grouping, assumed to spread tuples evenly")
     return tuple(notes)
