@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.random_graphs import RandomGraphs
 from streamgauge.errors import InvalidInput
-from streamgauge.planning.scaling.congestion import congested
+from streamgauge.planning.scaling.congestion import find_congested
 from streamgauge.planning.scaling.graph import TableLaw
 from streamgauge.planning.scaling.rates import propagate
 
@@ -25,7 +25,7 @@ def test_something_arrives_everywhere_and_outputs_are_divided(seed):
 
 def test_some_are_congested_and_some_are_not():
     graph = RandomGraphs(components=20).make(0)
-    assert 0 < len(congested(graph)) < 19
+    assert 0 < len(find_congested(graph)) < 19
 
 
 def test_laws_may_fade_and_parents_be_several():

@@ -8,10 +8,10 @@ import pytest
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.files.mapping_file import load_mapping, parse_mapping
 from streamgauge.lake.mapping import (
+    BucketEdge,
     Count,
     CsvMapping,
     InfluxMapping,
-    Marks,
     PrometheusMapping,
     TimeUnit,
 )
@@ -61,7 +61,7 @@ def test_a_csv_mapping_says_where_everything_stands():
     assert (rows.time.column, rows.time.unit, rows.time.marks) == (
         "ts",
         TimeUnit.MILLISECONDS,
-        Marks.START,
+        BucketEdge.START,
     )
     assert rows.bucket_seconds == 10
     assert rows.columns == {"ts", "comp", "taskId", "from", "execCount"}
@@ -83,7 +83,7 @@ def test_prometheus_marks_the_ends_of_buckets_and_ignores_the_name():
     found = parse_mapping(PROMETHEUS)
     assert isinstance(found, PrometheusMapping)
     assert found.bucket_seconds == Decimal("0.5")
-    assert found.queries[0].rows.time.marks is Marks.END
+    assert found.queries[0].rows.time.marks is BucketEdge.END
     assert found.queries[0].rows.unmapped(["__name__", "worker", "pod"]) == ("pod",)
     shorter = found.with_bucket(Decimal("0.25"))
     assert shorter.queries[0].rows.bucket_seconds == Decimal("0.25")

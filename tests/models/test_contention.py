@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput
-from streamgauge.models.contention import Contention, contention, unstretched
+from streamgauge.models.contention import Contention, contention, remove_contention
 from streamgauge.models.threads import NO_POLLING, Machines, MeasuredThreads, Polling, Threads
 
 # Stretches are settled to about this.
@@ -278,7 +278,7 @@ def test_without_cpu_times_all_wall_time_is_taken_for_cpu_time():
         cpu_seconds=[math.nan, 0.01],
         polls=[False, False],
     )
-    found = unstretched(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    found = remove_contention(measured, Machines(cores=[1.0], background_cores=[0.0]))
     assert found.inferred.tolist() == [True, False]
     assert found.cpu_seconds[0] * found.stretch[0] == pytest.approx(0.03)
     assert found.wait_seconds[0] == pytest.approx(0.0, abs=1e-12)
@@ -294,7 +294,7 @@ def test_wall_times_that_are_too_short_leave_no_waiting():
         cpu_seconds=[0.01] * 2,
         polls=[False] * 2,
     )
-    found = unstretched(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    found = remove_contention(measured, Machines(cores=[1.0], background_cores=[0.0]))
     assert found.wait_seconds.tolist() == [0.0, 0.0]
     assert "less wall-clock time" in found.warnings[0]
 
@@ -307,7 +307,7 @@ def test_nothing_is_said_of_waiting_on_an_overloaded_machine():
         cpu_seconds=[0.01, 0.01, math.nan],
         polls=[False] * 3,
     )
-    found = unstretched(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    found = remove_contention(measured, Machines(cores=[1.0], background_cores=[0.0]))
     assert np.isnan(found.wait_seconds).all()
     assert found.cpu_seconds[:2].tolist() == [0.01, 0.01]
     assert math.isnan(found.cpu_seconds[2])
@@ -420,7 +420,7 @@ def test_what_was_stretched_can_be_unstretched(crowd, polling, known):
         cpu_seconds=np.full(len(loads), 1.0 if known else math.nan),
         polls=np.ones(len(loads), dtype=bool),
     )
-    found = unstretched(measured, Machines(cores=[cores], background_cores=[0.0]), polling)
+    found = remove_contention(measured, Machines(cores=[cores], background_cores=[0.0]), polling)
     assert found.cpu_seconds == pytest.approx(1.0, rel=1e-5)
     assert found.wait_seconds == pytest.approx(waits, abs=1e-5)
     assert bool(found.warnings) is not known

@@ -10,7 +10,7 @@ from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.queueing import BulkQueue, FlushedQueue, released_wait, sojourn_transform
 from streamgauge.models.queueing import wait as mean_wait
-from streamgauge.models.regularity import departures, merged, thinned, wait_factor
+from streamgauge.models.regularity import departures, merge_streams, thin_stream, wait_factor
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.planning.scheduling.deploy import place_job
@@ -54,31 +54,31 @@ def erlang_wait(phases, load):
 
 
 def test_every_nth_of_arrivals_at_random_is_erlang():
-    assert thinned(ONE, 0.25 * ONE, in_turn=True) == pytest.approx([0.25])
+    assert thin_stream(ONE, 0.25 * ONE, in_turn=True) == pytest.approx([0.25])
 
 
 def test_any_part_at_random_of_arrivals_at_random_is_at_random():
-    assert thinned(ONE, 0.25 * ONE) == pytest.approx([1.0])
+    assert thin_stream(ONE, 0.25 * ONE) == pytest.approx([1.0])
 
 
 def test_a_small_part_at_random_of_anything_is_at_random():
-    assert thinned(0.0 * ONE, 1e-6 * ONE) == pytest.approx([1.0], abs=1e-5)
+    assert thin_stream(0.0 * ONE, 1e-6 * ONE) == pytest.approx([1.0], abs=1e-5)
 
 
 def test_one_stream_stays_as_it_is():
-    assert merged(np.array([[3.0], [0.0]]), np.array([[0.3], [1.0]]), 0.1 * ONE) == pytest.approx(
-        [0.3]
-    )
+    assert merge_streams(
+        np.array([[3.0], [0.0]]), np.array([[0.3], [1.0]]), 0.1 * ONE
+    ) == pytest.approx([0.3])
 
 
 def test_many_streams_are_at_random_to_a_short_queue_and_as_they_are_to_a_long_one():
     rates, scvs = np.ones((1000, 1)), np.full((1000, 1), 0.2)
-    assert merged(rates, scvs, 0.1 * ONE) == pytest.approx([1.0], abs=1e-3)
-    assert merged(rates, scvs, ONE) == pytest.approx([0.2])
+    assert merge_streams(rates, scvs, 0.1 * ONE) == pytest.approx([1.0], abs=1e-3)
+    assert merge_streams(rates, scvs, ONE) == pytest.approx([0.2])
 
 
 def test_who_gets_nothing_is_as_at_random():
-    assert merged(np.zeros((2, 1)), np.zeros((2, 1)), 0.5 * ONE) == [1.0]
+    assert merge_streams(np.zeros((2, 1)), np.zeros((2, 1)), 0.5 * ONE) == [1.0]
 
 
 def test_departures_are_as_arrivals_when_idle_and_as_services_when_busy():

@@ -13,7 +13,7 @@ from streamgauge.pipeline.calibrate.scoping import near
 from streamgauge.pipeline.calibrate.stretches import Stretch
 from streamgauge.pipeline.ingest import job, merging
 from streamgauge.pipeline.ingest.staging import Span
-from streamgauge.pipeline.table_files import dealt, read_files
+from streamgauge.pipeline.table_files import deal_rows, read_files
 from tests.lake.small_lakes import NOON, after, heartbeat, lake_of, sample
 
 DAY = 86_400
@@ -68,7 +68,7 @@ def candidates(samples, tasks):
     origins = (merging.NEW, merging.KEPT, merging.SUPERSEDED)
     new, kept, old = (samples.withColumn(merging.ORIGIN, f.lit(one)) for one in origins)
     rows = new.unionByName(kept).unionByName(old)
-    return dealt(rows, tasks, merging.range_columns(SAMPLES))
+    return deal_rows(rows, tasks, merging.range_columns(SAMPLES))
 
 
 @pytest.mark.parametrize("tasks", [1, 7])

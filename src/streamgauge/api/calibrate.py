@@ -94,7 +94,7 @@ def _choose_period(
     *,
     strict: bool,
 ) -> Wish:
-    from streamgauge.lake.plan_similarity import Seating
+    from streamgauge.lake.plan_similarity import PlanLayout
     from streamgauge.pipeline.calibrate.choosing import Wish
     from streamgauge.pipeline.calibrate.stretches import Period, WarmUp
 
@@ -107,7 +107,7 @@ def _choose_period(
     if start is not None and end is not None:
         first, last = read_time(start, "from"), read_time(end, "to")
         period = Period(start_us=microseconds_of(first), end_us=microseconds_of(last))
-    like = None if for_plan is None else Seating.of_plan(load_plan(for_plan).plan)
+    like = None if for_plan is None else PlanLayout.of_plan(load_plan(for_plan).plan)
     return Wish(period=period, like=like, strict=strict, warm_up=WarmUp(seconds=warmup_seconds))
 
 

@@ -11,7 +11,7 @@ from streamgauge.errors import InvalidInput, Problem, UnreadableFile
 
 
 @contextmanager
-def reported(folder: Path) -> Iterator[None]:
+def report_write_errors(folder: Path) -> Iterator[None]:
     """Say what the system has against writing there."""
     try:
         yield

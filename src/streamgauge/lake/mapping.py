@@ -50,7 +50,7 @@ class TimeUnit(StrEnum):
     RFC3339 = "rfc3339"
 
 
-class Marks(StrEnum):
+class BucketEdge(StrEnum):
     """Which end of its bucket the time of a row marks."""
 
     START = "start"
@@ -130,7 +130,7 @@ class TimeRule:
 
     column: str
     unit: TimeUnit
-    marks: Marks
+    marks: BucketEdge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.physical_plan import PhysicalPlan
 
 
-class Seat(NamedTuple):
+class ExecutorPlace(NamedTuple):
     """An executor of an operator, in a worker on a node."""
 
     operator: str
@@ -51,37 +51,39 @@ class Distance(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Seating:
-    """Where the executors of a plan sit."""
+class PlanLayout:
+    """Where the executors of a plan run."""
 
-    seats: tuple[Seat, ...]
+    places: tuple[ExecutorPlace, ...]
 
     @classmethod
-    def of_record(cls, plan: Plan) -> Seating:
+    def of_record(cls, plan: Plan) -> PlanLayout:
         """Of a plan that was recorded."""
-        return cls(tuple(Seat(one.component, one.worker, one.node) for one in plan.executors))
+        return cls(
+            tuple(ExecutorPlace(one.component, one.worker, one.node) for one in plan.executors)
+        )
 
     @classmethod
-    def of_profile(cls, profile: Profile) -> Seating:
-        """Of the plan that a profile was measured on; nobody sits where that is not known.
+    def of_profile(cls, profile: Profile) -> PlanLayout:
+        """Of the plan that a profile was measured on; empty where that is not known.
 
         Raises:
             InvalidInput: It places what is no executor.
         """
         return cls(
             tuple(
-                Seat(Executor.parse(label).operator, worker, worker.rpartition(":")[0])
+                ExecutorPlace(Executor.parse(label).operator, worker, worker.rpartition(":")[0])
                 for label, worker in profile.placement.items()
             )
         )
 
     @classmethod
-    def of_plan(cls, plan: PhysicalPlan) -> Seating:
+    def of_plan(cls, plan: PhysicalPlan) -> PlanLayout:
         """Of a plan to be predicted."""
         placed = zip(plan.logical.executors, plan.placement, strict=True)
         return cls(
             tuple(
-                Seat(executor.operator, str(plan.workers[place]), plan.workers[place].node)
+                ExecutorPlace(executor.operator, str(plan.workers[place]), plan.workers[place].node)
                 for executor, place in placed
             )
         )
@@ -89,15 +91,15 @@ class Seating:
     @property
     def executors(self) -> Counter[str]:
         """How many each operator has."""
-        return Counter(seat.operator for seat in self.seats)
+        return Counter(place.operator for place in self.places)
 
     @property
     def workers(self) -> int:
         """How many there are."""
-        return len({seat.worker for seat in self.seats})
+        return len({place.worker for place in self.places})
 
 
-def distance(one: Seating, other: Seating) -> Distance:
+def distance(one: PlanLayout, other: PlanLayout) -> Distance:
     """How far two plans are apart."""
     mine, theirs = one.executors, other.executors
     common = sorted(mine.keys() & theirs.keys())
@@ -112,7 +114,7 @@ def distance(one: Seating, other: Seating) -> Distance:
     )
 
 
-def _neighbours(one: Seating, other: Seating, operators: Iterable[str]) -> float:
+def _neighbours(one: PlanLayout, other: PlanLayout, operators: Iterable[str]) -> float:
     pairs = list(combinations_with_replacement(operators, 2))
     if not pairs:
         return 0.0
@@ -124,11 +126,11 @@ def _neighbours(one: Seating, other: Seating, operators: Iterable[str]) -> float
     return float(differences / (2 * len(pairs)))
 
 
-def _by_place(seating: Seating, field: str) -> dict[str, Counter[str]]:
+def _by_place(layout: PlanLayout, field: str) -> dict[str, Counter[str]]:
     """Executors of each operator by worker, or by node."""
     found: dict[str, Counter[str]] = {}
-    for seat in seating.seats:
-        found.setdefault(seat.operator, Counter())[getattr(seat, field)] += 1
+    for place in layout.places:
+        found.setdefault(place.operator, Counter())[getattr(place, field)] += 1
     return found
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from streamgauge.errors import InvalidInput, NotEnoughData, UnreadableFile, suggest_name
-from streamgauge.lake.plan_similarity import Distance, Seating, distance
+from streamgauge.lake.plan_similarity import Distance, PlanLayout, distance
 from streamgauge.lake.profiles import StoredProfile, stored_profiles
 from streamgauge.lake.tables import Lake
 from streamgauge.profile.profile import Profile
@@ -100,7 +100,7 @@ def choose_profile(
         raise _nothing(lake, name)
     if name is None:
         _check_single(_names(stored))
-    wanted = None if plan is None else Seating.of_plan(plan)
+    wanted = None if plan is None else PlanLayout.of_plan(plan)
     faults: list[InvalidInput] = []
     best = min(_readable(stored, wanted, faults), key=lambda one: one.rank, default=None)
     if best is None:
@@ -113,17 +113,17 @@ def choose_profile(
 
 
 def _readable(
-    stored: Iterable[StoredProfile], wanted: Seating | None, faults: list[InvalidInput]
+    stored: Iterable[StoredProfile], wanted: PlanLayout | None, faults: list[InvalidInput]
 ) -> Iterator[Candidate]:
     """Profiles one by one, as they can be large; faults are gathered."""
     for one in stored:
         try:
             profile = one.read()
-            seating = Seating.of_profile(profile)
+            layout = PlanLayout.of_profile(profile)
         except InvalidInput as error:
             faults.append(InvalidInput(replace(p, file=p.file or one.uri) for p in error.problems))
             continue
-        far = None if wanted is None else distance(seating, wanted)
+        far = None if wanted is None else distance(layout, wanted)
         yield Candidate(stored=one, profile=profile, distance=far)
 
 

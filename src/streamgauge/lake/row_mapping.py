@@ -17,8 +17,8 @@ from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.lake.definition import QUEUES, Level
 from streamgauge.lake.mapping import (
     WHOLE_KEYS,
+    BucketEdge,
     Count,
-    Marks,
     MetricRule,
     Reading,
     RowRules,
@@ -177,7 +177,7 @@ class RowMapper:
             column = rules.bucket_column or ""
             seconds = exact_number(column, _given(row, column))
         start_us = microseconds(rules.time, _given(row, rules.time.column))
-        if rules.time.marks is Marks.END:
+        if rules.time.marks is BucketEdge.END:
             start_us -= int(_EXACT.multiply(seconds, Decimal(1_000_000)))
         return start_us, seconds
 

@@ -22,7 +22,7 @@ from streamgauge.models.loading import Loaded
 from streamgauge.models.parameters import Parameters, parameters_of
 from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import Prediction
-from streamgauge.models.queueing import Moments, Vector, over
+from streamgauge.models.queueing import Moments, Vector, divide_or
 from streamgauge.models.textbook_queues import Wait, allen_cunneen_wait, mmc_wait
 from streamgauge.models.transforms import Complex, Transform
 from streamgauge.models.uncontended import (
@@ -154,7 +154,7 @@ def _exponential(stations: Stations) -> Stations:
 
 
 def _scv(stations: Stations) -> Vector:
-    return over(stations.variance, stations.mean**2, otherwise=0.0)
+    return divide_or(stations.variance, stations.mean**2, otherwise=0.0)
 
 
 def _arrival_scv(parameters: Parameters, stations: Stations) -> Vector:

@@ -92,7 +92,7 @@ def bursts_into(
         of_worker[workers[as_slice(block.sources)], np.arange(len(block.sources))] = 1.0
         is_local = block.types == 0
         parts = [
-            dealt(events, block.shares, in_turn=deals_in_turn(block.stream, mechanics))
+            deal_events(events, block.shares, in_turn=deals_in_turn(block.stream, mechanics))
             for events in events_of(flow, block, rates, conversions, mechanics.source_sleep)
         ]
         if not parts:
@@ -140,7 +140,7 @@ def siblings_into(
             [block.shares[:, [column]] * parts[column] for column in range(len(parts))], axis=1
         )
         for events in events_of(flow, block, rates, conversions, mechanics.source_sleep):
-            counts = dealt(events, to_tasks, in_turn=in_turn)
+            counts = deal_events(events, to_tasks, in_turn=in_turn)
             batches += float(counts.batches.sum())
             tuples += float(counts.tuples.sum())
     return max(tuples / batches, 1.0) if batches > 0.0 else 1.0
@@ -193,7 +193,7 @@ def _whole(per_second: Vector, mean: Vector) -> Events:
     return Events(per_second, mean, low * (low - 1.0) + 2.0 * low * part, gathered=False)
 
 
-def dealt(events: Events, shares: NDArray[np.float64], *, in_turn: bool) -> Counts:
+def deal_events(events: Events, shares: NDArray[np.float64], *, in_turn: bool) -> Counts:
     """What of each event goes to each receiving executor.
 
     Every tuple is dealt by itself, or one after the other in turn: then an executor gets as many of

@@ -100,7 +100,7 @@ class Contention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Unstretched:
+class UncontendedTimes:
     """Service times as they would be with cores to spare; arrays of one entry a thread.
 
     Attributes:
@@ -182,9 +182,9 @@ def contention(
     )
 
 
-def unstretched(
+def remove_contention(
     measured: MeasuredThreads, machines: Machines, polling: Polling = NO_POLLING
-) -> Unstretched:
+) -> UncontendedTimes:
     """CPU and waiting time of jobs from what they took on a crowded plan.
 
     With a known CPU time, waiting is what the wall time has beyond its stretch. Without one, all
@@ -215,7 +215,7 @@ def unstretched(
     lost = overloaded[measured.machine]
     cpu, wait = parts(np.where(lost, 1.0, stretch), slice(None))
     short = ~inferred & ~lost & (wall < _times(known, stretch) * (1.0 - NOTEWORTHY))
-    return Unstretched(
+    return UncontendedTimes(
         cpu_seconds=np.where(lost & inferred, np.nan, cpu),
         wait_seconds=np.where(lost, np.nan, wait),
         stretch=stretch,

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.models.contention import unstretched
+from streamgauge.models.contention import remove_contention
 from streamgauge.models.job_behaviour import (
     NO_TIME,
     Estimate,
@@ -101,7 +101,7 @@ def _stretches(profile: Profile, plan: PhysicalPlan) -> tuple[dict[str, float], 
     mechanics = load_engine(plan.logical.configuration.engine).mechanics(
         plan.logical.configuration.settings
     )
-    found = unstretched(
+    found = remove_contention(
         MeasuredThreads(
             machine=np.asarray(machine, dtype=np.int64),
             rate=rate,

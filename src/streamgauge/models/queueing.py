@@ -117,7 +117,7 @@ class Setup:
         """
         length, rate = np.broadcast_arrays(as_vector(period), as_vector(batches_per_second))
         load = rate * length
-        scale = over(load, -np.expm1(-load), otherwise=1.0)
+        scale = divide_or(load, -np.expm1(-load), otherwise=1.0)
 
         def transform(s: Complex) -> Complex:
             # λT/(1 − e^(−λT)) · (e^(−sT) − e^(−λT))/((λ − s)T), from the side that cannot overflow.
@@ -200,7 +200,7 @@ class BatchSize:
     @property
     def _excess(self) -> Vector:
         """Variance of N over its mean, less one: zero for a Poisson number."""
-        return over(self.variance, self.mean - 1.0, otherwise=1.0) - 1.0
+        return divide_or(self.variance, self.mean - 1.0, otherwise=1.0) - 1.0
 
     @property
     def _regular(self) -> NDArray[np.bool_]:
@@ -225,8 +225,8 @@ class BatchSize:
         trials, share, chance = self._binomials
 
         def negative_binomial(points: Complex, chosen: Chosen) -> Complex:
-            over = excess[chosen]
-            power = np.log(1.0 + over * (1.0 - points)) * (-more[chosen] / over)
+            divide_or = excess[chosen]
+            power = np.log(1.0 + divide_or * (1.0 - points)) * (-more[chosen] / divide_or)
             return np.asarray(points * np.exp(power))
 
         def poisson(points: Complex, chosen: Chosen) -> Complex:
@@ -370,8 +370,8 @@ def _queue_wait(queue: BulkQueue) -> Moments:
     rate = as_vector(queue.batches_per_second)
     _, second, third = _work_moments(queue)
     spare = 1.0 - queue.utilisation
-    mean, factor = over(rate * second, 2.0 * spare), as_vector(queue.wait_factor)
-    variance = over(rate * third, 3.0 * spare) + mean**2
+    mean, factor = divide_or(rate * second, 2.0 * spare), as_vector(queue.wait_factor)
+    variance = divide_or(rate * third, 3.0 * spare) + mean**2
     return Moments(mean=_times(factor, mean), variance=_times(factor**2, variance))
 
 
@@ -415,8 +415,8 @@ def _ahead(
     """
     tuples, pairs, triples = factorial_moments
     service = as_vector(service_seconds)
-    ahead = over(pairs, 2.0 * tuples, otherwise=0.0)
-    variance = over(triples, 3.0 * tuples, otherwise=0.0) + ahead - ahead**2
+    ahead = divide_or(pairs, 2.0 * tuples, otherwise=0.0)
+    variance = divide_or(triples, 3.0 * tuples, otherwise=0.0) + ahead - ahead**2
     return Moments(
         mean=ahead * service,
         variance=service**2 * (ahead * as_vector(scv) + np.maximum(variance, 0.0)),
@@ -562,7 +562,7 @@ def as_vector(value: ArrayLike) -> Vector:
     return np.asarray(value, dtype=np.float64)
 
 
-def over(numerator: Vector, denominator: Vector, otherwise: float = np.inf) -> Vector:
+def divide_or(numerator: Vector, denominator: Vector, otherwise: float = np.inf) -> Vector:
     """The ratio where the denominator is positive, `otherwise` elsewhere."""
     above, below = np.broadcast_arrays(as_vector(numerator), as_vector(denominator))
     rest = np.full(above.shape, otherwise)

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.bursts import dealt, events_of
+from streamgauge.models.bursts import deal_events, events_of
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.flow import Rates
-from streamgauge.models.queueing import BulkQueue, FlushedQueue, over
+from streamgauge.models.queueing import BulkQueue, FlushedQueue, divide_or
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.topology.topology import Operator, OperatorKind
 from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow, as_slice
@@ -94,7 +94,7 @@ def arrival_scv(
         ]
         if not streams:
             continue
-        came[here] = merged(
+        came[here] = merge_streams(
             np.concatenate([one.per_second for one in streams]),
             np.concatenate([one.scv for one in streams]),
             utilisation[here],
@@ -120,14 +120,14 @@ def _streams(
         scv = emitted
         if of_inputs:
             # Ends of service of one input among several, as if drawn at random.
-            scv = thinned(scv, over(events.per_second, rates.into(flow, sender.name), 0.0))
+            scv = thin_stream(scv, divide_or(events.per_second, rates.into(flow, sender.name), 0.0))
         # An event that emits a tuple now and then.
         emitting = np.minimum(events.mean, 1.0)
         if not events.gathered:
-            scv = thinned(scv, emitting)
-        batches = dealt(events, block.shares, in_turn=in_turn).batches
-        chance = over(batches, (events.per_second * emitting)[:, np.newaxis], 0.0)
-        yield _Stream(batches, thinned(scv[:, np.newaxis], chance, in_turn=in_turn))
+            scv = thin_stream(scv, emitting)
+        batches = deal_events(events, block.shares, in_turn=in_turn).batches
+        chance = divide_or(batches, (events.per_second * emitting)[:, np.newaxis], 0.0)
+        yield _Stream(batches, thin_stream(scv[:, np.newaxis], chance, in_turn=in_turn))
 
 
 def _emissions(
@@ -141,7 +141,7 @@ def _emissions(
     return np.ones_like(came) if slide is None else came / slide
 
 
-def thinned(scv: Vector, part: Vector, *, in_turn: bool = False) -> Vector:
+def thin_stream(scv: Vector, part: Vector, *, in_turn: bool = False) -> Vector:
     """Variation of what is left of a stream of which a part is taken, at random or in turn.
 
     At random: a geometric number of gaps makes one (Whitt 1983, 4.4); in turn: 1/part of them.
@@ -149,14 +149,14 @@ def thinned(scv: Vector, part: Vector, *, in_turn: bool = False) -> Vector:
     return np.asarray(part * scv + (0.0 if in_turn else 1.0 - part))
 
 
-def merged(per_second: Matrix, scv: Matrix, utilisation: Vector) -> Vector:
+def merge_streams(per_second: Matrix, scv: Matrix, utilisation: Vector) -> Vector:
     """Variation of the sum of streams, a row each, as a queue of that utilisation sees it.
 
     Whitt 1983, 4.10: the mean of theirs where queues are long; many streams at a short queue are as
     arrivals at random.
     """
-    parts = over(per_second, per_second.sum(axis=0), 0.0)
-    count = over(np.ones_like(utilisation), (parts**2).sum(axis=0), 1.0)
+    parts = divide_or(per_second, per_second.sum(axis=0), 0.0)
+    count = divide_or(np.ones_like(utilisation), (parts**2).sum(axis=0), 1.0)
     idle = np.clip(1.0 - utilisation, 0.0, 1.0)
     weight = 1.0 / (1.0 + 4.0 * idle**2 * (count - 1.0))
     mean = np.where(per_second.sum(axis=0) > 0.0, (parts * scv).sum(axis=0), 1.0)

@@ -19,7 +19,7 @@ from streamgauge.models.bursts import bursts_into
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.flow import Rates
-from streamgauge.models.queueing import FlushedQueue, Moments, over, released_wait
+from streamgauge.models.queueing import FlushedQueue, Moments, divide_or, released_wait
 from streamgauge.models.regularity import wait_factors
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Complex, Transform
@@ -55,7 +55,7 @@ def storm1_delays(
         list_variance=lists.variance,
         flush_seconds=mechanics.flush_seconds,
         service_seconds=mean,
-        service_scv=over(windows.occupied_variance, mean**2, otherwise=0.0),
+        service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
     )
     queue = replace(queue, wait_factor=wait_factors(flow, rates, conversions, mechanics, queue))
     gathered = _flushed(lists.per_second, mechanics)
@@ -119,5 +119,5 @@ def _gamma(time: Moments) -> Transform:
     # What takes for ever has no transform; who reaches it is told so before any is taken.
     mean = np.where(np.isfinite(time.mean), time.mean, 1.0)
     variance = np.where(np.isfinite(time.variance), time.variance, 1.0)
-    scv = over(variance, mean**2, otherwise=0.0)
+    scv = divide_or(variance, mean**2, otherwise=0.0)
     return lambda s: transforms.gamma(s, mean, scv)

@@ -24,7 +24,7 @@ from streamgauge.models.queueing import (
     Moments,
     Setup,
     asleep_probability,
-    over,
+    divide_or,
     sojourn_transform,
     wait,
 )
@@ -62,7 +62,7 @@ def storm2_delays(
         batch_mean=bursts.mean,
         batch_variance=bursts.variance,
         service_seconds=mean,
-        service_scv=over(windows.occupied_variance, mean**2, otherwise=0.0),
+        service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
         setup=_wake_up(bursts.per_second, mechanics),
     )
     queue = replace(queue, wait_factor=wait_factors(flow, rates, conversions, mechanics, queue))

@@ -33,7 +33,7 @@ from streamgauge.models.loading import Loaded, is_bolt
 from streamgauge.models.parameters import Parameters, parameters_of
 from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import Prediction
-from streamgauge.models.queueing import Moments, over
+from streamgauge.models.queueing import Moments, divide_or
 from streamgauge.models.transforms import Transform
 from streamgauge.models.uncontended import single_servers, uncontended_limit, uncontended_load
 from streamgauge.topology.configuration import Configuration
@@ -148,7 +148,9 @@ def thread_wait(rate: ArrayLike, *, limit: int, flush_seconds: float) -> Vector:
     load = rates * flush_seconds
     full = special.gammainc(limit, load)
     flushed = -np.expm1(-load) - full
-    return np.asarray((over(limit * full, rates, otherwise=0.0) + flush_seconds * flushed) / 2.0)
+    return np.asarray(
+        (divide_or(limit * full, rates, otherwise=0.0) + flush_seconds * flushed) / 2.0
+    )
 
 
 def _connections(parameters: Parameters) -> Connections:
@@ -222,7 +224,7 @@ def _filling(parameters: Parameters, operator: Operator) -> Vector:
         return np.full_like(came, window.length_seconds)
     assert window.length_tuples is not None
     busy_tasks = parameters.conversions[operator.name].busy_tasks
-    return over(window.length_tuples * busy_tasks, came, otherwise=0.0)
+    return divide_or(window.length_tuples * busy_tasks, came, otherwise=0.0)
 
 
 def _certain(mean: Vector) -> Moments:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from streamgauge.models import transforms
-from streamgauge.models.queueing import Vector, as_vector, over
+from streamgauge.models.queueing import Vector, as_vector, divide_or
 from streamgauge.models.transforms import Complex
 
 
@@ -71,7 +71,7 @@ def mmc_wait(rate: ArrayLike, service_seconds: ArrayLike, servers: ArrayLike) ->
     """
     service, count = as_vector(service_seconds), as_vector(servers)
     load = as_vector(rate) * service
-    return Wait(chance=erlang_c(load, count), patience=over(service, count - load))
+    return Wait(chance=erlang_c(load, count), patience=divide_or(service, count - load))
 
 
 def allen_cunneen_wait(

@@ -15,7 +15,7 @@ from streamgauge.models.contention import Contention
 from streamgauge.models.loading import Loaded, fires_on_thread, machine_of_executor
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.prediction import Limit
-from streamgauge.models.queueing import over
+from streamgauge.models.queueing import divide_or
 from streamgauge.models.service import stretch_service
 from streamgauge.topology.tuple_flow import as_slice
 from streamgauge.topology.workload import Workload
@@ -57,7 +57,7 @@ def single_servers(parameters: Parameters) -> Stations:
     rate = works.tuples.per_second
     service = stretch_service(works, np.ones_like(rate))
     fired = np.where(fires_on_thread(parameters.flow), works.triggers.per_second, 0.0)
-    share = over(fired, rate, otherwise=0.0)
+    share = divide_or(fired, rate, otherwise=0.0)
     trigger = service.trigger_mean
     return Stations(
         per_second=rate,
@@ -104,7 +104,7 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
     overloaded = (wanted > 0.0) & (wanted >= free)
     # Who is offered more than it can do does as much as it can, an executor as well as a machine.
     used = (growing + fixed) / np.maximum(busy, 1.0)
-    enough = over(np.maximum(free, 0.0), _by_machine(parameters, used))
+    enough = divide_or(np.maximum(free, 0.0), _by_machine(parameters, used))
     used = used * np.minimum(enough, 1.0)[machine]
     busy_cores = _by_machine(parameters, used)
     return Loaded(
@@ -122,7 +122,7 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
         ),
         service=service,
         utilisation=busy,
-        overloaded=_worst(parameters, busy, np.where(overloaded, over(wanted, free), 0.0)),
+        overloaded=_worst(parameters, busy, np.where(overloaded, divide_or(wanted, free), 0.0)),
     )
 
 
@@ -140,8 +140,8 @@ def uncontended_limit(parameters: Parameters, workload: Workload, stations: Stat
     """
     growing, fixed = (_by_machine(parameters, one) for one in _wanted_cores(parameters))
     left = np.maximum(_free_cores(parameters) - fixed, 0.0)
-    machines = np.where((fixed > 0.0) & (left <= 0.0), 0.0, over(left, growing))
-    executors = over(np.ones_like(stations.mean), stations.utilisation)
+    machines = np.where((fixed > 0.0) & (left <= 0.0), 0.0, divide_or(left, growing))
+    executors = divide_or(np.ones_like(stations.mean), stations.utilisation)
     factors = _named(parameters, executors, machines)
     by = min(factors, key=factors.__getitem__)
     factor = factors[by]

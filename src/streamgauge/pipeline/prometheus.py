@@ -22,7 +22,7 @@ from streamgauge.lake.http import TooLarge, unreachable
 from streamgauge.lake.mapping import (
     TIME_COLUMN,
     VALUE_COLUMN,
-    Marks,
+    BucketEdge,
     PrometheusMapping,
     PrometheusQuery,
     TimeRule,
@@ -44,7 +44,7 @@ from streamgauge.topology.files.document import parse_document
 MOST_POINTS = 11_000
 PATH = "/api/v1/query_range"
 
-_TIME = TimeRule(column=TIME_COLUMN, unit=TimeUnit.SECONDS, marks=Marks.END)
+_TIME = TimeRule(column=TIME_COLUMN, unit=TimeUnit.SECONDS, marks=BucketEdge.END)
 _Sleep = Callable[[float], None]
 _log = logging.getLogger(__name__)
 

@@ -43,7 +43,7 @@ def tasks_for(spark: SparkSession, rows: int, rows_per_file: int = ROWS_PER_FILE
     return max(1, min(cores, rows // ROWS_PER_TASK), -(-rows // rows_per_file))
 
 
-def dealt(rows: DataFrame, tasks: int, columns: Sequence[str]) -> DataFrame:
+def deal_rows(rows: DataFrame, tasks: int, columns: Sequence[str]) -> DataFrame:
     """Rows in so many ranges of the columns, equal ones together."""
     return rows.repartition(1) if tasks == 1 else rows.repartitionByRange(tasks, *columns)
 

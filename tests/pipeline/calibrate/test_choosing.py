@@ -3,7 +3,7 @@
 import pytest
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.lake.plan_similarity import Seat, Seating
+from streamgauge.lake.plan_similarity import ExecutorPlace, PlanLayout
 from streamgauge.lake.records import Event, PlacedExecutor, Plan
 from streamgauge.pipeline.calibrate.choosing import Wish, choose, choose_all
 from streamgauge.pipeline.calibrate.stretches import (
@@ -187,7 +187,13 @@ def test_the_plan_most_like_the_one_to_be_predicted_is_taken():
     four = (*two, executor(task=3), executor(task=4, worker="n2:6700"))
     plans = [plan("two", 0, executors=two), plan("four", 1000, executors=four)]
     recorded = [held("two", 0, 1000), held("four", 1000, 2000)]
-    wanted = Seating((Seat("a", "x:1", "x"), Seat("a", "y:1", "y"), Seat("a", "y:1", "y")))
+    wanted = PlanLayout(
+        (
+            ExecutorPlace("a", "x:1", "x"),
+            ExecutorPlace("a", "y:1", "y"),
+            ExecutorPlace("a", "y:1", "y"),
+        )
+    )
     stretch = chosen(plans, recorded, wish=Wish(like=wanted))
     # Three is nearer to four than to two.
     assert stretch.plan_id == "four"
@@ -197,7 +203,7 @@ def test_the_plan_most_like_the_one_to_be_predicted_is_taken():
 def test_of_equally_similar_plans_the_later_one_is_taken():
     plans = [plan("p", 0), plan("q", 1000)]
     recorded = [held("p", 0, 1000), held("q", 1000, 2000)]
-    assert chosen(plans, recorded, wish=Wish(like=Seating(()))).plan_id == "q"
+    assert chosen(plans, recorded, wish=Wish(like=PlanLayout(()))).plan_id == "q"
 
 
 def test_without_a_plan_it_is_said_what_to_do():
@@ -225,7 +231,7 @@ def test_a_topology_that_cannot_be_calibrated_stops_no_other():
 
 def test_a_period_and_a_plan_cannot_both_be_wished_for():
     with pytest.raises(InvalidInput, match="one of them"):
-        Wish(period=Period(start_us=0, end_us=1), like=Seating(()))
+        Wish(period=Period(start_us=0, end_us=1), like=PlanLayout(()))
 
 
 def test_a_period_has_a_length():

@@ -3,7 +3,7 @@
 import pytest
 
 from streamgauge.errors import InvalidInput
-from streamgauge.planning.scaling.congestion import BY_CAPACITY, CongestionRule, congested
+from streamgauge.planning.scaling.congestion import BY_CAPACITY, CongestionRule, find_congested
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph, TableLaw
 from streamgauge.planning.scaling.rates import FlowModel
 from tests.planning.scaling.published import LINEAR, TOPOLOGY_17
@@ -20,13 +20,13 @@ def test_rounding_is_not_congestion():
 
 def test_drops_up_to_a_threshold_are_tolerated():
     rule = CongestionRule(drop_threshold=100.0)
-    assert congested(TOPOLOGY_17, rule=rule) == ("9", "10", "11", "16")
+    assert find_congested(TOPOLOGY_17, rule=rule) == ("9", "10", "11", "16")
 
 
 def test_units_may_be_added_first():
-    assert congested(LINEAR) == ("2", "3")
-    assert congested(LINEAR, {"3": 1}) == ("2",)
-    assert congested(LINEAR, {"2": 1}) == ("3",)
+    assert find_congested(LINEAR) == ("2", "3")
+    assert find_congested(LINEAR, {"3": 1}) == ("2",)
+    assert find_congested(LINEAR, {"2": 1}) == ("3",)
 
 
 def test_sources_are_looked_at_only_when_nothing_else_is_congested():

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from streamgauge.planning.scaling.congestion import BY_CAPACITY, congested
+from streamgauge.planning.scaling.congestion import BY_CAPACITY, find_congested
 from streamgauge.planning.scaling.graph import ScalingGraph
 from streamgauge.planning.scaling.packages import Package, candidates, package_of, union
 from streamgauge.planning.scaling.rates import FlowModel
@@ -78,10 +78,10 @@ def test_nothing_below_a_head_is_congested_and_with_a_unit_less_it_would_be(grap
         below = graph.descendants[package.head]
         assert package.allocation.keys() <= {package.head, *below}
         if package.complete:
-            assert below.isdisjoint(congested(graph, package.allocation))
+            assert below.isdisjoint(find_congested(graph, package.allocation))
         for name in below.intersection(package.allocation):
             less = {**package.allocation, name: package.allocation[name] - 1}
-            assert name in congested(graph, less)
+            assert name in find_congested(graph, less)
 
 
 @given(graph=graphs())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.planning.scaling.congestion import congested
+from streamgauge.planning.scaling.congestion import find_congested
 from streamgauge.planning.scaling.predictive import PredictiveScaler, Selection
 from streamgauge.planning.scaling.rates import FlowModel
 from tests.planning.scaling.graphs import levelling_off
@@ -48,15 +48,15 @@ def test_units_that_complete_no_package_stay_unused():
 def test_two_packages_that_are_safe_alone_may_congest_what_both_feed():
     scaling = PredictiveScaler().scale(DIAMOND_B, 2)
     assert scaling.allocation == {"2": 1, "3": 1}
-    assert "4" in congested(DIAMOND_B, scaling.allocation)
-    assert "4" not in congested(DIAMOND_B)
+    assert "4" in find_congested(DIAMOND_B, scaling.allocation)
+    assert "4" not in find_congested(DIAMOND_B)
 
 
 def test_a_second_look_passes_over_what_would_congest_others():
     """{2:1} beside {3:1} would; with both units 3 passes on all of its 450, and 4 takes them."""
     scaling = RECHECKED.scale(DIAMOND_B, 2)
     assert (scaling.allocation, scaling.increase) == ({"3": 2}, pytest.approx(250))
-    assert "4" not in congested(DIAMOND_B, scaling.allocation)
+    assert "4" not in find_congested(DIAMOND_B, scaling.allocation)
 
 
 def test_a_second_look_gives_units_to_what_would_be_congested():
@@ -119,7 +119,7 @@ def test_the_best_set_is_the_best_of_all_sets_without_nesting(capacities, units)
 
 def test_the_best_set_can_be_looked_at_twice_as_well():
     twice = PredictiveScaler(selection=Selection.KNAPSACK, recheck=True)
-    assert "4" not in congested(DIAMOND_B, twice.scale(DIAMOND_B, 2).allocation)
+    assert "4" not in find_congested(DIAMOND_B, twice.scale(DIAMOND_B, 2).allocation)
 
 
 def test_leaves_may_count_differently():

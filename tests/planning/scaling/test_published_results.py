@@ -3,7 +3,7 @@
 import pytest
 
 from streamgauge.planning.scaling.combined import CombinedScaler
-from streamgauge.planning.scaling.congestion import congested
+from streamgauge.planning.scaling.congestion import find_congested
 from streamgauge.planning.scaling.contract import Scaling
 from streamgauge.planning.scaling.exact import ExactScaler
 from streamgauge.planning.scaling.predictive import PredictiveScaler
@@ -23,7 +23,7 @@ def outcome(scaling: Scaling) -> tuple[dict[str, int], float]:
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_throughput_and_congestion_before_anything_is_added(table: Table):
     assert propagate(table.graph).throughput == pytest.approx(table.throughput)
-    assert congested(table.graph) == tuple(table.congested.split())
+    assert find_congested(table.graph) == tuple(table.congested.split())
 
 
 @every_row

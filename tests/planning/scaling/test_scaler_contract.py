@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given, settings
 
 from streamgauge.errors import InvalidInput
-from streamgauge.planning.scaling.contract import Scaling, load_scaler, merged, scaler_names
+from streamgauge.planning.scaling.contract import (
+    Scaling,
+    load_scaler,
+    merge_allocations,
+    scaler_names,
+)
 from streamgauge.planning.scaling.rates import propagate
 from tests.planning.scaling.graphs import graphs
 from tests.planning.scaling.published import LINEAR, TEST_MIX
@@ -53,7 +58,7 @@ def test_an_unknown_scaler_is_refused_with_the_known_ones():
 
 
 def test_allocations_are_merged_component_by_component():
-    assert merged({"A": 1, "B": 2}, {"A": 0, "B": 2}) == {"A": 1, "B": 4}
+    assert merge_allocations({"A": 1, "B": 2}, {"A": 0, "B": 2}) == {"A": 1, "B": 4}
 
 
 def test_a_result_names_only_who_gets_units():

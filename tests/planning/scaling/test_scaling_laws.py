@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.planning.scaling.combined import CombinedScaler
-from streamgauge.planning.scaling.congestion import congested
+from streamgauge.planning.scaling.congestion import find_congested
 from streamgauge.planning.scaling.exact import ExactScaler
 from streamgauge.planning.scaling.graph import ScalingGraph
 from streamgauge.planning.scaling.predictive import PredictiveScaler
@@ -73,7 +73,7 @@ def below_the_chosen(scaler: PredictiveScaler, graph: ScalingGraph, units: int) 
     model = FlowModel(graph)
     choice = scaler.choose(model, model.flow(), units)
     below = {name for one in choice.chosen for name in graph.descendants[one.head]}
-    return below.intersection(congested(graph, choice.allocation))
+    return below.intersection(find_congested(graph, choice.allocation))
 
 
 @given(graph=graphs(tree=True), units=UNITS)

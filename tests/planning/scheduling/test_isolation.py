@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import Infeasible, InvalidInput
-from streamgauge.planning.scheduling.isolation import IsolationScheduler, divided, spread_slots
+from streamgauge.planning.scheduling.isolation import IsolationScheduler, divide_total, spread_slots
 from streamgauge.topology import ACKER, Cluster, Configuration, Machine, Node, Slot
 from tests.planning.scheduling.graphs import placed, topology
 from tests.strategies import PLAIN_NAMES, topologies
@@ -78,7 +78,7 @@ def test_ackers_have_workers_of_their_own():
 )
 def test_whole_parts_are_in_proportion(total, expected):
     """D'Hondt from one each: 6/2, 6/3, 6/4, then 6/5 before 2/2."""
-    assert divided(total, {"x": 6, "y": 2}) == expected
+    assert divide_total(total, {"x": 6, "y": 2}) == expected
 
 
 def test_fewer_slots_than_operators_are_infeasible():

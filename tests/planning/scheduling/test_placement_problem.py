@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from streamgauge.planning.scheduling.contract import Expected
 from streamgauge.planning.scheduling.local_search import (
     Placement,
-    balanced,
-    grown,
+    balance_placement,
+    grow_placement,
     improve,
-    proportioned,
     search,
+    spread_evenly,
 )
 from streamgauge.planning.scheduling.placement_model import least_loaded, solve
 from streamgauge.planning.scheduling.placement_problem import (
@@ -65,7 +65,7 @@ def test_the_solver_takes_equal_nodes_for_equal():
 def test_with_room_for_all_nothing_has_to_leave_a_node():
     problem = complete(nodes=2, most=8.0)
     assert least_remote(problem) == 0.0
-    assert problem.remote(grown(problem)) == 0.0
+    assert problem.remote(grow_placement(problem)) == 0.0
 
 
 @given(tiny_problems())
@@ -75,9 +75,9 @@ def test_counts_of_classes_say_what_a_placement_costs(made):
     between = traffic_matrix(traffic)
     nodes = [index % problem.nodes for index in range(len(between))]
     apart = np.not_equal.outer(nodes, nodes)
-    counts = problem.counted(nodes)
+    counts = problem.count_nodes(nodes)
     assert problem.remote(counts) == pytest.approx(float((between * apart).sum()), abs=1e-6)
-    assert np.array_equal(problem.counted(problem.dealt(counts)), counts)
+    assert np.array_equal(problem.count_nodes(problem.deal_nodes(counts)), counts)
 
 
 @given(tiny_problems())
@@ -94,7 +94,10 @@ def test_no_placement_goes_below_the_bound(made):
 def test_the_solver_finds_the_best_of_all_placements_and_proves_it(made):
     problem, traffic = made
     remotes = every_placement(problem, traffic)
-    start = next((one for one in (grown(problem), balanced(problem)) if one is not None), None)
+    start = next(
+        (one for one in (grow_placement(problem), balance_placement(problem)) if one is not None),
+        None,
+    )
     assume(remotes and start is not None)
     found = solve(problem, start=start, least_remote=least_remote(problem), effort=20.0)
     assert found.optimal
@@ -106,7 +109,7 @@ def test_the_solver_finds_the_best_of_all_placements_and_proves_it(made):
 @settings(max_examples=40)
 def test_a_search_keeps_limits_and_never_ends_worse_than_it_began(made, seed):
     problem, traffic = made
-    makers = (grown, proportioned, balanced)
+    makers = (grow_placement, spread_evenly, balance_placement)
     starts = [one for one in (make(problem) for make in makers) if one is not None]
     assume(starts)
     assert all(problem.allows(one) for one in starts)
@@ -121,7 +124,7 @@ def test_a_search_keeps_limits_and_never_ends_worse_than_it_began(made, seed):
 @settings(max_examples=80)
 def test_every_step_keeps_more_tuples_in_nodes_and_every_limit(made, steps):
     problem, _ = made
-    for start in (balanced(problem), proportioned(problem)):
+    for start in (balance_placement(problem), spread_evenly(problem)):
         if start is not None:
             placement = Placement(problem, start)
             before = placement.together

@@ -13,7 +13,7 @@ from streamgauge.planning.scheduling.packing import nearest_slots
 from streamgauge.planning.scheduling.resource_aware import (
     ResourceAwareScheduler,
     connections,
-    interleaved,
+    interleave,
 )
 from streamgauge.topology import (
     ACKER,
@@ -45,7 +45,7 @@ def degrees(logical: LogicalPlan) -> dict[str, int]:
 
 
 def order(logical: LogicalPlan) -> list[str]:
-    return [executor.operator for executor in interleaved(logical)]
+    return [executor.operator for executor in interleave(logical)]
 
 
 def logical(job) -> LogicalPlan:
@@ -63,7 +63,7 @@ def test_the_degree_of_an_operator_counts_links_between_executors():
 
 def test_executors_take_turns_with_their_neighbours():
     made = figure_2_1()
-    found = [executor.label for executor in interleaved(LogicalPlan.of(made, configured(made)))]
+    found = [executor.label for executor in interleave(LogicalPlan.of(made, configured(made)))]
     assert found == ["S[1]", "B1[3]", "B2[5]", "S[2]", "B1[4]", "B2[6]", "B3[7]"]
 
 
@@ -398,4 +398,4 @@ def test_the_order_names_every_executor_of_the_job_once(made):
     configuration = Configuration(executors={op.name: op.tasks for op in made.operators})
     plan = LogicalPlan.of(made, configuration)
     own = [executor for executor in plan.executors if executor.operator != ACKER]
-    assert sorted(interleaved(plan)) == own
+    assert sorted(interleave(plan)) == own

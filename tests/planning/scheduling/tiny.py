@@ -29,7 +29,7 @@ def every_placement(problem: PlacementProblem, traffic: Traffic):
     between = traffic_matrix(traffic)
     found = []
     for nodes in product(range(problem.nodes), repeat=len(between)):
-        if problem.allows(problem.counted(nodes)):
+        if problem.allows(problem.count_nodes(nodes)):
             apart = np.not_equal.outer(nodes, nodes)
             found.append(float((between * apart).sum()))
     return found

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from streamgauge.engines.writing import reported
+from streamgauge.engines.writing import report_write_errors
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.raw import encode
 from streamgauge.lake.records import Event, Link, Plan, Record, Sample, Trace
@@ -63,7 +63,7 @@ class Outbox:
         self._made_marker = False
 
     def __enter__(self) -> Outbox:
-        with reported(self.folder):
+        with report_write_errors(self.folder):
             self._made_folder = _make(self.folder)
             try:
                 self._claim()
@@ -95,7 +95,7 @@ class Outbox:
         """
         kind = record.type
         line = encode(record).encode("ascii") + b"\n"
-        with reported(self.folder):
+        with report_write_errors(self.folder):
             file = self._open.get(kind) or self._begin(kind)
             file.write(line)
             if kind == Sample.type and file.size >= self._most_bytes:
@@ -107,12 +107,12 @@ class Outbox:
         if self._buckets >= self._most_buckets:
             self._buckets = 0
             if Sample.type in self._open:
-                with reported(self.folder):
+                with report_write_errors(self.folder):
                     self._end(Sample.type)
 
     def commit(self) -> None:
         """Give all files their final names, in place of those of an earlier emulation."""
-        with reported(self.folder):
+        with report_write_errors(self.folder):
             for kind in list(self._open):
                 self._end(kind)
             for path in self._present():

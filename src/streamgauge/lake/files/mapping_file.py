@@ -27,9 +27,9 @@ from streamgauge.lake.files.mapping_parts import (
     Texts,
     TextsByName,
     build_metrics,
-    needed,
     pattern,
     positive,
+    require,
     tell_apart,
     text,
     word,
@@ -37,10 +37,10 @@ from streamgauge.lake.files.mapping_parts import (
 from streamgauge.lake.mapping import (
     TIME_COLUMN,
     VALUE_COLUMN,
+    BucketEdge,
     CsvMapping,
     InfluxMapping,
     InfluxQuery,
-    Marks,
     ParquetMapping,
     PrometheusMapping,
     PrometheusQuery,
@@ -101,21 +101,21 @@ class TimeFile(Part):
 
     column: Annotated[str, text("the column that holds the time")] = NEEDED
     unit: Annotated[str, word(*TimeUnit)] = NEEDED
-    marks: Annotated[str, word(*Marks)] = Marks.START
+    marks: Annotated[str, word(*BucketEdge)] = BucketEdge.START
 
     def build(self) -> TimeRule:
         """The rule."""
-        return TimeRule(column=self.column, unit=TimeUnit(self.unit), marks=Marks(self.marks))
+        return TimeRule(column=self.column, unit=TimeUnit(self.unit), marks=BucketEdge(self.marks))
 
 
 class PointTimeFile(Part):
     """What the time of a database's point marks."""
 
-    marks: Annotated[str, word(*Marks)] = NEEDED
+    marks: Annotated[str, word(*BucketEdge)] = NEEDED
 
     def build(self, unit: TimeUnit) -> TimeRule:
         """The rule: where the time stands and how it is written is known."""
-        return TimeRule(column=TIME_COLUMN, unit=unit, marks=Marks(self.marks))
+        return TimeRule(column=TIME_COLUMN, unit=unit, marks=BucketEdge(self.marks))
 
 
 class NameFile(Part):
@@ -126,7 +126,7 @@ class NameFile(Part):
 
 
 # Validators run from the last to the first.
-Seconds = Annotated[Decimal, positive(most=Decimal(int(MOST_BUCKET_SECONDS))), needed(_BUCKET)]
+Seconds = Annotated[Decimal, positive(most=Decimal(int(MOST_BUCKET_SECONDS))), require(_BUCKET)]
 Bucket = Annotated[
     Annotated[Seconds, Tag(SCALAR)] | Annotated[ColumnFile, Tag(MAPPING)], Discriminator(tell_apart)
 ]
@@ -158,7 +158,7 @@ class RowsFile(SourceFile):
     """Rows of files: a column for each metric (wide), or one for all their names (long)."""
 
     metrics: Metrics = NEEDED
-    time: Annotated[TimeFile, needed("column and unit")] = NEEDED
+    time: Annotated[TimeFile, require("column and unit")] = NEEDED
     name: NameFile | None = None
     value: Annotated[str, text()] | None = None
     skip_empty: bool = False
@@ -231,7 +231,7 @@ class PrometheusQueryFile(RuleFile):
 class PrometheusFile(SourceFile):
     """A mapping for a Prometheus server."""
 
-    time: PointTimeFile = PointTimeFile(marks=Marks.END)
+    time: PointTimeFile = PointTimeFile(marks=BucketEdge.END)
     queries: Annotated[list[PrometheusQueryFile], BeforeValidator(_check_queries)] = NEEDED
 
     def build(self, findings: Findings) -> PrometheusMapping:
@@ -321,8 +321,8 @@ class InfluxQueryFile(KeysFile):
 class InfluxFile(SourceFile):
     """A mapping for an InfluxDB server."""
 
-    influxdb: Annotated[Server, needed("version, and where the points are kept")] = NEEDED
-    time: Annotated[PointTimeFile, needed("marks: start or end")] = NEEDED
+    influxdb: Annotated[Server, require("version, and where the points are kept")] = NEEDED
+    time: Annotated[PointTimeFile, require("marks: start or end")] = NEEDED
     queries: Annotated[list[InfluxQueryFile], BeforeValidator(_check_queries)] = NEEDED
 
     def build(self, findings: Findings) -> InfluxMapping:

@@ -47,7 +47,7 @@ class Part(FileModel):
         return {key: entry for key, entry in value.items() if entry is not None}
 
 
-def needed(expected: str) -> BeforeValidator:
+def require(expected: str) -> BeforeValidator:
     """Refuses a key that is missing."""
 
     def check(value: Any) -> Any:

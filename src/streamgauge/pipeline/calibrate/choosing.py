@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.lake.plan_similarity import Seating, distance
+from streamgauge.lake.plan_similarity import PlanLayout, distance
 from streamgauge.lake.records import Event, Plan
 from streamgauge.pipeline.calibrate.stretches import (
     ENOUGH_BLOCKS,
@@ -33,7 +33,7 @@ class Wish:
     """
 
     period: Period | None = None
-    like: Seating | None = None
+    like: PlanLayout | None = None
     strict: bool = False
     warm_up: WarmUp = field(default_factory=WarmUp)
 
@@ -175,10 +175,10 @@ def _in_period(
     return _noting_length(longest.noting(note))
 
 
-def _most_alike(stretches: Sequence[Stretch], plans: Sequence[Plan], wanted: Seating) -> Stretch:
+def _most_alike(stretches: Sequence[Stretch], plans: Sequence[Plan], wanted: PlanLayout) -> Stretch:
     last = {one.plan_id: one.to_us for one in stretches}
-    seatings = {one.plan_id: Seating.of_record(one) for one in plans if one.plan_id in last}
-    far = {plan_id: distance(seating, wanted) for plan_id, seating in seatings.items()}
+    layouts = {one.plan_id: PlanLayout.of_record(one) for one in plans if one.plan_id in last}
+    far = {plan_id: distance(seating, wanted) for plan_id, seating in layouts.items()}
     best = min(far, key=lambda plan_id: (far[plan_id], -last[plan_id]))
     chosen = _last_long_enough([one for one in stretches if one.plan_id == best])
     return chosen.noting(

@@ -33,7 +33,7 @@ from streamgauge.pipeline.ingest.staging import (
 from streamgauge.pipeline.ingest.tally import Tally
 from streamgauge.pipeline.query_sources import read_source, source_error
 from streamgauge.pipeline.range_queries import RangeRequest
-from streamgauge.pipeline.table_files import dealt, read_files, tasks_for, with_day, write_files
+from streamgauge.pipeline.table_files import deal_rows, read_files, tasks_for, with_day, write_files
 
 Say = Callable[[str], None]
 
@@ -242,7 +242,9 @@ class Merge:
             )
         rows = self.staged.counts[table.name]
         tasks = tasks_for(self.spark, rows)
-        return merging.distinct_rows(dealt(candidates, tasks, merging.range_columns(table)), table)
+        return merging.distinct_rows(
+            deal_rows(candidates, tasks, merging.range_columns(table)), table
+        )
 
     def _settle(
         self,
@@ -281,7 +283,7 @@ class Merge:
         rest = _without(read_files(self.spark, target, stale), leaving, table)
         tasks = tasks_for(self.spark, sum(file.rows for file in stale))
         columns = merging.range_columns(table)
-        ordered = dealt(rest, tasks, columns).sortWithinPartitions(*merging.key_columns(table))
+        ordered = deal_rows(rest, tasks, columns).sortWithinPartitions(*merging.key_columns(table))
         return [*folders, write_files(ordered, target)], stale
 
 

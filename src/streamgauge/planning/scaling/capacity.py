@@ -18,7 +18,7 @@ from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.validation import check_number
 
 WHOLE_CORE = 1.0
-_MS = 1e3
+MS_PER_SECOND = 1e3
 
 
 def unit_capacity(
@@ -87,7 +87,7 @@ def with_estimated_times(profile: Profile) -> tuple[Profile, tuple[str, ...]]:
     for one, task in tasks.items():
         seconds = found.get(one.operator)
         if seconds is not None:
-            cpu = TimeFigures(mean_ms=Figure(value=seconds * _MS))
+            cpu = TimeFigures(mean_ms=Figure(value=seconds * MS_PER_SECOND))
             inputs = {key: replace(figures, cpu=cpu) for key, figures in task.inputs.items()}
             tasks[one] = replace(task, inputs=inputs)
     return replace(profile, tasks=tasks), tuple(missing)

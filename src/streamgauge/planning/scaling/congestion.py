@@ -38,7 +38,7 @@ class CongestionRule:
         """Whether more is dropped than is tolerated."""
         return arriving - capacity > max(self.drop_threshold, self.relative_epsilon * capacity)
 
-    def congested(self, model: FlowModel, flow: Flow) -> list[int]:
+    def find_congested(self, model: FlowModel, flow: Flow) -> list[int]:
         """All but sources that are congested, in declared order."""
         return [
             index
@@ -53,7 +53,9 @@ class CongestionRule:
         Who has as many units as it can have counts as nobody.
         """
         can_grow = [
-            index for index in self.congested(model, flow) if flow.units[index] < model.most[index]
+            index
+            for index in self.find_congested(model, flow)
+            if flow.units[index] < model.most[index]
         ]
         return can_grow or [index for index in model.declared if model.is_source[index]]
 
@@ -81,7 +83,7 @@ class CongestionRule:
 BY_CAPACITY = CongestionRule()
 
 
-def congested(
+def find_congested(
     graph: ScalingGraph,
     allocation: Allocation = NOTHING,
     *,
@@ -90,4 +92,4 @@ def congested(
     """Names of all components but sources that are congested, in declared order."""
     graph.check_allocation(allocation)
     model = FlowModel(graph)
-    return tuple(model.names[index] for index in rule.congested(model, model.flow(allocation)))
+    return tuple(model.names[index] for index in rule.find_congested(model, model.flow(allocation)))

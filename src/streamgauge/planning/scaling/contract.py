@@ -108,7 +108,7 @@ class ConfigurableScaler(Scaler, Protocol):
         ...
 
 
-def merged(first: Allocation, second: Allocation) -> Mapping[str, int]:
+def merge_allocations(first: Allocation, second: Allocation) -> Mapping[str, int]:
     """Component by component the sum: {A: 1, B: 2} and {B: 2} make {A: 1, B: 4}."""
     names = dict.fromkeys((*first, *second))
     return FrozenDict({name: first.get(name, 0) + second.get(name, 0) for name in names})

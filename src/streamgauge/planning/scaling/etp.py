@@ -58,4 +58,4 @@ def etp(
     graph.check_allocation({**allocation, name: allocation.get(name, 0)})
     model = FlowModel(graph)
     flow = model.flow(allocation)
-    return reached_share(model, flow, model.index[name], set(rule.congested(model, flow)))
+    return reached_share(model, flow, model.index[name], set(rule.find_congested(model, flow)))

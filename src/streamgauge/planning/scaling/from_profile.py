@@ -28,7 +28,7 @@ from streamgauge.planning.scaling.capacity import (
     unit_capacity,
     with_estimated_times,
 )
-from streamgauge.planning.scaling.congestion import congested
+from streamgauge.planning.scaling.congestion import find_congested
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
@@ -125,7 +125,7 @@ def graph_of(
     )
     # How tuples would be dealt on this plan is of no concern: nobody proposes it.
     notes = [*behaviour.notes, *parameters.works.notes, *reading.notes()]
-    crowded = congested(graph)
+    crowded = find_congested(graph)
     if crowded and holds_back(parameters):
         # Puttaswamy 2018, section 5.1, switches back-pressure off: others flow on past the drops.
         notes.append(

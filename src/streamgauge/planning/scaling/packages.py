@@ -90,7 +90,7 @@ class Candidate:
         }
 
 
-def decongested(
+def decongest(
     model: FlowModel, base: Flow, heads: Mapping[int, int], rule: CongestionRule
 ) -> tuple[Flow, bool]:
     """A flow in which heads have so many units more and all below them are not congested.
@@ -117,7 +117,7 @@ def package_of(
     model: FlowModel, base: Flow, head: int, head_units: int, rule: CongestionRule
 ) -> Package:
     """The package of so many units for a head, on top of what a flow has."""
-    flow, complete = decongested(model, base, {head: head_units}, rule)
+    flow, complete = decongest(model, base, {head: head_units}, rule)
     given = {
         model.names[index]: flow.units[index] - base.units[index]
         for index in (head, *model.below[head])

@@ -18,7 +18,7 @@ from streamgauge.planning.scaling.packages import (
     Candidate,
     Package,
     candidates,
-    decongested,
+    decongest,
     union,
 )
 from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel
@@ -150,7 +150,7 @@ class PredictiveScaler:
             total = union(packages)
             return total, sum(total.values())
         heads = {model.index[one.head]: one.head_units for one in packages}
-        flow, complete = decongested(model, base, heads, self.rule)
+        flow, complete = decongest(model, base, heads, self.rule)
         given = {
             model.names[index]: flow.units[index] - base.units[index]
             for index in model.declared

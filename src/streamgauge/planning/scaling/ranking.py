@@ -11,7 +11,7 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
 from streamgauge.planning.scaling.capacity import WHOLE_CORE
 from streamgauge.planning.scaling.combined import SAME
-from streamgauge.planning.scaling.congestion import congested
+from streamgauge.planning.scaling.congestion import find_congested
 from streamgauge.planning.scaling.contract import Scaler, Scaling, load_scaler, scaler_names
 from streamgauge.planning.scaling.from_profile import graph_of_job, graph_of_profile
 from streamgauge.planning.scaling.graph import ScalingGraph, TableLaw, check_budget
@@ -319,7 +319,7 @@ class _Proposer:
         rates = propagate(graph, scaling.allocation)
         stuck = [
             f"{name} has as many executors as tasks, {rates[name].units}"
-            for name in congested(graph, scaling.allocation, rule=self._options.rule)
+            for name in find_congested(graph, scaling.allocation, rule=self._options.rule)
             if rates[name].units == graph.by_name[name].most_units
         ]
         if not stuck:

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from streamgauge.planning.scaling.contract import Scaling, merged
+from streamgauge.planning.scaling.contract import Scaling, merge_allocations
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph, check_budget
 from streamgauge.planning.scaling.packages import Package, package_of
 from streamgauge.planning.scaling.predictive import PredictiveScaler
@@ -70,14 +70,14 @@ class ResidualScaler:
                 f"1 remaining unit to {package.head}: its package needs the "
                 f"fewest units, {package.units}"
             )
-            given = merged(given, {package.head: 1})
+            given = merge_allocations(given, {package.head: 1})
             left -= 1
             head = model.index[package.head]
             scope = {head, *model.below[head]}
             if left:
                 choice = self.predictive.choose(model, model.flow(given), left, scope)
                 reasons += choice.reasons
-                given = merged(given, choice.allocation)
+                given = merge_allocations(given, choice.allocation)
                 left = units - sum(given.values())
         return given, reasons
 

@@ -89,7 +89,7 @@ class StelaScaler:
 
     def _target(self, model: FlowModel, flow: Flow) -> tuple[int, str]:
         heads = self.rule.heads(model, flow)
-        blocking = set(self.rule.congested(model, flow))
+        blocking = set(self.rule.find_congested(model, flow))
         reached = {index: reached_share(model, flow, index, blocking) for index in heads}
         best = max(reached.values())
         tied = [index for index in heads if reached[index] >= best * (1.0 - SAME)]

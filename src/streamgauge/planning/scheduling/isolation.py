@@ -113,11 +113,11 @@ class IsolationScheduler:
     def _workers(self, executors: Mapping[str, int], total: int) -> dict[str, int]:
         """Workers of every operator, in the order of the topology."""
         free = {name: count for name, count in executors.items() if name not in self.units}
-        shared = divided(total - sum(self.units.values()), free)
+        shared = divide_total(total - sum(self.units.values()), free)
         return {name: self.units.get(name) or shared[name] for name in executors}
 
 
-def divided(total: int, weights: Mapping[str, int]) -> dict[str, int]:
+def divide_total(total: int, weights: Mapping[str, int]) -> dict[str, int]:
     """`total` in parts in proportion to whole weights: from one up to the weight itself.
 
     One after the other to whom it serves most weight for each part (D'Hondt); the total is missed

@@ -298,19 +298,19 @@ def _regrown(
     return best
 
 
-def grown(problem: PlacementProblem) -> Counts | None:
+def grow_placement(problem: PlacementProblem) -> Counts | None:
     """A placement grown node by node, the largest first; nothing where that leaves some over."""
     placement = empty(problem)
     return placement.counts if grow(placement, _largest_first(problem), problem.sizes) else None
 
 
-def balanced(problem: PlacementProblem) -> Counts | None:
+def balance_placement(problem: PlacementProblem) -> Counts | None:
     """A placement by loads alone; nothing where that leaves some over."""
     placement = empty(problem)
     return None if spread(placement, problem.sizes).any() else placement.counts
 
 
-def proportioned(problem: PlacementProblem) -> Counts | None:
+def spread_evenly(problem: PlacementProblem) -> Counts | None:
     """Every class dealt evenly over as few nodes as can take it so; nothing where none can."""
     order = np.asarray(_largest_first(problem))
     for used in range(_fewest_nodes(problem, order), problem.most_nodes + 1):

@@ -103,7 +103,7 @@ class PlacementProblem:
             and all(limit.is_kept(counts) for limit in self.limits)
         )
 
-    def counted(self, node_of_executor: Sequence[int]) -> Counts:
+    def count_nodes(self, node_of_executor: Sequence[int]) -> Counts:
         """The counts of a placement given executor by executor."""
         counts = np.zeros((len(self.members), self.nodes), dtype=np.int64)
         for index, members in enumerate(self.members):
@@ -111,7 +111,7 @@ class PlacementProblem:
                 counts[index, node_of_executor[executor]] += 1
         return counts
 
-    def dealt(self, counts: Counts) -> list[int]:
+    def deal_nodes(self, counts: Counts) -> list[int]:
         """For each executor its node: those of a class in the order of their tasks."""
         found = [0] * int(self.sizes.sum())
         for members, row in zip(self.members, counts, strict=True):

@@ -87,7 +87,7 @@ def pack(
         Infeasible: Some executors fit nowhere.
         InvalidInput: One needs more than the heap that any worker may have.
     """
-    order = list(interleaved(logical))
+    order = list(interleave(logical))
     if ackers and ACKER in logical.spans:
         order += logical.executors_of(ACKER)
     requirements.check(dict.fromkeys(one.operator for one in order))
@@ -102,7 +102,7 @@ def pack(
     return packing
 
 
-def interleaved(logical: LogicalPlan) -> Iterator[Executor]:
+def interleave(logical: LogicalPlan) -> Iterator[Executor]:
     """The job's own executors in the order of Algorithm 2.
 
     From the best connected operator on: one of its executors, then one of each neighbour, the

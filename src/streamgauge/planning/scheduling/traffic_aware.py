@@ -39,12 +39,12 @@ from streamgauge.planning.scheduling import placement_model
 from streamgauge.planning.scheduling.contract import Expected, Schedule
 from streamgauge.planning.scheduling.even import EvenScheduler
 from streamgauge.planning.scheduling.local_search import (
-    balanced,
+    balance_placement,
     empty,
-    grown,
-    proportioned,
+    grow_placement,
     search,
     spread,
+    spread_evenly,
 )
 from streamgauge.planning.scheduling.packing import MAX_NAMED
 from streamgauge.planning.scheduling.placement_limits import (
@@ -142,7 +142,7 @@ class TrafficAwareScheduler:
             topology, configuration, cluster, taken=taken
         )
         site, problem, starts, level = self._stated(logical, Site.of(cluster, taken), known, dealt)
-        even = problem.counted(site.nodes_of(dealt.plan))
+        even = problem.count_nodes(site.nodes_of(dealt.plan))
         best, bound, notes = self._solved(problem, starts)
         most = problem.remote(even) if problem.allows(even) else np.inf
         others = [one for one in starts if problem.remote(one) <= most]
@@ -177,7 +177,7 @@ class TrafficAwareScheduler:
             stated = self.problem(logical, site, expected=expected, even=dealt.plan)
             if site is not sites[0]:
                 stated = replace(stated, most_nodes=len(site.slots))
-            even = stated.counted(site.nodes_of(dealt.plan))
+            even = stated.count_nodes(site.nodes_of(dealt.plan))
             found = self._feasible(stated, even)
             if found is not None:
                 return site, *found
@@ -225,7 +225,7 @@ class TrafficAwareScheduler:
         if starts:
             return stated, starts, 1.0
         ample = _times(stated, AMPLE)
-        found = [even, balanced(ample)]
+        found = [even, balance_placement(ample)]
         if placement_model.is_available() and stated.sizes.size * stated.nodes <= SOLVED_PRODUCTS:
             free = replace(stated, limits=tuple(hard))
             found.append(placement_model.least_loaded(free, limit, effort=self.effort))
@@ -315,10 +315,10 @@ def _is_load_aware(logical: LogicalPlan) -> bool:
 
 def _made(problem: PlacementProblem) -> list[Counts]:
     """Placements of several kinds, as far as they are found; by loads alone if no other is."""
-    found = [one for one in (grown(problem), proportioned(problem)) if one is not None]
+    found = [one for one in (grow_placement(problem), spread_evenly(problem)) if one is not None]
     if found:
         return found
-    last = balanced(problem)
+    last = balance_placement(problem)
     return [] if last is None else [last]
 
 

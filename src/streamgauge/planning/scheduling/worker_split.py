@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from streamgauge.planning.scheduling.local_search import balanced, grown, search
+from streamgauge.planning.scheduling.local_search import balance_placement, grow_placement, search
 from streamgauge.planning.scheduling.placement_problem import (
     Counts,
     Limit,
@@ -73,7 +73,7 @@ def _split(part: PlacementProblem, *, steps: int, rounds: int) -> Counts | None:
     alone[:, 0] = part.sizes
     if part.allows(alone):
         return alone
-    start = grown(part)
+    start = grow_placement(part)
     if start is None:
-        start = balanced(part)
+        start = balance_placement(part)
     return None if start is None else search(part, [start], steps=steps, rounds=rounds, seed=0)

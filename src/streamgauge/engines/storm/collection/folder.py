@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO
 
 from streamgauge.engines.storm.collection.memory import Memory, memory_from_text, memory_to_text
-from streamgauge.engines.writing import reported
+from streamgauge.engines.writing import report_write_errors
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.raw import encode
 from streamgauge.lake.records import Record
@@ -49,7 +49,7 @@ class CollectionFolder:
         self._lock: IO[bytes] | None = None
 
     def __enter__(self) -> CollectionFolder:
-        with reported(self._path):
+        with report_write_errors(self._path):
             self._path.mkdir(parents=True, exist_ok=True)
             self._lock = (self._path / _LOCK).open("ab")
             try:
@@ -79,7 +79,7 @@ class CollectionFolder:
 
     def remembered(self) -> Memory | None:
         """What an earlier run left; None where it cannot be read."""
-        with reported(self._path):
+        with report_write_errors(self._path):
             if not self.memory_path.exists():
                 return {}
             text = self.memory_path.read_text(encoding="utf-8", errors="replace")
@@ -95,7 +95,7 @@ class CollectionFolder:
             InvalidInput: A receiver would reject a record.
             UnreadableFile: The disk is full, or the folder cannot be written any more.
         """
-        with reported(self._path):
+        with report_write_errors(self._path):
             if records:
                 self._add(records, now_us)
             # After the file: who is killed in between says the same again, which does no harm.

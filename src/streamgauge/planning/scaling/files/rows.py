@@ -243,7 +243,7 @@ def _check_parents(
             )
 
 
-def written(values: Mapping[str, Any]) -> dict[str, Any]:
+def format_row(values: Mapping[str, Any]) -> dict[str, Any]:
     """A row as a file holds it: what is there, whole numbers without a point."""
     return {
         key: int(value) if _is_whole(value) else value

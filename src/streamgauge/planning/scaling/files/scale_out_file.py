@@ -15,7 +15,7 @@ from streamgauge.planning.scaling.files.consistency import (
     contradictions,
     settle,
 )
-from streamgauge.planning.scaling.files.rows import ComponentRow, ScaleOutFile, written
+from streamgauge.planning.scaling.files.rows import ComponentRow, ScaleOutFile, format_row
 from streamgauge.planning.scaling.graph import (
     Component,
     Edge,
@@ -107,7 +107,7 @@ def scale_out_to_data(
         }
         shares = {edge.target: edge.share for edge in graph.children[one.name]}
         rows.append(
-            written(
+            format_row(
                 {
                     "id": one.name,
                     "type": "spout" if one.source else "bolt",
@@ -124,7 +124,7 @@ def scale_out_to_data(
         "about": scale_out.about or None,
         "freeResources": scale_out.free_units,
     }
-    return {**written(head), SECTION: rows}
+    return {**format_row(head), SECTION: rows}
 
 
 def _rates_row(rates: ComponentRates | MeasuredRates) -> dict[str, float | None]:
