@@ -17,7 +17,7 @@ from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.engines.storm.collection.polling import Outcome
-    from streamgauge.engines.storm.collection.sighting import StormSource
+    from streamgauge.engines.storm.collection.snapshot import StormSource
 
 MEBIBYTE = 2**20
 MISSING = (
@@ -59,9 +59,9 @@ def collect_storm(
     """Poll a Storm cluster for structure, placement and counters, as raw metrics for `ingest`."""
     from streamgauge.engines.storm.collection.collector import Collector
     from streamgauge.engines.storm.collection.folder import CollectionFolder
-    from streamgauge.engines.storm.collection.polling import Rhythm, poll_on
+    from streamgauge.engines.storm.collection.polling import PollSchedule, poll_on
 
-    rhythm = Rhythm(
+    schedule = PollSchedule(
         every_seconds=every,
         for_seconds=0.0 if once else for_seconds,
         give_up_seconds=give_up,
@@ -87,7 +87,7 @@ def collect_storm(
             with interrupted(
                 "stopping after this poll; press Ctrl-C again to stop at once"
             ) as stop:
-                outcome = poll_on(collector, folder, rhythm, stop, say=say)
+                outcome = poll_on(collector, folder, schedule, stop, say=say)
     _present(outcome, output, as_json=as_json)
 
 

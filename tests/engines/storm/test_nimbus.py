@@ -3,7 +3,7 @@
 import pytest
 
 from streamgauge.engines.storm.collection.collector import Collector
-from streamgauge.engines.storm.collection.sighting import Vanished
+from streamgauge.engines.storm.collection.snapshot import Vanished
 from streamgauge.engines.storm.nimbus import NimbusSource
 from streamgauge.errors import InvalidInput, SourceUnreachable
 from streamgauge.lake.raw import decode, encode
@@ -215,7 +215,7 @@ def test_a_topology_killed_between_two_questions_is_gone(bridge):
     (listed,) = source.topologies()
     bridge.running = False
     with pytest.raises(Vanished):
-        source.look(listed)
+        source.take_snapshot(listed)
 
 
 def test_a_refusal_of_one_that_runs_is_a_fault(bridge, monkeypatch):
@@ -224,7 +224,7 @@ def test_a_refusal_of_one_that_runs_is_a_fault(bridge, monkeypatch):
     refusal = InvalidInput.single((), seen="nimbus refuses", expected="a request that it takes")
     monkeypatch.setattr(bridge, "structure", lambda: (_ for _ in ()).throw(refusal))
     with pytest.raises(SourceUnreachable, match="nimbus refuses"):
-        source.look(listed)
+        source.take_snapshot(listed)
 
 
 def test_a_nimbus_that_does_not_answer_ends_the_poll_with_its_words(bridge, polling):

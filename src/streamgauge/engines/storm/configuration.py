@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from streamgauge.engines.storm.collection.sighting import HEARTBEAT_SECONDS, SAMPLING
+from streamgauge.engines.storm.collection.snapshot import HEARTBEAT_SECONDS, SAMPLING
 from streamgauge.topology.configuration import Setting
 from streamgauge.transport.engine import load_engine
 

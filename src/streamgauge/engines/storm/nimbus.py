@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from streamgauge.engines.storm.collection.sighting import (
+from streamgauge.engines.storm.collection.snapshot import (
     Component,
     Host,
     Key,
-    Listed,
+    ListedTopology,
     Mean,
-    SeenExecutor,
-    Sighting,
+    ReportedExecutor,
+    TopologySnapshot,
     Vanished,
 )
 from streamgauge.engines.storm.configuration import (
@@ -56,8 +56,8 @@ _BOLT_MEANS = {
 Answer = Mapping[str, Any]
 
 
-class Asked(Protocol):
-    """Who can be asked: the bridge to nimbus, or one of a test."""
+class NimbusBridge(Protocol):
+    """A connection to nimbus, or a stand-in of a test."""
 
     address: str
 
@@ -72,7 +72,7 @@ class NimbusSource:
         bridge: That is open.
     """
 
-    def __init__(self, bridge: Asked) -> None:
+    def __init__(self, bridge: NimbusBridge) -> None:
         self._bridge = bridge
         # A topology keeps its streams for life.
         self._structures: dict[str, Answer] = {}
@@ -83,10 +83,12 @@ class NimbusSource:
         """The address."""
         return self._bridge.address
 
-    def topologies(self) -> tuple[Listed, ...]:
+    def topologies(self) -> tuple[ListedTopology, ...]:
         """What runs now."""
         return tuple(
-            Listed(id=one["id"], name=one["name"], uptime_seconds=float(one["uptime_seconds"]))
+            ListedTopology(
+                id=one["id"], name=one["name"], uptime_seconds=float(one["uptime_seconds"])
+            )
             for one in self._bridge.ask("cluster")["topologies"]
         )
 
@@ -96,7 +98,7 @@ class NimbusSource:
         self._version = next((one["version"] for one in answer["nimbuses"]), "")
         return tuple(_host(one) for one in answer["supervisors"])
 
-    def look(self, listed: Listed) -> Sighting:
+    def take_snapshot(self, listed: ListedTopology) -> TopologySnapshot:
         """Structure, places and counters of a topology."""
         try:
             if listed.id not in self._structures:
@@ -111,10 +113,12 @@ class NimbusSource:
             # Another one has its name already.
             self._structures.pop(listed.id)
             raise Vanished(listed.name)
-        return sighting_of(listed, structure, statistics, engine_of(self._version))
+        return build_snapshot(listed, structure, statistics, engine_of(self._version))
 
 
-def sighting_of(listed: Listed, structure: Answer, statistics: Answer, engine: str) -> Sighting:
+def build_snapshot(
+    listed: ListedTopology, structure: Answer, statistics: Answer, engine: str
+) -> TopologySnapshot:
     """What the bridge's answers to `topology` and `statistics` say."""
     components = _components(structure, statistics)
     known = {one.name: one for one in components}
@@ -124,7 +128,7 @@ def sighting_of(listed: Listed, structure: Answer, statistics: Answer, engine: s
     )
     streams = tuple(_streams(structure, known))
     custom = [str(one.key) for one in streams if isinstance(one.grouping, Custom)]
-    return Sighting(
+    return TopologySnapshot(
         listed=listed,
         engine=engine,
         components=components,
@@ -196,12 +200,12 @@ def _streams(structure: Answer, known: Mapping[str, Component]) -> Iterator[Stre
             )
 
 
-def _executor(one: Answer, known: Mapping[str, Component]) -> SeenExecutor:
+def _executor(one: Answer, known: Mapping[str, Component]) -> ReportedExecutor:
     counters = one.get("counters")
     executor = Executor(int(one["first_task"]), int(one["last_task"]), one["component"])
     slot = Slot(one["node"], int(one["port"]))
     if counters is None:
-        return SeenExecutor(executor=executor, slot=slot, uptime_seconds=None)
+        return ReportedExecutor(executor=executor, slot=slot, uptime_seconds=None)
     spout = known[one["component"]].is_spout
     counts = {
         metric: _by_stream(counters, name)
@@ -217,7 +221,7 @@ def _executor(one: Answer, known: Mapping[str, Component]) -> SeenExecutor:
         for name, metric in _BOLT_MEANS.items():
             means[metric] = _means(_by_source(counters, name, known))
     uptime = int(one["uptime_seconds"])
-    return SeenExecutor(
+    return ReportedExecutor(
         executor=executor,
         slot=slot,
         uptime_seconds=uptime,

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from streamgauge.engines.storm.collection.folder import CollectionFolder
-from streamgauge.engines.storm.collection.polling import Rhythm, poll_on
+from streamgauge.engines.storm.collection.polling import PollSchedule, poll_on
 from streamgauge.errors import InvalidInput, SourceUnreachable, UnreadableFile
 from streamgauge.lake.raw import Rejected
 from streamgauge.lake.records import Plan
@@ -14,7 +14,7 @@ from tests.engines.storm.ui.uis import collector, lines, samples
 from tests.pipeline.http_servers import Fault
 
 MUCH = 10**9
-USUAL = Rhythm()
+USUAL = PollSchedule()
 
 
 class Waits:
@@ -40,11 +40,11 @@ def still():
     return 0.0
 
 
-def polled(folder, polling, stop, rhythm=USUAL, most_bytes=MUCH, monotonic=still):
+def polled(folder, polling, stop, schedule=USUAL, most_bytes=MUCH, monotonic=still):
     said = []
     with CollectionFolder(folder, source="http://ui:8080", most_bytes=most_bytes) as target:
         polling.memory = target.remembered() or {}
-        outcome = poll_on(polling, target, rhythm, stop, say=said.append, monotonic=monotonic)
+        outcome = poll_on(polling, target, schedule, stop, say=said.append, monotonic=monotonic)
     return outcome, said
 
 
@@ -178,11 +178,11 @@ def test_a_ui_that_goes_away_in_the_middle_costs_only_what_it_did_not_say(ui, cl
 
 
 def test_the_time_that_was_given_is_kept(ui, clock, tmp_path):
-    once = Rhythm(for_seconds=0.0)
+    once = PollSchedule(for_seconds=0.0)
     assert polled(tmp_path, collector(ui, clock), Waits(nothing), once)[0].polls == 1
 
 
 @pytest.mark.parametrize("wrong", [{"every_seconds": 0.5}, {"for_seconds": -1.0}])
 def test_rhythms_that_cannot_be_are_refused(wrong):
     with pytest.raises(InvalidInput):
-        Rhythm(**wrong)
+        PollSchedule(**wrong)

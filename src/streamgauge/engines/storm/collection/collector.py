@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from streamgauge.engines.storm.collection.look import Look, event_of
-from streamgauge.engines.storm.collection.memory import Memory, Standing
-from streamgauge.engines.storm.collection.plans import seen_plan
-from streamgauge.engines.storm.collection.sighting import (
+from streamgauge.engines.storm.collection.memory import LastState, Memory
+from streamgauge.engines.storm.collection.plans import describe_running_plan
+from streamgauge.engines.storm.collection.snapshot import (
     Host,
-    Listed,
-    Sighting,
+    ListedTopology,
     StormSource,
+    TopologySnapshot,
     Vanished,
 )
+from streamgauge.engines.storm.collection.snapshot_records import SnapshotRecords, event_of
 from streamgauge.errors import InvalidInput, SourceUnreachable, did_you_mean
 from streamgauge.lake.records import EventKind, Record
 
@@ -81,7 +81,7 @@ class Collector:
         try:
             running = [one for one in self.source.topologies() if self._wants(one.name, one.id)]
             hosts = self.source.hosts()
-            alive = {one.id for one in running if self._look(one, hosts, poll)}
+            alive = {one.id for one in running if self._take_snapshot(one, hosts, poll)}
             self._end_others(alive, poll)
         except SourceUnreachable as error:
             poll.failure = error
@@ -90,38 +90,38 @@ class Collector:
     def _wants(self, name: str, topology_id: str) -> bool:
         return not self.names or name in self.names or topology_id in self.names
 
-    def _look(self, listed: Listed, hosts: Sequence[Host], poll: Poll) -> bool:
+    def _take_snapshot(self, listed: ListedTopology, hosts: Sequence[Host], poll: Poll) -> bool:
         """Whether the topology is still there."""
         try:
-            sighting = self.source.look(listed)
+            snapshot = self.source.take_snapshot(listed)
         except Vanished:
             return False
-        standing = self.memory.get(listed.id)
-        if sighting.silent and not _at_their_places(sighting, standing):
+        state = self.memory.get(listed.id)
+        if snapshot.silent and not _at_their_places(snapshot, state):
             poll.notes.append(
-                f"{listed.name}: {sighting.silent} executors have not reported yet; left for later"
+                f"{listed.name}: {snapshot.silent} executors have not reported yet; left for later"
             )
             return True
         try:
-            plan = None if sighting.silent else seen_plan(sighting, hosts)
-            look = Look(
-                sighting,
-                standing,
+            plan = None if snapshot.silent else describe_running_plan(snapshot, hosts)
+            made = SnapshotRecords(
+                snapshot,
+                state,
                 now_us=self.clock(),
                 every_seconds=self.every_seconds,
                 cluster=self.cluster,
             )
-            records = list(look.records(plan))
+            records = list(made.records(plan))
         except InvalidInput as error:
             poll.notes.append(f"{listed.name}: cannot be described: {error}")
             return True
-        if standing is None or len(records) > 1:
+        if state is None or len(records) > 1:
             # A plan by itself has been said before.
             poll.records += records
         poll.topologies.append(listed.name)
         if plan is not None:
             poll.notes += [f"{listed.name}: {note}" for note in plan.notes]
-        self.memory[listed.id] = look.standing
+        self.memory[listed.id] = made.state
         return True
 
     def _end_others(self, alive: set[str], poll: Poll) -> None:
@@ -137,12 +137,12 @@ class Collector:
             del self.memory[topology_id]
 
 
-def _at_their_places(sighting: Sighting, standing: Standing | None) -> bool:
+def _at_their_places(snapshot: TopologySnapshot, state: LastState | None) -> bool:
     """Whether those who reported are where the plan of before had them."""
-    if standing is None:
+    if state is None:
         return False
-    places = {(one.component, one.first_task, one.worker) for one in standing.plan.executors}
+    places = {(one.component, one.first_task, one.worker) for one in state.plan.executors}
     return all(
         (one.executor.operator, one.executor.first_task, str(one.slot)) in places
-        for one in sighting.executors
+        for one in snapshot.executors
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from streamgauge.engines.storm.collection.processes import Process
 from streamgauge.engines.storm.collection.readings import Reading, Total
-from streamgauge.engines.storm.collection.sighting import Key
+from streamgauge.engines.storm.collection.snapshot import Key
 from streamgauge.lake.metrics import METRICS
 from streamgauge.lake.raw import decode, encode
 from streamgauge.lake.records import Plan
@@ -18,7 +18,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class LastState:
     """Where a topology stood when it was last seen.
 
     Attributes:
@@ -33,10 +33,10 @@ class Standing:
 
 
 # By the cluster's id of the topology.
-Memory = dict[str, Standing]
+Memory = dict[str, LastState]
 
 
-def memory_to_text(memory: Mapping[str, Standing]) -> str:
+def memory_to_text(memory: Mapping[str, LastState]) -> str:
     """The memory as JSON text."""
     topologies = {
         name: {
@@ -55,16 +55,16 @@ def memory_from_text(text: str) -> Memory | None:
         found = json.loads(text)
         if found["version"] != VERSION:
             return None
-        return {name: _standing(one) for name, one in found["topologies"].items()}
+        return {name: _state(one) for name, one in found["topologies"].items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 
-def _standing(found: Mapping[str, Any]) -> Standing:
+def _state(found: Mapping[str, Any]) -> LastState:
     plan = decode(found["plan"])
     if not isinstance(plan, Plan):
         raise ValueError("no plan")
-    return Standing(
+    return LastState(
         plan=plan,
         workers={worker: Process(**one) for worker, one in found["workers"].items()},
         readings={label: _read(one) for label, one in found["executors"].items()},

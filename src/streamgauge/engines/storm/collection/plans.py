@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from streamgauge.engines.storm.collection.sighting import Component, Host, Sighting
+from streamgauge.engines.storm.collection.snapshot import Component, Host, TopologySnapshot
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.plan_ids import plan_id_of
 from streamgauge.lake.records import PlacedExecutor, Plan
@@ -23,7 +23,7 @@ _ABOUT = "Collected from a running cluster. Cores are those that supervisors dec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenPlan:
+class RunningPlan:
     """A plan that is in place.
 
     Attributes:
@@ -61,26 +61,26 @@ class SeenPlan:
         )
 
 
-def seen_plan(sighting: Sighting, hosts: Sequence[Host]) -> SeenPlan:
+def describe_running_plan(snapshot: TopologySnapshot, hosts: Sequence[Host]) -> RunningPlan:
     """The plan of a topology whose executors have all reported.
 
     Raises:
         InvalidInput: A job file cannot describe it: it has no spout, or names that no file takes.
     """
-    topology, notes = _topology(sighting)
-    ackers = sum(one.tasks for one in sighting.components if one.name == ACKER)
+    topology, notes = _topology(snapshot)
+    ackers = sum(one.tasks for one in snapshot.components if one.name == ACKER)
     configuration = Configuration(
-        engine=sighting.engine,
+        engine=snapshot.engine,
         executors={
             one.name: one.executors
-            for one in sighting.components
+            for one in snapshot.components
             if one.name in topology.operator_names
         },
-        workers=sighting.workers,
+        workers=snapshot.workers,
         ackers=ackers if topology.acked else None,
-        settings=sighting.settings,
+        settings=snapshot.settings,
     )
-    placed = sorted(sighting.executors, key=lambda one: one.executor)
+    placed = sorted(snapshot.executors, key=lambda one: one.executor)
     places = [(one.executor, one.slot) for one in placed]
     job = Job(
         topology=topology,
@@ -92,7 +92,7 @@ def seen_plan(sighting: Sighting, hosts: Sequence[Host]) -> SeenPlan:
         notes = (*notes, "the cores of nodes are not known; the plan's file has no cluster")
     else:
         try:
-            job = replace(job, plan=_assignment(sighting.engine, places))
+            job = replace(job, plan=_assignment(snapshot.engine, places))
         except InvalidInput:
             # Operators of the engine that a job file does not know have taken numbers of tasks.
             notes = (*notes, "tasks are not numbered as in a job file; it holds no placement")
@@ -106,26 +106,26 @@ def seen_plan(sighting: Sighting, hosts: Sequence[Host]) -> SeenPlan:
         )
         for executor, slot in places
     )
-    return SeenPlan(
+    return RunningPlan(
         job=job,
         executors=executors,
-        notes=(*sighting.notes, *notes),
+        notes=(*snapshot.notes, *notes),
     )
 
 
-def _topology(sighting: Sighting) -> tuple[Topology, tuple[str, ...]]:
+def _topology(snapshot: TopologySnapshot) -> tuple[Topology, tuple[str, ...]]:
     """The topology as far as tuples of its spouts come, and what is beyond that."""
-    own = {one.name: one for one in sighting.components if one.name != ACKER}
-    streams = [one for one in sighting.streams if one.source in own and one.target in own]
+    own = {one.name: one for one in snapshot.components if one.name != ACKER}
+    streams = [one for one in snapshot.streams if one.source in own and one.target in own]
     reached = _reached((one.name for one in own.values() if one.is_spout), streams)
     beyond = sorted(set(own) - reached)
-    first_task = {one.executor.operator: one.executor.first_task for one in sighting.executors}
+    first_task = {one.executor.operator: one.executor.first_task for one in snapshot.executors}
     described = sorted(
         (one for one in own.values() if one.name in reached),
         key=lambda one: (not one.is_spout, first_task.get(one.name, 0), one.name),
     )
     topology = Topology(
-        name=sighting.listed.name,
+        name=snapshot.listed.name,
         operators=tuple(_operator(one) for one in described),
         streams=tuple(
             sorted(
@@ -133,7 +133,7 @@ def _topology(sighting: Sighting) -> tuple[Topology, tuple[str, ...]]:
                 key=lambda one: (one.source, one.name, one.target),
             )
         ),
-        acked=any(one.name == ACKER and one.tasks for one in sighting.components),
+        acked=any(one.name == ACKER and one.tasks for one in snapshot.components),
     )
     if not beyond:
         return topology, ()

@@ -24,7 +24,7 @@ class Stop(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rhythm:
+class PollSchedule:
     """How often and how long.
 
     Attributes:
@@ -64,7 +64,7 @@ class Outcome:
 def poll_on(
     collector: Collector,
     folder: CollectionFolder,
-    rhythm: Rhythm,
+    schedule: PollSchedule,
     stop: Stop,
     *,
     say: Callable[[str], None],
@@ -89,13 +89,13 @@ def poll_on(
         heard = heard or poll.failure is None or bool(poll.topologies)
         if poll.failure is None:
             failures, answered = 0, now
-        elif not heard or now - answered > rhythm.give_up_seconds:
+        elif not heard or now - answered > schedule.give_up_seconds:
             raise poll.failure
         else:
             failures += 1
             say(f"warning: {poll.failure}")
-        wait = rhythm.every_seconds * min(2**failures, _MOST_WAITS) - (now - asked)
-        if rhythm.for_seconds is not None and now + wait - began > rhythm.for_seconds:
+        wait = schedule.every_seconds * min(2**failures, _MOST_WAITS) - (now - asked)
+        if schedule.for_seconds is not None and now + wait - began > schedule.for_seconds:
             return outcome
         if stop.wait(max(wait, 0.0)):
             return outcome

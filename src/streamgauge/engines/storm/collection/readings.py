@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from streamgauge.engines.storm.collection.processes import Bucket, Process
-from streamgauge.engines.storm.collection.sighting import Key, Mean, Parts, SeenExecutor
+from streamgauge.engines.storm.collection.snapshot import Key, Mean, Parts, ReportedExecutor
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.records import Sample
 
@@ -67,7 +67,7 @@ class Report:
         resolution_ms: What means are off by at most.
     """
 
-    seen: SeenExecutor
+    seen: ReportedExecutor
     process: Process
     bucket: Bucket
     before: Reading | None

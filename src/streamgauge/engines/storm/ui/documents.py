@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from streamgauge.engines.storm.collection.sighting import (
+from streamgauge.engines.storm.collection.snapshot import (
     Component,
     Host,
     Key,
-    Listed,
+    ListedTopology,
     Mean,
     Parts,
-    SeenExecutor,
+    ReportedExecutor,
 )
 from streamgauge.engines.storm.configuration import (
     engine_of,
@@ -89,14 +89,14 @@ class TopologyPage:
 class ComponentPage:
     """What the page of a component says: its executors, and its counters by stream."""
 
-    executors: tuple[SeenExecutor, ...]
+    executors: tuple[ReportedExecutor, ...]
     parts: Parts
 
 
-def listed_topologies(document: Document) -> tuple[Listed, ...]:
+def listed_topologies(document: Document) -> tuple[ListedTopology, ...]:
     """What `topology/summary` lists."""
     return tuple(
-        Listed(
+        ListedTopology(
             id=_text(one, "id"),
             name=_text(one, "name"),
             uptime_seconds=number(one.get("uptimeSeconds")) or 0.0,
@@ -187,13 +187,13 @@ def component_page(document: Document, lately: Document | None = None) -> Compon
     return ComponentPage(executors=executors, parts=_parts(lately or document, spout=spout))
 
 
-def _executor(row: Document, component: str, *, spout: bool, lately: Document) -> SeenExecutor:
+def _executor(row: Document, component: str, *, spout: bool, lately: Document) -> ReportedExecutor:
     match = _EXECUTOR.fullmatch(str(row.get("id")))
     if match is None:
         raise _unfit("executorStats", row.get("id"), "an executor such as [3-4]")
     counts = _SPOUT_COUNTS if spout else _BOLT_COUNTS
     means = _SPOUT_MEANS if spout else _BOLT_MEANS
-    return SeenExecutor(
+    return ReportedExecutor(
         executor=Executor(int(match[1]), int(match[2]), component),
         slot=Slot(_text(row, "host"), int(number(row.get("port")) or 0)),
         uptime_seconds=int(number(row.get("uptimeSeconds")) or 0),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from streamgauge.engines.storm.collection.sighting import (
+from streamgauge.engines.storm.collection.snapshot import (
     Component,
     Host,
-    Listed,
-    Sighting,
+    ListedTopology,
+    TopologySnapshot,
     Vanished,
 )
 from streamgauge.engines.storm.groupings import UNKNOWN_FIELD
@@ -51,7 +51,7 @@ class UiSource:
         """The address."""
         return self._client.url
 
-    def topologies(self) -> tuple[Listed, ...]:
+    def topologies(self) -> tuple[ListedTopology, ...]:
         """What runs now."""
         return listed_topologies(self._get("topology/summary"))
 
@@ -59,17 +59,17 @@ class UiSource:
         """The supervisors."""
         return hosts(self._get("supervisor/summary"))
 
-    def look(self, listed: Listed) -> Sighting:
+    def take_snapshot(self, listed: ListedTopology) -> TopologySnapshot:
         """Structure, places and counters of a topology."""
         try:
-            return self._look(listed)
+            return self._take_snapshot(listed)
         except Refused as refusal:
             # The UI has the same status for a topology that is gone and for all other trouble.
             if all(one.id != listed.id for one in self.topologies()):
                 raise Vanished(listed.name) from None
             raise self._failed(refusal) from None
 
-    def _look(self, listed: Listed) -> Sighting:
+    def _take_snapshot(self, listed: ListedTopology) -> TopologySnapshot:
         path = f"topology/{quote(listed.id, safe='')}"
         page = topology_page(self._client.get(path, sys="true"))
         tasks = {one.name: one.tasks for one in page.components if one.name != ACKER}
@@ -77,7 +77,7 @@ class UiSource:
             self._visualizations[listed.id] = self._client.get(f"{path}/visualization")
         connections = streams(self._visualizations[listed.id], tasks)
         pages = {one.name: self._component(path, one) for one in page.components}
-        return Sighting(
+        return TopologySnapshot(
             listed=listed,
             engine=page.engine,
             components=page.components,

@@ -1,4 +1,4 @@
-"""What a look at a running topology gives, whoever was asked: its structure, places and counters.
+"""A snapshot of a running topology, from nimbus or the UI: its structure, places and counters.
 
 Counters are the engine's own, since the worker started. `sampling` says how many tuples stand
 behind one that was really looked at: the engine counts one in so many, and multiplies.
@@ -29,7 +29,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class ListedTopology:
     """A topology that the cluster runs.
 
     Attributes:
@@ -91,7 +91,7 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenExecutor:
+class ReportedExecutor:
     """An executor: where it is, and what it had counted when its worker last reported.
 
     Attributes:
@@ -126,8 +126,8 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
-    """One look at a topology.
+class TopologySnapshot:
+    """One snapshot of a topology.
 
     Attributes:
         listed: Which one.
@@ -144,7 +144,7 @@ class Sighting:
         notes: What a reader of the plan should know.
     """
 
-    listed: Listed
+    listed: ListedTopology
     engine: str
     components: tuple[Component, ...]
     streams: tuple[Stream, ...]
@@ -153,7 +153,7 @@ class Sighting:
     sampling: int = SAMPLING
     heartbeat_seconds: float = HEARTBEAT_SECONDS
     resolution_ms: float = 0.0
-    executors: tuple[SeenExecutor, ...] = ()
+    executors: tuple[ReportedExecutor, ...] = ()
     parts: Mapping[str, Parts] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -174,7 +174,7 @@ class StormSource(Protocol):
     def name(self) -> str:
         """What messages and files call it."""
 
-    def topologies(self) -> tuple[Listed, ...]:
+    def topologies(self) -> tuple[ListedTopology, ...]:
         """What runs now.
 
         Raises:
@@ -188,7 +188,7 @@ class StormSource(Protocol):
             SourceUnreachable: No answer that makes sense.
         """
 
-    def look(self, listed: Listed) -> Sighting:
+    def take_snapshot(self, listed: ListedTopology) -> TopologySnapshot:
         """Structure, places and counters of a topology.
 
         Raises:

@@ -1,12 +1,12 @@
-"""One look at a topology beside what was known of it: plan, events and samples."""
+"""The records of a snapshot of a topology: plan, events and samples since its last known state."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from streamgauge.engines.storm.collection.memory import Standing
-from streamgauge.engines.storm.collection.plans import SeenPlan
+from streamgauge.engines.storm.collection.memory import LastState
+from streamgauge.engines.storm.collection.plans import RunningPlan
 from streamgauge.engines.storm.collection.processes import (
     MICROSECONDS,
     Bucket,
@@ -16,7 +16,12 @@ from streamgauge.engines.storm.collection.processes import (
     process_at,
 )
 from streamgauge.engines.storm.collection.readings import Reading, Report
-from streamgauge.engines.storm.collection.sighting import Key, Parts, SeenExecutor, Sighting
+from streamgauge.engines.storm.collection.snapshot import (
+    Key,
+    Parts,
+    ReportedExecutor,
+    TopologySnapshot,
+)
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.records import Event, EventKind, Plan, Record, Sample
 
@@ -26,40 +31,40 @@ _OUTPUTS = (Metric.EMITTED_TOTAL, Metric.SENT_TOTAL)
 _ROOTS = (Metric.ROOTS_ACKED_TOTAL, Metric.ROOTS_FAILED_TOTAL)
 
 
-class Look:
-    """A sighting beside what was known of the topology before.
+class SnapshotRecords:
+    """The records of a snapshot, compared with the last known state of the topology.
 
     Args:
-        sighting: What is seen.
+        snapshot: What is seen.
         before: What was known.
         now_us: When it was seen.
         every_seconds: How often it is looked at.
         cluster: What the cluster is called in the lake.
 
     Attributes:
-        standing: What is known of it from now on, once its records are made.
+        state: What is known of it from now on, once its records are made.
     """
 
     def __init__(
         self,
-        sighting: Sighting,
-        before: Standing | None,
+        snapshot: TopologySnapshot,
+        before: LastState | None,
         *,
         now_us: int,
         every_seconds: float,
         cluster: str | None,
     ) -> None:
-        self._sighting = sighting
+        self._snapshot = snapshot
         self._before = before
         self._now_us = now_us
-        self._usual_seconds = max(every_seconds, sighting.heartbeat_seconds)
+        self._usual_seconds = max(every_seconds, snapshot.heartbeat_seconds)
         self._cluster = cluster
         self._old = {} if before is None else before.workers
         self._workers = self._processes()
-        self._keys = _keys(sighting)
-        self.standing: Standing
+        self._keys = _keys(snapshot)
+        self.state: LastState
 
-    def records(self, plan: SeenPlan | None) -> Iterator[Record]:
+    def records(self, plan: RunningPlan | None) -> Iterator[Record]:
         """Plan, events and samples; without a plan that of before holds on."""
         ended, current = self._plans(plan)
         yield from self._plan_records(ended, current)
@@ -68,7 +73,7 @@ class Look:
         old_readings = {} if self._before is None else self._before.readings
         for worker, process in self._workers.items():
             yield from self._worker_samples(worker, process, current)
-        for seen in self._sighting.executors:
+        for seen in self._snapshot.executors:
             label = seen.executor.label
             report = self._report(seen, old_readings.get(label))
             if report is None:
@@ -81,9 +86,9 @@ class Look:
         used = {one.worker for one in current.executors}
         kept = {worker: one for worker, one in self._old.items() if worker in used}
         workers = {**kept, **self._workers}
-        self.standing = Standing(plan=current, workers=workers, readings=readings)
+        self.state = LastState(plan=current, workers=workers, readings=readings)
 
-    def _plans(self, plan: SeenPlan | None) -> tuple[Plan | None, Plan]:
+    def _plans(self, plan: RunningPlan | None) -> tuple[Plan | None, Plan]:
         """The plan that ended, if one did, and the one in place."""
         before = None if self._before is None else self._before.plan
         if before is not None and (
@@ -106,7 +111,7 @@ class Look:
         # Again in every file, so that each can be read without the others.
         yield current
         if self._before is None:
-            age_us = round(self._sighting.listed.uptime_seconds * MICROSECONDS)
+            age_us = round(self._snapshot.listed.uptime_seconds * MICROSECONDS)
             yield event_of(current, EventKind.START, max(self._now_us - age_us, 0))
 
     def _restarts(self, plan: Plan) -> Iterator[Event]:
@@ -119,7 +124,7 @@ class Look:
     def _processes(self) -> dict[str, Process]:
         """The processes that reported, by worker: those of the same have the same age."""
         ages: dict[str, int] = {}
-        for one in self._sighting.executors:
+        for one in self._snapshot.executors:
             if one.uptime_seconds is not None:
                 worker = str(one.slot)
                 ages[worker] = max(ages.get(worker, 0), one.uptime_seconds)
@@ -128,7 +133,7 @@ class Look:
                 age,
                 self._old.get(worker),
                 asked_us=self._now_us,
-                heartbeat_seconds=self._sighting.heartbeat_seconds,
+                heartbeat_seconds=self._snapshot.heartbeat_seconds,
             )
             for worker, age in ages.items()
         }
@@ -140,13 +145,13 @@ class Look:
         if bucket is None:
             return
         own = replace(self._sample(plan, bucket), worker=worker, node=worker.rpartition(":")[0])
-        threads = sum(str(one.slot) == worker for one in self._sighting.executors)
+        threads = sum(str(one.slot) == worker for one in self._snapshot.executors)
         yield replace(own, metric=Metric.WORKER_HEARTBEATS.label, value=1, count=1)
         yield replace(own, metric=Metric.WORKER_THREADS.label, value=threads, count=1)
         uptime = process.uptime_seconds
         yield replace(own, metric=Metric.WORKER_UPTIME.label, value=uptime, count=1)
 
-    def _report(self, seen: SeenExecutor, before: Reading | None) -> Report | None:
+    def _report(self, seen: ReportedExecutor, before: Reading | None) -> Report | None:
         """The executor's report, where it has made a new one."""
         if seen.uptime_seconds is None:
             return None
@@ -170,10 +175,10 @@ class Look:
             process=process,
             bucket=bucket,
             before=before,
-            parts=self._sighting.parts.get(seen.executor.operator, _NO_PARTS),
+            parts=self._snapshot.parts.get(seen.executor.operator, _NO_PARTS),
             keys=self._keys.get(seen.executor.operator, {}),
-            sampling=self._sighting.sampling,
-            resolution_ms=self._sighting.resolution_ms,
+            sampling=self._snapshot.sampling,
+            resolution_ms=self._snapshot.resolution_ms,
         )
 
     def _sample(self, plan: Plan, bucket: Bucket) -> Sample:
@@ -200,11 +205,11 @@ def event_of(plan: Plan, kind: EventKind, happened_at_us: int) -> Event:
     )
 
 
-def _keys(sighting: Sighting) -> dict[str, dict[Metric, tuple[Key, ...]]]:
+def _keys(snapshot: TopologySnapshot) -> dict[str, dict[Metric, tuple[Key, ...]]]:
     """By component and counter what it can be about, by the streams there are."""
     keys: dict[str, dict[Metric, dict[Key, None]]] = {}
-    spouts = {one.name for one in sighting.components if one.is_spout}
-    for stream in sighting.streams:
+    spouts = {one.name for one in snapshot.components if one.is_spout}
+    for stream in snapshot.streams:
         source, target = keys.setdefault(stream.source, {}), keys.setdefault(stream.target, {})
         for metric in (*_OUTPUTS, *(_ROOTS if stream.source in spouts else ())):
             source.setdefault(metric, {})[Key(stream.name)] = None
