@@ -85,7 +85,7 @@ def test_a_profile_without_one_of_its_operators_is_refused_by_name(run, profile,
     torn.write_text(json.dumps(document))
     shown = run("predict", "--profile", torn, "--plan", plan)
     assert shown.code == 2
-    assert "nothing of counter" in shown.err
+    assert "no figures of counter" in shown.err
 
 
 def test_a_model_that_cannot_judge_any_plan_is_named_once(run, profile, plan):

@@ -155,7 +155,7 @@ def test_a_window_that_everybody_reported_of_is_not_marked(tmp_path):
 
 def test_a_window_that_a_worker_was_silent_in_is_marked(tmp_path):
     first, second = marks(tmp_path, [*heartbeats(HERE), *heartbeats(THERE, seconds=3)])
-    assert first == [] and second == ["worker n2:6700 reported of 1 s of 2 s"]
+    assert first == [] and second == ["worker n2:6700 reported only 1 s of 2 s"]
 
 
 def test_a_window_whose_cpu_the_host_took_is_marked(tmp_path):
