@@ -87,18 +87,12 @@ def test_tasks_are_numbered_from_the_first():
 
 def test_a_task_is_found_in_its_executor():
     plan = LogicalPlan.of(sources(a=4, b=3), Configuration(executors={"a": 2, "b": 2}))
-    assert [plan.executor_of_task(task).label for task in (2, 3, 6, 7)] == [
+    assert [plan.executors[plan.index_of_task[task]].label for task in (2, 3, 6, 7)] == [
         "a[1-2]",
         "a[3-4]",
         "b[5-6]",
         "b[7]",
     ]
-
-
-@pytest.mark.parametrize("task", [0, 5, -1])
-def test_an_unknown_task_is_refused(task):
-    with pytest.raises(InvalidInput, match=f"task {task}; expected a task of the plan, 1 to 4"):
-        LogicalPlan.of(sources(a=4), Configuration()).executor_of_task(task)
 
 
 @given(st.builds(Executor, st.integers(0, 99), st.integers(100, 200), st.text(min_size=1)))

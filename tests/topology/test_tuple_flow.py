@@ -48,8 +48,9 @@ def task_share(plan: PhysicalPlan, stream: Stream, sender: int, receiver: int) -
         return row[receiver - tasks[0]]
     candidates = set(tasks)
     if isinstance(grouping, LocalOrShuffle):
-        own = plan.worker_of(logical.executor_of_task(sender))
-        near = {t for t in tasks if plan.worker_of(logical.executor_of_task(t)) == own}
+        own = plan.worker_of(logical.executors[logical.index_of_task[sender]])
+        workers = {t: plan.worker_of(logical.executors[logical.index_of_task[t]]) for t in tasks}
+        near = {t for t in tasks if workers[t] == own}
         candidates = near or candidates
     return (receiver in candidates) / len(candidates)
 

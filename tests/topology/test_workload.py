@@ -103,15 +103,6 @@ def test_a_modulated_rate_keeps_the_mean(states):
     assert mean == pytest.approx(1.0)
 
 
-def test_a_rate_at_a_time_is_the_mean_times_the_factor():
-    emission = Emission(source="s", per_second=10, shape=Sawtooth(period_seconds=4))
-    assert emission.rate_at(3) == 15.0
-
-
-def test_an_unlimited_emission_has_no_rate():
-    assert Emission(source="s", shape=Unlimited()).rate_at(0) is None
-
-
 def test_shares_are_even_unless_given():
     assert Emission(source="s", per_second=1).task_shares(4) == (0.25,) * 4
     assert Emission(source="s", per_second=1, shares=(0.9, 0.1)).task_shares(2) == (0.9, 0.1)

@@ -72,7 +72,7 @@ def test_a_key_keeps_its_task_when_executors_change(key, tasks, data):
     plan = LogicalPlan.of(topology, Configuration(executors={"count": executors}))
     task = plan.tasks_of("count")[task_index([key], tasks)]
     assert task == 1 + deep_hash([key]) % tasks
-    assert task in plan.executor_of_task(task).tasks
+    assert task in plan.executors[plan.index_of_task[task]].tasks
 
 
 def test_the_hosting_executor_changes_with_the_executors():
@@ -83,7 +83,8 @@ def test_the_hosting_executor_changes_with_the_executors():
     hosts = []
     for executors in (1, 2, 3, 7):
         plan = LogicalPlan.of(topology, Configuration(executors={"count": executors}))
-        hosts.append(plan.executor_of_task(plan.tasks_of("count")[task_index(["hello"], 7)]).label)
+        task = plan.tasks_of("count")[task_index(["hello"], 7)]
+        hosts.append(plan.executors[plan.index_of_task[task]].label)
     assert hosts == ["count[1-7]", "count[1-4]", "count[4-5]", "count[4]"]
 
 

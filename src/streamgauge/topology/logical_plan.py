@@ -148,16 +148,6 @@ class LogicalPlan:
         executors = self.executors_of(operator)
         return range(executors[0].first_task, executors[-1].last_task + 1)
 
-    def executor_of_task(self, task: int) -> Executor:
-        """The executor that runs the task of that id."""
-        index = self.index_of_task.get(task)
-        if index is None:
-            first, last = self.executors[0].first_task, self.executors[-1].last_task
-            raise InvalidInput.single(
-                (), seen=f"task {task}", expected=f"a task of the plan, {first} to {last}"
-            )
-        return self.executors[index]
-
 
 def even_sizes(total: int, parts: int) -> tuple[int, ...]:
     """`total` in `parts` whole parts that differ by at most one, larger ones first."""

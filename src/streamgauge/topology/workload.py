@@ -233,10 +233,6 @@ class Emission:
         """The stream that is emitted on."""
         return StreamKey(self.source, self.stream)
 
-    def rate_at(self, seconds: float) -> float | None:
-        """Expected tuples per second at that time; None when unlimited."""
-        return None if self.per_second is None else self.per_second * self.shape.factor_at(seconds)
-
     def task_shares(self, tasks: int) -> tuple[float, ...]:
         """The share that each of `tasks` tasks emits."""
         return self.shares if self.shares is not None else (1.0 / tasks,) * tasks

@@ -28,10 +28,9 @@ def test_every_record_is_one_that_receivers_take(ui, clock):
 def test_the_plan_s_document_is_a_job_with_its_placement(ui, clock):
     (plan,) = plans(collector(ui, clock).poll())
     job = parse_job(plan.document)
-    assert job.explicit_plan().worker_of(job.explicit_plan().logical.executor_of_task(8)) == (
-        "127.0.0.2",
-        26720,
-    )
+    placed = job.explicit_plan()
+    executor = placed.logical.executors[placed.logical.index_of_task[8]]
+    assert placed.worker_of(executor) == ("127.0.0.2", 26720)
     assert [(one.source, one.target, one.grouping.kind) for one in job.topology.streams] == [
         ("spout", "work", "shuffle"),
         ("work", "sink", "fields"),
