@@ -9,7 +9,7 @@ import typer
 
 from streamgauge.cli.exit_codes import INVALID_INPUT
 from streamgauge.cli.interrupts import interrupted
-from streamgauge.cli.output import print_document, print_report_table, say, warn
+from streamgauge.cli.output import print_document, print_table, say, warn
 from streamgauge.cli.spark import Conf, Config, Master, spark_options, spark_session
 from streamgauge.errors import InvalidInput
 from streamgauge.reports.wording import count
@@ -83,11 +83,11 @@ def present(tally: Tally, *, as_json: bool) -> None:
     from streamgauge.reports.lake import tabulate_reasons, tabulate_tally
 
     print(summary(tally))
-    print_report_table(tabulate_tally(tally))
+    print_table(tabulate_tally(tally))
     if tally.known_files:
         say(f"{count(tally.known_files, 'file')} skipped: already in the lake")
     if tally.reasons:
-        print_report_table(tabulate_reasons(dict(sorted(tally.reasons.items())), "Rejected lines"))
+        print_table(tabulate_reasons(dict(sorted(tally.reasons.items())), "Rejected lines"))
         say("`streamgauge lake quarantine` shows them")
     warn(f"{file}: read only in part: {fault}" for file, fault in sorted(tally.faults.items()))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.output import print_document, print_report_table, say, warn
+from streamgauge.cli.output import print_document, print_table, say, warn
 from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def info(lake: Place, limit: Limit = 20, as_json: AsJson = False) -> None:
     from streamgauge.reports import lake as said
 
     print(opened.uri)
-    print_report_table(said.tabulate_tables(tables))
-    print_report_table(said.tabulate_topologies(total, topologies))
-    print_report_table(said.tabulate_reasons(reasons, "Quarantine"))
+    print_table(said.tabulate_tables(tables))
+    print_table(said.tabulate_topologies(total, topologies))
+    print_table(said.tabulate_reasons(reasons, "Quarantine"))
     print(f"\n{said.describe_sources(sources)}")
     warn(
         f"{table.name}: {table.spare_files:,} of {table.files:,} files are small and could be"
@@ -86,7 +86,7 @@ def compact(
         return
     from streamgauge.reports.lake import tabulate_compaction
 
-    print_report_table(tabulate_compaction(done))
+    print_table(tabulate_compaction(done))
     if any(table.rows for table in done):
         say("old files stay until `streamgauge lake vacuum` removes them")
 
@@ -120,7 +120,7 @@ def vacuum(
         return
     from streamgauge.reports.lake import tabulate_leftovers
 
-    print_report_table(tabulate_leftovers(files, dry_run=dry_run))
+    print_table(tabulate_leftovers(files, dry_run=dry_run))
     if not files:
         print("nothing to remove")
     if folders:
@@ -149,7 +149,7 @@ def repair(
         return
     from streamgauge.reports.lake import advise_after_repair, tabulate_damage
 
-    print_report_table(tabulate_damage(done, dry_run=dry_run))
+    print_table(tabulate_damage(done, dry_run=dry_run))
     for line in advise_after_repair(opened.uri, done, dry_run=dry_run):
         say(line)
     warn(f"{source}: no such file; rows that only it held are lost" for source in done.gone)
@@ -175,7 +175,7 @@ def history(
         return
     from streamgauge.reports.lake import tabulate_history
 
-    print_report_table(tabulate_history(listed))
+    print_table(tabulate_history(listed))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import typer
 from streamgauge.api.times import read_time
 from streamgauge.cli.ingest import present
 from streamgauge.cli.lake import AsJson, Limit, Place, open_lake
-from streamgauge.cli.output import print_document, print_report_table, say, warn
+from streamgauge.cli.output import print_document, print_table, say, warn
 from streamgauge.cli.spark import Conf, Config, Master, spark_session
 from streamgauge.errors import InvalidInput
 from streamgauge.reports.wording import printable
@@ -103,8 +103,8 @@ def _print(review: QuarantineReview, limit: int) -> None:
         from streamgauge.reports.lake import tabulate_files, tabulate_reasons
 
         shown = review.files[: limit or None]
-        print_report_table(tabulate_reasons(review.reasons, "Lines by reason"))
-        print_report_table(tabulate_files(shown))
+        print_table(tabulate_reasons(review.reasons, "Lines by reason"))
+        print_table(tabulate_files(shown))
         _say_more(len(review.files) - len(shown))
         return
     if review.located is None:

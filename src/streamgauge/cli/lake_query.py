@@ -9,7 +9,7 @@ import typer
 
 from streamgauge.api.times import read_time
 from streamgauge.cli.lake import AsJson, Place, open_lake
-from streamgauge.cli.output import print_document, print_report_table
+from streamgauge.cli.output import print_document, print_table
 from streamgauge.errors import InvalidInput
 
 From = Annotated[str | None, typer.Option("--from", help="Start of the period, RFC 3339.")]
@@ -82,9 +82,9 @@ def query(
     print("\n".join(said.describe_answer(answer)))
     bars = _choose_bars()
     if not series:
-        print_report_table(said.tabulate_windows(answer), said.MOST_ANSWERS)
+        print_table(said.tabulate_windows(answer), said.MOST_ANSWERS)
     elif question.by:
-        print_report_table(said.tabulate_series(answer, bars), said.MOST_ANSWERS)
+        print_table(said.tabulate_series(answer, bars), said.MOST_ANSWERS)
     else:
         print("\n".join(said.describe_series(answer, bars)))
 

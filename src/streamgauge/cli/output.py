@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,25 +64,7 @@ def print_document(document: Mapping[str, Any]) -> None:
     print(write_document(document))
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table on standard output; numbers to the right."""
-    from streamgauge.reports.content import Column, Table
-
-    body = [list(row) for row in rows]
-    numeric = [all(isinstance(row[i], int | float) for row in body) for i in range(len(columns))]
-    print_report_table(
-        Table(
-            caption=title,
-            columns=[
-                Column(name, words=not is_number)
-                for name, is_number in zip(columns, numeric, strict=True)
-            ],
-            rows=[[None if cell is None else str(cell) for cell in row] for row in body],
-        )
-    )
-
-
-def print_report_table(table: Table, most_rows: int | None = None) -> None:
+def print_table(table: Table, most_rows: int | None = None) -> None:
     """A report's table on standard output, with all its rows unless a number is given."""
     from streamgauge.reports.terminal import render_table
 

@@ -11,6 +11,7 @@ import typer
 from streamgauge.cli.exit_codes import UNREACHABLE
 from streamgauge.cli.output import print_document, print_table, say
 from streamgauge.errors import in_file
+from streamgauge.reports.content import Column, Row, tabulate
 from streamgauge.reports.wording import count
 
 app = typer.Typer(
@@ -70,32 +71,35 @@ def status(data: Data = None, as_json: AsJson = False) -> None:
     else:
         say(f"data and logs: {found.data}")
         print(f"nimbus at {found.nimbus}, ZooKeeper at {found.zookeeper}")
-        print_table(
-            "",
-            ("daemon", "pid", "state"),
-            [(one.name, one.pid, "up" if one.is_alive else "dead") for one in found.daemons],
-        )
-        print_table(
-            "",
-            ("node", "slots", "in use"),
-            [(one.name, ", ".join(map(str, one.slots)), one.used) for one in found.nodes],
-        )
-        if found.topologies:
-            print_table(
-                "",
-                ("topology", "status", "workers", "executors", "tasks", "seconds"),
-                [
-                    (
-                        one.name,
-                        one.status,
-                        one.workers,
-                        one.executors,
-                        one.tasks,
-                        one.uptime_seconds,
-                    )
-                    for one in found.topologies
-                ],
-            )
+        daemons: list[Row] = [
+            {
+                Column("daemon"): daemon.name,
+                Column("pid"): daemon.pid,
+                Column("state", words=True): "up" if daemon.is_alive else "dead",
+            }
+            for daemon in found.daemons
+        ]
+        nodes: list[Row] = [
+            {
+                Column("node"): node.name,
+                Column("slots", words=True): ", ".join(map(str, node.slots)),
+                Column("in use"): node.used,
+            }
+            for node in found.nodes
+        ]
+        topologies: list[Row] = [
+            {
+                Column("topology"): topology.name,
+                Column("status", words=True): topology.status,
+                Column("workers"): topology.workers,
+                Column("executors"): topology.executors,
+                Column("tasks"): topology.tasks,
+                Column("seconds"): topology.uptime_seconds,
+            }
+            for topology in found.topologies
+        ]
+        for rows in (daemons, nodes, topologies):
+            print_table(tabulate("", rows))
     if found.trouble:
         for line in found.trouble.splitlines():
             say(f"error: {line}")
@@ -129,14 +133,14 @@ def apply(
     if as_json:
         print_document({"plan": plan_document(placed, name)})
         return
-    print_table(
-        f"{name} runs as planned",
-        ("worker", "executors"),
-        [
-            (str(worker), ", ".join(map(str, executors)))
-            for worker, executors in placed.executors_by_worker.items()
-        ],
-    )
+    rows = [
+        {
+            Column("worker"): str(worker),
+            Column("executors", words=True): ", ".join(map(str, executors)),
+        }
+        for worker, executors in placed.executors_by_worker.items()
+    ]
+    print_table(tabulate(f"{name} runs as planned", rows))
 
 
 @app.command(context_settings={"ignore_unknown_options": True})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from streamgauge.drawing.quantities import MISSING, duration, number
 from streamgauge.drawing.sparkline import BARS, draw_sparkline
-from streamgauge.reports.content import Cell, Column, Table
+from streamgauge.reports.content import Column, Row, Table, tabulate
 from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
@@ -63,70 +63,71 @@ def _minute(moment: datetime | None) -> str:
     return MISSING if moment is None else moment.strftime("%Y-%m-%d %H:%M")
 
 
-def _columns(names: Sequence[str], words: int = 1) -> list[Column]:
-    """Columns of which the first ones hold words."""
-    return [Column(name, words=index < words) for index, name in enumerate(names)]
-
-
 def tabulate_tally(tally: Tally) -> Table:
     """Where the lines of an ingest went."""
     places = {**tally.taken, "quarantine": tally.quarantined, "duplicates": tally.duplicates}
-    rows = [[name, f"{lines:,}"] for name, lines in places.items()]
-    return Table(caption="", columns=_columns(("went to", "rows")), rows=rows)
+    rows = [
+        {Column("went to"): name, Column("rows"): f"{lines:,}"} for name, lines in places.items()
+    ]
+    return tabulate("", rows)
 
 
 def tabulate_tables(tables: Sequence[TableContents]) -> Table:
     """The tables of a lake in figures."""
-    rows = [
+    return tabulate(
+        "Tables; times in UTC",
         [
-            table.name,
-            f"{table.rows:,}",
-            f"{table.files:,}",
-            show_size(table.bytes),
-            f"{table.version + 1:,}",
-            f"{table.days:,}",
-            _minute(table.first),
-            _minute(table.last),
-        ]
-        for table in tables
-        if table.version is not None
-    ]
-    names = ("table", "rows", "files", "size", "versions", "days", "first", "last")
-    return Table(caption="Tables; times in UTC", columns=_columns(names), rows=rows)
+            {
+                Column("table"): table.name,
+                Column("rows"): f"{table.rows:,}",
+                Column("files"): f"{table.files:,}",
+                Column("size"): show_size(table.bytes),
+                Column("versions"): f"{table.version + 1:,}",
+                Column("days"): f"{table.days:,}",
+                Column("first"): _minute(table.first),
+                Column("last"): _minute(table.last),
+            }
+            for table in tables
+            if table.version is not None
+        ],
+    )
 
 
 def tabulate_topologies(total: int, listed: Sequence[TopologyContents]) -> Table:
     """The topologies of a lake, or those with the most samples."""
     which = f"; the {len(listed)} with the most samples" if len(listed) < total else ""
-    rows = [
+    return tabulate(
+        "1 topology" if total == 1 else f"{total:,} topologies{which}",
         [
-            topology.topology,
-            topology.cluster or "",
-            f"{topology.samples:,}",
-            f"{topology.plans:,}",
-            _minute(topology.first),
-            _minute(topology.last),
-        ]
-        for topology in listed
-    ]
-    return Table(
-        caption="1 topology" if total == 1 else f"{total:,} topologies{which}",
-        columns=_columns(("topology", "cluster", "samples", "plans", "first", "last"), words=2),
-        rows=rows,
+            {
+                Column("topology"): topology.topology,
+                Column("cluster", words=True): topology.cluster or "",
+                Column("samples"): f"{topology.samples:,}",
+                Column("plans"): f"{topology.plans:,}",
+                Column("first"): _minute(topology.first),
+                Column("last"): _minute(topology.last),
+            }
+            for topology in listed
+        ],
     )
 
 
 def tabulate_reasons(counts: Mapping[str, int], caption: str) -> Table:
     """Lines that were not taken, by reason."""
-    rows = [[reason, f"{lines:,}"] for reason, lines in counts.items()]
-    return Table(caption=caption, columns=_columns(("reason", "lines")), rows=rows)
+    rows = [
+        {Column("reason"): reason, Column("lines"): f"{lines:,}"}
+        for reason, lines in counts.items()
+    ]
+    return tabulate(caption, rows)
 
 
 def tabulate_files(files: Counts) -> Table:
     """Lines that were not taken, by file."""
-    rows = [[*key, f"{lines:,}"] for key, lines in files]
-    columns = _columns(("file", "reason", "lines"), words=2)
-    return Table(caption="Lines by file", columns=columns, rows=rows)
+    rows = [
+        {Column("file"): file, Column("reason", words=True): reason, Column("lines"): f"{lines:,}"}
+        for (file, reason), lines in files
+    ]
+    return tabulate("Lines by file", rows)
 
 
 def describe_sources(sources: SourceContents) -> str:
@@ -140,51 +141,53 @@ def describe_sources(sources: SourceContents) -> str:
 
 def tabulate_compaction(done: Sequence[Compaction]) -> Table:
     """What compaction made of tables."""
-    rows = [
+    return tabulate(
+        "Compaction",
         [
-            table.table,
-            f"{table.files_before:,}",
-            f"{table.files_after:,}",
-            show_size(table.bytes_before),
-            show_size(table.bytes_after),
-            f"{table.rows:,}",
-        ]
-        for table in done
-        if table.version is not None
-    ]
-    names = ("table", "files before", "after", "size before", "after", "rows written anew")
-    return Table(caption="Compaction", columns=_columns(names), rows=rows)
+            {
+                Column("table"): table.table,
+                Column("files before"): f"{table.files_before:,}",
+                Column("files after"): f"{table.files_after:,}",
+                Column("size before"): show_size(table.bytes_before),
+                Column("size after"): show_size(table.bytes_after),
+                Column("rows written anew"): f"{table.rows:,}",
+            }
+            for table in done
+            if table.version is not None
+        ],
+    )
 
 
 def tabulate_leftovers(leftovers: Sequence[Leftover], *, dry_run: bool) -> Table:
     """What a vacuum removed, or would."""
-    rows = [
+    return tabulate(
+        "Would go" if dry_run else "Removed",
         [
-            place,
-            f"{sum(file.place == place for file in leftovers):,}",
-            show_size(sum(file.bytes for file in leftovers if file.place == place)),
-        ]
-        for place in sorted({file.place for file in leftovers})
-    ]
-    caption = "Would go" if dry_run else "Removed"
-    return Table(caption=caption, columns=_columns(("from", "files", "size")), rows=rows)
+            {
+                Column("from"): place,
+                Column("files"): f"{sum(file.place == place for file in leftovers):,}",
+                Column("size"): show_size(
+                    sum(file.bytes for file in leftovers if file.place == place)
+                ),
+            }
+            for place in sorted({file.place for file in leftovers})
+        ],
+    )
 
 
 def tabulate_damage(done: Repair, *, dry_run: bool) -> Table:
     """What a repair took out of tables, or would."""
-    rows: list[list[Cell]] = [
+    return tabulate(
+        "Damaged; nothing was changed" if dry_run else "Damaged, and taken out",
         [
-            damage.table,
-            damage.path,
-            damage.fault,
-            None if damage.rows is None else f"{damage.rows:,}",
-        ]
-        for damage in done.damage
-    ]
-    return Table(
-        caption="Damaged; nothing was changed" if dry_run else "Damaged, and taken out",
-        columns=_columns(("table", "file", "fault", "rows"), words=3),
-        rows=rows,
+            {
+                Column("table"): damage.table,
+                Column("file", words=True): damage.path,
+                Column("fault", words=True): damage.fault,
+                Column("rows"): None if damage.rows is None else f"{damage.rows:,}",
+            }
+            for damage in done.damage
+        ],
     )
 
 
@@ -206,20 +209,21 @@ def advise_after_repair(uri: str, done: Repair, *, dry_run: bool) -> Iterator[st
 
 def tabulate_history(changes: Sequence[tuple[str, Change]]) -> Table:
     """Versions of tables, the newest first."""
-    rows = [
+    return tabulate(
+        "Versions; times in UTC",
         [
-            name,
-            change.operation,
-            change.note,
-            str(change.version),
-            _second(change.time),
-            _show_change(change.rows_added, change.rows_removed),
-            _show_change(change.files_added, change.files_removed),
-        ]
-        for name, change in changes
-    ]
-    names = ("table", "operation", "note", "version", "time", "rows", "files")
-    return Table(caption="Versions; times in UTC", columns=_columns(names, words=3), rows=rows)
+            {
+                Column("table"): name,
+                Column("operation", words=True): change.operation,
+                Column("note", words=True): change.note,
+                Column("version"): change.version,
+                Column("time"): _second(change.time),
+                Column("rows"): _show_change(change.rows_added, change.rows_removed),
+                Column("files"): _show_change(change.files_added, change.files_removed),
+            }
+            for name, change in changes
+        ],
+    )
 
 
 def _show_change(added: int | None, removed: int | None) -> str:
@@ -250,39 +254,42 @@ def describe_answer(answer: Answer) -> list[str]:
 def tabulate_windows(answer: Answer) -> Table:
     """A figure for each window of each series."""
     question = answer.question
-    names = list(question.by)
-    rows = [
+    value = Column(_HEADS.get(question.unit, question.unit))
+    return tabulate(
+        "",
         [
-            *_names_of(series, names),
-            _second(window.start),
-            show_figure(window.value, question.unit),
-            show_figure(window.total, str(question.metric.unit)),
-            MISSING if window.seconds is None else number(window.seconds),
-            f"{window.observations:,}",
-            f"{window.samples:,}",
-        ]
-        for series in answer.series
-        for window in series.windows
-    ]
-    head = _HEADS.get(question.unit, question.unit)
-    columns = (*names, "from", head, "total", "seconds", "observations", "samples")
-    return Table(caption="", columns=_columns(columns, words=len(names) + 1), rows=rows)
+            {
+                **_name_series(series, question.by),
+                Column("from", words=True): _second(window.start),
+                value: show_figure(window.value, question.unit),
+                Column("total"): show_figure(window.total, str(question.metric.unit)),
+                Column("seconds"): MISSING if window.seconds is None else number(window.seconds),
+                Column("observations"): f"{window.observations:,}",
+                Column("samples"): f"{window.samples:,}",
+            }
+            for series in answer.series
+            for window in series.windows
+        ],
+    )
 
 
 def tabulate_series(answer: Answer, bars: str = BARS) -> Table:
     """The course of each series, with its least, most and last value."""
-    names, unit = list(answer.question.by), answer.question.unit
-    rows = [
-        [
-            *_names_of(series, names),
-            draw_course(answer, series, _NARROW, bars),
-            *_ends_of(series, unit),
-            f"{sum(window.samples for window in series.windows):,}",
-        ]
-        for series in answer.series
-    ]
-    columns = (*names, "course", "least", "most", "last", "samples")
-    return Table(caption="", columns=_columns(columns, words=len(names)), rows=rows)
+    question = answer.question
+    rows: list[Row] = []
+    for series in answer.series:
+        least, most, last = _ends_of(series, question.unit)
+        rows.append(
+            {
+                **_name_series(series, question.by),
+                Column("course"): draw_course(answer, series, _NARROW, bars),
+                Column("least"): least,
+                Column("most"): most,
+                Column("last"): last,
+                Column("samples"): f"{sum(window.samples for window in series.windows):,}",
+            }
+        )
+    return tabulate("", rows)
 
 
 def describe_series(answer: Answer, bars: str = BARS) -> list[str]:
@@ -293,9 +300,13 @@ def describe_series(answer: Answer, bars: str = BARS) -> list[str]:
     return [course, f"least {least}, most {most}, last {last}"]
 
 
-def _names_of(series: Series, names: Sequence[str]) -> list[str]:
-    values = [series.by[name] for name in names]
-    return ["" if value is None else str(value) for value in values]
+def _name_series(series: Series, names: Sequence[str]) -> Row:
+    """What tells a series from others."""
+    values = {name: series.by[name] for name in names}
+    return {
+        Column(name, words=True): "" if value is None else str(value)
+        for name, value in values.items()
+    }
 
 
 def _ends_of(series: Series, unit: str) -> tuple[str, str, str]:
