@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.drawing.quantities import estimate, share
 from streamgauge.models.prediction import Drawback
-from streamgauge.reports.content import Cell, Column, Table
+from streamgauge.reports.content import Cell, Column, Row, Table, tabulate
 from streamgauge.reports.prediction_tables import PER_SECOND
 from streamgauge.reports.wording import show_duration, show_limit
 
@@ -29,32 +29,26 @@ def tabulate_reasons(prediction: Prediction) -> Iterator[Table]:
     explanation = prediction.explanation
     if explanation is None:
         return
-    yield Table(
-        caption="What is full first as all rates grow",
-        columns=(
-            Column(name="with", words=True),
-            Column(name="fits up to", unit=PER_SECOND),
-            Column(name="times the load"),
-            Column(name="then full", words=True),
-        ),
-        rows=list(_list_bottlenecks(explanation.bottlenecks)),
+    yield tabulate(
+        "What is full first as all rates grow",
+        _list_bottlenecks(explanation.bottlenecks),
         note="Each row doubles the executors of the operator that was full in the row above,"
         " up to one for each task.",
     )
     yield _tabulate_sensitivities(explanation.sensitivities, prediction)
 
 
-def _list_bottlenecks(bottlenecks: Sequence[Bottleneck]) -> Iterator[list[Cell]]:
+def _list_bottlenecks(bottlenecks: Sequence[Bottleneck]) -> Iterator[Row]:
     doubled: dict[str, int] = {}
     for bottleneck in bottlenecks:
         limit = bottleneck.limit
         changes = ", ".join(f"{executors} of {name}" for name, executors in doubled.items())
-        yield [
-            changes or "this plan",
-            show_limit(limit.per_second, unit=""),
-            estimate(limit.factor),
-            limit.by,
-        ]
+        yield {
+            Column("with"): changes or "this plan",
+            Column("fits up to", PER_SECOND): show_limit(limit.per_second, unit=""),
+            Column("times the load"): estimate(limit.factor),
+            Column("then full", words=True): limit.by,
+        }
         operator, executors, tasks = bottleneck.operator, bottleneck.executors, bottleneck.tasks
         if operator is not None and executors is not None and tasks is not None:
             doubled[operator] = min(2 * executors, tasks)
@@ -63,23 +57,16 @@ def _list_bottlenecks(bottlenecks: Sequence[Bottleneck]) -> Iterator[list[Cell]]
 def _tabulate_sensitivities(
     sensitivities: Mapping[str, Sensitivity], prediction: Prediction
 ) -> Table:
-    return Table(
-        caption="What a change of one operator would do to latency from source to sink",
-        columns=(
-            Column(name="operator", words=True),
-            Column(name="1 % longer service", unit="mean"),
-            Column(name="1 % longer service", unit="p99"),
-            Column(name="one executor more", unit="mean"),
-            Column(name="then fits up to", unit=PER_SECOND),
-        ),
-        rows=[
-            [
-                name,
-                _show_growth(change.longer_service),
-                _show_growth(change.longer_service_p99),
-                _show_gain(change, prediction.latency.mean),
-                _show_new_limit(change),
-            ]
+    return tabulate(
+        "What a change of one operator would do to latency from source to sink",
+        [
+            {
+                Column("operator"): name,
+                Column("1 % longer service", "mean"): _show_growth(change.longer_service),
+                Column("1 % longer service", "p99"): _show_growth(change.longer_service_p99),
+                Column("one executor more", "mean"): _show_gain(change, prediction.latency.mean),
+                Column("then fits up to", PER_SECOND): _show_new_limit(change),
+            }
             for name, change in sensitivities.items()
         ],
         note=" ".join(

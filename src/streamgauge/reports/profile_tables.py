@@ -170,32 +170,20 @@ def describe_ranges(profile: Profile, operator: str) -> Iterator[str]:
 def tabulate_times(profile: Profile, names: Sequence[str]) -> Table:
     """Service times of operators by input stream, window and output stream."""
     deployed = deploy(profile)
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     for name in names:
         tasks = list(profile.tasks_of(name).values())
         for key in dict.fromkeys(stream.key for stream in deployed.streams_into(name)):
             figures = [task.inputs[key] for task in tasks if key in task.inputs]
-            rows.append([f"{name} ← {name_stream(key)}", *_show_times(*_split_times(figures))])
+            rows += _show_times(f"{name} ← {name_stream(key)}", *_split_times(figures))
         walls = [task.window for task in tasks if task.window is not None]
         cpus = [task.window_cpu for task in tasks if task.window_cpu is not None]
-        rows.append([f"{name}, a window", *_show_times(walls, cpus)])
+        rows += _show_times(f"{name}, a window", walls, cpus)
         for stream in dict.fromkeys(stream.name for stream in deployed.streams_from(name)):
             emitted = [task.outputs[stream] for task in tasks if stream in task.outputs]
-            rows.append([f"{name} emits {stream}", *_show_times(*_split_times(emitted))])
-    return Table(
-        caption="Service times",
-        columns=(
-            Column("operator"),
-            Column("wall clock", "ms"),
-            Column("scv"),
-            Column("p99", "ms"),
-            Column("CPU", "ms"),
-            Column("samples"),
-            Column("buckets"),
-        ),
-        rows=[row for row in rows if any(cell is not None for cell in row[1:])],
-        note=f"{SLOWEST} Scv: squared coefficient of variation.",
-    )
+            rows += _show_times(f"{name} emits {stream}", *_split_times(emitted))
+    note = f"{SLOWEST} Scv: squared coefficient of variation."
+    return tabulate("Service times", rows, note=note)
 
 
 def _split_times(
@@ -205,17 +193,22 @@ def _split_times(
     return walls, [one.cpu for one in figures if one.cpu is not None]
 
 
-def _show_times(walls: Sequence[TimeFigures], cpus: Sequence[TimeFigures]) -> list[Cell]:
+def _show_times(
+    name: str, walls: Sequence[TimeFigures], cpus: Sequence[TimeFigures]
+) -> Iterator[Row]:
+    """A row, where there is any time to show."""
     wall, cpu = pool_times(walls), pool_times(cpus)
     shown = wall if wall is not None else cpu
-    return [
-        show_mean_time(wall),
-        show_value(None if shown is None else shown.scv),
-        show_quantile(wall, 0.99),
-        show_mean_time(cpu),
-        show_samples(shown),
-        None if shown is None else str(shown.mean_ms.buckets),
-    ]
+    if shown is not None:
+        yield {
+            Column("operator"): name,
+            Column("wall clock", "ms"): show_mean_time(wall),
+            Column("scv"): show_value(shown.scv),
+            Column("p99", "ms"): show_quantile(wall, 0.99),
+            Column("CPU", "ms"): show_mean_time(cpu),
+            Column("samples"): show_samples(shown),
+            Column("buckets"): str(shown.mean_ms.buckets),
+        }
 
 
 def tabulate_windows(profile: Profile) -> Table:

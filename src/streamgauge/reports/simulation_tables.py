@@ -134,45 +134,34 @@ def build_operator_table(job: Job, result: SimulationResult) -> Table:
     )
 
 
-# Column name: attribute of the operator's figures, unit.
+# By column, the attribute of an operator's figures.
 _RARE = {
-    "blocked": ("blocked", OF_THE_TIME),
-    "throttled": ("throttled", OF_THE_TIME),
-    "blocking": ("blocking", "threads, mean"),
-    "windows": ("triggers_per_second", "fired/s"),
-    "window": ("window_tuples", MEAN_TUPLES),
-    "failed": ("failed_per_second", "trees/s"),
-    "timed out": ("timed_out_per_second", "trees/s"),
-    "replayed": ("replayed_per_second", "trees/s"),
-    "dropped": ("dropped_per_second", PER_SECOND),
+    Column("blocked", OF_THE_TIME): "blocked",
+    Column("throttled", OF_THE_TIME): "throttled",
+    Column("blocking", "threads, mean"): "blocking",
+    Column("windows", "fired/s"): "triggers_per_second",
+    Column("window", MEAN_TUPLES): "window_tuples",
+    Column("failed", "trees/s"): "failed_per_second",
+    Column("timed out", "trees/s"): "timed_out_per_second",
+    Column("replayed", "trees/s"): "replayed_per_second",
+    Column("dropped", PER_SECOND): "dropped_per_second",
 }
 _PARTS = {"blocked", "throttled"}
 
 
 def build_rare_table(result: SimulationResult) -> Table:
     """What only some operators do, as far as any does; empty where none does."""
-    figures = {
-        name: {column: _show_rare(operator, column) for column in _RARE}
-        for name, operator in result.operators.items()
-    }
-    shown = [name for name in _RARE if any(row[name] is not None for row in figures.values())]
-    return Table(
-        caption="Operators: back-pressure, windows, failures and drops",
-        columns=[
-            Column("operator"),
-            *(Column(name, _RARE[name][1]) for name in shown),
-        ],
-        rows=[
-            [name, *(row[column] for column in shown)]
-            for name, row in figures.items()
-            if any(row[column] is not None for column in shown)
-        ],
-    )
+    rows: list[Row] = []
+    for name, operator in result.operators.items():
+        figures = {column: _show_rare(operator, attribute) for column, attribute in _RARE.items()}
+        if any(figure is not None for figure in figures.values()):
+            rows.append({Column("operator"): name, **figures})
+    return tabulate("Operators: back-pressure, windows, failures and drops", rows)
 
 
-def _show_rare(operator: object, column: str) -> str | None:
-    value = float(getattr(operator, _RARE[column][0]))
-    if column in _PARTS:
+def _show_rare(operator: object, attribute: str) -> str | None:
+    value = float(getattr(operator, attribute))
+    if attribute in _PARTS:
         return share(value) if value >= VISIBLE_PART else None
     return number(value) if value > 0.0 else None
 
