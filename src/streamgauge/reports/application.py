@@ -128,15 +128,13 @@ class ApplicationReport(Report):
             data, flow = task.data, task.flow
             assert data is not None
             assert flow is not None
-            per_second = emitted[task.name]
+            per_second, values = emitted[task.name], count(data.values, "value")
             rows.append(
                 {
                     Column("source"): task.name,
                     Column("instances"): task.parallelism,
                     Column("bytes"): data.size,
-                    Column(
-                        "data", words=True
-                    ): f"{count(data.values, 'value')}, {data.distribution}",
+                    Column("data", words=True): f"{values}, {data.distribution}",
                     Column("flow of each", words=True): flow.describe(),
                     Column("mean", "tuples/s"): None if per_second is None else number(per_second),
                 }
@@ -150,6 +148,7 @@ class ApplicationReport(Report):
             if task.is_source:
                 continue
             rate = rates[task.name]
+            window = None if task.window is None else task.window.describe()
             rows.append(
                 {
                     Column("task"): task.name,
@@ -159,9 +158,7 @@ class ApplicationReport(Report):
                     Column("load"): f"{task.processing:.6g}",
                     Column("CPU"): duration(self.platform.cpu_ms(task.cycles) / MS_PER_SECOND),
                     Column("forwards"): None if task.filtering == 1.0 else f"{task.filtering:g}",
-                    Column("window", words=True): None
-                    if task.window is None
-                    else task.window.describe(),
+                    Column("window", words=True): window,
                     Column("bytes"): task.resized_bytes,
                     Column("in", "tuples/s"): None if rate is None else number(rate),
                 }

@@ -339,14 +339,13 @@ class PlacementRanking(Report):
     def _describe_placement(self, placement: Placement) -> Row:
         ranking = self.ranking
         baseline = "" if ranking.baseline is None else ranking.baseline.name
+        remote = None if ranking.rates_assumed else show_rate(placement.traffic.remote)
         change = ranking.compare_remote(placement)
         sizes: Row = {
             Column("scheduler"): placement.name,
             Column("workers"): len(placement.plan.workers),
             Column("nodes"): len(placement.plan.nodes),
-            Column("between nodes", "/s"): None
-            if ranking.rates_assumed
-            else show_rate(placement.traffic.remote),
+            Column("between nodes", "/s"): remote,
             Column("part", page_only=not ranking.rates_assumed): share(placement.remote_share),
             Column(f"against {baseline}"): None if change is None else show_difference(change),
             Column("busiest node"): _show_busiest_load(placement),

@@ -28,6 +28,7 @@ from streamgauge.reports.wording import (
     show_change,
     show_duration,
     show_limit,
+    show_received,
     show_utilisation,
 )
 
@@ -164,20 +165,18 @@ def tabulate_executors(predicted: PredictedPlan) -> Table:
     rows: list[Row] = []
     for executor in busiest:
         is_source = executor.operator in predicted.sources
+        arrived = show_received(executor.arrived_per_second, is_source=is_source)
+        delay = None if is_source else show_duration(executor.delay_seconds)
         rows.append(
             {
                 Column("executor"): executor.name,
                 Column("worker", words=True): executor.worker,
-                Column("in", PER_SECOND): None
-                if is_source
-                else number(executor.arrived_per_second),
+                Column("in", PER_SECOND): arrived,
                 Column("out", PER_SECOND): number(executor.tuples_out_per_second),
                 Column("busy", "of the time"): show_utilisation(executor.utilisation),
                 Column("slowed down", "times"): _show_number(executor.stretch),
                 Column("service", "mean"): show_duration(executor.service_seconds),
-                Column("delay", "mean"): None
-                if is_source
-                else show_duration(executor.delay_seconds),
+                Column("delay", "mean"): delay,
                 Column("waiting", "tuples, mean"): _show_number(executor.queue_length),
                 Column("state", words=True): "overloaded" if executor.utilisation >= 1.0 else "",
             }

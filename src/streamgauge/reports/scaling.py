@@ -329,9 +329,7 @@ class ScalingRanking(Report):
                         Column("units"): row.units,
                         Column("delivered", "/s"): estimate(row.throughput),
                         Column("who gets how many", words=True): show_allocation(row.allocation),
-                        Column("busiest then", words=True): None
-                        if row.bottleneck is None
-                        else _show_load(row.bottleneck),
+                        Column("busiest then", words=True): _show_load(row.bottleneck),
                     }
                     for row in dict.fromkeys((*shown, ranking.sweep[-1]))
                 ],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from streamgauge.drawing.quantities import duration, duration_within, number, share
 from streamgauge.reports.content import Column, Row, Table, tabulate, tabulate_groups
 from streamgauge.reports.simulation_verdict import SourceRate
-from streamgauge.reports.wording import name_percentile
+from streamgauge.reports.wording import name_percentile, show_received
 
 if TYPE_CHECKING:
     from streamgauge.profile.job import Job
@@ -113,13 +113,12 @@ def build_operator_table(job: Job, result: SimulationResult) -> Table:
             {
                 Column("operator"): name,
                 Column("executors"): operator.executors,
-                # A source receives acknowledgements only, no tuples to serve.
-                Column("arrived", PER_SECOND, page_only=True): None
-                if name in sources
-                else number(operator.arrived_per_second),
-                Column("served", PER_SECOND): None
-                if name in sources
-                else number(operator.executed_per_second),
+                Column("arrived", PER_SECOND, page_only=True): show_received(
+                    operator.arrived_per_second, is_source=name in sources
+                ),
+                Column("served", PER_SECOND): show_received(
+                    operator.executed_per_second, is_source=name in sources
+                ),
                 Column("emitted", PER_SECOND): number(operator.emitted_per_second),
                 Column("busy", "mean"): share(operator.utilisation),
                 Column("busiest", "executor"): share(operator.busiest),
@@ -175,9 +174,9 @@ def build_executor_table(job: Job, result: SimulationResult) -> Table:
             {
                 Column("executor"): executor.name,
                 Column("worker", words=True): executor.worker,
-                Column("served", PER_SECOND): None
-                if executor.operator in sources
-                else number(executor.executed_per_second),
+                Column("served", PER_SECOND): show_received(
+                    executor.executed_per_second, is_source=executor.operator in sources
+                ),
                 Column("emitted", PER_SECOND): number(executor.emitted_per_second),
                 Column("busy", OF_THE_TIME): share(executor.utilisation),
                 Column("CPU", "cores"): number(executor.cores),

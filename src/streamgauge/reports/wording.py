@@ -65,6 +65,11 @@ def show_utilisation(part: float) -> str:
     return share(part) if part < MANIFOLD or math.isnan(part) else f"{number(part)} times"
 
 
+def show_received(per_second: float, *, is_source: bool) -> str | None:
+    """Tuples that an operator receives; nothing for a source, which gets acknowledgements only."""
+    return None if is_source else number(per_second)
+
+
 def show_emission(per_second: float) -> str:
     """What sources emit, without its unit; NaN where a source emits as fast as it can."""
     return "unlimited" if math.isnan(per_second) else number(per_second)
