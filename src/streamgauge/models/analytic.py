@@ -101,15 +101,15 @@ def delays_of(parameters: Parameters, loaded: Loaded) -> Delays:
     """The delays in a plan's elements under its load."""
     formulas = _formulas_of(parameters.flow.plan.logical.configuration.engine)
     service, rate = loaded.service, parameters.works.tuples.per_second
-    endless = ~np.isfinite(service.mean) | ~np.isfinite(service.trigger_mean)
-    # What an overloaded machine slows down for ever is overloaded itself: a load of two says so.
-    endless_mean = np.divide(2.0, rate, out=np.ones_like(rate), where=rate > 0.0)
+    infinite = ~np.isfinite(service.mean) | ~np.isfinite(service.trigger_mean)
+    # Threads that an overloaded machine slows down without bound are overloaded: their load is two.
+    overloaded_mean = np.divide(2.0, rate, out=np.ones_like(rate), where=rate > 0.0)
     finite = replace(
         service,
-        mean=np.where(endless, endless_mean, service.mean),
-        variance=np.where(endless, 0.0, service.variance),
-        trigger_mean=np.where(endless, 0.0, service.trigger_mean),
-        trigger_variance=np.where(endless, 0.0, service.trigger_variance),
+        mean=np.where(infinite, overloaded_mean, service.mean),
+        variance=np.where(infinite, 0.0, service.variance),
+        trigger_mean=np.where(infinite, 0.0, service.trigger_mean),
+        trigger_variance=np.where(infinite, 0.0, service.trigger_variance),
     )
     return formulas(
         parameters.flow, parameters.rates, parameters.conversions, finite, parameters.mechanics

@@ -177,7 +177,7 @@ def _arrival_scv(parameters: Parameters, stations: Stations) -> Vector:
 def _delays(parameters: Parameters, loaded: Loaded, stations: Stations, wait: Wait) -> Delays:
     """A wait and a service in every executor, the wait without end where it is overloaded."""
     stuck = np.isinf(loaded.contention.stretch)
-    endless = replace(
+    unbounded = replace(
         wait,
         chance=np.where(stuck, 1.0, wait.chance),
         patience=np.where(stuck, np.inf, wait.patience),
@@ -186,11 +186,11 @@ def _delays(parameters: Parameters, loaded: Loaded, stations: Stations, wait: Wa
     workers = len(parameters.flow.plan.workers)
 
     def executor_transform(s: Complex) -> Complex:
-        return np.asarray(endless.transform(s) * transforms.gamma(s, stations.mean, scv))
+        return np.asarray(unbounded.transform(s) * transforms.gamma(s, stations.mean, scv))
 
     return Delays(
-        executors={Part.QUEUEING: endless.mean, Part.SERVICE: stations.mean},
-        spread=endless.variance + stations.variance,
+        executors={Part.QUEUEING: unbounded.mean, Part.SERVICE: stations.mean},
+        spread=unbounded.variance + stations.variance,
         executor_transform=executor_transform,
         send=_nothing(len(scv)),
         send_transform=_at_once(len(scv)),

@@ -6,7 +6,7 @@ gets, and so exactly the inverse of its mean speed while it is runnable. What mu
 many others are runnable then, and they are not independent of it: whoever is slowed down stays
 longer.
 
-If threads only went to and fro between a core and elsewhere, the set S of runnable threads would
+If threads only alternated between a core and elsewhere, the set S of runnable threads would
 have the product form P(S) ∝ ∏ aᵢ · ∏ 1/speed(m), m = 1 … |S|, whatever the distributions of their
 times (Baskett, Chandy, Muntz and Palacios 1975). But threads have queues: in crowded times queues
 grow, and then threads do not leave the set after one job. Where the crowd changes slowly, a
@@ -357,7 +357,7 @@ def _settle(
         step = _step(state, tilt, free[going], burn)
         leads = np.where(seated, np.log([step.stretch, step.tilt]), now)
         change = np.abs(leads - now).max(axis=(0, 2))
-        # What swings to and fro comes to rest by smaller and smaller steps.
+        # Smaller and smaller steps damp oscillations.
         least = 0.5 if work.inferring else 1.0
         leads = now + min(least, PATIENCE / (iteration + 1)) * (leads - now)
         found.stretch[seats[seated]] = step.stretch[seated]

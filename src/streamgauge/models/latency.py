@@ -152,7 +152,7 @@ class Ways:
         weight = self._total(first, self._weights)
         if weight <= 0.0:
             return Latency(mean=math.nan, variance=math.nan, quantiles={}, parts={})
-        if self._is_endless(first):
+        if self._is_infinite(first):
             parts = {Part.QUEUEING: math.inf}
             return Latency(mean=math.inf, variance=math.inf, quantiles={}, parts=parts)
         seconds = (self._summed(first) / weight).tolist()
@@ -169,7 +169,7 @@ class Ways:
         found = {p: float(value) for p, value in zip(probabilities, values, strict=True)}
         return Latency(mean=mean, variance=variance, quantiles=found, parts=parts)
 
-    def _is_endless(self, first: list[ConnectionBlock]) -> bool:
+    def _is_infinite(self, first: list[ConnectionBlock]) -> bool:
         """Whether tuples that begin there come to an executor that cannot serve all it gets."""
         for name in {block.stream.target for block in self._back_to(first)}:
             span = as_slice(self._flow.plan.logical.spans[name])

@@ -570,7 +570,7 @@ def divide_or(numerator: Vector, denominator: Vector, otherwise: float = np.inf)
 
 
 def _times(factor: Vector, value: Vector) -> Vector:
-    """The product; what is endless stays so, whatever part of it is meant."""
+    """The product; what is infinite stays so, whatever part of it is meant."""
     return np.asarray(
         np.where(np.isinf(value), value, factor * np.where(np.isinf(value), 0.0, value))
     )

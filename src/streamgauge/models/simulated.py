@@ -250,7 +250,7 @@ class _Runs:
     def latency(
         self, pick: Callable[[SimulationResult], Latencies], source: str | None = None
     ) -> Latency:
-        """One kind of latency over all runs; endless where tuples come to a queue that grows."""
+        """One kind of latency over all runs; infinite where tuples come to a queue that grows."""
         sources = [one.name for one in self._plan.logical.topology.sources]
         reached = reached_from(self._plan.logical.topology, sources if source is None else [source])
         growing = {

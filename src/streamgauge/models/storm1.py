@@ -116,7 +116,7 @@ def _gathering(wait: Moments, mechanics: Mechanics) -> Transform:
 
 
 def _gamma(time: Moments) -> Transform:
-    # What takes for ever has no transform; who reaches it is told so before any is taken.
+    # Infinite times have no transform; callers are refused before one is taken.
     mean = np.where(np.isfinite(time.mean), time.mean, 1.0)
     variance = np.where(np.isfinite(time.variance), time.variance, 1.0)
     scv = divide_or(variance, mean**2, otherwise=0.0)

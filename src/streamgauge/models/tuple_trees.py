@@ -150,8 +150,8 @@ class TupleTrees:
         """By the ackers' clock, and as the sources see it."""
         span = self._span()
         if not math.isfinite(span):
-            endless = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
-            return endless, endless
+            infinite = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
+            return infinite, infinite
         grid = TimeGrid(span)
         hops = HopTransforms(self._flow, self._delays, self._network, grid.points)
         last, first = self._roots(grid, hops, self._completions(grid, hops))

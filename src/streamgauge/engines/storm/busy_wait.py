@@ -72,7 +72,7 @@ def _failure(said: str) -> InternalError | InvalidInput:
             (),
             seen="a jar without the loop to time",
             expected="our jar for Storm, of this version",
-            remedy=f"build it anew, or do not set {JAR_VARIABLE}",
+            remedy=f"rebuild it, or do not set {JAR_VARIABLE}",
         )
     return InternalError(f"timing cycles in Java failed: {first}")
 

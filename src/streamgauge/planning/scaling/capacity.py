@@ -1,4 +1,4 @@
-"""What one unit can process: by the clock, and by the CPU it may use.
+"""What one unit can process: by wall-clock time, and by the CPU it may use.
 
 A unit is an executor with so many cores to itself, one unless said otherwise. Its thread is busy
 for the whole of a tuple's time, waiting included, so it processes no more than one tuple in that
