@@ -43,8 +43,8 @@ def calibrate_on_spark(
 ) -> Answer:
     """Profiles of all topologies of a lake, and the figures of some of them."""
     from benchmarks.pipeline_figures import figures_of
-    from streamgauge.pipeline.calibrate.choosing import ANYTHING, Wish
     from streamgauge.pipeline.calibrate.job import calibrate
+    from streamgauge.pipeline.calibrate.period_choice import ANYTHING, Wish
     from streamgauge.pipeline.calibrate.stretches import Period
     from streamgauge.profile.files.jobs import parse_profile
 

@@ -15,7 +15,7 @@ from streamgauge.planning.scaling.graph import (
     ScalingLaw,
     TableLaw,
 )
-from streamgauge.topology.validation import check_number, check_whole
+from streamgauge.topology.field_checks import check_number, check_whole
 
 MEAN_RATE = 1000.0
 TABLE_LENGTH = 8

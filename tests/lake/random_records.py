@@ -11,8 +11,8 @@ from streamgauge.lake.definition import QUEUES, Level
 from streamgauge.lake.histogram import LAST_BIN
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.raw import Event, Hop, Link, PlacedExecutor, Plan, Sample, Trace
+from streamgauge.lake.record_rules import MOST_WHOLE
 from streamgauge.lake.records import EventKind, LinkKind, Outcome
-from streamgauge.lake.rules import MOST_WHOLE
 from streamgauge.lake.shapes import keys_of
 
 names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8)

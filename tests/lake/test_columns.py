@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from streamgauge.lake import columns
 from streamgauge.lake.columns import parse, records_of, table_of
 from streamgauge.lake.raw import decode, encode
+from streamgauge.lake.record_rules import Rejected
 from streamgauge.lake.records import Sample
-from streamgauge.lake.rules import Rejected
 from streamgauge.lake.schemas import SAMPLES
 from tests.lake.random_records import records, samples
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from streamgauge.lake.raw import Event, Hop, Link, PlacedExecutor, Plan, Sample, Trace
-from streamgauge.lake.rules import MOST_WHOLE
+from streamgauge.lake.record_rules import MOST_WHOLE
 from streamgauge.lake.schemas import PLANS, TABLES, TIMESTAMP, TRACES
 from tests.lake.random_records import records
 

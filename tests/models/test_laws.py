@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from streamgauge.models.analytic import delays_of
 from streamgauge.models.delays import Delays, Part
+from streamgauge.models.end_to_end_latency import Latency, Ways
 from streamgauge.models.flow import propagate
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.latency import Latency, Ways
 from streamgauge.models.loading import Loaded, limit_of, load
 from streamgauge.models.network import network_of
 from streamgauge.models.parameters import Parameters, parameters_of

@@ -8,8 +8,8 @@ from streamgauge.engines.emulator.subjects import Rows, Subjects
 from streamgauge.models.batching import batch_size, batch_wait, delivery_interval, flush_wait
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.delays import Part
+from streamgauge.models.end_to_end_latency import Ways
 from streamgauge.models.flow import window_tuples
-from streamgauge.models.latency import Ways
 from streamgauge.models.list_sizes import Connections, list_sizes
 from streamgauge.models.network import Network
 from streamgauge.models.routing import keyed_shares, route

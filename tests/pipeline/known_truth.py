@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from streamgauge.pipeline.calibrate.job import Calibrated
-from streamgauge.pipeline.estimation.ratios import interval, stated_error
 from streamgauge.pipeline.estimation.recording import path_of
+from streamgauge.pipeline.estimation.standard_errors import interval, stated_error
 from streamgauge.profile.behaviour import Service
 from streamgauge.profile.counts import Fixed
 from streamgauge.profile.distribution import Constant

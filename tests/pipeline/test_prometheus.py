@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from streamgauge.errors import InvalidInput, SourceUnreachable
 from streamgauge.lake.http import Patience
 from streamgauge.lake.raw import Rejected, decode
+from streamgauge.lake.record_rules import Reason
 from streamgauge.lake.row_mapping import RejectedRow
-from streamgauge.lake.rules import Reason
 from streamgauge.lake.servers import Credentials, server_url
 from streamgauge.pipeline.probing import check_source
 from streamgauge.pipeline.prometheus import check, read_slice

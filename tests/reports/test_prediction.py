@@ -9,7 +9,7 @@ import pytest
 
 from streamgauge.drawing.quantities import duration, number
 from streamgauge.models.delays import Part
-from streamgauge.models.latency import Latency
+from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.prediction import (
     Bottleneck,
     ExecutorPrediction,

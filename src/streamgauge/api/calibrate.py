@@ -16,13 +16,13 @@ from streamgauge.extras import require_extra
 from streamgauge.profile.files.jobs import parse_profile
 from streamgauge.profile.quality import ProfileQuality, assess_profile
 from streamgauge.reports.calibration import CalibratedProfile, CalibrationReport
+from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.files.document import check_writable, make_folder, write_whole
-from streamgauge.topology.validation import check_number
 
 if TYPE_CHECKING:
     from streamgauge.lake.tables import Lake
-    from streamgauge.pipeline.calibrate.choosing import Wish
     from streamgauge.pipeline.calibrate.job import Calibrated
+    from streamgauge.pipeline.calibrate.period_choice import Wish
 
 
 def calibrate(
@@ -95,7 +95,7 @@ def _choose_period(
     strict: bool,
 ) -> Wish:
     from streamgauge.lake.plan_similarity import PlanLayout
-    from streamgauge.pipeline.calibrate.choosing import Wish
+    from streamgauge.pipeline.calibrate.period_choice import Wish
     from streamgauge.pipeline.calibrate.stretches import Period, WarmUp
 
     findings = Findings()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from streamgauge.api.simulator import Say, load_simulator, stay_silent
 
 if TYPE_CHECKING:
-    from streamgauge.models.latency import Latency
+    from streamgauge.models.end_to_end_latency import Latency
     from streamgauge.models.prediction import Prediction
     from streamgauge.profile.job import Job
     from streamgauge.simulation.results import SimulationResult

@@ -7,7 +7,7 @@ from streamgauge.api.loading import JobLike, ProfileLike
 from streamgauge.api.rates import Rates
 from streamgauge.errors import NotEnoughData
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.path_latency import PathLatencies, predict_paths
+from streamgauge.models.latency_by_path import PathLatencies, predict_paths
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, NotEnoughData
-from streamgauge.topology.validation import check_number
+from streamgauge.topology.field_checks import check_number
 
 # Loads of 0.1 to 2000, as far as NAMB's experiments go.
 PROBED_CYCLES = (100, 1_000, 10_000, 100_000, 500_000, 1_000_000, 2_000_000)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from streamgauge.errors import Findings
 from streamgauge.profile.keys import MAX_KEYS, MAX_LETTERS, LetterKeys, count_letter_keys
-from streamgauge.topology.validation import check_whole
+from streamgauge.topology.field_checks import check_whole
 
 # NAMB's own generator draws values by number from a normal distribution a fifth of them wide.
 NONUNIFORM_DEVIATION = 1.0 / 5.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from streamgauge.errors import Findings
-from streamgauge.topology.validation import check_number, check_whole
+from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.workload import Recorded, Regular, Sawtooth, Seasonal, Shape, Unlimited
 
 # The rate within a burst, in multiples of the rate between bursts, where no burst rate is given.

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from streamgauge.errors import Findings
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.configuration import DEFAULT_ENGINE, MAX_WORKERS, Setting
+from streamgauge.topology.field_checks import check_name, check_number, check_whole
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.topology import MAX_TASKS
-from streamgauge.topology.validation import check_name, check_number, check_whole
 
 # Section 5.3.2: a task keeps up with one tuple per millisecond until a load between 1300 and 1400
 # thousand cycles, so we assume 1350 thousand per millisecond.

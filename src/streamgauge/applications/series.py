@@ -6,7 +6,7 @@ import math
 from enum import StrEnum
 
 from streamgauge.errors import Findings
-from streamgauge.topology.validation import check_number, check_whole
+from streamgauge.topology.field_checks import check_number, check_whole
 
 DEFAULT_VARIABILITY = 0.5
 # With each component of a series, the variability of those after it falls to this part.

@@ -15,8 +15,8 @@ from streamgauge.applications.series import (
     spread_parallelism,
 )
 from streamgauge.errors import Findings
+from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.topology import MAX_TASKS
-from streamgauge.topology.validation import check_number, check_whole
 from streamgauge.topology.window import Window
 
 # No application has more levels; the time to compute a series grows with the square of its length.

@@ -16,8 +16,8 @@ from typing import ClassVar, Protocol
 from streamgauge.errors import Findings
 from streamgauge.profile.job import Job
 from streamgauge.topology.cluster import Cluster
+from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.validation import check_number, check_whole
 
 # Part of the step that is done, from 0 to 1, and what is being done, in a few words.
 Progress = Callable[[float, str], None]

@@ -17,10 +17,10 @@ from streamgauge.experiments.studies import (
 )
 from streamgauge.profile.files.jobs import PlanFile, job_to_data, parse_job
 from streamgauge.profile.job import Assignment
+from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.document import dump_json
 from streamgauge.topology.files.schema import to_plain
 from streamgauge.topology.files.sections import ClusterFile
-from streamgauge.topology.validation import format_value
 
 _PLAIN = (
     "name",

@@ -16,7 +16,7 @@ from streamgauge.planning.scheduling.contract import Schedule
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology.cluster import Cluster, Slot
-from streamgauge.topology.validation import check_name, check_number, check_whole
+from streamgauge.topology.field_checks import check_name, check_number, check_whole
 
 MOST_SEED = 2**32
 # How many windows a single run is divided into: the first of these that makes them whole seconds.

@@ -9,7 +9,7 @@ from typing import ClassVar
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.experiments.variants import scale_service, set_rate
 from streamgauge.profile.job import Job
-from streamgauge.topology.validation import check_number, format_value
+from streamgauge.topology.field_checks import check_number, format_value
 
 AS_IS = "as-is"
 HALF = 0.5

@@ -8,7 +8,7 @@ from dataclasses import replace
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.profile.behaviour import Behaviour, Service
 from streamgauge.profile.job import Job
-from streamgauge.topology.validation import check_number
+from streamgauge.topology.field_checks import check_number
 
 Rate = float | Mapping[str, float]
 

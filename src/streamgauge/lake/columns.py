@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from streamgauge.lake.metrics import METRICS
 from streamgauge.lake.raw import VERSION, build, decode
+from streamgauge.lake.record_rules import Rejected
 from streamgauge.lake.records import Record, Sample
-from streamgauge.lake.rules import Rejected
 from streamgauge.lake.schemas import EVENTS, LINKS, PLANS, SAMPLES, TABLES, TRACES, Table
 from streamgauge.lake.shapes import SHAPES
 

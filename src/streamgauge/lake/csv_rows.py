@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.lake.mapping import CsvMapping
 from streamgauge.lake.raw import MOST_LINE_LENGTH
+from streamgauge.lake.record_rules import Reason, Rejected
 from streamgauge.lake.row_mapping import RejectedRow, RowMapper, check_columns, raise_for
-from streamgauge.lake.rules import Reason, Rejected
 
 _BOM = b"\xef\xbb\xbf"
 

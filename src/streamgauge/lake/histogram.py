@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 
 from streamgauge.errors import InvalidInput
-from streamgauge.topology.validation import format_value
+from streamgauge.topology.field_checks import format_value
 
 BINS_PER_DOUBLING = 8
 LAST_BIN = 512

@@ -14,7 +14,7 @@ from streamgauge.errors import InvalidInput, did_you_mean
 from streamgauge.lake.contents import Quarantined, quarantine_counts, quarantined_lines
 from streamgauge.lake.line_blocks import KEPT_BYTES, LineBlocks
 from streamgauge.lake.raw import decode, encode
-from streamgauge.lake.rules import Reason, Rejected
+from streamgauge.lake.record_rules import Reason, Rejected
 from streamgauge.lake.tables import Lake
 
 # A line that stands in its file more often than this is said to stand there so often.

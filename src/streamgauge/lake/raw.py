@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, Final, NoReturn
 
 from streamgauge.errors import InvalidInput
+from streamgauge.lake.record_rules import MOST_WHOLE, Reason, Rejected
 from streamgauge.lake.records import (
     Event,
     Hop,
@@ -22,9 +23,8 @@ from streamgauge.lake.records import (
     Sample,
     Trace,
 )
-from streamgauge.lake.rules import MOST_WHOLE, Reason, Rejected
 from streamgauge.lake.shapes import HOP, PLACED_EXECUTOR, SHAPES
-from streamgauge.topology.validation import format_value
+from streamgauge.topology.field_checks import format_value
 
 __all__ = [
     "VERSION",

@@ -26,8 +26,8 @@ from streamgauge.lake.mapping import (
     TimeUnit,
 )
 from streamgauge.lake.raw import encode
+from streamgauge.lake.record_rules import Reason, Rejected, reject
 from streamgauge.lake.records import Sample
-from streamgauge.lake.rules import Reason, Rejected, reject
 from streamgauge.lake.shapes import SHAPES, keys_of
 
 Row = Mapping[str, str | None]

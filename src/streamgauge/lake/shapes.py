@@ -9,19 +9,7 @@ from typing import Any
 from streamgauge.lake.definition import QUEUES, Level, Queue
 from streamgauge.lake.histogram import LAST_BIN
 from streamgauge.lake.metrics import METRICS, Metric
-from streamgauge.lake.records import (
-    Event,
-    EventKind,
-    Hop,
-    Link,
-    LinkKind,
-    Outcome,
-    PlacedExecutor,
-    Plan,
-    Sample,
-    Trace,
-)
-from streamgauge.lake.rules import (
+from streamgauge.lake.record_rules import (
     MOST_INT32,
     MOST_WHOLE,
     Check,
@@ -38,6 +26,18 @@ from streamgauge.lake.rules import (
     time,
     whole,
     word,
+)
+from streamgauge.lake.records import (
+    Event,
+    EventKind,
+    Hop,
+    Link,
+    LinkKind,
+    Outcome,
+    PlacedExecutor,
+    Plan,
+    Sample,
+    Trace,
 )
 
 MOST_BUCKET_SECONDS = 86_400.0

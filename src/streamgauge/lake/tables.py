@@ -27,7 +27,7 @@ from pyarrow import fs
 from streamgauge.errors import ChangedMeanwhile, InvalidInput, UnreadableFile, did_you_mean
 from streamgauge.lake.schemas import PARTITION, TABLES, Table
 from streamgauge.lake.uris import is_local, joined, list_files, normal, open_store
-from streamgauge.topology.validation import MAX_NAME_LENGTH
+from streamgauge.topology.field_checks import MAX_NAME_LENGTH
 
 NO_TABLE = -1
 # Where a table keeps what is part of it, version by version.

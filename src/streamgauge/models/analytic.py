@@ -15,8 +15,8 @@ from streamgauge.errors import InvalidInput
 from streamgauge.models.assembly import assemble
 from streamgauge.models.chained import split_chains
 from streamgauge.models.delays import DelayFormulas, Delays
+from streamgauge.models.end_to_end_latency import PROBABILITIES
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.latency import PROBABILITIES
 from streamgauge.models.loading import Loaded, limit_of, load
 from streamgauge.models.measured_parameters import measured_parameters
 from streamgauge.models.network import MEDIAN, network_of

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.contention import Contention
+from streamgauge.models.cpu_contention import Contention
 from streamgauge.models.delays import Delays, Part
-from streamgauge.models.latency import PROBABILITIES, Ways
+from streamgauge.models.end_to_end_latency import PROBABILITIES, Ways
 from streamgauge.models.loading import Loaded, is_bolt
 from streamgauge.models.network import MEDIAN, network_of
 from streamgauge.models.parameters import Parameters

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from streamgauge.errors import Findings
-from streamgauge.topology.validation import check_number, check_whole, format_value
+from streamgauge.topology.field_checks import check_number, check_whole, format_value
 
 Vector = NDArray[np.float64]
 

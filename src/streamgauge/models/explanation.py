@@ -15,8 +15,8 @@ import numpy as np
 from streamgauge.models.analytic import delays_of
 from streamgauge.models.assembly import assemble
 from streamgauge.models.chained import chain_job
+from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.latency import Latency
 from streamgauge.models.loading import PRECISION, limit_of, load
 from streamgauge.models.parameters import Parameters, parameters_of
 from streamgauge.models.prediction import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.contention import TOLERANCE, Contention, contention
+from streamgauge.models.cpu_contention import TOLERANCE, Contention, contention
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.prediction import Limit
 from streamgauge.models.service import ServiceTimes

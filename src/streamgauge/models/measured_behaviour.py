@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.models.crowding import take_off_crowding
 from streamgauge.models.job_behaviour import (
     NONE,
     Coefficient,
@@ -28,6 +27,7 @@ from streamgauge.models.job_behaviour import (
     TimeMoments,
     WindowBehaviour,
 )
+from streamgauge.models.measured_slowdown import take_off_crowding
 from streamgauge.models.pooled_times import (
     error_of,
     pool_service,

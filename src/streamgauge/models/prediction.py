@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from streamgauge.models.latency import Latency
+from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.topology.frozen import FrozenDict
 
 

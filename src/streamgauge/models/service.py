@@ -3,7 +3,7 @@
 Cooper 2020, sections 4.9 and 4.10: the mean of an operator's tasks where they are alike, their
 means weighted by what each would get where keys tell them apart (eq. 4.11). Time on a core and
 time spent waiting are kept apart, since only the former is stretched by what shares the machine
-(`contention`). Several inputs are mixed by their rates.
+(`cpu_contention`). Several inputs are mixed by their rates.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.models.chained import split_chains
+from streamgauge.models.end_to_end_latency import PROBABILITIES, Latency
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.latency import PROBABILITIES, Latency
 from streamgauge.models.loading import Loaded, limit_of, load
 from streamgauge.models.observed import (
     Observed,
@@ -41,10 +41,10 @@ from streamgauge.models.regimes import Regimes, regimes_of
 from streamgauge.models.run_length import RunLength, steady_length, transient_length
 from streamgauge.models.simulated_job import fill_in_rates, simulated_job
 from streamgauge.models.swing import swing_of
+from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER
 from streamgauge.topology.tuple_flow import as_slice
-from streamgauge.topology.validation import check_number, check_whole
 from streamgauge.topology.workload import Workload
 
 if TYPE_CHECKING:

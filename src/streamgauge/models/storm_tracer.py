@@ -24,10 +24,10 @@ from streamgauge.models import transforms
 from streamgauge.models.assembly import assemble
 from streamgauge.models.chained import split_chains
 from streamgauge.models.delays import Delays, Part
+from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.executor import mean_sojourn
 from streamgauge.models.flow import came_to
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.latency import Latency
 from streamgauge.models.list_sizes import Connections, ListSizes, list_sizes
 from streamgauge.models.loading import Loaded, is_bolt
 from streamgauge.models.parameters import Parameters, parameters_of

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import Findings
-from streamgauge.topology.validation import check_number, format_value
+from streamgauge.topology.field_checks import check_number, format_value
 
 Vector = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -26,9 +26,14 @@ from streamgauge.models import transforms
 from streamgauge.models.bursts import bursts_into
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.delays import Delays, Part
+from streamgauge.models.end_to_end_latency import (
+    PROBABILITIES,
+    Latency,
+    onward_of,
+    windows_per_tuple,
+)
 from streamgauge.models.flow import Rates, came_to
 from streamgauge.models.hops import HopTransforms
-from streamgauge.models.latency import PROBABILITIES, Latency, onward_of, windows_per_tuple
 from streamgauge.models.network import Network
 from streamgauge.models.queueing import asleep_probability
 from streamgauge.models.routing import deals_evenly, deals_in_turn

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.contention import Contention
+from streamgauge.models.cpu_contention import Contention
 from streamgauge.models.loading import Loaded, fires_on_thread, machine_of_executor
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.prediction import Limit

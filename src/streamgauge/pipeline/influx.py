@@ -23,8 +23,8 @@ from streamgauge.lake.mapping import (
     InfluxMapping,
     InfluxQuery,
 )
+from streamgauge.lake.record_rules import Reason
 from streamgauge.lake.row_mapping import RejectedRow, RowMapper
-from streamgauge.lake.rules import Reason
 from streamgauge.pipeline.http_queries import Query, read_json
 from streamgauge.pipeline.range_queries import Answer, Probe, RangeRequest, TimeRange, moment
 from streamgauge.topology.files.document import parse_document

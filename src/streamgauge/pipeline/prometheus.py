@@ -28,6 +28,7 @@ from streamgauge.lake.mapping import (
     TimeRule,
     TimeUnit,
 )
+from streamgauge.lake.record_rules import Reason
 from streamgauge.lake.row_mapping import (
     RejectedRow,
     RowMapper,
@@ -35,7 +36,6 @@ from streamgauge.lake.row_mapping import (
     exact_number,
     microseconds,
 )
-from streamgauge.lake.rules import Reason
 from streamgauge.pipeline.http_queries import Query, read_json
 from streamgauge.pipeline.range_queries import Answer, Probe, RangeRequest, TimeRange
 from streamgauge.topology.files.document import parse_document

@@ -18,11 +18,11 @@ from streamgauge.errors import Findings, InvalidInput
 from streamgauge.lake.files.mapping_file import parse_mapping
 from streamgauge.lake.http import USUAL_PATIENCE, Patience
 from streamgauge.lake.mapping import InfluxMapping, PrometheusMapping, SourceMapping
+from streamgauge.lake.record_rules import MOST_WHOLE
 from streamgauge.lake.row_mapping import RejectedRow, rfc3339_microseconds
-from streamgauge.lake.rules import MOST_WHOLE
 from streamgauge.lake.schemas import TIMESTAMP
 from streamgauge.lake.servers import NO_CREDENTIALS, Credentials, server_url
-from streamgauge.topology.validation import format_value
+from streamgauge.topology.field_checks import format_value
 
 DEFAULT_SLICE_SECONDS = 3_600
 MOST_SLICES = 100_000

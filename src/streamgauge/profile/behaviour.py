@@ -10,9 +10,9 @@ from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.profile.counts import CountDistribution, Fixed
 from streamgauge.profile.distribution import Constant, Distribution, compute_scv
 from streamgauge.profile.keys import KeyDistribution
+from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.topology import Operator, OperatorKind, StreamKey, Topology
-from streamgauge.topology.validation import check_number
 
 NOTHING = Constant(value=0.0)
 # Thirty years; more is a typing error.

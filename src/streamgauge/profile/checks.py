@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.profile.figures import OutputFigures, Saturation, TaskProfile
+from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import OperatorKind, StreamKey, Topology
-from streamgauge.topology.validation import check_number, check_whole
 
 if TYPE_CHECKING:
     from streamgauge.profile.profile import Profile

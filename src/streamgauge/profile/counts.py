@@ -18,7 +18,7 @@ from streamgauge.profile.distribution import (
     compute_scv,
     invert_cumulative,
 )
-from streamgauge.topology.validation import check_number, check_whole
+from streamgauge.topology.field_checks import check_number, check_whole
 
 Counts = NDArray[np.int64]
 # Beyond this many distinct outcomes a table is no sensible way to hold a distribution.

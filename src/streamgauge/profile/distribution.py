@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from streamgauge.errors import Findings, InvalidInput
-from streamgauge.topology.validation import check_number
+from streamgauge.topology.field_checks import check_number
 
 Sample = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from streamgauge.errors import Findings
+from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.topology import StreamKey
-from streamgauge.topology.validation import check_number, check_whole
 
 SHARE_TOLERANCE = 1e-6
 

@@ -15,8 +15,8 @@ from scipy import special
 
 from streamgauge.errors import Findings
 from streamgauge.profile.distribution import invert_cumulative
+from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.validation import check_number, check_whole
 
 MAX_KEYS = 10_000_000
 MAX_LETTERS = 100_000_000

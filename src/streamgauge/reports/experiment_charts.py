@@ -10,8 +10,8 @@ from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
 from streamgauge.drawing.charts import Series, draw_line_chart
 from streamgauge.drawing.quantities import duration, number, plain_duration, plain_number
 from streamgauge.drawing.themes import SERIES
-from streamgauge.experiments.differences import THROUGHPUT
 from streamgauge.experiments.figures import ALL, FigureKind
+from streamgauge.experiments.step_differences import THROUGHPUT
 from streamgauge.reports.content import Chart, ChartRow
 from streamgauge.reports.wording import show_measured
 

@@ -8,8 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.drawing.quantities import duration, number, share
-from streamgauge.experiments.differences import Difference, Gain, compare_with_reference, rank_gains
 from streamgauge.experiments.regimes import Regime, RepetitionRegime, find_regimes
+from streamgauge.experiments.step_differences import (
+    Difference,
+    Gain,
+    compare_with_reference,
+    rank_gains,
+)
 from streamgauge.experiments.studies import BottleneckSearch, Fidelity, LoadSweep
 from streamgauge.reports.content import Column, Table, tabulate
 

@@ -21,7 +21,7 @@ from streamgauge.reports.content import (
 from streamgauge.reports.wording import name_percentile, printable, show_duration
 
 if TYPE_CHECKING:
-    from streamgauge.models.latency import Latency
+    from streamgauge.models.end_to_end_latency import Latency
 
 # More bars are no picture any more; tables have the rest.
 MOST_BARS = 12

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from streamgauge.drawing.quantities import number
-from streamgauge.models.path_latency import PathLatencies
+from streamgauge.models.latency_by_path import PathLatencies
 from streamgauge.reports.content import (
     Column,
     FigureRow,

@@ -23,7 +23,7 @@ from streamgauge.reports.wording import (
 )
 
 if TYPE_CHECKING:
-    from streamgauge.models.latency import Latency
+    from streamgauge.models.end_to_end_latency import Latency
     from streamgauge.models.prediction import Prediction
     from streamgauge.topology.physical_plan import PhysicalPlan
     from streamgauge.topology.workload import Emission, Workload

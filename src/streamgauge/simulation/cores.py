@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.simulation.compiling import inlined, internal
-from streamgauge.topology.validation import check_number
+from streamgauge.topology.field_checks import check_number
 
 NOBODY = -1
 # Linux gives a thread some milliseconds while others wait.

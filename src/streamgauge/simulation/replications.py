@@ -12,7 +12,7 @@ from typing import Protocol
 from streamgauge.errors import Findings
 from streamgauge.simulation.estimates import Estimate, estimate
 from streamgauge.simulation.results import SimulationResult
-from streamgauge.topology.validation import check_whole
+from streamgauge.topology.field_checks import check_whole
 
 
 def estimate_of(

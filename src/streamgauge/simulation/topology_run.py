@@ -28,8 +28,8 @@ from streamgauge.simulation.routing import HEAVIEST, UNKNOWN_LOAD
 from streamgauge.simulation.snapshots import Camera, Snapshot
 from streamgauge.simulation.state import State
 from streamgauge.simulation.timers import make_timers
+from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.validation import check_number, check_whole
 from streamgauge.topology.workload import Workload
 from streamgauge.transport.chaining import find_chaining
 from streamgauge.transport.engine import load_engine

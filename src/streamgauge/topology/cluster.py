@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
-from streamgauge.topology.validation import check_name, check_number, check_whole
+from streamgauge.topology.field_checks import check_name, check_number, check_whole
 
 FIRST_PORT = 6700
 MAX_PORT = 65_535

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from streamgauge.errors import Findings, did_you_mean
+from streamgauge.topology.field_checks import check_name, check_number, check_whole, format_value
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import MAX_TASKS, Topology
-from streamgauge.topology.validation import check_name, check_number, check_whole, format_value
 
 Setting = bool | int | float | str
 DEFAULT_ENGINE = "storm-2"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streamgauge.errors import Findings
-from streamgauge.topology.validation import check_name, check_number
+from streamgauge.topology.field_checks import check_name, check_number
 
 # Rows of a custom matrix are often written with a few decimals; 1/3 three times is 0.999.
 ROW_SUM_TOLERANCE = 1e-6

@@ -10,8 +10,8 @@ from functools import cached_property
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.field_checks import check_whole
 from streamgauge.topology.topology import ACKER, Topology
-from streamgauge.topology.validation import check_whole
 
 _LABEL = re.compile(r"(?P<operator>.+)\[(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?\]")
 

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from streamgauge.errors import CyclicTopology, Findings, InvalidInput, did_you_mean
+from streamgauge.topology.field_checks import check_name, check_whole, format_value
 from streamgauge.topology.grouping import Custom, Direct, Fields, Grouping
-from streamgauge.topology.validation import check_name, check_whole, format_value
 from streamgauge.topology.window import Window
 
 # Names that Storm gives to its own operators and streams begin with two underscores.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamgauge.errors import Findings
-from streamgauge.topology.validation import check_number, check_whole
+from streamgauge.topology.field_checks import check_number, check_whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
+from streamgauge.topology.field_checks import check_name, check_number
 from streamgauge.topology.topology import DEFAULT_STREAM, StreamKey, Topology
-from streamgauge.topology.validation import check_name, check_number
 
 SHARE_TOLERANCE = 1e-6
 # A thousand machines with a million tuples per millisecond each; more is a typing error, and

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from streamgauge.errors import Findings
-from streamgauge.topology.validation import check_number, check_whole
+from streamgauge.topology.field_checks import check_number, check_whole
 
 
 class Flush(StrEnum):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from streamgauge.topology.configuration import Setting
     from streamgauge.topology.logical_plan import TaskOrder
     from streamgauge.topology.tuple_flow import Hops
-    from streamgauge.transport.contract import Transport
     from streamgauge.transport.mechanics import Mechanics
+    from streamgauge.transport.transport import Transport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Engine:
             that changes the executors of a running topology.
         apply: A function from a plan's file to the command that applies it.
         busy_waits: A function (cycles, rounds=) that times loads of these cycles in the engine.
-        runners: By name: a class of `engines.contract.Runner`, which runs jobs on the engine.
+        runners: By name: a class of `engines.runner.Runner`, which runs jobs on the engine.
         collectors: By name: a command below ``streamgauge collect``.
         commands: By name: a group of commands below ``streamgauge``.
     """

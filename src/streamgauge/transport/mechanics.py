@@ -12,7 +12,7 @@ from typing import Any
 
 from streamgauge.errors import Findings
 from streamgauge.topology.configuration import Setting
-from streamgauge.topology.validation import check_number, check_whole
+from streamgauge.topology.field_checks import check_number, check_whole
 
 NO_LIMIT = 2**31 - 1
 

@@ -9,7 +9,6 @@ from streamgauge.topology.configuration import Setting
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.tuple_flow import Element, Hops
-from streamgauge.transport.contract import Transport
 from streamgauge.transport.mechanics import (
     NO_LIMIT,
     Mechanics,
@@ -19,6 +18,7 @@ from streamgauge.transport.mechanics import (
     power_of_two,
     whole,
 )
+from streamgauge.transport.transport import Transport
 
 HOPS: Hops = {
     ConnectionType.LOCAL: (Element.QUEUE,),

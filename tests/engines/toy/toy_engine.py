@@ -17,9 +17,9 @@ from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import Element
-from streamgauge.transport.contract import Transport
 from streamgauge.transport.engine import Engine
 from streamgauge.transport.mechanics import Mechanics, configure_mechanics, whole
+from streamgauge.transport.transport import Transport
 
 SETTINGS = {"toy.queue.size": ("receive_limit", whole)}
 HOPS = {

@@ -6,9 +6,9 @@ import pytest
 from streamgauge.lake.records import LinkKind, PlacedExecutor, Plan
 from streamgauge.pipeline.estimation.assembly import Extras, profile_of
 from streamgauge.pipeline.estimation.links import LinkCounts
-from streamgauge.pipeline.estimation.ratios import stated_error
 from streamgauge.pipeline.estimation.recording import path_of
 from streamgauge.pipeline.estimation.schemas import REPLICAS
+from streamgauge.pipeline.estimation.standard_errors import stated_error
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.profile.figures import Period, RateSeries, Saturation, TaskId
 from streamgauge.topology.topology import StreamKey

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from streamgauge.pipeline.estimation.linearity import is_linear
-from streamgauge.pipeline.estimation.ratios import Groups
+from streamgauge.pipeline.estimation.standard_errors import Groups
 from tests.pipeline.estimation.rows import IN, OUT, counted, figures
 
 TRIALS = 1000

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from streamgauge.pipeline.estimation.ratios import Bootstrap, Groups, ratios
 from streamgauge.pipeline.estimation.replicas import HIGH, LOW, mixed, resampled, weights
+from streamgauge.pipeline.estimation.standard_errors import Bootstrap, Groups, ratios
 
 STEP = 30_000_000
 STARTS = np.arange(2000) * STEP

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from streamgauge.errors import Findings
 from streamgauge.simulation.random_streams import exponential, make_streams, uniform
-from streamgauge.topology.validation import check_whole
+from streamgauge.topology.field_checks import check_whole
 from streamgauge.transport.batched_queue import BatchedQueue, Flush, Sojourn
 
 DEFAULT_ARRIVALS = 1_000_000

@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field
 from streamgauge.applications.data import Data, DataDistribution
 from streamgauge.applications.flow import Flow, FlowKind
 from streamgauge.errors import Findings
+from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.files.schema import FileModel
-from streamgauge.topology.validation import check_number
 from streamgauge.topology.window import Window
 
 # Engines count windows in milliseconds.

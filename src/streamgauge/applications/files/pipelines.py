@@ -16,8 +16,8 @@ from streamgauge.applications.files.parts import (
     refuse_external,
 )
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.files.schema import FileModel, Name, build_part
-from streamgauge.topology.validation import check_number, check_whole
 
 DEFAULT_PROCESSING = 10.0
 

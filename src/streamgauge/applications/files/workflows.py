@@ -23,8 +23,8 @@ from streamgauge.applications.flow import Flow
 from streamgauge.applications.series import DEFAULT_VARIABILITY, Balancing
 from streamgauge.applications.workflow import Connection, GraphShape, Load, Scalability, Workflow
 from streamgauge.errors import Findings
+from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.files.schema import FileModel
-from streamgauge.topology.validation import check_number
 
 
 class SyntheticFile(FileModel):

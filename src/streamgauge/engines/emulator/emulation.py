@@ -22,8 +22,8 @@ from streamgauge.simulation.program import Compiled
 from streamgauge.simulation.results import SimulationResult
 from streamgauge.simulation.state import State
 from streamgauge.simulation.topology_run import Tracing
+from streamgauge.topology.field_checks import check_name, check_number, check_whole, format_value
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.validation import check_name, check_number, check_whole, format_value
 
 # Simulated time zero where none is given: fixed, so that the same seed gives the same bytes.
 STARTED_AT = datetime(2026, 1, 1, tzinfo=UTC)

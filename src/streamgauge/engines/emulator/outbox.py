@@ -20,7 +20,7 @@ from streamgauge.engines.writing import report_write_errors
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.raw import encode
 from streamgauge.lake.records import Event, Link, Plan, Record, Sample, Trace
-from streamgauge.topology.validation import format_value
+from streamgauge.topology.field_checks import format_value
 
 MARKER = ".emulated"
 # The raw format asks writers to begin a new file at this size before compression.

@@ -33,7 +33,7 @@ from streamgauge.engines.storm.processes import (
 from streamgauge.engines.storm.state import ClusterState
 from streamgauge.errors import Findings, InvalidInput, SourceUnreachable, UnreadableFile
 from streamgauge.topology.cluster import Cluster, Machine, Node
-from streamgauge.topology.validation import check_whole
+from streamgauge.topology.field_checks import check_whole
 
 MAX_NODES = 16
 MAX_SLOTS = 32

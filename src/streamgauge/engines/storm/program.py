@@ -25,9 +25,9 @@ from streamgauge.profile.behaviour import Behaviour, JoinByParity, JoinOnKey, Se
 from streamgauge.profile.counts import CountDistribution
 from streamgauge.profile.job import Job
 from streamgauge.topology.configuration import Setting
+from streamgauge.topology.field_checks import check_whole
 from streamgauge.topology.grouping import Custom, Direct, Fields, PartialKey
 from streamgauge.topology.topology import Operator, OperatorKind, Stream
-from streamgauge.topology.validation import check_whole
 from streamgauge.topology.window import Window
 from streamgauge.topology.workload import (
     Burst,

@@ -28,10 +28,10 @@ from streamgauge.experiments.variants import scale_service, set_rate
 from streamgauge.profile.files.jobs import PlanFile, StepFile, load_job, parse_job
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology.cluster import Cluster
+from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.document import Document, dump_json, read_document
 from streamgauge.topology.files.schema import FileModel, build_part, list_keys, validate
 from streamgauge.topology.files.sections import ClusterFile
-from streamgauge.topology.validation import format_value
 
 VERSION = 1
 

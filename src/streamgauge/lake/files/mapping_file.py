@@ -50,10 +50,10 @@ from streamgauge.lake.mapping import (
     TimeUnit,
 )
 from streamgauge.lake.shapes import MOST_BUCKET_SECONDS
+from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.document import Document, parse_document, read_document
 from streamgauge.topology.files.schema import TAG, list_keys, refusal, validate
 from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.validation import format_value
 
 VERSION = 1
 

@@ -22,9 +22,9 @@ from streamgauge.lake.definition import QUEUES, Kind, Level
 from streamgauge.lake.mapping import MAPPED_KEYS, Count, MetricRule, Reading
 from streamgauge.lake.metrics import METRICS, Metric
 from streamgauge.lake.shapes import SHAPES, keys_of
+from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.schema import TAG, FileModel, refusal
 from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.validation import format_value
 
 Keys = dict[str, str | int | Reading]
 

@@ -12,7 +12,6 @@ from streamgauge.errors import NotEnoughData, did_you_mean
 from streamgauge.lake.records import Plan
 from streamgauge.lake.schemas import PARTIALS, SAMPLES
 from streamgauge.lake.tables import Lake
-from streamgauge.pipeline.calibrate.choosing import ANYTHING, Choice, Wish, choose_all
 from streamgauge.pipeline.calibrate.day_cache import keep_days, kept_days, kept_sums
 from streamgauge.pipeline.calibrate.extras import extra_rows
 from streamgauge.pipeline.calibrate.figures import Source, figures, profiles
@@ -24,6 +23,7 @@ from streamgauge.pipeline.calibrate.partial_sums import (
     partials,
     subject_partials,
 )
+from streamgauge.pipeline.calibrate.period_choice import ANYTHING, Choice, Wish, choose_all
 from streamgauge.pipeline.calibrate.scoping import (
     DAY_US,
     Span,

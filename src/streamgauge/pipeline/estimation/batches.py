@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
 from streamgauge.pipeline.estimation.histograms import PROBABILITIES
-from streamgauge.pipeline.estimation.ratios import Estimates
 from streamgauge.pipeline.estimation.reading import NOTHING, Partials
 from streamgauge.pipeline.estimation.schemas import FIGURES, OWNER
+from streamgauge.pipeline.estimation.standard_errors import Estimates
 
 # What tells figures of one subject apart, with the value of a figure that has none.
 KEYS: dict[str, float | int | str] = {

@@ -20,13 +20,13 @@ from streamgauge.pipeline.estimation.batches import Batch
 from streamgauge.pipeline.estimation.blocks import MICROSECONDS
 from streamgauge.pipeline.estimation.figure_names import FigureName
 from streamgauge.pipeline.estimation.layout import Layout
-from streamgauge.pipeline.estimation.ratios import (
+from streamgauge.pipeline.estimation.replicas import LEAST_BLOCKS
+from streamgauge.pipeline.estimation.standard_errors import (
     Bootstrap,
     Estimates,
     Groups,
     smooth,
 )
-from streamgauge.pipeline.estimation.replicas import LEAST_BLOCKS
 
 # A factor below this is one: exact counts, some of whose observations were lost.
 LEAST_FACTOR = 1.5

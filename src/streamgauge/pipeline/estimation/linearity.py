@@ -29,7 +29,7 @@ from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
 from streamgauge.pipeline.estimation.batches import Batch
 from streamgauge.pipeline.estimation.figure_names import FigureName
 from streamgauge.pipeline.estimation.layout import Layout
-from streamgauge.pipeline.estimation.ratios import Estimates, Groups
+from streamgauge.pipeline.estimation.standard_errors import Estimates, Groups
 
 LEAST_BLOCKS = 12
 SIGNIFICANCE = 0.01

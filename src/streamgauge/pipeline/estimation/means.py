@@ -10,13 +10,13 @@ from streamgauge.pipeline.estimation.batches import Batch
 from streamgauge.pipeline.estimation.blocks import MICROSECONDS
 from streamgauge.pipeline.estimation.catalogue import SHARES, SOURCES, How, Source
 from streamgauge.pipeline.estimation.layout import Layout
-from streamgauge.pipeline.estimation.ratios import (
+from streamgauge.pipeline.estimation.reading import NOTHING
+from streamgauge.pipeline.estimation.standard_errors import (
     Bootstrap,
     Groups,
     ratios,
     share_errors,
 )
-from streamgauge.pipeline.estimation.reading import NOTHING
 
 # A source is chosen for a subject and stream as a whole, never for one target of several.
 _CHOSEN_FOR = ["figure", "subject", "stream", "source"]

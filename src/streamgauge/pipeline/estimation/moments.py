@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from streamgauge.pipeline.estimation.arrays import Floats
-from streamgauge.pipeline.estimation.ratios import Bootstrap, Estimates, Groups, smooth
+from streamgauge.pipeline.estimation.standard_errors import Bootstrap, Estimates, Groups, smooth
 
 
 def squared_variations(

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from streamgauge.pipeline.estimation.arrays import Floats
 from streamgauge.pipeline.estimation.measured import Estimate, Row
-from streamgauge.pipeline.estimation.ratios import stated_error
 from streamgauge.pipeline.estimation.schemas import REPLICAS
+from streamgauge.pipeline.estimation.standard_errors import stated_error
 from streamgauge.profile.figures import Figure, TimeFigures
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
-from streamgauge.pipeline.estimation.ratios import (
+from streamgauge.pipeline.estimation.standard_errors import (
     Bootstrap,
     Groups,
     block_errors,

@@ -16,10 +16,10 @@ from streamgauge.pipeline.estimation.layout import Layout
 from streamgauge.pipeline.estimation.linearity import linearity_figures
 from streamgauge.pipeline.estimation.means import mean_figures
 from streamgauge.pipeline.estimation.outputs import regression_figures
-from streamgauge.pipeline.estimation.ratios import Bootstrap
 from streamgauge.pipeline.estimation.reading import read
 from streamgauge.pipeline.estimation.replicas import COUNT
 from streamgauge.pipeline.estimation.schemas import FIGURES
+from streamgauge.pipeline.estimation.standard_errors import Bootstrap
 from streamgauge.pipeline.estimation.times import with_shapes
 
 

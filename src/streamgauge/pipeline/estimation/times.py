@@ -21,12 +21,12 @@ from streamgauge.pipeline.estimation.histograms import (
 )
 from streamgauge.pipeline.estimation.layout import Layout
 from streamgauge.pipeline.estimation.moments import squared_variations
-from streamgauge.pipeline.estimation.ratios import (
+from streamgauge.pipeline.estimation.reading import CODES, NOTHING, dense
+from streamgauge.pipeline.estimation.standard_errors import (
     Bootstrap,
     Groups,
     ratios,
 )
-from streamgauge.pipeline.estimation.reading import CODES, NOTHING, dense
 
 MILLISECONDS = 1e-6
 FROM_BINS = "from-bins"

@@ -15,8 +15,8 @@ from streamgauge.lake.csv_rows import csv_lines
 from streamgauge.lake.files.mapping_file import parse_mapping
 from streamgauge.lake.mapping import CsvMapping, ParquetMapping, SourceMapping
 from streamgauge.lake.parquet_rows import parquet_lines, row_lines
+from streamgauge.lake.record_rules import Reason, Rejected
 from streamgauge.lake.row_mapping import RejectedRow
-from streamgauge.lake.rules import Reason, Rejected
 from streamgauge.lake.uris import open_store
 from streamgauge.pipeline.ingest.reading import (
     read_part,

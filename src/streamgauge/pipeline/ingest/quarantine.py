@@ -9,7 +9,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from streamgauge.lake.columns import columns_of
-from streamgauge.lake.rules import Reason
+from streamgauge.lake.record_rules import Reason
 from streamgauge.lake.schemas import TABLES, Table
 from streamgauge.lake.tables import DataFile, Lake
 from streamgauge.pipeline.ingest.committing import commit_files

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from streamgauge.lake.columns import columns_of, parse, records_of, table_name, table_of
 from streamgauge.lake.line_blocks import LineBlocks
 from streamgauge.lake.raw import MOST_LINE_LENGTH, decode, encode
+from streamgauge.lake.record_rules import Reason, Rejected
 from streamgauge.lake.records import Event, Link, Plan, Record, Trace
-from streamgauge.lake.rules import Reason, Rejected
 from streamgauge.lake.schemas import FILES, QUARANTINE, SAMPLES, TABLES, TIMESTAMP
 
 # A part of the input: a file, or a stretch of one.

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from streamgauge.lake.files.mapping_file import parse_mapping
-from streamgauge.lake.rules import Reason
+from streamgauge.lake.record_rules import Reason
 from streamgauge.lake.schemas import QUARANTINE
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.ingest import quarantine

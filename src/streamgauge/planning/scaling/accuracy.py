@@ -16,7 +16,7 @@ from streamgauge.planning.scaling.graph import Allocation, ScalingGraph, TableLa
 from streamgauge.planning.scaling.measured import measured_rates
 from streamgauge.planning.scaling.rates import NOTHING, propagate
 from streamgauge.profile.profile import Profile
-from streamgauge.topology.validation import check_number
+from streamgauge.topology.field_checks import check_number
 
 BAND = 0.10
 

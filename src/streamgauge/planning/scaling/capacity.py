@@ -13,9 +13,9 @@ from dataclasses import replace
 from streamgauge.errors import Findings, NotEnoughData
 from streamgauge.profile.figures import Figure, TimeFigures
 from streamgauge.profile.profile import Profile
+from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import OperatorKind
-from streamgauge.topology.validation import check_number
 
 WHOLE_CORE = 1.0
 MS_PER_SECOND = 1e3

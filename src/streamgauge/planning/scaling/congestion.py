@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from streamgauge.errors import Findings
 from streamgauge.planning.scaling.graph import MAX_UNITS, Allocation, ScalingGraph
 from streamgauge.planning.scaling.rates import NOTHING, Flow, FlowModel
-from streamgauge.topology.validation import check_number
+from streamgauge.topology.field_checks import check_number
 
 RELATIVE_EPSILON = 1e-9
 

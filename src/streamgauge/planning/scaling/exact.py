@@ -24,7 +24,7 @@ from streamgauge.planning.scaling.programs import Program
 from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel, format_rate
 from streamgauge.planning.scaling.residual import ResidualScaler
 from streamgauge.planning.scaling.stela import StelaScaler
-from streamgauge.topology.validation import check_whole
+from streamgauge.topology.field_checks import check_whole
 
 if TYPE_CHECKING:
     from streamgauge.planning.scaling.options import ScalingOptions

@@ -33,11 +33,11 @@ from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, Scali
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Cluster
+from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import as_slice
-from streamgauge.topology.validation import check_number
 from streamgauge.topology.workload import Workload
 from streamgauge.transport.engine import load_engine
 

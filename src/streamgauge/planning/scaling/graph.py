@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Protocol
 
 from streamgauge.errors import CyclicTopology, Findings, InvalidInput, did_you_mean
-from streamgauge.topology.validation import check_name, check_number, check_whole
+from streamgauge.topology.field_checks import check_name, check_number, check_whole
 
 MAX_UNITS = 100_000
 

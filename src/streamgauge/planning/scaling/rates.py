@@ -14,8 +14,8 @@ from typing import Any
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph
+from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.validation import check_number
 
 NOTHING: Allocation = FrozenDict()
 EVEN_WEIGHTS: Mapping[str, float] = FrozenDict()

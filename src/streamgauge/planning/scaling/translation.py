@@ -11,9 +11,9 @@ from streamgauge.errors import Findings, Infeasible, did_you_mean
 from streamgauge.planning.scaling.graph import MAX_UNITS, Allocation
 from streamgauge.profile.job import Job
 from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.field_checks import check_whole
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.topology import Topology
-from streamgauge.topology.validation import check_whole
 from streamgauge.transport.chaining import find_chaining
 from streamgauge.transport.engine import load_engine
 

@@ -10,10 +10,10 @@ from streamgauge.errors import Findings
 from streamgauge.plugins import SCHEDULERS, load_plugin, plugin_names
 from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import StreamKey, Subscription, Topology
-from streamgauge.topology.validation import check_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from streamgauge.errors import Findings
 from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.field_checks import check_number, format_value
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import ACKER, Topology
-from streamgauge.topology.validation import check_number, format_value
 
 UNITS_PER_CORE = 100.0
 MEBIBYTE = 2**20

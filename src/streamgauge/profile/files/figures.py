@@ -16,9 +16,9 @@ from streamgauge.profile.files.records import (
     write_parts,
 )
 from streamgauge.profile.profile import Profile
+from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.schema import FileModel
 from streamgauge.topology.topology import Topology
-from streamgauge.topology.validation import format_value
 
 EACH_TASK = "each"
 MAX_DIGITS = 9

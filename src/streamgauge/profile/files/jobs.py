@@ -19,6 +19,7 @@ from streamgauge.profile.job import Assignment, Job, Step
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Slot
 from streamgauge.topology.configuration import Configuration, Setting
+from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.document import (
     Document,
     dump_yaml,
@@ -39,7 +40,6 @@ from streamgauge.topology.files.sections import (
 )
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.topology import Topology
-from streamgauge.topology.validation import format_value
 
 VERSION = 1
 MAX_REFERENCES = 8

@@ -24,9 +24,9 @@ from streamgauge.profile.figures import Figure, LinkFigures, Shares
 from streamgauge.profile.files.behaviours import KeysFile
 from streamgauge.profile.keys import KeyDistribution
 from streamgauge.profile.ordering import natural_key
+from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.schema import FileModel, Name
 from streamgauge.topology.topology import StreamKey
-from streamgauge.topology.validation import format_value
 
 # Records that may be written as nothing but this field.
 BARE: Mapping[type, str] = {Figure: "value", Shares: "parts"}

@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from streamgauge.errors import InvalidInput, Problem, suggest_name
-from streamgauge.topology.validation import format_value
+from streamgauge.topology.field_checks import format_value
 
 
 def _accept_number(value: object) -> object:

@@ -15,6 +15,7 @@ from streamgauge.errors import Findings, InvalidInput
 from streamgauge.plugins import ENGINES, check_plugin
 from streamgauge.topology.cluster import Cluster, Link, Machine, Node, number_ports
 from streamgauge.topology.configuration import DEFAULT_ENGINE, Configuration, Setting
+from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.files.schema import FileModel, Name, build_part, one_of
 from streamgauge.topology.grouping import (
     All,
@@ -28,7 +29,6 @@ from streamgauge.topology.grouping import (
 )
 from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import DEFAULT_STREAM, Operator, OperatorKind, Stream, Topology
-from streamgauge.topology.validation import check_number
 from streamgauge.topology.window import Window
 from streamgauge.topology.workload import (
     MOST_PER_SECOND,

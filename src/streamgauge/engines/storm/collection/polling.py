@@ -10,7 +10,7 @@ from typing import Protocol
 from streamgauge.engines.storm.collection.collector import Collector, Poll
 from streamgauge.engines.storm.collection.folder import CollectionFolder
 from streamgauge.errors import Findings
-from streamgauge.topology.validation import check_number
+from streamgauge.topology.field_checks import check_number
 
 # Waits double while nobody answers, up to so many times the usual one.
 _MOST_WAITS = 8

@@ -24,7 +24,7 @@ from streamgauge.lake.http import (
     unreachable,
 )
 from streamgauge.lake.servers import server_url
-from streamgauge.topology.validation import format_value
+from streamgauge.topology.field_checks import format_value
 
 _PREFIX: Final = "/api/v1"
 _SHOWN_MESSAGE: Final = 300

@@ -32,9 +32,9 @@ from streamgauge.errors import SourceUnreachable
 from streamgauge.lake.metrics import Metric
 from streamgauge.topology.cluster import Slot
 from streamgauge.topology.configuration import Setting
+from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, Stream
-from streamgauge.topology.validation import format_value
 
 # Latencies are written with three decimals.
 RESOLUTION_MS = 0.0005

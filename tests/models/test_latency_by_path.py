@@ -9,7 +9,7 @@ import pytest
 from streamgauge.errors import CyclicTopology
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.path_latency import _weighted_quantile, predict_paths
+from streamgauge.models.latency_by_path import _weighted_quantile, predict_paths
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import load_job
 
@@ -54,7 +54,7 @@ def test_paths_through_an_overloaded_executor_take_infinitely_long(word_count):
 
 
 def test_too_many_paths_have_no_percentile(word_count, monkeypatch):
-    monkeypatch.setattr("streamgauge.models.path_latency.MOST_PATHS", 23)
+    monkeypatch.setattr("streamgauge.models.latency_by_path.MOST_PATHS", 23)
     assert paths_of(word_count).by_source["spout"].p90 is None
 
 

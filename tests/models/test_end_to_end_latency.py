@@ -10,10 +10,10 @@ from scipy import special
 from streamgauge.models.bursts import bursts_into
 from streamgauge.models.conversion import Conversion
 from streamgauge.models.delays import Part
+from streamgauge.models.end_to_end_latency import Ways
 from streamgauge.models.executor import mean_sojourn
 from streamgauge.models.flow import propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.latency import Ways
 from streamgauge.models.network import Network, network_of
 from streamgauge.models.routing import route
 from streamgauge.models.storm1 import storm1_delays

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.models.contention import remove_contention
+from streamgauge.models.cpu_contention import remove_contention
 from streamgauge.models.job_behaviour import (
     NO_TIME,
     Estimate,

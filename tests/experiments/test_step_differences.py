@@ -2,8 +2,8 @@
 
 import pytest
 
-from streamgauge.experiments.differences import compare_with_reference, rank_gains
 from streamgauge.experiments.figures import FigureKind, Key
+from streamgauge.experiments.step_differences import compare_with_reference, rank_gains
 from streamgauge.experiments.studies import BottleneckSearch, Fidelity
 from streamgauge.experiments.truth import Truth, summarise_step
 from tests.experiments.test_truth import MEAN, repetition, window

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput
-from streamgauge.models.contention import Contention, contention, remove_contention
+from streamgauge.models.cpu_contention import Contention, contention, remove_contention
 from streamgauge.models.threads import NO_POLLING, Machines, MeasuredThreads, Polling, Threads
 
 # Stretches are settled to about this.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from streamgauge.pipeline.estimation.ratios import (
+from streamgauge.pipeline.estimation.standard_errors import (
     Bootstrap,
     Groups,
     block_errors,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from streamgauge.topology.validation import MAX_NAME_LENGTH, format_value
+from streamgauge.topology.field_checks import MAX_NAME_LENGTH, format_value
 
 # Whole numbers up to here survive every JSON reader, also those that know doubles only. As
 # microseconds this is the year 2255.

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.analytic import delays_of
+from streamgauge.models.end_to_end_latency import Ways
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.latency import Ways
 from streamgauge.models.loading import load
 from streamgauge.models.network import MEDIAN, network_of
 from streamgauge.models.parameters import parameters_of
