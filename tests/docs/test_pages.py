@@ -18,6 +18,7 @@ PAGES = (
     "docs/contention.md",
     "docs/design.md",
     "docs/emulator.md",
+    "docs/engines.md",
     "docs/errors.md",
     "docs/job-files.md",
     "docs/models/README.md",
