@@ -14,7 +14,7 @@ import typer
 
 from streamgauge.cli.output import check_outputs, present, say
 from streamgauge.cli.progress import ProgressBar
-from streamgauge.cli.spark import BYTES_PER_ROW, Conf, Config, Master, spark_session
+from streamgauge.cli.spark import Conf, Config, Master, spark_options
 from streamgauge.errors import StreamgaugeError
 from streamgauge.reports.wording import count
 
@@ -112,16 +112,12 @@ def _ingest(
     config: Path | None,
 ) -> None:
     """One Spark session takes all repetitions; what the lake has already is not read again."""
+    from streamgauge.api.ingest import ingest
     from streamgauge.cli.ingest import summary
-    from streamgauge.lake.tables import Lake
-    from streamgauge.pipeline.ingest.listing import find_files
 
-    files = find_files([str(folder / repetition.folder) for repetition in journal.done])
-    rows = sum(file.bytes for file in files) // BYTES_PER_ROW
-    with spark_session("experiment", master, conf, config, input_rows=rows) as spark:
-        from streamgauge.pipeline.ingest.job import ingest_files
-
-        say(summary(ingest_files(spark, Lake(lake), files, say=say)))
+    folders = [folder / repetition.folder for repetition in journal.done]
+    with spark_options(master, conf, config) as options:
+        say(summary(ingest(folders, lake, spark=options, say=say)))
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.api.spark import BYTES_PER_ROW as BYTES_PER_ROW  # noqa: PLC0414 - for commands
 from streamgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -97,15 +96,13 @@ def spark_session(
     master: str | None,
     conf: list[str] | None,
     config: Path | None,
-    *,
-    input_rows: int | None = None,
 ) -> Iterator[Session]:
     """A session for one command, with a bar of its tasks on a terminal."""
     from streamgauge.api.spark import open_session
 
     with (
         spark_options(master, conf, config) as options,
-        open_session(name, options, input_rows=input_rows) as session,
+        open_session(name, options) as session,
     ):
         yield session
 
