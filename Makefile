@@ -31,7 +31,6 @@ help: ## list the commands
 
 demo: ## run the demonstration; results in build/demo
 	@$(SETUP) $(DEMO_NEEDS)
-	@$(COMPILE)
 	@mkdir -p build
 	.venv/bin/streamgauge demo --output build/demo
 

@@ -4,6 +4,7 @@ import pytest
 
 from streamgauge.cli.demo import NEXT
 from streamgauge.cli.examples import example_path
+from streamgauge.errors import NotEnoughData
 
 COMMANDS = [
     line.partition("#")[0].split()[1:]
@@ -17,8 +18,19 @@ def test_the_demo_shows_a_plan_and_writes_its_pictures(run, tmp_path):
     assert outcome.code == 0
     assert "word-count" in outcome.out
     names = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert names == {"topology.svg", "plan.svg", "samples"}
+    assert names == {"topology.svg", "plan.svg", "first-answer.html", "samples"}
     assert "Java 17" in outcome.out.splitlines()[-1]
+
+
+def test_the_first_answer_does_not_wait_for_the_compiler(run, tmp_path, monkeypatch):
+    def refuse(*_args, **_options):
+        raise NotEnoughData("the simulator was asked for")
+
+    monkeypatch.setattr("streamgauge.api.demonstration.load_simulator", refuse)
+    outcome = run("demo", "--no-spark", "--output", tmp_path)
+    assert outcome.code == 5
+    assert "2. First answer" in outcome.out
+    assert "p99 latency" in outcome.out
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -55,17 +67,24 @@ def test_the_demo_is_a_document_too(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_demo_tells_five_steps_and_ends_with_what_to_do_next(run, spark, tmp_path):
+def test_the_demo_tells_six_steps_and_ends_with_what_to_do_next(run, spark, tmp_path):
     del spark
     outcome = run("demo", "--output", tmp_path)
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert len(lines) <= 60
     steps = [line.split(":")[0] for line in lines if line[:1].isdigit()]
-    assert steps == ["1. The job", "2. Metrics", "3. Profile", "4. Prediction", "5. Plan"]
+    assert steps == [
+        "1. The job",
+        "2. First answer",
+        "3. Metrics",
+        "4. Profile",
+        "5. Prediction",
+        "6. Plan",
+    ]
     written = [name for line in lines if "→ " in line[:6] for name in line[5:].split(", ")]
     assert all((tmp_path / name).exists() for name in written)
-    assert len(written) == 7
+    assert len(written) == 8
     assert outcome.out.endswith(NEXT + "\n")
 
 

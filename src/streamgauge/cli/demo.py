@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from streamgauge.reports.scaling import ScalingRanking
 
 EXAMPLE, SAMPLES = "word-count.yaml", "samples"
+# A profile of the same job that is shipped, so that the first answer waits for nothing.
+PROFILE = "word-count.profile.json"
 # What is then asked: another plan, and ten times the load.
 STEP, ASKED_RATE = "splitters-2", 2000.0
 # And what to do about a load that one splitter cannot take, with so many executors more.
@@ -36,6 +38,7 @@ Next, with your own Storm job:
    streamgauge plan place profile.json                           # where executors should run
    streamgauge plan scale profile.json --units 4 --rate RATE     # which operators need more
 Let metrics come in for eight minutes or more. Details: docs/agent.md, docs/collect.md."""
+GOING_ON = "What follows makes such a profile from raw metrics, and checks what it predicts."
 NO_SPARK = """
 Without --no-spark it goes on to a profile, a prediction and a plan; Spark needs Java 17."""
 
@@ -76,6 +79,14 @@ def demo(
         f" {count(len(plan.logical.executors), 'executor')} in"
         f" {count(len(plan.workers), 'worker')} on {count(len(plan.nodes), 'node')}.",
         files="topology.svg, plan.svg",
+    )
+    first = _predict(example_path(PROFILE), output, "first-answer.html")
+    story.tell(
+        f"First answer: plan {STEP} at {ASKED_RATE:,g} tuples/s, from a bundled profile of the job",
+        str(first.verdict),
+        "; ".join(f"{term.name} {term.value}" for term in first.headline) + ".",
+        *([GOING_ON] if spark else []),
+        files="first-answer.html",
     )
     result = emulate_metrics(job, plan, output / SAMPLES, progress=watch_simulated_time(), say=say)
     story.tell(
@@ -127,7 +138,7 @@ def _continue_on_spark(job: Job, output: Path, story: _Story) -> dict[str, Any]:
         f"{measured.verdict} See them with `streamgauge profile show {output / 'profile.json'}`.",
         files="lake/, profile.json",
     )
-    predicted = _predict(profile, output)
+    predicted = _predict(profile, output, "prediction.html")
     truth = simulate_truth(job, predicted.plan, predicted.workload)
     story.tell(
         f"Prediction: plan {STEP} at {ASKED_RATE:,g} tuples/s, neither of which was ever measured",
@@ -176,15 +187,15 @@ def _calibrate(topology: str, output: Path) -> Profile:
         return report.profiles[0].profile
 
 
-def _predict(profile: Profile, output: Path) -> PredictionReport:
+def _predict(profile: Profile | Path, output: Path, page: str) -> PredictionReport:
     """How the job would behave on another plan under another load, with a page of it."""
     from streamgauge.api.predict import predict
     from streamgauge.cli.examples import example_path
 
     report = predict(profile, example_path(EXAMPLE), step=STEP, rate=ASKED_RATE, before=True)
-    command = f"streamgauge predict --profile profile.json --plan {EXAMPLE} --step {STEP}"
-    command += f" --rate {ASKED_RATE:g} --html prediction.html"
-    write_text(output / "prediction.html", report.to_html(command))
+    source = profile.name if isinstance(profile, Path) else "profile.json"
+    command = f"streamgauge predict --profile {source} --plan {EXAMPLE} --step {STEP}"
+    write_text(output / page, report.to_html(f"{command} --rate {ASKED_RATE:g} --html {page}"))
     return report
 
 
