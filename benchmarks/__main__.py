@@ -23,6 +23,7 @@ STUDIES = (
     "scaling",
     "planners",
     "pipeline",
+    "pipeline_cluster",
     "agent_overhead",
 )
 

@@ -56,7 +56,7 @@ def run(*, large: bool) -> list[Entry]:
         answers = _calibrate(place, sizes.fleet)
         return [
             _compare(sizes.fleet, answers),
-            _measure_growth(place, sizes, answers[FIRST]),
+            _measure_growth(place, sizes),
             _measure_ingest(place, sizes.lines),
         ]
 
@@ -71,7 +71,7 @@ def _calibrate(place: Path, fleet: Fleet) -> dict[str, Answer]:
     # All but the first half day.
     later = (START_US + DAY_US // 2, fleet.end_us)
     return {
-        ONE_CORE: run_apart(calibrate_on_spark, copy, cores=1),
+        ONE_CORE: run_apart(calibrate_on_spark, copy, master="local[1]"),
         FIRST: run_apart(calibrate_on_spark, lake),
         SECOND: run_apart(calibrate_on_spark, lake, period_us=later),
         PANDAS: run_apart(estimate_in_pandas, lake),
@@ -105,7 +105,7 @@ def _compare(fleet: Fleet, answers: Mapping[str, Answer]) -> Entry:
     return entry
 
 
-def _measure_growth(place: Path, sizes: Sizes, whole: Answer) -> Entry:
+def _measure_growth(place: Path, sizes: Sizes) -> Entry:
     """How time grows with the days of a fleet."""
     few, many = sizes.growing
     entry = Entry(
@@ -116,15 +116,23 @@ def _measure_growth(place: Path, sizes: Sizes, whole: Answer) -> Entry:
     for fleet in sizes.growing:
         name, lake = f"{fleet.samples:,} samples", place / f"growing-{fleet.days}"
         say(f"calibrating {name}")
-        if fleet == sizes.fleet:
-            entry.cases[name] = _count_figures(whole)
-            continue
+        events = place / f"events-{fleet.days}"
+        events.mkdir()
         write_lake(lake, fleet)
-        entry.cases[name] = _count_figures(run_apart(calibrate_on_spark, lake))
-    small, big = (case["seconds"] for case in entry.cases.values())
+        answer = run_apart(calibrate_on_spark, lake, events=events)
+        entry.cases[name] = _count_figures(answer)
+    small, big = entry.cases.values()
     times = many.samples / few.samples
-    entry.ratios["growth exponent of seconds"] = growth(small, big, times)
-    entry.ratios["time over what linear growth would take"] = big / small / times
+    for label, key in (("seconds", "seconds"), ("CPU seconds", "cpu_seconds")):
+        entry.ratios[f"growth exponent of {label}"] = growth(small[key], big[key], times)
+    for label in ("shuffle_written_bytes", "input_bytes"):
+        few_bytes, many_bytes = small["tasks"][label], big["tasks"][label]
+        entry.ratios[f"growth exponent of {label}"] = growth(few_bytes, many_bytes, times)
+    entry.ratios["time over what linear growth would take"] = (
+        big["seconds"] / small["seconds"] / times
+    )
+    entry.ratios["CPU seconds a million samples"] = big["cpu_seconds"] / many.samples * 1e6
+    entry.ratios["spilled bytes"] = big["tasks"]["spilled_bytes"]
     return entry
 
 

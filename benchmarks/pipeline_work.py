@@ -6,12 +6,13 @@ what it then does. Whatever is heavy is imported by the work that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from benchmarks.processes import Answer, Stopwatch
+from benchmarks.spark_cluster import EVENT_LOG, read_event_log
 from streamgauge.lake.tables import Lake
 
 CORES, DRIVER_MEMORY = 2, "2g"
@@ -20,7 +21,9 @@ MOST_CHECKED = 40
 
 
 @contextmanager
-def _session(cores: int, rows: int) -> Iterator[tuple[Any, Answer]]:
+def _session(
+    master: str, rows: int, conf: Mapping[str, str] | None = None
+) -> Iterator[tuple[Any, Answer]]:
     """The session that the command would make for so many rows, and what its start took."""
     from streamgauge.api.spark import MOST_BRIEF_ROWS
     from streamgauge.pipeline.session import make_session
@@ -28,8 +31,8 @@ def _session(cores: int, rows: int) -> Iterator[tuple[Any, Answer]]:
     starting = Stopwatch()
     spark = make_session(
         "benchmark",
-        master=f"local[{cores}]",
-        conf={"spark.driver.memory": DRIVER_MEMORY},
+        master=master,
+        conf={"spark.driver.memory": DRIVER_MEMORY, **(conf or {})},
         brief=rows < MOST_BRIEF_ROWS,
     )
     try:
@@ -39,9 +42,22 @@ def _session(cores: int, rows: int) -> Iterator[tuple[Any, Answer]]:
 
 
 def calibrate_on_spark(
-    folder: Path, *, cores: int = CORES, period_us: tuple[int, int] | None = None
+    folder: Path,
+    *,
+    master: str = f"local[{CORES}]",
+    period_us: tuple[int, int] | None = None,
+    events: Path | None = None,
+    conf: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Profiles of all topologies of a lake, and the figures of some of them."""
+    """Profiles of all topologies of a lake, and the figures of some of them.
+
+    Args:
+        folder: The lake.
+        master: Where Spark runs.
+        period_us: What to calibrate from; all of it when not given.
+        events: An empty folder for Spark's event log; what its tasks did is then counted.
+        conf: Settings of Spark.
+    """
     from benchmarks.pipeline_figures import figures_of
     from streamgauge.pipeline.calibrate.job import calibrate
     from streamgauge.pipeline.calibrate.period_choice import ANYTHING, Wish
@@ -53,7 +69,11 @@ def calibrate_on_spark(
         wish = Wish(period=Period(start_us=period_us[0], end_us=period_us[1]))
     lake = Lake(folder)
     steps: list[tuple[str, float]] = []
-    with _session(cores, lake.table("samples").snapshot().rows) as (spark, starting):
+    settings = dict(conf or {})
+    if events is not None:
+        settings |= {**EVENT_LOG, "spark.eventLog.dir": events.as_uri()}
+    rows = lake.table("samples").snapshot().rows
+    with _session(master, rows, settings) as (spark, starting):
         working = Stopwatch()
 
         def note(text: str) -> None:
@@ -72,6 +92,7 @@ def calibrate_on_spark(
         "faults": sorted({one.fault for one in made if one.fault is not None})[:5],
         "profile_bytes": sum(map(len, profiles)),
         "figures": {key: one[key] for one in figures for key in one},
+        **({} if events is None else {"tasks": read_event_log(events)}),
     }
 
 
@@ -95,7 +116,7 @@ def ingest_on_spark(folder: Path, target: Path) -> Answer:
     from streamgauge.pipeline.ingest.listing import find_files
 
     rows = sum(path.stat().st_size for path in folder.iterdir()) // BYTES_PER_ROW
-    with _session(CORES, rows) as (spark, starting):
+    with _session(f"local[{CORES}]", rows) as (spark, starting):
         working = Stopwatch()
         tally = ingest_files(spark, Lake(target), find_files([str(folder)]))
         return {**working.read(), "starting": starting, "lines": sum(tally.taken.values())}
