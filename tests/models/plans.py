@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.conversion import Conversion
-from streamgauge.models.flow import propagate, source_rates
+from streamgauge.models.flow import Conversion, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.service import ServiceTimes
 from streamgauge.profile.figures import Figure, InputFigures, TaskId, TaskProfile, TimeFigures

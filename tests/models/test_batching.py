@@ -10,21 +10,19 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.batching import (
+    Connections,
     batch_size,
     batch_wait,
     batch_wait_variance,
+    conditional_mean,
     delivery_interval,
     flush_wait,
     flush_wait_variance,
-)
-from streamgauge.models.executor import mean_lists_in_batch
-from streamgauge.models.list_sizes import (
-    Connections,
-    conditional_mean,
     input_lists,
     list_sizes,
     thread_delays,
 )
+from streamgauge.models.executor import mean_lists_in_batch
 from streamgauge.transport.batched_queue import BatchedQueue
 
 # λ, k, δ → E[Y], E[Z], W (`storm-tracer` 5.8)

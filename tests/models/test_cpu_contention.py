@@ -12,14 +12,21 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput
-from streamgauge.models.cpu_contention import Contention, contention, remove_contention
-from streamgauge.models.threads import NO_POLLING, Machines, MeasuredThreads, Polling, Threads
+from streamgauge.models.cpu_contention import (
+    Contention,
+    Machines,
+    MeasuredThreads,
+    Threads,
+    contention,
+    remove_contention,
+)
+from streamgauge.transport.mechanics import PLAIN, Mechanics
 
 # Stretches are settled to about this.
 SETTLED = 1e-5
 
 
-def shared(loads, cores, *, wait=0.0, cpu=1.0, background=0.0, polling=NO_POLLING, polls=True):
+def shared(loads, cores, *, wait=0.0, cpu=1.0, background=0.0, polling=PLAIN, polls=True):
     """Threads of these loads, all on one machine."""
     loads = np.asarray(loads, dtype=float)
     return contention(
@@ -35,7 +42,7 @@ def shared(loads, cores, *, wait=0.0, cpu=1.0, background=0.0, polling=NO_POLLIN
     )
 
 
-def simulated(loads, cores, jobs, *, wait=0.0, polling=NO_POLLING, seed=1):
+def simulated(loads, cores, jobs, *, wait=0.0, polling=PLAIN, seed=1):
     """Threads with Poisson queues and exponential CPU times of mean one that share cores evenly.
 
     Returns:
@@ -168,7 +175,7 @@ def test_threads_that_wait_share_as_simulated():
 
 @pytest.mark.parametrize(("cores", "threads", "load"), [(1, 2, 0.5), (2, 32, 0.5), (4, 16, 0.7)])
 def test_polling_takes_cores_as_simulated(cores, threads, load):
-    polling = Polling(poll_cores=0.3, poll_growth=0.434, bolt_spin=1.0)
+    polling = Mechanics(poll_cores=0.3, poll_growth=0.434, bolt_spin=1.0)
     stretch, loads = simulated([load * cores / threads] * threads, cores, 40_000, polling=polling)
     assert mean_stretch(shared(loads, cores, polling=polling)) == pytest.approx(stretch, rel=0.03)
 
@@ -181,26 +188,26 @@ def test_wall_time_is_stretched_cpu_time_and_waiting():
 
 
 def test_an_idle_machine_polls_with_all_its_cores_threads_allow():
-    polling = Polling(poll_cores=0.3, poll_growth=0.5, bolt_spin=0.05)
+    polling = Mechanics(poll_cores=0.3, poll_growth=0.5, bolt_spin=0.05)
     found = shared(np.zeros(4), 8, polling=polling)
     assert found.polling_cores == pytest.approx([0.6])
     assert shared(np.zeros(64), 2, polling=polling).polling_cores == pytest.approx([2.0])
 
 
 def test_a_thread_without_work_falls_asleep():
-    polling = Polling(poll_cores=0.3, bolt_spin=0.05, bolt_sleep=0.001)
+    polling = Mechanics(poll_cores=0.3, bolt_spin=0.05, bolt_sleep=0.001)
     assert shared(np.zeros(4), 8, polling=polling).polling_cores == pytest.approx([0.0])
 
 
 def test_a_thread_polls_between_jobs_until_its_patience_ends():
     # Idle times are exponential: 1 − exp(−rate · spin) of them is spent polling.
-    polling = Polling(poll_cores=1.0, bolt_spin=0.05, bolt_sleep=0.001)
+    polling = Mechanics(poll_cores=1.0, bolt_spin=0.05, bolt_sleep=0.001)
     found = shared([0.2], 4, cpu=0.01, polling=polling)
     assert found.polling_cores == pytest.approx([0.8 * (1.0 - math.exp(-20.0 * 0.05))])
 
 
 def test_polling_counts_only_for_threads_that_do():
-    polling = Polling(poll_cores=0.5, bolt_spin=0.05)
+    polling = Mechanics(poll_cores=0.5, bolt_spin=0.05)
     quiet = shared([0.2, 0.2, 0.2], 1, polling=polling, polls=False)
     assert quiet.stretch == pytest.approx(shared([0.2, 0.2, 0.2], 1).stretch)
     assert (shared([0.2, 0.2, 0.2], 1, polling=polling).stretch > quiet.stretch).all()
@@ -257,7 +264,7 @@ def test_impossible_amounts_are_refused(bad):
     with pytest.raises(InvalidInput, match=r"cores\[0\]"):
         Machines(cores=[bad], background_cores=[0.0])
     with pytest.raises(InvalidInput, match="poll_cores"):
-        Polling(poll_cores=bad)
+        Mechanics(poll_cores=bad)
 
 
 def test_unlike_lengths_and_unknown_machines_are_refused():
@@ -330,7 +337,7 @@ def crowds(draw, most=0.95):
 seldom = settings(max_examples=20)
 
 pollings = st.builds(
-    Polling,
+    Mechanics,
     poll_cores=st.floats(0.0, 1.0),
     poll_growth=st.floats(0.0, 1.0),
     bolt_spin=st.sampled_from([0.0, 0.05, 5.0]),

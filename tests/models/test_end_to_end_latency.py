@@ -7,17 +7,15 @@ import numpy as np
 import pytest
 from scipy import special
 
-from streamgauge.models.bursts import bursts_into
-from streamgauge.models.conversion import Conversion
+from streamgauge.models.arrivals import bursts_into
 from streamgauge.models.delays import Part
 from streamgauge.models.end_to_end_latency import Ways
 from streamgauge.models.executor import mean_sojourn
-from streamgauge.models.flow import propagate, source_rates
+from streamgauge.models.flow import Conversion, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.network import Network, network_of
+from streamgauge.models.network import Network, find_network
 from streamgauge.models.routing import route
-from streamgauge.models.storm1 import storm1_delays
-from streamgauge.models.storm2 import storm2_delays
+from streamgauge.models.storm_delays import storm1_delays, storm2_delays
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import simulate
@@ -285,7 +283,7 @@ def test_latency_and_its_percentiles_are_those_of_the_simulator(engine, rate):
     )
     made = storm2_delays if engine == "storm-2" else storm1_delays
     delays = made(flow, rates, conversions, service, mechanics)
-    network = network_of(plan, behaviour)
+    network = find_network(plan, behaviour)
     found = Ways(flow, rates, conversions, delays, network).latency()
     assert found.mean == pytest.approx(truth.latency.mean, rel=0.1)
     for probability, value in found.quantiles.items():

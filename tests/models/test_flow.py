@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import CyclicTopology, InvalidInput
 from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
-from streamgauge.models.conversion import Conversion, conversion_of
-from streamgauge.models.flow import source_rates, window_tuples
+from streamgauge.models.flow import Conversion, find_conversion, source_rates, window_tuples
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,
@@ -201,7 +200,7 @@ def measured(coefficients, parts, grouping):
 def test_coefficients_after_shuffle_are_the_mean_of_the_tasks():
     job, behaviour = measured({0: 1.0, 1: 2.0}, {0: 0.5, 1: 0.5}, Shuffle())
     logical = LogicalPlan.of(job, Configuration(executors={"a": 3}))
-    found = conversion_of(logical, "a", behaviour, PLAIN)
+    found = find_conversion(logical, "a", behaviour, PLAIN)
     assert found.per_input[StreamKey("s", "default"), "default"] == pytest.approx([1.5] * 3)
 
 
@@ -210,7 +209,7 @@ def test_coefficients_after_fields_are_weighted_by_input():
     parts = {0: 0.6, 1: 0.2, 2: 0.0, 3: 0.2}
     job, behaviour = measured({0: 1.0, 1: 2.0, 2: 5.0, 3: 3.0}, parts, Fields(keys=("k",)))
     logical = LogicalPlan.of(job, Configuration(executors={"a": 2}))
-    found = conversion_of(logical, "a", behaviour, PLAIN)
+    found = find_conversion(logical, "a", behaviour, PLAIN)
     expected = [(0.6 * 1 + 0.2 * 2) / 0.8, 3.0]
     assert found.per_input[StreamKey("s", "default"), "default"] == pytest.approx(expected)
 

@@ -7,9 +7,9 @@ import pytest
 
 from streamgauge.models import transforms
 from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
-from streamgauge.models.conversion import Conversion
+from streamgauge.models.flow import Conversion
 from streamgauge.models.network import Network
-from streamgauge.models.storm2 import storm2_delays
+from streamgauge.models.storm_delays import storm2_delays
 from streamgauge.models.tuple_trees import TimeGrid, TupleTrees, all_of, distinct
 from streamgauge.topology import Operator
 from streamgauge.topology.window import Window

@@ -5,15 +5,20 @@ import pytest
 from scipy import special
 
 from streamgauge.engines.emulator.subjects import Rows, Subjects
-from streamgauge.models.batching import batch_size, batch_wait, delivery_interval, flush_wait
-from streamgauge.models.conversion import Conversion
+from streamgauge.models.batching import (
+    Connections,
+    batch_size,
+    batch_wait,
+    delivery_interval,
+    flush_wait,
+    list_sizes,
+)
 from streamgauge.models.delays import Part
 from streamgauge.models.end_to_end_latency import Ways
-from streamgauge.models.flow import window_tuples
-from streamgauge.models.list_sizes import Connections, list_sizes
+from streamgauge.models.flow import Conversion, window_tuples
 from streamgauge.models.network import Network
 from streamgauge.models.routing import keyed_shares, route
-from streamgauge.models.storm2 import storm2_delays
+from streamgauge.models.storm_delays import storm2_delays
 from streamgauge.models.windows import age_at_trigger
 from streamgauge.profile.behaviour import Behaviour
 from streamgauge.profile.figures import OutputFigures, Shares, TaskId, TaskProfile

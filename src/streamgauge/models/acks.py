@@ -11,9 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.bursts import siblings_into
-from streamgauge.models.conversion import Conversion
-from streamgauge.models.flow import Rates, data_keys, gain, window_tuples
+from streamgauge.models.arrivals import siblings_into
+from streamgauge.models.flow import Conversion, Rates, data_keys, gain, window_tuples
 from streamgauge.topology.topology import (
     ACK_ACK,
     ACK_INIT,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from streamgauge.models.contract import check_plan
 from streamgauge.models.delays import Part
 from streamgauge.models.job_behaviour import (
     Coefficient,
@@ -19,12 +20,11 @@ from streamgauge.models.job_behaviour import (
     ServiceTime,
     TimeMoments,
 )
-from streamgauge.models.plan_check import check_plan
+from streamgauge.models.loading import Limit
 from streamgauge.models.prediction import (
     Bottleneck,
     ExecutorPrediction,
     Explanation,
-    Limit,
     OperatorPrediction,
     Prediction,
     Sensitivity,

@@ -24,7 +24,7 @@ from streamgauge.models.job_behaviour import (
     TimeMoments,
     WindowBehaviour,
 )
-from streamgauge.models.parameters import parameters_of
+from streamgauge.models.parameters import find_parameters
 from streamgauge.profile.behaviour import (
     Behaviour,
     Costs,
@@ -48,7 +48,7 @@ DECLARED_NOTE = "figures are declared, not measured"
 EITHER = 0.5
 
 
-def behaviour_of_job(job: Job) -> JobBehaviour:
+def describe_job(job: Job) -> JobBehaviour:
     """The behaviour that a job file declares.
 
     How keys divide a stream over tasks follows from the workload, where that has rates.
@@ -231,7 +231,7 @@ def _acker(job: Job) -> OperatorBehaviour:
 
 def _with_task_weights(behaviour: JobBehaviour, workload: Workload) -> JobBehaviour:
     """The behaviour with what would come to each task under a workload."""
-    rates = parameters_of(behaviour, _task_by_task(behaviour), workload).rates
+    rates = find_parameters(behaviour, _task_by_task(behaviour), workload).rates
     operators = dict(behaviour.operators)
     for operator in behaviour.topology.operators:
         if operator.kind is not OperatorKind.PROCESSOR:

@@ -10,8 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.conversion import Conversion
-from streamgauge.models.flow import Rates
+from streamgauge.models.flow import Conversion, Rates
 from streamgauge.models.queueing import Moments
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Transform

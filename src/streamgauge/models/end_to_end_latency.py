@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models import transforms
-from streamgauge.models.conversion import Conversion
 from streamgauge.models.delays import Delays, Part
-from streamgauge.models.flow import Rates, came_to, gain, window_tuples
-from streamgauge.models.hops import HopTransforms, nodes_of
-from streamgauge.models.network import Network
+from streamgauge.models.flow import Conversion, Rates, came_to, gain, window_tuples
+from streamgauge.models.network import HopTransforms, Network, locate_nodes
 from streamgauge.models.transforms import Complex
 from streamgauge.topology.topology import Operator, OperatorKind, Subscription
 from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, TupleFlow, as_slice
@@ -50,7 +48,7 @@ class Latency:
     halfwidth: float | None = None
 
 
-def onward_of(
+def list_onward(
     flow: TupleFlow,
     rates: Rates,
     conversions: Mapping[str, Conversion],
@@ -109,7 +107,7 @@ class Ways:
         self._mean = delays.executor_mean
         plan = flow.plan
         self._worker = np.asarray(plan.placement, dtype=np.intp)
-        self._node = nodes_of(flow)
+        self._node = locate_nodes(flow)
         order = {
             one.name: rank for rank, one in enumerate(plan.logical.topology.topological_order())
         }
@@ -190,7 +188,7 @@ class Ways:
         return found[::-1]
 
     def _onward(self, block: ConnectionBlock) -> list[tuple[ConnectionBlock, Vector]]:
-        return onward_of(self._flow, self._rates, self._conversions, block)
+        return list_onward(self._flow, self._rates, self._conversions, block)
 
     def _reaching(self) -> dict[Subscription, Vector]:
         """Tuples that come to a sink for each that comes to an executor."""

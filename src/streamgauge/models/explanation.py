@@ -12,19 +12,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.analytic import delays_of
-from streamgauge.models.assembly import assemble
+from streamgauge.models.analytic import find_delays
 from streamgauge.models.chained import chain_job
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import PRECISION, limit_of, load
-from streamgauge.models.parameters import Parameters, parameters_of
+from streamgauge.models.loading import PRECISION, Limit, find_limit, load
+from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.prediction import (
     Bottleneck,
     Drawback,
     Explanation,
-    Limit,
     Sensitivity,
+    assemble,
 )
 from streamgauge.models.service import Work
 from streamgauge.topology.logical_plan import Executor, LogicalPlan, even_sizes
@@ -54,7 +53,7 @@ def explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> 
 
 
 def _explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Explanation:
-    parameters = parameters_of(behaviour, plan, workload)
+    parameters = find_parameters(behaviour, plan, workload)
     before = _latency(parameters)
     chain = tuple(_bottlenecks(behaviour, plan, workload))
     limit_now = chain[0].limit.per_second if chain else math.inf
@@ -72,8 +71,8 @@ def _explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) ->
         )
         if count < operator.tasks:
             wider = with_executors(plan, operator.name, count + 1)
-            spread = parameters_of(behaviour, wider, workload)
-            limit = limit_of(spread, workload)
+            spread = find_parameters(behaviour, wider, workload)
+            limit = find_limit(spread, workload)
             lower = limit.per_second < limit_now * (1.0 - 2.0 * PRECISION)
             change = replace(
                 change,
@@ -113,7 +112,7 @@ def _bottlenecks(
 ) -> Iterator[Bottleneck]:
     """What is full first, and what next with twice as many executors of each one before it."""
     for _ in range(LONGEST_CHAIN):
-        limit = limit_of(parameters_of(behaviour, plan, workload), workload)
+        limit = find_limit(find_parameters(behaviour, plan, workload), workload)
         if not math.isfinite(limit.factor):
             return
         owner = {one.label: one.operator for one in plan.logical.executors}.get(limit.by)
@@ -130,7 +129,7 @@ def _bottlenecks(
 
 def _latency(parameters: Parameters) -> Latency:
     loaded = load(parameters)
-    delays = delays_of(parameters, loaded)
+    delays = find_delays(parameters, loaded)
     return assemble("", parameters, loaded, delays, Limit.unknown()).latency
 
 

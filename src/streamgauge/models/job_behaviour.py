@@ -286,9 +286,9 @@ class JobBehaviour:
             InvalidInput: Nothing at all was measured of a processor.
             NotEnoughData: A processor has no measured service time.
         """
-        from streamgauge.models.measured_behaviour import behaviour_of_profile
+        from streamgauge.models.measured_behaviour import describe_profile
 
-        return behaviour_of_profile(profile)
+        return describe_profile(profile)
 
     @classmethod
     def from_job(cls, job: Job) -> JobBehaviour:
@@ -297,9 +297,9 @@ class JobBehaviour:
         Raises:
             InvalidInput: A processor has no behaviour.
         """
-        from streamgauge.models.declared_behaviour import behaviour_of_job
+        from streamgauge.models.declared_behaviour import describe_job
 
-        return behaviour_of_job(job)
+        return describe_job(job)
 
     def share_by_hash(self, engine: str, stream: Stream) -> Array | None:
         """The part of a stream that each receiving task gets, by where an engine hashes its keys.

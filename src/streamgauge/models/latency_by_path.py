@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.analytic import delays_of
+from streamgauge.models.analytic import find_delays
+from streamgauge.models.contract import check_plan
 from streamgauge.models.end_to_end_latency import Ways
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import load
-from streamgauge.models.network import MEDIAN, network_of
-from streamgauge.models.parameters import parameters_of
-from streamgauge.models.plan_check import check_plan
+from streamgauge.models.network import MEDIAN, find_network
+from streamgauge.models.parameters import find_parameters
 from streamgauge.topology.paths import (
     count_paths,
     iter_logical_paths,
@@ -125,9 +125,9 @@ def predict_paths(
     """
     check_plan(behaviour, plan)
     plan.logical.topology.topological_order()
-    parameters = parameters_of(behaviour, plan, workload)
-    delays = delays_of(parameters, load(parameters))
-    network = network_of(plan, behaviour, percentile=link_percentile)
+    parameters = find_parameters(behaviour, plan, workload)
+    delays = find_delays(parameters, load(parameters))
+    network = find_network(plan, behaviour, percentile=link_percentile)
     ways = Ways(parameters.flow, parameters.rates, parameters.conversions, delays, network)
     return _Paths(parameters.flow, ways).summarise()
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.cpu_contention import TOLERANCE, Contention, contention
+from streamgauge.models.cpu_contention import Contention, Machines, Threads, contention
 from streamgauge.models.parameters import Parameters
-from streamgauge.models.prediction import Limit
-from streamgauge.models.service import ServiceTimes
-from streamgauge.models.threads import Machines, Polling, Threads
+from streamgauge.models.processor_sharing import TOLERANCE, multiply
+from streamgauge.models.service import ServiceTimes, stretch_service
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import TupleFlow
@@ -65,67 +64,43 @@ def load(
     """
     if factor != 1.0 and not parameters.is_linear:
         parameters, factor = parameters.rescaled(factor), 1.0
-    flow, works = parameters.flow, parameters.works
-    plan = flow.plan
-    machine = machine_of_executor(plan)
-    mechanics = parameters.mechanics
-    on_thread = fires_on_thread(flow)
+    flow, works, plan = parameters.flow, parameters.works, parameters.flow.plan
+    machine, on_thread = machine_of_executor(plan), fires_on_thread(flow)
     tuples, triggers = works.tuples, works.triggers
     rate = factor * tuples.per_second
     # Windows by count fire more often with more tuples, those by time do not.
     fired = np.where(on_thread, factor, 1.0) * triggers.per_second
     share = np.divide(fired, rate, out=np.zeros_like(rate), where=on_thread & (rate > 0.0))
-    kinds = np.asarray([is_bolt(flow, one.operator) for one in plan.logical.executors])
+    polls = np.asarray([is_bolt(flow, one.operator) for one in plan.logical.executors])
     alone = np.flatnonzero(~on_thread & (fired > 0.0))
     threads = Threads(
         machine=np.concatenate([machine, machine[alone]]),
         rate=np.concatenate([rate, fired[alone]]),
         cpu_seconds=np.concatenate([tuples.cpu + share * triggers.cpu, triggers.cpu[alone]]),
         wait_seconds=np.concatenate([tuples.wait + share * triggers.wait, triggers.wait[alone]]),
-        polls=np.concatenate([kinds, np.zeros(len(alone), dtype=bool)]),
+        polls=np.concatenate([polls, np.zeros(len(alone), dtype=bool)]),
     )
-    cluster = plan.cluster
-    machines = Machines(
-        cores=np.asarray([one.cores for one in cluster.machines]),
-        background_cores=np.asarray([one.background_cores for one in cluster.machines]),
-    )
-    polling = Polling(
-        poll_cores=mechanics.poll_cores,
-        poll_growth=mechanics.poll_growth,
-        bolt_spin=mechanics.bolt_spin,
-        bolt_sleep=mechanics.bolt_sleep,
-    )
-    found = contention(
+    machines = Machines.of(plan.cluster)
+    shared = contention(
         threads,
         machines,
-        polling,
+        parameters.mechanics,
         near=None if near is None else near.contention,
         tolerance=tolerance,
     )
-    size = len(rate)
-    stretch = found.stretch[:size]
-    slower = stretch.copy()
-    slower[alone] = found.stretch[size:]
-    service = ServiceTimes(
-        mean=_stretched(tuples.cpu, stretch) + tuples.wait,
-        variance=_stretched(tuples.cpu_variance, stretch**2) + tuples.wait_variance,
-        trigger_mean=_stretched(triggers.cpu, slower) + triggers.wait,
-        trigger_variance=_stretched(triggers.cpu_variance, slower**2) + triggers.wait_variance,
-    )
-    utilisation = _stretched(rate, service.mean) + np.where(
-        on_thread, _stretched(fired, service.trigger_mean), 0.0
+    stretch = shared.stretch[: len(rate)]
+    trigger_stretch = stretch.copy()
+    trigger_stretch[alone] = shared.stretch[len(rate) :]
+    service = stretch_service(works, stretch, trigger_stretch)
+    utilisation = multiply(rate, service.mean) + np.where(
+        on_thread, multiply(fired, service.trigger_mean), 0.0
     )
     return Loaded(
-        contention=found,
+        contention=shared,
         service=service,
         utilisation=utilisation,
-        overloaded=_overloaded(plan, found, threads, utilisation, machines),
+        overloaded=_overloaded(plan, shared, threads, utilisation, machines),
     )
-
-
-def _stretched(amount: Vector, factor: Vector) -> Vector:
-    """The product; zero for an amount of zero, even if its machine stretches without bound."""
-    return np.multiply(amount, factor, out=np.zeros_like(amount), where=amount > 0.0)
 
 
 def machine_of_executor(plan: PhysicalPlan) -> NDArray[np.int64]:
@@ -150,7 +125,7 @@ def fires_on_thread(flow: TupleFlow) -> NDArray[np.bool_]:
 
 def _overloaded(
     plan: PhysicalPlan,
-    found: Contention,
+    shared: Contention,
     threads: Threads,
     utilisation: Vector,
     machines: Machines,
@@ -160,10 +135,10 @@ def _overloaded(
     )
     worst = {
         plan.cluster.machines[index].name: _ratio(float(wanted[index]), float(machines.free[index]))
-        for index in found.overloaded_machines
+        for index in shared.overloaded_machines
     }
     # Executors of such a machine are as slow as it is, and say nothing of themselves.
-    crowded = found.overloaded[threads.machine[: len(utilisation)]]
+    crowded = shared.overloaded[threads.machine[: len(utilisation)]]
     for index in np.flatnonzero((utilisation >= 1.0) & ~crowded).tolist():
         worst[plan.logical.executors[index].label] = float(utilisation[index])
     return dict(sorted(worst.items(), key=lambda one: -one[1]))
@@ -174,7 +149,28 @@ def _ratio(wanted: float, free: float) -> float:
     return wanted / free if free > 0.0 else math.inf
 
 
-def limit_of(parameters: Parameters, workload: Workload, loaded: Loaded | None = None) -> Limit:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """How much more of the same load a plan would carry.
+
+    Attributes:
+        factor: By which all rates may grow, or must shrink; infinite where nothing limits them,
+            NaN where it was not looked for.
+        per_second: What all sources then emit together.
+        by: What would be overloaded first: an executor or a machine.
+    """
+
+    factor: float
+    per_second: float
+    by: str
+
+    @classmethod
+    def unknown(cls) -> Limit:
+        """It was not looked for."""
+        return cls(factor=math.nan, per_second=math.nan, by="")
+
+
+def find_limit(parameters: Parameters, workload: Workload, loaded: Loaded | None = None) -> Limit:
     """The highest multiple of the load that fits; and what then overloads first.
 
     No more than every thread could do with a core to itself, and every machine with its threads

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.loading import Loaded, is_bolt
 from streamgauge.models.parameters import Parameters
-from streamgauge.models.prediction import ExecutorPrediction, OperatorPrediction
+from streamgauge.models.prediction import ExecutorPrediction, OperatorPrediction, Swing
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Topology
 from streamgauge.topology.tuple_flow import as_slice
@@ -19,6 +20,7 @@ from streamgauge.transport.mechanics import NO_LIMIT
 
 Vector = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
 
 # Who works for a larger part of the time than this has none to spare.
 ALL_THE_TIME = 0.95
@@ -76,7 +78,7 @@ class Overload:
     loads: Mapping[int, float]
 
 
-def overload_of(
+def find_overload(
     observed: Observed, bolts: Flags, *, bounded: Flags, outgrown: bool = False
 ) -> Overload:
     """Who gets more than can be served.
@@ -216,7 +218,7 @@ def operator_predictions(
     return found
 
 
-def bolts_of(parameters: Parameters) -> Flags:
+def mark_bolts(parameters: Parameters) -> Flags:
     """Which executors are fed by others."""
     executors = parameters.flow.plan.logical.executors
     return np.asarray([is_bolt(parameters.flow, one.operator) for one in executors])
@@ -224,7 +226,7 @@ def bolts_of(parameters: Parameters) -> Flags:
 
 def _work(parameters: Parameters, observed: Observed) -> Vector:
     """What an executor is busy with, per second: tuples in; of a source, tuples out."""
-    return np.where(bolts_of(parameters), observed.executed, observed.emitted)
+    return np.where(mark_bolts(parameters), observed.executed, observed.emitted)
 
 
 def _service(parameters: Parameters, observed: Observed) -> Vector:
@@ -235,7 +237,7 @@ def _service(parameters: Parameters, observed: Observed) -> Vector:
 def _delay(parameters: Parameters, observed: Observed, overload: Overload) -> Vector:
     """Waiting, by Little's law, and service; not known where tuples then wait for their window."""
     plan = parameters.flow.plan
-    bolts = bolts_of(parameters)
+    bolts = mark_bolts(parameters)
     waiting = np.where(bolts, _divided(observed.length, observed.arrived), 0.0)
     found = np.where(overload.growing, math.inf, waiting + _service(parameters, observed))
     for operator in plan.logical.topology.operators:
@@ -267,3 +269,51 @@ def _divided(parts: Vector, whole: Vector) -> Vector:
 
 def _quotient(part: float, whole: float) -> float:
     return float(part / whole) if whole > 0.0 else math.nan
+
+
+# Parts of the range that a line has to fall below and to rise above between two crests.
+LOW, HIGH = 0.4, 0.6
+FEWEST_CRESTS = 2
+
+
+def find_swing(times: Vector, waiting: Vector, latency: Vector) -> Swing:
+    """The swing of a run.
+
+    Args:
+        times: End of each stretch of time, in seconds.
+        waiting: Tuples that wait then, where it swings.
+        latency: Mean latency in seconds in each stretch; NaN where nothing came to its end.
+    """
+    known = latency[~np.isnan(latency)].tolist()
+    return Swing(
+        lowest=min(known, default=math.nan),
+        highest=max(known, default=math.nan),
+        period=period_of(times, waiting),
+    )
+
+
+def period_of(times: Vector, line: Vector) -> float | None:
+    """Mean seconds from one crest to the next; nothing with fewer than two whole ones."""
+    crests = find_crests(line)
+    if len(crests) < FEWEST_CRESTS:
+        return None
+    return float(np.mean([times[other] - times[one] for one, other in pairwise(crests)]))
+
+
+def find_crests(line: Vector) -> list[int]:
+    """Where a line is highest between two valleys.
+
+    What begins or ends with the line may be higher still before or after, and is no crest.
+    """
+    low, high = (line.min() + part * np.ptp(line) for part in (LOW, HIGH))
+    crests: list[int] = []
+    best: int | None = None
+    seen_valley = False
+    for place, value in enumerate(line.tolist()):
+        if value < low:
+            if best is not None:
+                crests.append(best)
+            best, seen_valley = None, True
+        elif value > high and seen_valley and (best is None or value > line[best]):
+            best = place
+    return crests

@@ -12,12 +12,10 @@ import numpy as np
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
-from streamgauge.models.conversion import Conversion, conversion_of
-from streamgauge.models.flow import Rates, propagate, source_rates
+from streamgauge.models.flow import Conversion, Rates, find_conversion, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.load_aware_shuffle import SCOPES
-from streamgauge.models.routing import Routing, route
-from streamgauge.models.service import Works, works_of
+from streamgauge.models.routing import SCOPES, Routing, route
+from streamgauge.models.service import Works, find_work
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
@@ -88,7 +86,7 @@ def _check_magnitude(logical: LogicalPlan, works: Works) -> None:
         )
 
 
-def parameters_of(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Parameters:
+def find_parameters(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Parameters:
     """Routing, rates and work of a plan that has never run."""
     configuration = plan.logical.configuration
     transport = load_engine(configuration.engine)
@@ -96,7 +94,7 @@ def parameters_of(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workloa
     routing = route(TupleFlow.of(plan, transport.hops), behaviour, mechanics)
     flow, logical = routing.flow, plan.logical
     conversions = {
-        one.name: conversion_of(logical, one.name, behaviour, mechanics)
+        one.name: find_conversion(logical, one.name, behaviour, mechanics)
         for one in logical.topology.operators
         if one.kind is OperatorKind.PROCESSOR
     }
@@ -104,7 +102,7 @@ def parameters_of(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workloa
     if logical.topology.has_ackers:
         rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions, mechanics))
         flow = with_answers(flow, rates)
-    works = works_of(flow, rates, behaviour, conversions)
+    works = find_work(flow, rates, behaviour, conversions)
     _check_magnitude(logical, works)
     notes = [*behaviour.notes, *routing.notes, *works.notes]
     if behaviour.topology.name != logical.topology.name:
@@ -135,5 +133,5 @@ def parameters_of(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workloa
         rates=rates,
         works=works,
         notes=tuple(notes),
-        rescaled=lambda factor: parameters_of(behaviour, plan, workload.times(factor)),
+        rescaled=lambda factor: find_parameters(behaviour, plan, workload.times(factor)),
     )

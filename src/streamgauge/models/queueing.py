@@ -275,7 +275,7 @@ class BulkQueue:
             variance looks at it.
         setup: What a batch that finds the server idle waits for.
         wait_factor: Wait for the batches before, in multiples of that with arrivals at random:
-            regular ones make it shorter (`streamgauge.models.regularity`).
+            regular ones make it shorter (`streamgauge.models.arrivals`).
     """
 
     batches_per_second: ArrayLike

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.flow import came_to
-from streamgauge.models.load_aware_shuffle import SCOPES
 from streamgauge.models.loading import Loaded, load
 from streamgauge.models.parameters import Parameters
+from streamgauge.models.routing import SCOPES
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 from streamgauge.transport.mechanics import NO_LIMIT
 
@@ -106,19 +106,19 @@ class Regimes:
 
 def swinging_operators(parameters: Parameters, loaded: Loaded | None = None) -> tuple[str, ...]:
     """Operators to which shuffle would widen and narrow again and again."""
-    return _named(regimes_of(parameters, loaded).swinging)
+    return _named(find_regimes(parameters, loaded).swinging)
 
 
 def blocked_operators(parameters: Parameters, loaded: Loaded | None = None) -> tuple[str, ...]:
     """Operators whose queues could never get full enough for shuffle to widen."""
-    return _named(regimes_of(parameters, loaded).blocked)
+    return _named(find_regimes(parameters, loaded).blocked)
 
 
 def _named(scopes: Iterable[Overfull]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.operator for one in scopes))
 
 
-def regimes_of(parameters: Parameters, loaded: Loaded | None = None) -> Regimes:
+def find_regimes(parameters: Parameters, loaded: Loaded | None = None) -> Regimes:
     """The scopes of a plan's shuffle that cannot serve what they get, by what becomes of them.
 
     Args:

@@ -14,8 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.conversion import Conversion, input_weights, sum_by_executor
-from streamgauge.models.flow import Rates, data_keys, window_tuples
+from streamgauge.models.flow import (
+    Conversion,
+    Rates,
+    data_keys,
+    input_weights,
+    sum_by_executor,
+    window_tuples,
+)
 from streamgauge.models.job_behaviour import (
     NONE,
     JobBehaviour,
@@ -23,6 +29,7 @@ from streamgauge.models.job_behaviour import (
     ServiceTime,
     WindowBehaviour,
 )
+from streamgauge.models.processor_sharing import multiply
 from streamgauge.topology.topology import ACKER, OperatorKind
 from streamgauge.topology.tuple_flow import TupleFlow, as_slice
 
@@ -90,7 +97,7 @@ class Works:
     notes: tuple[str, ...]
 
 
-def works_of(
+def find_work(
     flow: TupleFlow,
     rates: Rates,
     behaviour: JobBehaviour,
@@ -189,12 +196,16 @@ class ServiceTimes:
     trigger_variance: Vector
 
 
-def stretch_service(works: Works, stretch: Vector) -> ServiceTimes:
-    """Service times where time on a core takes `stretch` times as long, waiting does not."""
+def stretch_service(works: Works, stretch: Vector, trigger_stretch: Vector) -> ServiceTimes:
+    """Service times where time on a core takes `stretch` times as long, waiting does not.
+
+    No time on a core stays none, even if its machine stretches without bound.
+    """
     tuples, triggers = works.tuples, works.triggers
     return ServiceTimes(
-        mean=stretch * tuples.cpu + tuples.wait,
-        variance=stretch**2 * tuples.cpu_variance + tuples.wait_variance,
-        trigger_mean=stretch * triggers.cpu + triggers.wait,
-        trigger_variance=stretch**2 * triggers.cpu_variance + triggers.wait_variance,
+        mean=multiply(tuples.cpu, stretch) + tuples.wait,
+        variance=multiply(tuples.cpu_variance, stretch**2) + tuples.wait_variance,
+        trigger_mean=multiply(triggers.cpu, trigger_stretch) + triggers.wait,
+        trigger_variance=multiply(triggers.cpu_variance, trigger_stretch**2)
+        + triggers.wait_variance,
     )

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streamgauge.models.fitting import distribution_of
+from streamgauge.models.fitting import fit_distribution
 from streamgauge.models.job_behaviour import JobBehaviour, OperatorBehaviour, ServiceTime
-from streamgauge.models.network import Network, network_of
+from streamgauge.models.network import Network, find_network
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.routing import KEYED, depends_on_keys, keyed_shares
 from streamgauge.profile.behaviour import Behaviour, Costs, InputBehaviour, Service, WindowFunction
@@ -52,7 +52,7 @@ class SimulatedJob:
 def simulated_job(parameters: Parameters) -> SimulatedJob:
     """The job on the plan that `parameters` are of."""
     plan, behaviour = parameters.flow.plan, parameters.behaviour
-    network = network_of(plan, behaviour)
+    network = find_network(plan, behaviour)
     return SimulatedJob(
         plan=replace(
             plan,
@@ -184,7 +184,7 @@ def _behaviour(operator: OperatorBehaviour, keys: Mapping[StreamKey, KeyDistribu
 
 
 def _service(service: ServiceTime) -> Service:
-    return Service(cpu_ms=distribution_of(service.cpu), wait_ms=distribution_of(service.wait))
+    return Service(cpu_ms=fit_distribution(service.cpu), wait_ms=fit_distribution(service.wait))
 
 
 def _acker_seconds(parameters: Parameters) -> float:

@@ -21,18 +21,17 @@ from scipy import special
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models import transforms
-from streamgauge.models.assembly import assemble
+from streamgauge.models.batching import Connections, ListSizes, list_sizes
 from streamgauge.models.chained import split_chains
+from streamgauge.models.contract import check_case
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.executor import mean_sojourn
 from streamgauge.models.flow import came_to
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.list_sizes import Connections, ListSizes, list_sizes
 from streamgauge.models.loading import Loaded, is_bolt
-from streamgauge.models.parameters import Parameters, parameters_of
-from streamgauge.models.plan_check import check_case
-from streamgauge.models.prediction import Prediction
+from streamgauge.models.parameters import Parameters, find_parameters
+from streamgauge.models.prediction import Prediction, assemble
 from streamgauge.models.queueing import Moments, divide_or
 from streamgauge.models.transforms import Transform
 from streamgauge.models.uncontended import single_servers, uncontended_limit, uncontended_load
@@ -67,7 +66,7 @@ class StormTracerModel:
         check_case(behaviour, plan, workload)
         _check_send_threads(plan.logical.configuration)
         _check_windows(plan.logical.topology)
-        found = parameters_of(behaviour, plan, workload)
+        found = find_parameters(behaviour, plan, workload)
         note = f"the model {self.name} leaves out shared cores and bursts, and knows means only"
         parameters = replace(found, notes=(*found.notes, note))
         stations = single_servers(parameters)

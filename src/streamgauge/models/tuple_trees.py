@@ -23,18 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models import transforms
-from streamgauge.models.bursts import bursts_into
-from streamgauge.models.conversion import Conversion
+from streamgauge.models.arrivals import bursts_into
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import (
     PROBABILITIES,
     Latency,
-    onward_of,
+    list_onward,
     windows_per_tuple,
 )
-from streamgauge.models.flow import Rates, came_to
-from streamgauge.models.hops import HopTransforms
-from streamgauge.models.network import Network
+from streamgauge.models.flow import Conversion, Rates, came_to
+from streamgauge.models.network import HopTransforms, Network
 from streamgauge.models.queueing import asleep_probability
 from streamgauge.models.routing import deals_evenly, deals_in_turn
 from streamgauge.models.service import ServiceTimes
@@ -173,7 +171,7 @@ class TupleTrees:
             operator = self._topology.operator(block.stream.target)
             leaving, firing = self._after_firing(operator, grid.points)
             rest = grid.distribution(leaving * self._heard(hops, operator))
-            for other, copies in onward_of(self._flow, self._rates, self._conversions, block):
+            for other, copies in list_onward(self._flow, self._rates, self._conversions, block):
                 follows = grid.distribution(
                     firing * hops.carried(other, found[other.stream.subscription])
                 )

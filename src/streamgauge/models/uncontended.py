@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.cpu_contention import Contention
-from streamgauge.models.loading import Loaded, fires_on_thread, machine_of_executor
+from streamgauge.models.loading import Limit, Loaded, fires_on_thread, machine_of_executor
 from streamgauge.models.parameters import Parameters
-from streamgauge.models.prediction import Limit
 from streamgauge.models.queueing import divide_or
 from streamgauge.models.service import stretch_service
 from streamgauge.topology.tuple_flow import as_slice
@@ -55,7 +54,7 @@ def single_servers(parameters: Parameters) -> Stations:
     """
     works = parameters.works
     rate = works.tuples.per_second
-    service = stretch_service(works, np.ones_like(rate))
+    service = stretch_service(works, np.ones_like(rate), np.ones_like(rate))
     fired = np.where(fires_on_thread(parameters.flow), works.triggers.per_second, 0.0)
     share = divide_or(fired, rate, otherwise=0.0)
     trigger = service.trigger_mean
@@ -77,14 +76,14 @@ def pooled_servers(parameters: Parameters) -> Stations:
     for span in parameters.flow.plan.logical.spans.values():
         here = as_slice(span)
         servers[here], rate[here] = len(span), alone.per_second[here].sum()
-        weights = shares_of(alone.per_second[here])
+        weights = normalise(alone.per_second[here])
         mean[here] = weights @ alone.mean[here]
         # The law of total variance.
         variance[here] = weights @ (alone.variance[here] + (alone.mean[here] - mean[here]) ** 2)
     return Stations(per_second=rate, servers=servers, mean=mean, variance=variance)
 
 
-def shares_of(rates: Vector) -> Vector:
+def normalise(rates: Vector) -> Vector:
     """Parts of one; even where there is nothing."""
     total = rates.sum()
     return rates / total if total > 0.0 else np.full_like(rates, 1.0 / len(rates))
@@ -97,7 +96,7 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
     have an infinite stretch.
     """
     busy = stations.utilisation
-    service = stretch_service(parameters.works, np.ones_like(busy))
+    service = stretch_service(parameters.works, np.ones_like(busy), np.ones_like(busy))
     machine, free = machine_of_executor(parameters.flow.plan), _free_cores(parameters)
     growing, fixed = _wanted_cores(parameters)
     wanted = _by_machine(parameters, growing + fixed)

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models import transforms
-from streamgauge.models.bursts import Bursts
-from streamgauge.models.conversion import Conversion
-from streamgauge.models.flow import Rates, came_to
+from streamgauge.models.arrivals import Bursts
+from streamgauge.models.flow import Conversion, Rates, came_to
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Complex, Transform

@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import brentq
 
 from streamgauge.models.analytic import AnalyticModel
+from streamgauge.models.arrivals import departures, merge_streams, thin_stream, wait_factor
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.queueing import BulkQueue, FlushedQueue, released_wait, sojourn_transform
 from streamgauge.models.queueing import wait as mean_wait
-from streamgauge.models.regularity import departures, merge_streams, thin_stream, wait_factor
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.planning.scheduling.deploy import place_job

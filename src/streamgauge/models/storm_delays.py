@@ -1,0 +1,239 @@
+"""Delays in Storm 1.x and 2.x (docs/storm-rules.md).
+
+In Storm 1.x every queue gathers what comes until a timer flushes it. Cooper 2020, sections 2.7, 2.8
+and 4.13, repaired: timers are periodic, so that a tuple waits for half an interval in each queue it
+passes, and lists are as large as what comes together, not only as what comes by chance in an
+interval. A released batch is served tuple by tuple.
+
+In Storm 2.x bursts come to single servers whose threads sleep when idle. An executor is a queue
+M^X/G/1. A tuple that finds it asleep waits for the rest of its sleep; it polls for a while before
+it sleeps, and is then awake at once. A transfer thread sleeps whenever its queue is empty and takes
+next to no time for what it finds, so that a tuple waits for the rest of one sleep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.models import transforms
+from streamgauge.models.arrivals import bursts_into, wait_factors
+from streamgauge.models.batching import flush_wait, flush_wait_variance
+from streamgauge.models.delays import Delays, Part
+from streamgauge.models.flow import Conversion, Rates
+from streamgauge.models.queueing import (
+    BulkQueue,
+    FlushedQueue,
+    Moments,
+    Setup,
+    asleep_probability,
+    divide_or,
+    released_wait,
+    sojourn_transform,
+    wait,
+)
+from streamgauge.models.service import ServiceTimes
+from streamgauge.models.transforms import Complex, Transform
+from streamgauge.models.windows import window_delays
+from streamgauge.topology.tuple_flow import TupleFlow, as_slice
+from streamgauge.transport.mechanics import Mechanics
+
+Vector = NDArray[np.float64]
+
+
+def storm1_delays(
+    flow: TupleFlow,
+    rates: Rates,
+    conversions: Mapping[str, Conversion],
+    service: ServiceTimes,
+    mechanics: Mechanics,
+) -> Delays:
+    """Delays in a plan on Storm 1.x.
+
+    Args:
+        flow: The plan.
+        rates: What comes to its executors.
+        conversions: What its processors make of that.
+        service: By the clock.
+        mechanics: Of the engine under the plan's settings.
+    """
+    lists = bursts_into(flow, rates, conversions, mechanics)
+    windows = window_delays(flow, rates, conversions, service, lists, mechanics)
+    mean = windows.occupied_mean
+    queue = FlushedQueue(
+        lists_per_second=lists.per_second,
+        list_mean=lists.mean,
+        list_variance=lists.variance,
+        flush_seconds=mechanics.flush_seconds,
+        service_seconds=mean,
+        service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
+    )
+    queue = replace(queue, wait_factor=wait_factors(flow, rates, conversions, mechanics, queue))
+    gathered = _flushed(lists.per_second, mechanics)
+    released = released_wait(queue)
+    sent, left = _emitted(flow, rates)
+    send, transfer = _flushed(sent, mechanics), _flushed(left, mechanics)
+    served = Moments(
+        mean=released.mean + service.mean, variance=released.variance + service.variance
+    )
+
+    def executor_transform(s: Complex) -> Complex:
+        value = _gathering(gathered, mechanics)(s) * _gamma(served)(s)
+        return np.asarray(value * windows.transform(s))
+
+    return Delays(
+        executors={
+            Part.BATCHING: gathered.mean,
+            Part.QUEUEING: released.mean,
+            Part.SERVICE: service.mean,
+            Part.WINDOW: windows.mean,
+        },
+        spread=gathered.variance + served.variance + windows.variance,
+        executor_transform=executor_transform,
+        send=send,
+        send_transform=_gathering(send, mechanics),
+        transfer=transfer,
+        transfer_transform=_gathering(transfer, mechanics),
+        utilisation=queue.utilisation,
+    )
+
+
+def _flushed(per_second: Vector, mechanics: Mechanics) -> Moments:
+    """Wait of what comes at a rate for its batch to be full or flushed."""
+    return Moments(
+        mean=flush_wait(per_second, limit=mechanics.batch, flush_seconds=mechanics.flush_seconds),
+        variance=flush_wait_variance(
+            per_second, limit=mechanics.batch, flush_seconds=mechanics.flush_seconds
+        ),
+    )
+
+
+def _emitted(flow: TupleFlow, rates: Rates) -> tuple[Vector, Vector]:
+    """Tuples into every executor's send queue, and into every worker's transfer queue."""
+    workers = np.asarray(flow.plan.placement, dtype=np.intp)
+    sent, left = np.zeros(len(workers)), np.zeros(len(flow.plan.workers))
+    for block in flow.blocks:
+        emitted = rates.emitted[block.stream.key]
+        sent[as_slice(block.sources)] += emitted * block.shares.sum(axis=1)
+        away = np.where(block.types > 0, block.shares, 0.0).sum(axis=1)
+        np.add.at(left, workers[as_slice(block.sources)], emitted * away)
+    return sent, left
+
+
+def _gathering(wait: Moments, mechanics: Mechanics) -> Transform:
+    """Even over a flush interval where batches do not fill; else shorter, and as varied."""
+    longest = np.minimum(2.0 * wait.mean, mechanics.flush_seconds)
+    return lambda s: transforms.uniform(s, longest)
+
+
+def _gamma(time: Moments) -> Transform:
+    # Infinite times have no transform; callers are refused before one is taken.
+    mean = np.where(np.isfinite(time.mean), time.mean, 1.0)
+    variance = np.where(np.isfinite(time.variance), time.variance, 1.0)
+    scv = divide_or(variance, mean**2, otherwise=0.0)
+    return lambda s: transforms.gamma(s, mean, scv)
+
+
+def storm2_delays(
+    flow: TupleFlow,
+    rates: Rates,
+    conversions: Mapping[str, Conversion],
+    service: ServiceTimes,
+    mechanics: Mechanics,
+) -> Delays:
+    """Delays in a plan on Storm 2.x.
+
+    Args:
+        flow: The plan.
+        rates: What comes to its executors.
+        conversions: What its processors make of that.
+        service: By the clock.
+        mechanics: Of the engine under the plan's settings.
+    """
+    bursts = bursts_into(flow, rates, conversions, mechanics)
+    windows = window_delays(flow, rates, conversions, service, bursts, mechanics)
+    mean = windows.occupied_mean
+    queue = BulkQueue(
+        batches_per_second=bursts.per_second,
+        batch_mean=bursts.mean,
+        batch_variance=bursts.variance,
+        service_seconds=mean,
+        service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
+        setup=_wake_up(bursts.per_second, mechanics),
+    )
+    queue = replace(queue, wait_factor=wait_factors(flow, rates, conversions, mechanics, queue))
+    awake, whole = wait(replace(queue, setup=None)), wait(queue)
+    sojourn = _sojourn(flow, queue, mechanics)
+    sleep, workers = mechanics.transfer_sleep, len(flow.plan.workers)
+    return Delays(
+        executors={
+            Part.QUEUEING: awake.mean,
+            Part.WAKE_UP: np.subtract(
+                whole.mean, awake.mean, out=np.zeros_like(mean), where=np.isfinite(whole.mean)
+            ),
+            Part.SERVICE: service.mean,
+            Part.WINDOW: windows.mean,
+        },
+        spread=whole.variance + service.variance + windows.variance,
+        executor_transform=lambda s: np.asarray(sojourn(s) * windows.transform(s)),
+        send=Moments(mean=np.zeros_like(mean), variance=np.zeros_like(mean)),
+        send_transform=lambda s: np.ones((len(s), len(mean)), dtype=np.complex128),
+        transfer=Moments(
+            mean=np.full(workers, sleep / 2.0), variance=np.full(workers, sleep**2 / 12.0)
+        ),
+        transfer_transform=lambda s: np.broadcast_to(
+            transforms.uniform(s, sleep), (len(s), workers)
+        ),
+        utilisation=queue.utilisation,
+    )
+
+
+def _wake_up(batches_per_second: Vector, mechanics: Mechanics) -> Setup | None:
+    if mechanics.bolt_sleep <= 0.0:
+        return None
+    asleep = asleep_probability(batches_per_second, mechanics.bolt_spin)
+    return Setup.sleep(mechanics.bolt_sleep, batches_per_second).met_with(asleep)
+
+
+def _sojourn(flow: TupleFlow, queue: BulkQueue, mechanics: Mechanics) -> Transform:
+    """Transform of the time in a queue and service, taken once for executors that are alike.
+
+    One for sources and those that get nothing: no tuple goes there.
+    """
+    logical = flow.plan.logical
+    figures = np.asarray(
+        [
+            queue.batches_per_second,
+            queue.batch_mean,
+            queue.batch_variance,
+            queue.service_seconds,
+            queue.service_scv,
+            queue.wait_factor,
+        ]
+    )
+    used = figures[0] > 0.0
+    for source in logical.topology.sources:
+        used[as_slice(logical.spans[source.name])] = False
+    distinct, place = np.unique(figures[:, used], axis=1, return_inverse=True)
+    rate, size, spread, seconds, scv, factor = distinct
+    alike = sojourn_transform(
+        BulkQueue(
+            batches_per_second=rate,
+            batch_mean=size,
+            batch_variance=spread,
+            service_seconds=seconds,
+            service_scv=scv,
+            setup=_wake_up(rate, mechanics),
+            wait_factor=factor,
+        )
+    )
+
+    def transform(s: Complex) -> Complex:
+        value = np.ones((len(s), len(used)), dtype=np.complex128)
+        value[:, used] = alike(s)[:, place.ravel()]
+        return value
+
+    return transform
