@@ -26,17 +26,18 @@ from streamgauge.topology.window import Window
 from streamgauge.transport.batched_queue import BatchedQueue
 from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import PLAIN
-from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream
+from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream, traffic_of
 
 ONE = {("s", "default", "default"): 1.0}
 
 
 def ways_of(flow, rates, conversions, service, mechanics=PLAIN, seconds=0.0):
-    delays = storm2_delays(flow, rates, conversions, service, mechanics)
+    traffic = traffic_of(flow, rates, conversions, mechanics)
+    delays = storm2_delays(traffic, service)
     size = len(flow.plan.nodes)
     apart = np.where(np.eye(size, dtype=bool), 0.0, seconds)
     network = Network(seconds=apart, variance=np.zeros((size, size)), notes=())
-    return Ways(flow, rates, conversions, delays, network), delays
+    return Ways(traffic, delays, network), delays
 
 
 def line(rate, service, *, outputs=1.0, mechanics=PLAIN, workers=1, seconds=0.0, scv=1.0):
@@ -183,7 +184,7 @@ def test_what_comes_together_is_counted_together():
     flow = flow_of((source("s"), Operator(name="a")), (stream("s", "a"),))
     conversions = {"a": per_input({})}
     rates = rates_of(flow, {("s", "default"): 2000.0}, conversions)
-    found = bursts_into(flow, rates, conversions, replace(PLAIN, source_sleep=0.001))
+    found = bursts_into(traffic_of(flow, rates, conversions, replace(PLAIN, source_sleep=0.001)))
     some = 1 - math.exp(-2)
     assert found.per_second[1] == pytest.approx(1000 * some)
     assert found.mean[1] == pytest.approx(2 / some)
@@ -193,7 +194,7 @@ def test_what_comes_together_is_counted_together():
 def test_bursts_keep_the_rate():
     flow, conversions, rates, _ = random_plan(1)
     mechanics = replace(PLAIN, transfer_sleep=0.001, source_sleep=0.001)
-    found = bursts_into(flow, rates, conversions, mechanics)
+    found = bursts_into(traffic_of(flow, rates, conversions, mechanics))
     arrived = np.zeros(len(found.mean))
     for name, span in flow.plan.logical.spans.items():
         arrived[span.start : span.stop] = rates.into(flow, name)
@@ -214,10 +215,11 @@ def flushed_line(rate, service, *, workers=1, scv=1.0):
     conversions = {"a": per_input({("s", "default", "default"): 1.0}), "b": per_input({})}
     rates = rates_of(flow, {("s", "default"): rate}, conversions)
     times = service_of(flow, {"a": service[0], "b": service[1]}, scv)
-    delays = storm1_delays(flow, rates, conversions, times, FLUSHED)
+    traffic = traffic_of(flow, rates, conversions, FLUSHED)
+    delays = storm1_delays(traffic, times)
     size = len(flow.plan.nodes)
     network = Network(seconds=np.zeros((size, size)), variance=np.zeros((size, size)), notes=())
-    return Ways(flow, rates, conversions, delays, network).latency(), delays
+    return Ways(traffic, delays, network).latency(), delays
 
 
 def test_every_queue_of_storm_1_takes_half_a_flush():
@@ -282,9 +284,10 @@ def test_latency_and_its_percentiles_are_those_of_the_simulator(engine, rate):
         variance=np.asarray([spread.get(one.operator, 0.0) for one in plan.logical.executors]),
     )
     made = storm2_delays if engine == "storm-2" else storm1_delays
-    delays = made(flow, rates, conversions, service, mechanics)
+    traffic = traffic_of(flow, rates, conversions, mechanics)
+    delays = made(traffic, service)
     network = find_network(plan, behaviour)
-    found = Ways(flow, rates, conversions, delays, network).latency()
+    found = Ways(traffic, delays, network).latency()
     assert found.mean == pytest.approx(truth.latency.mean, rel=0.1)
     for probability, value in found.quantiles.items():
         assert value == pytest.approx(truth.latency.quantile(probability), rel=0.12)

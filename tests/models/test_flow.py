@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import CyclicTopology, InvalidInput
-from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
-from streamgauge.models.flow import Conversion, find_conversion, source_rates, window_tuples
+from streamgauge.models.acks import roots_per_tuple, with_acks
+from streamgauge.models.flow import Conversion, find_conversion, source_rates
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,
@@ -23,7 +23,7 @@ from streamgauge.topology.topology import ACKER, StreamKey
 from streamgauge.topology.window import Window
 from streamgauge.topology.workload import Emission, Unlimited, Workload
 from streamgauge.transport.mechanics import PLAIN
-from tests.models.plans import flow_of, per_input, rates_of, source, stream, timed
+from tests.models.plans import flow_of, per_input, rates_of, source, stream, timed, traffic_of
 
 
 def test_outputs_are_the_dot_product_of_coefficients_and_inputs():
@@ -114,9 +114,10 @@ def test_windows_fire_by_count_and_by_the_clock():
     assert rates.triggers["t"] == pytest.approx([1, 0.5])
     assert rates.into(flow, "x") == pytest.approx([3 * 13.5])
     job = flow.plan.logical.topology
-    assert window_tuples(flow, job.operator("c"), rates.arrived, fired) == pytest.approx([10, 10])
-    assert window_tuples(flow, job.operator("t"), rates.arrived, fired) == pytest.approx([80, 80])
-    roots = roots_per_tuple(flow, rates, conversions, PLAIN)
+    traffic = traffic_of(flow, rates, conversions)
+    assert traffic.window_tuples(job.operator("c")) == pytest.approx([10, 10])
+    assert traffic.window_tuples(job.operator("t")) == pytest.approx([80, 80])
+    roots = roots_per_tuple(traffic)
     assert roots[StreamKey("c", "default")] == pytest.approx(10)
     assert roots[StreamKey("t", "default")] == pytest.approx(80)
 
@@ -142,8 +143,9 @@ def thesis_plan():
         "B": per_input({}),
     }
     rates = rates_of(flow, {("S", "default"): 0.2}, conversions)
-    roots = roots_per_tuple(flow, rates, conversions, PLAIN)
-    return flow, with_acks(flow, rates, roots)
+    traffic = traffic_of(flow, rates, conversions)
+    acked = with_acks(traffic, roots_per_tuple(traffic))
+    return acked.flow, acked.rates
 
 
 def test_acknowledgements_of_the_thesis_example():
@@ -159,8 +161,7 @@ def test_acknowledgements_of_the_thesis_example():
 
 def test_answers_go_to_where_roots_began():
     flow, rates = thesis_plan()
-    answered = with_answers(flow, rates)
-    shares = next(b.shares for b in answered.blocks if b.stream.source == ACKER)
+    shares = next(b.shares for b in flow.blocks if b.stream.source == ACKER)
     assert shares == pytest.approx(np.full((2, 2), 0.5))
     back = rates.emitted[StreamKey(ACKER, "__ack_ack")] @ shares
     assert back == pytest.approx(rates.into(flow, "S"))

@@ -388,7 +388,7 @@ def analysed(case):
     loaded = load(parameters)
     delays = find_delays(parameters, loaded)
     network = find_network(case.plan, parameters.behaviour)
-    ways = Ways(parameters.flow, parameters.rates, parameters.conversions, delays, network)
+    ways = Ways(parameters, delays, network)
     limit = find_limit(parameters, case.workload)
     return Answer(parameters, loaded, delays, ways.latency(PROBABILITIES), limit)
 

@@ -23,6 +23,7 @@ from streamgauge.profile.profile import Profile
 from streamgauge.topology.topology import ACKER, OperatorKind, StreamKey
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.transport.engine import load_engine
+from tests.models.plans import traffic_of
 
 JOB = """
 streamgauge: 1
@@ -85,9 +86,10 @@ def works(job, profile):
         if one.kind is OperatorKind.PROCESSOR
     }
     rates = propagate(flow, source_rates(logical, job.workload), conversions)
+    traffic = traffic_of(flow, rates, conversions, STORM_1)
     if logical.topology.has_ackers:
-        rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions, STORM_1))
-    found = find_work(flow, rates, behaviour, conversions)
+        traffic = with_acks(traffic, roots_per_tuple(traffic))
+    found = find_work(traffic, behaviour)
     return found, {name: slice(span.start, span.stop) for name, span in logical.spans.items()}
 
 

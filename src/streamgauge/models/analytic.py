@@ -84,15 +84,8 @@ class AnalyticModel:
         plan = parameters.flow.plan
         if not plan.logical.topology.has_ackers:
             return found
-        complete, seen = TupleTrees(
-            parameters.flow,
-            parameters.rates,
-            parameters.conversions,
-            delays,
-            self._network(plan, parameters.behaviour),
-            loaded.service,
-            parameters.mechanics,
-        ).latencies()
+        network = self._network(plan, parameters.behaviour)
+        complete, seen = TupleTrees(parameters, delays, network, loaded.service).latencies()
         return replace(found, complete=complete, seen_by_source=seen)
 
 
@@ -110,9 +103,7 @@ def find_delays(parameters: Parameters, loaded: Loaded) -> Delays:
         trigger_mean=np.where(infinite, 0.0, service.trigger_mean),
         trigger_variance=np.where(infinite, 0.0, service.trigger_variance),
     )
-    return formulas(
-        parameters.flow, parameters.rates, parameters.conversions, finite, parameters.mechanics
-    )
+    return formulas(parameters, finite)
 
 
 def _formulas_of(engine: str) -> DelayFormulas:

@@ -13,22 +13,24 @@ merged and served streams are renewal processes again, known by rate and variati
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.flow import Conversion, Rates
+from streamgauge.models.flow import Traffic
 from streamgauge.models.queueing import BulkQueue, FlushedQueue, divide_or
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.topology.topology import Operator, OperatorKind
-from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow, as_slice
-from streamgauge.transport.mechanics import Mechanics
+from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+
+# Of a service, as departures see it: even constant ones leave them uneven (Whitt 1983, 4.6).
+LEAST_SERVICE_SCV = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,17 +78,9 @@ class Counts(NamedTuple):
     squares: Vector
 
 
-def bursts_into(
-    flow: TupleFlow, rates: Rates, conversions: Mapping[str, Conversion], mechanics: Mechanics
-) -> Bursts:
-    """How tuples come to the executors of a plan.
-
-    Args:
-        flow: The plan, with routing shares.
-        rates: Of its tuples and messages.
-        conversions: What its processors emit.
-        mechanics: Of its engine: how long threads sleep, how often queues are flushed.
-    """
+def bursts_into(traffic: Traffic) -> Bursts:
+    """How tuples come to the executors of a plan."""
+    flow, mechanics = traffic.flow, traffic.mechanics
     flushed = mechanics.flush_seconds if mechanics.send_threads else 0.0
     executors = len(flow.plan.logical.executors)
     workers = np.asarray(flow.plan.placement, dtype=np.intp)
@@ -99,7 +93,7 @@ def bursts_into(
         is_local = block.types == 0
         parts = [
             deal_events(events, block.shares, in_turn=deals_in_turn(block.stream, mechanics))
-            for events in list_events(flow, block, rates, conversions, mechanics.source_sleep)
+            for events in list_events(traffic, block)
         ]
         if not parts:
             continue
@@ -120,63 +114,50 @@ def bursts_into(
     )
 
 
-def siblings_into(
-    flow: TupleFlow,
-    rates: Rates,
-    conversions: Mapping[str, Conversion],
-    mechanics: Mechanics,
-    operator: str,
-) -> float:
+def siblings_into(traffic: Traffic, operator: str) -> float:
     """How many tuples of one execution, and so of one root, come to a task together.
 
     Every tuple of a source is a root of its own.
     """
-    parts = [np.asarray(one) for one in conversions[operator].task_parts]
+    parts = traffic.conversions[operator].task_parts
     batches = tuples = 0.0
-    for block in flow.data_blocks:
+    for block in traffic.flow.data_blocks:
         if block.stream.target != operator:
             continue
-        source = flow.plan.logical.topology.operator(block.stream.source)
+        source = traffic.flow.plan.logical.topology.operator(block.stream.source)
         if source.kind is OperatorKind.SOURCE:
-            came = float(rates.arrived[block.stream.subscription].sum())
+            came = float(traffic.rates.arrived[block.stream.subscription].sum())
             batches, tuples = batches + came, tuples + came
             continue
-        in_turn = deals_in_turn(block.stream, mechanics)
+        in_turn = deals_in_turn(block.stream, traffic.mechanics)
         to_tasks = np.concatenate(
             [block.shares[:, [column]] * parts[column] for column in range(len(parts))], axis=1
         )
-        for events in list_events(flow, block, rates, conversions, mechanics.source_sleep):
+        for events in list_events(traffic, block):
             counts = deal_events(events, to_tasks, in_turn=in_turn)
             batches += float(counts.batches.sum())
             tuples += float(counts.tuples.sum())
     return max(tuples / batches, 1.0) if batches > 0.0 else 1.0
 
 
-def list_events(
-    flow: TupleFlow,
-    block: ConnectionBlock,
-    rates: Rates,
-    conversions: Mapping[str, Conversion],
-    source_sleep: float,
-) -> Iterator[Events]:
+def list_events(traffic: Traffic, block: ConnectionBlock) -> Iterator[Events]:
     """When the executors of a block's source emit on its stream, by what made them emit."""
-    stream = block.stream
+    stream, flow, rates = block.stream, traffic.flow, traffic.rates
     operator = flow.plan.logical.topology.operator(stream.source)
     emitted = rates.emitted[stream.key]
     if stream.is_system:
-        one = np.ones_like(emitted)
-        yield Events(emitted, one, np.zeros_like(emitted), gathered=False)
+        yield Events(emitted, np.ones_like(emitted), np.zeros_like(emitted), gathered=False)
     elif operator.kind is OperatorKind.SOURCE:
-        yield _clumps(emitted, source_sleep)
+        yield _clumps(emitted, traffic.mechanics.source_sleep)
     elif operator.window is not None:
-        count = conversions[stream.source].per_trigger.get(stream.name, 0.0)
+        count = traffic.conversions[stream.source].per_trigger.get(stream.name, 0.0)
         yield _whole(rates.triggers[stream.source], np.full_like(emitted, count))
     else:
+        per_input = traffic.conversions[stream.source].per_input
         for other in flow.data_blocks:
-            if other.stream.target == stream.source:
-                found = conversions[stream.source].per_input.get((other.stream.key, stream.name))
-                if found is not None:
-                    yield _whole(rates.arrived[other.stream.subscription], found)
+            coefficients = per_input.get((other.stream.key, stream.name))
+            if other.stream.target == stream.source and coefficients is not None:
+                yield _whole(rates.arrived[other.stream.subscription], coefficients)
 
 
 def _clumps(per_second: Vector, sleep: float) -> Events:
@@ -237,61 +218,21 @@ def _bundled(bursts: Counts, sleep: float) -> Counts:
     )
 
 
-# Of a service, as departures see it: even constant ones leave them uneven (Whitt 1983, 4.6).
-LEAST_SERVICE_SCV = 0.2
-
-
-class _Stream(NamedTuple):
-    """Batches from executors to executors: how many a second, and how unevenly."""
-
-    per_second: Matrix
-    scv: Matrix
-
-
-def wait_factors(
-    flow: TupleFlow,
-    rates: Rates,
-    conversions: Mapping[str, Conversion],
-    mechanics: Mechanics,
-    queue: BulkQueue | FlushedQueue,
-) -> Vector:
+def wait_factors(traffic: Traffic, queue: BulkQueue | FlushedQueue) -> Vector:
     """How long the queues of a plan's executors are in multiples of those at random."""
     service_scv, size = np.asarray(queue.service_scv), queue.size
-    arrival = arrival_scv(
-        flow,
-        rates,
-        conversions,
-        mechanics,
-        utilisation=queue.utilisation,
-        service_scv=service_scv,
-    )
+    arrival = arrival_scv(traffic, utilisation=queue.utilisation, service_scv=service_scv)
     # Of a batch's work: services of a number that varies too.
     work = service_scv / size.mean + size.variance / size.mean**2
     return wait_factor(arrival, work, queue.utilisation)
 
 
-def arrival_scv(
-    flow: TupleFlow,
-    rates: Rates,
-    conversions: Mapping[str, Conversion],
-    mechanics: Mechanics,
-    *,
-    utilisation: Vector,
-    service_scv: Vector,
-) -> Vector:
+def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -> Vector:
     """Squared coefficient of variation of the time between batches into every executor.
 
     One, as for arrivals at random, for sources and ackers: nobody follows single messages.
-
-    Args:
-        flow: The plan, with routing shares.
-        rates: Of its tuples.
-        conversions: What its processors emit.
-        mechanics: Of its engine.
-        utilisation: Of every executor.
-        service_scv: Squared coefficient of variation of its service.
     """
-    logical = flow.plan.logical
+    flow, logical = traffic.flow, traffic.flow.plan.logical
     came, left = np.ones(len(logical.executors)), np.ones(len(logical.executors))
     for operator in logical.topology.topological_order():
         if operator.kind is not OperatorKind.PROCESSOR:
@@ -301,13 +242,13 @@ def arrival_scv(
             stream
             for block in flow.data_blocks
             if block.stream.target == operator.name
-            for stream in _streams(flow, block, rates, conversions, mechanics, left)
+            for stream in _streams(traffic, block, left)
         ]
         if not streams:
             continue
         came[here] = merge_streams(
-            np.concatenate([one.per_second for one in streams]),
-            np.concatenate([one.scv for one in streams]),
+            np.concatenate([per_second for per_second, _ in streams]),
+            np.concatenate([scv for _, scv in streams]),
             utilisation[here],
         )
         left[here] = _emissions(operator, came[here], utilisation[here], service_scv[here])
@@ -315,19 +256,15 @@ def arrival_scv(
 
 
 def _streams(
-    flow: TupleFlow,
-    block: ConnectionBlock,
-    rates: Rates,
-    conversions: Mapping[str, Conversion],
-    mechanics: Mechanics,
-    left: Vector,
-) -> Iterator[_Stream]:
-    stream = block.stream
+    traffic: Traffic, block: ConnectionBlock, left: Vector
+) -> Iterator[tuple[Matrix, Matrix]]:
+    """Batches from executors to executors: how many a second, and how unevenly."""
+    stream, flow, rates = block.stream, traffic.flow, traffic.rates
     sender = flow.plan.logical.topology.operator(stream.source)
-    in_turn = deals_in_turn(stream, mechanics)
+    in_turn = deals_in_turn(stream, traffic.mechanics)
     emitted = left[as_slice(block.sources)]
     of_inputs = sender.kind is OperatorKind.PROCESSOR and sender.window is None
-    for events in list_events(flow, block, rates, conversions, mechanics.source_sleep):
+    for events in list_events(traffic, block):
         scv = emitted
         if of_inputs:
             # Ends of service of one input among several, as if drawn at random.
@@ -338,7 +275,7 @@ def _streams(
             scv = thin_stream(scv, emitting)
         batches = deal_events(events, block.shares, in_turn=in_turn).batches
         chance = divide_or(batches, (events.per_second * emitting)[:, np.newaxis], 0.0)
-        yield _Stream(batches, thin_stream(scv[:, np.newaxis], chance, in_turn=in_turn))
+        yield batches, thin_stream(scv[:, np.newaxis], chance, in_turn=in_turn)
 
 
 def _emissions(

@@ -252,9 +252,7 @@ def _arrival_scv(parameters: Parameters, stations: Stations) -> Vector:
     In the long run, the index of dispersion of a renewal process is the squared coefficient of
     variation of its gaps.
     """
-    bursts = bursts_into(
-        parameters.flow, parameters.rates, parameters.conversions, parameters.mechanics
-    )
+    bursts = bursts_into(parameters)
     each = bursts.dispersion
     found = np.ones_like(stations.mean)
     for span in parameters.flow.plan.logical.spans.values():

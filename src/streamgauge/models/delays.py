@@ -10,12 +10,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.flow import Conversion, Rates
+from streamgauge.models.flow import Traffic
 from streamgauge.models.queueing import Moments
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Transform
-from streamgauge.topology.tuple_flow import TupleFlow
-from streamgauge.transport.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
 
@@ -66,21 +64,6 @@ class Delays:
 class DelayFormulas(Protocol):
     """What an engine's record names as `delays`."""
 
-    def __call__(
-        self,
-        flow: TupleFlow,
-        rates: Rates,
-        conversions: Mapping[str, Conversion],
-        service: ServiceTimes,
-        mechanics: Mechanics,
-    ) -> Delays:
-        """The delays in a plan's elements.
-
-        Args:
-            flow: The plan.
-            rates: Tuples per second that come to its executors.
-            conversions: What its processors make of them.
-            service: Service times by wall clock.
-            mechanics: Of the engine under the plan's settings.
-        """
+    def __call__(self, traffic: Traffic, service: ServiceTimes) -> Delays:
+        """The delays in a plan's elements, by wall-clock service times."""
         ...

@@ -130,11 +130,9 @@ class Rates:
     arrived: Mapping[Subscription, Vector]
     triggers: Mapping[str, Vector]
 
-    def into(self, flow: TupleFlow, operator: str) -> Vector:
-        """All that comes to each executor of an operator, the engine's messages included."""
-        streams = flow.plan.logical.topology.streams_into(operator)
-        zero = np.zeros(len(flow.plan.logical.spans[operator]))
-        return sum((self.arrived[stream.subscription] for stream in streams), start=zero)
+    def into(self, flow: TupleFlow, operator: str, *, system: bool = True) -> Vector:
+        """What comes to each executor of an operator, with or without the engine's own messages."""
+        return _sum_arrived(flow, operator, self.arrived, system=system)
 
     def out_of(self, flow: TupleFlow, operator: str, *, system: bool = True) -> Vector:
         """What each executor of an operator emits, with or without the engine's own messages."""
@@ -142,6 +140,32 @@ class Rates:
         keys = {stream.key for stream in streams if system or not stream.is_system}
         zero = np.zeros(len(flow.plan.logical.spans[operator]))
         return sum((self.emitted[key] for key in sorted(keys)), start=zero)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Traffic:
+    """Tuples on their way through a plan.
+
+    Attributes:
+        flow: The plan, with routing shares.
+        rates: Of tuples and messages.
+        conversions: What processors make of tuples.
+        mechanics: Of the plan's engine.
+    """
+
+    flow: TupleFlow
+    rates: Rates
+    conversions: Mapping[str, Conversion]
+    mechanics: Mechanics
+
+    def window_tuples(self, operator: Operator) -> Vector:
+        """Mean tuples in a window that fires, of each executor's tasks."""
+        window, came = operator.window, self.rates.into(self.flow, operator.name, system=False)
+        assert window is not None
+        if window.length_tuples is not None:
+            return np.full(len(came), float(window.length_tuples))
+        assert window.length_seconds is not None
+        return came / self.conversions[operator.name].busy_tasks * window.length_seconds
 
 
 def source_rates(logical: LogicalPlan, workload: Workload) -> dict[StreamKey, Vector]:
@@ -203,7 +227,9 @@ def propagate(
     }
     triggers = {
         operator.name: _triggers(
-            operator, came_to(flow, operator.name, arrived), conversions[operator.name]
+            operator,
+            _sum_arrived(flow, operator.name, arrived, system=False),
+            conversions[operator.name],
         )
         for operator in topology.operators
         if operator.window is not None
@@ -307,23 +333,9 @@ def _triggers(operator: Operator, came: Vector, conversion: Conversion) -> Vecto
     return came / window.slide_tuples
 
 
-def came_to(flow: TupleFlow, operator: str, arrived: Mapping[Subscription, Vector]) -> Vector:
-    """Tuples of the job that come to each executor of an operator."""
+def _sum_arrived(
+    flow: TupleFlow, operator: str, arrived: Mapping[Subscription, Vector], *, system: bool
+) -> Vector:
     zero = np.zeros(len(flow.plan.logical.spans[operator]))
     streams = flow.plan.logical.topology.streams_into(operator)
-    return sum((arrived[s.subscription] for s in streams if not s.is_system), start=zero)
-
-
-def window_tuples(
-    flow: TupleFlow,
-    operator: Operator,
-    arrived: Mapping[Subscription, Vector],
-    conversion: Conversion,
-) -> Vector:
-    """Mean tuples in a window that fires, of each executor's tasks."""
-    window, came = operator.window, came_to(flow, operator.name, arrived)
-    assert window is not None
-    if window.length_tuples is not None:
-        return np.full(len(came), float(window.length_tuples))
-    assert window.length_seconds is not None
-    return came / conversion.busy_tasks * window.length_seconds
+    return sum((arrived[s.subscription] for s in streams if system or not s.is_system), start=zero)

@@ -128,7 +128,7 @@ def predict_paths(
     parameters = find_parameters(behaviour, plan, workload)
     delays = find_delays(parameters, load(parameters))
     network = find_network(plan, behaviour, percentile=link_percentile)
-    ways = Ways(parameters.flow, parameters.rates, parameters.conversions, delays, network)
+    ways = Ways(parameters, delays, network)
     return _Paths(parameters.flow, ways).summarise()
 
 

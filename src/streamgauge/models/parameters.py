@@ -5,14 +5,14 @@ The chain of Cooper 2020, section 4.14, in the order in which its steps need eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from streamgauge.errors import InvalidInput
-from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
-from streamgauge.models.flow import Conversion, Rates, find_conversion, propagate, source_rates
+from streamgauge.models.acks import roots_per_tuple, with_acks
+from streamgauge.models.flow import Traffic, find_conversion, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.routing import SCOPES, Routing, route
 from streamgauge.models.service import Works, find_work
@@ -22,7 +22,6 @@ from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.workload import Workload
 from streamgauge.transport.engine import load_engine
-from streamgauge.transport.mechanics import Mechanics
 
 # Larger numbers are slips, and products of far larger ones are no numbers any more.
 MOST_LOAD = 1e30
@@ -31,27 +30,19 @@ MANY_NAMES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Parameters:
+class Parameters(Traffic):
     """Everything that a plan's delays follow from.
 
     Attributes:
         behaviour: What the job's operators do.
-        flow: The plan, with predicted shares.
-        mechanics: Of its engine.
         routing: How tuples are dealt.
-        conversions: What processors make of tuples.
-        rates: Of tuples and messages.
         works: What they cost.
         notes: What was assumed.
         rescaled: The same with all sources' rates so many times as high.
     """
 
     behaviour: JobBehaviour
-    flow: TupleFlow
-    mechanics: Mechanics
     routing: Routing
-    conversions: Mapping[str, Conversion]
-    rates: Rates
     works: Works
     notes: tuple[str, ...]
     rescaled: Callable[[float], Parameters]
@@ -99,10 +90,10 @@ def find_parameters(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workl
         if one.kind is OperatorKind.PROCESSOR
     }
     rates = propagate(flow, source_rates(logical, workload), conversions)
+    traffic = Traffic(flow=flow, rates=rates, conversions=conversions, mechanics=mechanics)
     if logical.topology.has_ackers:
-        rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions, mechanics))
-        flow = with_answers(flow, rates)
-    works = find_work(flow, rates, behaviour, conversions)
+        traffic = with_acks(traffic, roots_per_tuple(traffic))
+    works = find_work(traffic, behaviour)
     _check_magnitude(logical, works)
     notes = [*behaviour.notes, *routing.notes, *works.notes]
     if behaviour.topology.name != logical.topology.name:
@@ -126,11 +117,11 @@ def find_parameters(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workl
         notes.append(f"shuffle would send outside the sender's worker: {', '.join(sorted(wide))}")
     return Parameters(
         behaviour=behaviour,
-        flow=flow,
+        flow=traffic.flow,
+        rates=traffic.rates,
+        conversions=conversions,
         mechanics=mechanics,
         routing=routing,
-        conversions=conversions,
-        rates=rates,
         works=works,
         notes=tuple(notes),
         rescaled=lambda factor: find_parameters(behaviour, plan, workload.times(factor)),

@@ -282,7 +282,7 @@ def assemble(
     """
     plan = parameters.flow.plan
     network = find_network(plan, parameters.behaviour, percentile=link_percentile)
-    ways = Ways(parameters.flow, parameters.rates, parameters.conversions, delays, network)
+    ways = Ways(parameters, delays, network)
     latency = ways.latency(probabilities)
     return Prediction(
         model=model,

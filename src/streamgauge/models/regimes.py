@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.flow import came_to
 from streamgauge.models.loading import Loaded, load
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.routing import SCOPES
@@ -180,7 +179,7 @@ def _scope(
     plan, mechanics = parameters.flow.plan, parameters.mechanics
     place = list(members)
     operator = block.stream.target
-    came = came_to(parameters.flow, operator, parameters.rates.arrived)
+    came = parameters.rates.into(parameters.flow, operator, system=False)
     came = came[[index - block.targets.start for index in place]]
     busy = loads[place]
     served = np.divide(came, busy, out=np.full_like(came, np.inf), where=busy > 0.0)
@@ -240,7 +239,7 @@ def _most_waiting(parameters: Parameters, operator: str, members: tuple[int, ...
         for place in _senders(parameters, members)
         if executors[place].operator in sources
     )
-    came = float(came_to(flow, operator, rates.arrived).sum())
+    came = float(rates.into(flow, operator, system=False).sum())
     return limit * tasks * came / emitted
 
 

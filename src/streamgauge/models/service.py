@@ -8,20 +8,12 @@ time spent waiting are kept apart, since only the former is stretched by what sh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.flow import (
-    Conversion,
-    Rates,
-    data_keys,
-    input_weights,
-    sum_by_executor,
-    window_tuples,
-)
+from streamgauge.models.flow import Traffic, input_weights, sum_by_executor
 from streamgauge.models.job_behaviour import (
     NONE,
     JobBehaviour,
@@ -31,7 +23,7 @@ from streamgauge.models.job_behaviour import (
 )
 from streamgauge.models.processor_sharing import multiply
 from streamgauge.topology.topology import ACKER, OperatorKind
-from streamgauge.topology.tuple_flow import TupleFlow, as_slice
+from streamgauge.topology.tuple_flow import as_slice
 
 Vector = NDArray[np.float64]
 SECONDS_PER_MS = 1e-3
@@ -97,37 +89,25 @@ class Works:
     notes: tuple[str, ...]
 
 
-def find_work(
-    flow: TupleFlow,
-    rates: Rates,
-    behaviour: JobBehaviour,
-    conversions: Mapping[str, Conversion],
-) -> Works:
-    """What tuples and windows cost every executor.
-
-    Args:
-        flow: The proposed plan.
-        rates: What comes to its executors.
-        behaviour: Of the job.
-        conversions: What processors make of their input.
-    """
-    logical = flow.plan.logical
+def find_work(traffic: Traffic, behaviour: JobBehaviour) -> Works:
+    """What tuples and windows cost every executor of a plan."""
+    logical = traffic.flow.plan.logical
     size = len(logical.executors)
     tuples, triggers = Work.nothing(size), Work.nothing(size)
     notes: list[str] = []
     for operator in logical.topology.operators:
         span = logical.spans[operator.name]
         if operator.kind is OperatorKind.SOURCE:
-            found = _source(flow, rates, behaviour, operator.name)
+            work = _source(traffic, behaviour, operator.name)
         else:
-            found = _receiver(flow, rates, behaviour, operator.name)
-        if operator.kind is OperatorKind.ACKER and not found.cpu.any():
+            work = _receiver(traffic, behaviour, operator.name)
+        if operator.kind is OperatorKind.ACKER and not work.cpu.any():
             notes.append("the CPU time of ackers was not measured: taken as zero")
-        _put(tuples, found, span)
+        _put(tuples, work, span)
         window = None if operator.window is None else behaviour.operators[operator.name].window
         if window is not None:
-            sizes = window_tuples(flow, operator, rates.arrived, conversions[operator.name])
-            _put(triggers, _windows(rates.triggers[operator.name], sizes, window), span)
+            sizes, fired = traffic.window_tuples(operator), traffic.rates.triggers[operator.name]
+            _put(triggers, _windows(fired, sizes, window), span)
     return Works(tuples=tuples, triggers=triggers, notes=tuple(notes))
 
 
@@ -148,20 +128,19 @@ def _work(rate: Vector, service: ServiceTime, factor: Vector | float = 1.0) -> W
     )
 
 
-def _source(flow: TupleFlow, rates: Rates, behaviour: JobBehaviour, operator: str) -> Work:
-    zero = np.zeros(len(flow.plan.logical.spans[operator]))
-    emitted = sum((rates.emitted[key] for key in data_keys(flow, operator)), start=zero)
+def _source(traffic: Traffic, behaviour: JobBehaviour, operator: str) -> Work:
+    emitted = traffic.rates.out_of(traffic.flow, operator, system=False)
     return _work(emitted, behaviour.operators[operator].emit)
 
 
-def _receiver(flow: TupleFlow, rates: Rates, behaviour: JobBehaviour, operator: str) -> Work:
+def _receiver(traffic: Traffic, behaviour: JobBehaviour, operator: str) -> Work:
     """What a tuple costs a processor, or a message an acker."""
-    logical = flow.plan.logical
+    logical = traffic.flow.plan.logical
     own = behaviour.operators.get(operator, NOTHING_KNOWN)
     weights = {} if operator == ACKER else input_weights(logical, operator, behaviour)
     parts = [
         _work(
-            rates.arrived[stream.subscription],
+            traffic.rates.arrived[stream.subscription],
             own.service_of(stream.key),
             # Σ_t η_t·(relative service time of t); one where tasks are alike.
             sum_by_executor(logical, operator, weights[stream.key] * own.relative_service.value)
@@ -174,9 +153,9 @@ def _receiver(flow: TupleFlow, rates: Rates, behaviour: JobBehaviour, operator: 
 
 
 def _windows(fired: Vector, sizes: Vector, window: WindowBehaviour) -> Work:
-    found = _work(fired, window.service)
+    work = _work(fired, window.service)
     more = sizes * float(window.per_tuple_ms) * SECONDS_PER_MS
-    return replace(found, cpu=found.cpu + more)
+    return replace(work, cpu=work.cpu + more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -13,7 +13,6 @@ next to no time for what it finds, so that a tuple waits for the rest of one sle
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +22,7 @@ from streamgauge.models import transforms
 from streamgauge.models.arrivals import bursts_into, wait_factors
 from streamgauge.models.batching import flush_wait, flush_wait_variance
 from streamgauge.models.delays import Delays, Part
-from streamgauge.models.flow import Conversion, Rates
+from streamgauge.models.flow import Rates, Traffic
 from streamgauge.models.queueing import (
     BulkQueue,
     FlushedQueue,
@@ -44,24 +43,11 @@ from streamgauge.transport.mechanics import Mechanics
 Vector = NDArray[np.float64]
 
 
-def storm1_delays(
-    flow: TupleFlow,
-    rates: Rates,
-    conversions: Mapping[str, Conversion],
-    service: ServiceTimes,
-    mechanics: Mechanics,
-) -> Delays:
-    """Delays in a plan on Storm 1.x.
-
-    Args:
-        flow: The plan.
-        rates: What comes to its executors.
-        conversions: What its processors make of that.
-        service: By the clock.
-        mechanics: Of the engine under the plan's settings.
-    """
-    lists = bursts_into(flow, rates, conversions, mechanics)
-    windows = window_delays(flow, rates, conversions, service, lists, mechanics)
+def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
+    """Delays in a plan on Storm 1.x, by wall-clock service times."""
+    mechanics = traffic.mechanics
+    lists = bursts_into(traffic)
+    windows = window_delays(traffic, service, lists)
     mean = windows.occupied_mean
     queue = FlushedQueue(
         lists_per_second=lists.per_second,
@@ -71,10 +57,10 @@ def storm1_delays(
         service_seconds=mean,
         service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
     )
-    queue = replace(queue, wait_factor=wait_factors(flow, rates, conversions, mechanics, queue))
+    queue = replace(queue, wait_factor=wait_factors(traffic, queue))
     gathered = _flushed(lists.per_second, mechanics)
     released = released_wait(queue)
-    sent, left = _emitted(flow, rates)
+    sent, left = _emitted(traffic.flow, traffic.rates)
     send, transfer = _flushed(sent, mechanics), _flushed(left, mechanics)
     served = Moments(
         mean=released.mean + service.mean, variance=released.variance + service.variance
@@ -137,24 +123,11 @@ def _gamma(time: Moments) -> Transform:
     return lambda s: transforms.gamma(s, mean, scv)
 
 
-def storm2_delays(
-    flow: TupleFlow,
-    rates: Rates,
-    conversions: Mapping[str, Conversion],
-    service: ServiceTimes,
-    mechanics: Mechanics,
-) -> Delays:
-    """Delays in a plan on Storm 2.x.
-
-    Args:
-        flow: The plan.
-        rates: What comes to its executors.
-        conversions: What its processors make of that.
-        service: By the clock.
-        mechanics: Of the engine under the plan's settings.
-    """
-    bursts = bursts_into(flow, rates, conversions, mechanics)
-    windows = window_delays(flow, rates, conversions, service, bursts, mechanics)
+def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
+    """Delays in a plan on Storm 2.x, by wall-clock service times."""
+    mechanics = traffic.mechanics
+    bursts = bursts_into(traffic)
+    windows = window_delays(traffic, service, bursts)
     mean = windows.occupied_mean
     queue = BulkQueue(
         batches_per_second=bursts.per_second,
@@ -164,10 +137,10 @@ def storm2_delays(
         service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
         setup=_wake_up(bursts.per_second, mechanics),
     )
-    queue = replace(queue, wait_factor=wait_factors(flow, rates, conversions, mechanics, queue))
+    queue = replace(queue, wait_factor=wait_factors(traffic, queue))
     awake, whole = wait(replace(queue, setup=None)), wait(queue)
-    sojourn = _sojourn(flow, queue, mechanics)
-    sleep, workers = mechanics.transfer_sleep, len(flow.plan.workers)
+    sojourn = _sojourn(traffic, queue)
+    sleep, workers = mechanics.transfer_sleep, len(traffic.flow.plan.workers)
     return Delays(
         executors={
             Part.QUEUEING: awake.mean,
@@ -198,12 +171,12 @@ def _wake_up(batches_per_second: Vector, mechanics: Mechanics) -> Setup | None:
     return Setup.sleep(mechanics.bolt_sleep, batches_per_second).met_with(asleep)
 
 
-def _sojourn(flow: TupleFlow, queue: BulkQueue, mechanics: Mechanics) -> Transform:
+def _sojourn(traffic: Traffic, queue: BulkQueue) -> Transform:
     """Transform of the time in a queue and service, taken once for executors that are alike.
 
     One for sources and those that get nothing: no tuple goes there.
     """
-    logical = flow.plan.logical
+    logical = traffic.flow.plan.logical
     figures = np.asarray(
         [
             queue.batches_per_second,
@@ -226,7 +199,7 @@ def _sojourn(flow: TupleFlow, queue: BulkQueue, mechanics: Mechanics) -> Transfo
             batch_variance=spread,
             service_seconds=seconds,
             service_scv=scv,
-            setup=_wake_up(rate, mechanics),
+            setup=_wake_up(rate, traffic.mechanics),
             wait_factor=factor,
         )
     )

@@ -27,7 +27,6 @@ from streamgauge.models.contract import check_case
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.executor import mean_sojourn
-from streamgauge.models.flow import came_to
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import Loaded, is_bolt
 from streamgauge.models.parameters import Parameters, find_parameters
@@ -216,7 +215,7 @@ def _windows(parameters: Parameters, loaded: Loaded) -> Vector:
 
 def _filling(parameters: Parameters, operator: Operator) -> Vector:
     """τ_W of each executor's windows, one for every task that gets anything."""
-    came = came_to(parameters.flow, operator.name, parameters.rates.arrived)
+    came = parameters.rates.into(parameters.flow, operator.name, system=False)
     window = operator.window
     assert window is not None
     if window.length_seconds is not None:
