@@ -113,7 +113,7 @@ def test_what_is_overloaded_stays_so_however_regular():
     full = BulkQueue(batches_per_second=2.0, service_seconds=1.0, wait_factor=0.0)
     assert math.isinf(mean_wait(full).mean)
     flushed = FlushedQueue(
-        lists_per_second=2.0, flush_seconds=0.1, service_seconds=1.0, wait_factor=0.0
+        batches_per_second=2.0, flush_seconds=0.1, service_seconds=1.0, wait_factor=0.0
     )
     assert math.isinf(released_wait(flushed).mean)
 

@@ -8,7 +8,6 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.parameters import find_parameters
 from streamgauge.models.prediction import Verdict
 from streamgauge.models.regimes import (
-    blocked_operators,
     find_regimes,
     swinging_operators,
 )
@@ -38,6 +37,10 @@ workload: [{source: s, per_second: 150}]
 """
 ROOM = "topology.executor.receive.buffer.size"
 PENDING = "topology.max.spout.pending"
+
+
+def blocked_operators(parameters):
+    return tuple(scope.operator for scope in find_regimes(parameters).blocked)
 
 
 def measured(text=JOB):

@@ -8,8 +8,6 @@ from streamgauge.engines.emulator.subjects import Rows, Subjects
 from streamgauge.models.batching import (
     Connections,
     batch_size,
-    batch_wait,
-    delivery_interval,
     flush_wait,
     list_sizes,
 )
@@ -155,13 +153,13 @@ def test_the_printed_wait_of_a_send_thread_forgets_empty_intervals(rate, limit, 
     load = rate * flush
     empty = np.exp(-load)
     full = np.exp(limit * np.log(load) - load - special.gammaln(limit + 1))
-    interval = delivery_interval(rate, **options)
+    interval = batch_size(rate, **options) / rate
     assert interval * (1 - empty) - flush * empty + limit / rate * full == pytest.approx(
         printed, abs=6e-7
     )
     if load < 0.1:
         assert printed / 2 < 0.05 * flush
-        assert batch_wait(rate, **options) == pytest.approx(flush / 2)
+        assert flush_wait(rate, **options) == pytest.approx(flush / 2)
 
 
 def windowed(window):

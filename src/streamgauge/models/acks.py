@@ -72,10 +72,6 @@ def with_acks(traffic: Traffic, roots: Mapping[StreamKey, float]) -> Traffic:
     """The engine's messages beside the job's tuples (`storm-tracer` 2.4.5).
 
     Ackers answer each root to where it began.
-
-    Args:
-        traffic: Of the job's tuples, on a plan with ackers.
-        roots: By stream, of a tuple.
     """
     flow, rates = traffic.flow, traffic.rates
     logical = flow.plan.logical

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.flow import Traffic
-from streamgauge.models.queueing import BulkQueue, FlushedQueue, divide_or
+from streamgauge.models.queueing import BatchArrivals, divide_or
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.topology.topology import Operator, OperatorKind
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
@@ -218,7 +218,7 @@ def _bundled(bursts: Counts, sleep: float) -> Counts:
     )
 
 
-def wait_factors(traffic: Traffic, queue: BulkQueue | FlushedQueue) -> Vector:
+def wait_factors(traffic: Traffic, queue: BatchArrivals) -> Vector:
     """How long the queues of a plan's executors are in multiples of those at random."""
     service_scv, size = np.asarray(queue.service_scv), queue.size
     arrival = arrival_scv(traffic, utilisation=queue.utilisation, service_scv=service_scv)

@@ -11,8 +11,8 @@ Where a queue is offered as much as it can do, or more, waits are infinite.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,13 +22,13 @@ from streamgauge.models import transforms
 from streamgauge.models.arrivals import bursts_into
 from streamgauge.models.chained import split_chains
 from streamgauge.models.contract import check_case
-from streamgauge.models.delays import Delays, Part
+from streamgauge.models.delays import Delays, Part, no_wait
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import Loaded
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.prediction import Prediction, assemble
-from streamgauge.models.queueing import Moments, Vector, as_vector, divide_or
-from streamgauge.models.transforms import Complex, Transform
+from streamgauge.models.queueing import Vector, as_vector, divide_or
+from streamgauge.models.transforms import Complex
 from streamgauge.models.uncontended import (
     Stations,
     normalise,
@@ -40,6 +40,8 @@ from streamgauge.models.uncontended import (
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.tuple_flow import as_slice
 from streamgauge.topology.workload import Workload
+
+LEFT_OUT = "shared cores, batching, sleeping and transfer threads, and waiting for windows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,13 +88,7 @@ def erlang_c(load: ArrayLike, servers: ArrayLike) -> Vector:
 
 
 def mmc_wait(rate: ArrayLike, service_seconds: ArrayLike, servers: ArrayLike) -> Wait:
-    """Wait in the M/M/c queue (Kleinrock 1975, section 3.5).
-
-    Args:
-        rate: Customers a second.
-        service_seconds: Mean of their exponential service.
-        servers: That serve one queue.
-    """
+    """Wait in the M/M/c queue (Kleinrock 1975, section 3.5)."""
     service, count = as_vector(service_seconds), as_vector(servers)
     load = as_vector(rate) * service
     return Wait(chance=erlang_c(load, count), patience=divide_or(service, count - load))
@@ -105,15 +101,7 @@ def allen_cunneen_wait(
     arrival_scv: ArrayLike,
     service_scv: ArrayLike,
 ) -> Wait:
-    """Wait in the G/G/c queue: that of M/M/c, longer by (c_a² + c_s²)/2 (Allen 1990).
-
-    Args:
-        rate: Customers a second.
-        service_seconds: Mean of their service.
-        servers: That serve one queue.
-        arrival_scv: Squared coefficient of variation of the time between arrivals.
-        service_scv: The same of service.
-    """
+    """Wait in the G/G/c queue: that of M/M/c, longer by (c_a² + c_s²)/2 (Allen 1990)."""
     base = mmc_wait(rate, service_seconds, servers)
     variability = (as_vector(arrival_scv) + as_vector(service_scv)) / 2.0
     # Constant arrivals and services never wait below saturation, and 0·∞ has no value above.
@@ -126,26 +114,28 @@ def allen_cunneen_wait(
     return replace(base, patience=longer)
 
 
-LEFT_OUT = "shared cores, batching, sleeping and transfer threads, and waiting for windows"
+class _Baseline:
+    """A network of queues, each as if alone in the world.
 
+    Attributes:
+        looks_at: One sentence for `describe`.
+        is_pooled: Whether all executors of an operator serve one queue, or each its own.
+        is_exponential: Whether service is taken to be exponential.
+    """
 
-class _Baseline(ABC):
-    """A network of queues, each as if alone in the world."""
+    name: ClassVar[str]
+    looks_at: ClassVar[str]
+    left_out: ClassVar[str] = LEFT_OUT
+    is_pooled: ClassVar[bool] = False
+    is_exponential: ClassVar[bool] = False
 
-    name: str
-    left_out = LEFT_OUT
-
-    @abstractmethod
     def describe(self) -> str:
         """One sentence on what it looks at."""
+        return self.looks_at
 
-    @abstractmethod
-    def _stations(self, parameters: Parameters) -> Stations:
-        """The queues of a plan and their servers."""
-
-    @abstractmethod
     def _wait(self, parameters: Parameters, stations: Stations) -> Wait:
-        """How long tuples wait in them."""
+        """How long tuples wait in the queues of a plan."""
+        return mmc_wait(stations.per_second, stations.mean, stations.servers)
 
     @split_chains
     def predict(
@@ -153,10 +143,12 @@ class _Baseline(ABC):
     ) -> Prediction:
         """How the job would behave on `plan` under `workload`."""
         check_case(behaviour, plan, workload)
-        found = find_parameters(behaviour, plan, workload)
+        parameters = find_parameters(behaviour, plan, workload)
         note = f"the model {self.name} leaves out {self.left_out}"
-        parameters = replace(found, notes=(*found.notes, note))
-        stations = self._stations(parameters)
+        parameters = replace(parameters, notes=(*parameters.notes, note))
+        stations = pooled_servers(parameters) if self.is_pooled else single_servers(parameters)
+        if self.is_exponential:
+            stations = replace(stations, variance=stations.mean**2)
         loaded = uncontended_load(parameters, stations)
         delays = _delays(parameters, loaded, stations, self._wait(parameters, stations))
         limit = uncontended_limit(parameters, workload, stations)
@@ -167,45 +159,25 @@ class JacksonModel(_Baseline):
     """Jackson 1957: every executor is an M/M/1 queue that knows nothing of the others."""
 
     name = "jackson"
-
-    def describe(self) -> str:
-        """One sentence on what it looks at."""
-        return "every executor as an M/M/1 queue: random arrivals, exponential service"
-
-    def _stations(self, parameters: Parameters) -> Stations:
-        return _exponential(single_servers(parameters))
-
-    def _wait(self, parameters: Parameters, stations: Stations) -> Wait:
-        return mmc_wait(stations.per_second, stations.mean, stations.servers)
+    looks_at = "every executor as an M/M/1 queue: random arrivals, exponential service"
+    is_exponential = True
 
 
 class ErlangModel(_Baseline):
     """All executors of an operator serve one queue, M/M/c, as DRS (Fu et al. 2015) has it."""
 
     name = "mmc"
-
-    def describe(self) -> str:
-        """One sentence on what it looks at."""
-        return "every operator as an M/M/c queue, its executors as servers of one queue"
-
-    def _stations(self, parameters: Parameters) -> Stations:
-        return _exponential(pooled_servers(parameters))
-
-    def _wait(self, parameters: Parameters, stations: Stations) -> Wait:
-        return mmc_wait(stations.per_second, stations.mean, stations.servers)
+    looks_at = "every operator as an M/M/c queue, its executors as servers of one queue"
+    is_pooled = True
+    is_exponential = True
 
 
 class KingmanModel(_Baseline):
     """Kingman 1961, with Allen and Cunneen's several servers: what varies more waits longer."""
 
     name = "kingman"
-
-    def describe(self) -> str:
-        """One sentence on what it looks at."""
-        return "every operator as a G/G/c queue, by how much arrivals and service vary"
-
-    def _stations(self, parameters: Parameters) -> Stations:
-        return pooled_servers(parameters)
+    looks_at = "every operator as a G/G/c queue, by how much arrivals and service vary"
+    is_pooled = True
 
     def _wait(self, parameters: Parameters, stations: Stations) -> Wait:
         return allen_cunneen_wait(
@@ -221,25 +193,14 @@ class BusyTimeModel(_Baseline):
     """What dashboards lead to: busy time in proportion to the rate, and nobody waits."""
 
     name = "busy-time"
+    looks_at = "busy time in proportion to rate and parallelism, service times and no queues"
     left_out = f"queueing, {LEFT_OUT}"
-
-    def describe(self) -> str:
-        """One sentence on what it looks at."""
-        return "busy time in proportion to rate and parallelism, service times and no queues"
-
-    def _stations(self, parameters: Parameters) -> Stations:
-        return single_servers(parameters)
 
     def _wait(self, parameters: Parameters, stations: Stations) -> Wait:
         overloaded = stations.utilisation >= 1.0
         return Wait(
             chance=overloaded.astype(np.float64), patience=np.where(overloaded, np.inf, 0.0)
         )
-
-
-def _exponential(stations: Stations) -> Stations:
-    """The same with exponential service."""
-    return replace(stations, variance=stations.mean**2)
 
 
 def _scv(stations: Stations) -> Vector:
@@ -270,7 +231,8 @@ def _delays(parameters: Parameters, loaded: Loaded, stations: Stations, wait: Wa
         patience=np.where(stuck, np.inf, wait.patience),
     )
     scv = _scv(stations)
-    workers = len(parameters.flow.plan.workers)
+    send, send_transform = no_wait(len(scv))
+    transfer, transfer_transform = no_wait(len(parameters.flow.plan.workers))
 
     def executor_transform(s: Complex) -> Complex:
         return np.asarray(unbounded.transform(s) * transforms.gamma(s, stations.mean, scv))
@@ -279,17 +241,9 @@ def _delays(parameters: Parameters, loaded: Loaded, stations: Stations, wait: Wa
         executors={Part.QUEUEING: unbounded.mean, Part.SERVICE: stations.mean},
         spread=unbounded.variance + stations.variance,
         executor_transform=executor_transform,
-        send=_nothing(len(scv)),
-        send_transform=_at_once(len(scv)),
-        transfer=_nothing(workers),
-        transfer_transform=_at_once(workers),
+        send=send,
+        send_transform=send_transform,
+        transfer=transfer,
+        transfer_transform=transfer_transform,
         utilisation=stations.utilisation,
     )
-
-
-def _nothing(size: int) -> Moments:
-    return Moments(mean=np.zeros(size), variance=np.zeros(size))
-
-
-def _at_once(size: int) -> Transform:
-    return lambda s: np.ones((len(s), size), dtype=np.complex128)

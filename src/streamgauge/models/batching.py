@@ -70,50 +70,6 @@ def batch_size(rate: ArrayLike, *, limit: int, flush_seconds: float) -> Vector:
     return np.asarray(np.clip(size, 1.0, limit))
 
 
-def delivery_interval(rate: ArrayLike, *, limit: int, flush_seconds: float) -> Vector:
-    """Mean time between batches, E[Y] in seconds; infinite where nothing arrives."""
-    size = batch_size(rate, limit=limit, flush_seconds=flush_seconds)
-    with np.errstate(divide="ignore", over="ignore"):
-        # eq. 4.12, which makes eq. 4.23 of eq. 4.25
-        return np.asarray(size / np.asarray(rate, dtype=np.float64))
-
-
-def batch_wait(rate: ArrayLike, *, limit: int, flush_seconds: float) -> Vector:
-    """Mean time an object waits for its batch to leave, if each delivery restarts the timer.
-
-    Takes the place of eq. 4.35 and 4.36, which forget the intervals without arrivals.
-    """
-    first, _ = _restarted_moments(_load(rate, limit, flush_seconds), limit)
-    return np.asarray(flush_seconds * first)
-
-
-def batch_wait_variance(rate: ArrayLike, *, limit: int, flush_seconds: float) -> Vector:
-    """Variance of what `batch_wait` is the mean of."""
-    first, second = _restarted_moments(_load(rate, limit, flush_seconds), limit)
-    return np.asarray(flush_seconds**2 * (second - first**2))
-
-
-def _restarted_moments(load: Vector, limit: int) -> tuple[Vector, Vector]:
-    """E[W]/δ and E[W²]/δ².
-
-    In an interval without a full batch, n < k objects lie uniformly in δ. In one that ends with
-    the k-th arrival at X ≤ δ, the k − 1 others lie uniformly in X, and
-    E[Xʳ; X ≤ δ] = k(k + 1)…(k + r − 1)/λʳ · P(k + r, a), as eq. 4.20.
-    """
-    if limit == 1:
-        return np.zeros_like(load), np.zeros_like(load)
-    k = float(limit)
-    busy = load > 0.0
-    a = np.where(busy, load, 1.0)
-    partial = special.gammaincc(k - 1.0, a)
-    objects = special.gammaincc(k, a) + k * special.gammainc(k + 1.0, a) / a
-    full_once = (k - 1.0) * k * special.gammainc(k + 1.0, a) / a / a
-    full_twice = (k - 1.0) * k * (k + 1.0) * special.gammainc(k + 2.0, a) / a / a / a
-    first = np.where(busy, (partial + full_once) / objects / 2.0, 1.0 / 2.0)
-    second = np.where(busy, (partial + full_twice) / objects / 3.0, 1.0 / 3.0)
-    return np.asarray(first), np.asarray(second)
-
-
 def flush_wait(rate: ArrayLike, *, limit: int, flush_seconds: float) -> Vector:
     """Mean time an object waits for its batch to leave, under the engine's periodic timer.
 
@@ -205,7 +161,6 @@ class Connections:
 
     Attributes:
         worker: The worker of each executor, from 0.
-        workers: Number of workers.
         source: Sending executor of each connection, from 0.
         target: Receiving executor. Pairs are in order, and none comes twice.
         rate: Tuples per second of each connection, σ_ij; above 0.
@@ -244,12 +199,7 @@ class Connections:
     ) -> Connections:
         """Connections in any order; those of one pair add up, and those without tuples go.
 
-        Args:
-            source: Sending executors.
-            target: Receiving executors.
-            rate: Tuples per second.
-            worker: The worker of each executor.
-            workers: Number of workers; if not given, up to the last that has an executor.
+        `worker` is that of each executor; `workers`, if not given, up to the last that has one.
         """
         sources, targets = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
         rates, places = np.asarray(rate, dtype=np.float64), np.asarray(worker, dtype=np.int64)
@@ -336,7 +286,6 @@ class ListSizes:
     """How many tuples travel together; 0 where none do.
 
     Attributes:
-        connections: What is sent.
         batch: Tuples that an executor's send thread takes at once, Z_i.
         local_list: Tuples in a list from executor to executor within a worker, T_ij, by
             connection; 0 for those that leave it.
@@ -463,31 +412,3 @@ def input_lists(
     tuples = _sums(target, rate, connections.executors) + remote.sum(axis=0)
     # The mean of eq. 4.34 over lists is tuples over lists.
     return lists, _ratio(tuples, lists)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ThreadDelays:
-    """Waits for the threads that pass tuples on, under periodic flushes.
-
-    Attributes:
-        send_seconds: Mean wait in each executor's send queue.
-        send_variance: Its variance, in square seconds.
-        transfer_seconds: Mean wait in each worker's transfer queue.
-        transfer_variance: Its variance, in square seconds.
-    """
-
-    send_seconds: Vector
-    send_variance: Vector
-    transfer_seconds: Vector
-    transfer_variance: Vector
-
-
-def thread_delays(sizes: ListSizes, *, limit: int, flush_seconds: float) -> ThreadDelays:
-    """Delays of send threads, which get tuples, and of transfer threads, which get maps."""
-    tuples, maps = sizes.connections.output_rate, sizes.map_rate
-    return ThreadDelays(
-        send_seconds=flush_wait(tuples, limit=limit, flush_seconds=flush_seconds),
-        send_variance=flush_wait_variance(tuples, limit=limit, flush_seconds=flush_seconds),
-        transfer_seconds=flush_wait(maps, limit=limit, flush_seconds=flush_seconds),
-        transfer_variance=flush_wait_variance(maps, limit=limit, flush_seconds=flush_seconds),
-    )

@@ -61,11 +61,8 @@ class MeasuredThreads:
     """Threads as they were seen on a crowded plan; arrays of one entry a thread.
 
     Attributes:
-        machine: Index of the machine it ran on.
-        rate: Jobs per second.
         wall_seconds: Mean time of one job by the clock on the wall, without its time in a queue.
         cpu_seconds: Mean CPU time of one job; NaN where it was not measured.
-        polls: Whether it polls when it is idle.
     """
 
     machine: Whole
@@ -203,11 +200,9 @@ class UncontendedTimes:
     """Service times as they would be with cores to spare; arrays of one entry a thread.
 
     Attributes:
-        cpu_seconds: Mean time on a core for one job.
         wait_seconds: Mean time off core for one job; NaN where the machine was overloaded.
         stretch: What sharing did to the CPU time when it was measured.
         inferred: Whether the CPU time was not measured but follows from the wall time.
-        warnings: What to know before these times are used.
     """
 
     cpu_seconds: Vector
@@ -228,14 +223,8 @@ def contention(
     """Stretch, wall time and use of cores for all threads of all machines.
 
     Machines without enough cores are listed, with infinite stretches; there the cores go to
-    threads as evenly as these can use them.
-
-    Args:
-        threads: What they have to do, and where.
-        machines: Their cores.
-        mechanics: Of the engine: what idle threads burn.
-        near: What was found for nearly the same threads: where to begin.
-        tolerance: By which part stretches may still change.
+    threads as evenly as these can use them. `near` is what was found for nearly the same threads:
+    where to begin. Stretches may still change by the part `tolerance`.
 
     Raises:
         InvalidInput: A thread runs on a machine that is not there.

@@ -40,7 +40,6 @@ class Delays:
         spread: Variance of the whole of that.
         executor_transform: E[e^(−sT)] of the same, points × executors.
         send: From emission until the sender's own thread has passed a tuple on, by executor.
-        send_transform: Of the same.
         transfer: In the sender's worker's transfer thread, by worker.
         transfer_transform: Of the same, points × workers.
         utilisation: Part of the time that each executor is busy; one and more: overloaded.
@@ -59,6 +58,12 @@ class Delays:
     def executor_mean(self) -> Vector:
         """All parts of an executor's delay together."""
         return np.asarray(np.sum(list(self.executors.values()), axis=0))
+
+
+def no_wait(size: int) -> tuple[Moments, Transform]:
+    """The moments and the transform of what takes no time, in so many elements."""
+    none = np.zeros(size)
+    return Moments(mean=none, variance=none), lambda s: np.ones((len(s), size), dtype=np.complex128)
 
 
 class DelayFormulas(Protocol):

@@ -34,9 +34,6 @@ class Latency:
     """How long tuples, or trees of them, take, in seconds.
 
     Attributes:
-        mean: Of all of them.
-        variance: Of the same.
-        quantiles: By probability.
         parts: What the mean is made up of; empty where that is not known.
         halfwidth: Of the mean's 95 % interval, where it was sampled.
     """

@@ -39,13 +39,7 @@ LONGER = 0.05
 
 
 def explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Explanation:
-    """Why the job would behave so on `plan`, and what would change it.
-
-    Args:
-        behaviour: Of the job.
-        plan: Of the same job.
-        workload: What its sources emit.
-    """
+    """Why the job would behave so on `plan`, and what would change it."""
     chained = chain_job(behaviour, plan)
     if chained is None:
         return _explain(behaviour, plan, workload)

@@ -61,14 +61,7 @@ class Conversion:
 def find_conversion(
     logical: LogicalPlan, operator: str, behaviour: JobBehaviour, mechanics: Mechanics
 ) -> Conversion:
-    """The coefficients of an operator's executors in a proposed plan.
-
-    Args:
-        logical: The proposed executors.
-        operator: A processor.
-        behaviour: Of the job.
-        mechanics: Of the proposed plan's engine.
-    """
+    """The coefficients of an operator's executors in a proposed plan."""
     own = behaviour.operators[operator]
     if own.window is not None:
         return Conversion(
@@ -204,11 +197,6 @@ def propagate(
     flow: TupleFlow, sources: Mapping[StreamKey, Vector], conversions: Mapping[str, Conversion]
 ) -> Rates:
     """The rates of the job's tuples in steady state, if no executor is overloaded.
-
-    Args:
-        flow: The plan, with routing shares.
-        sources: What the sources' executors emit.
-        conversions: What every processor's executors make of their input.
 
     Raises:
         CyclicTopology: Tuples multiply on their way round a cycle.

@@ -100,7 +100,6 @@ class TimeMoments:
     """A random time, in milliseconds.
 
     Attributes:
-        mean_ms: Its mean.
         variance: Its variance, in squared milliseconds.
         shape: A distribution with these moments, where quantiles were measured.
         probabilities: Of the quantiles, rising; none where none were measured.
@@ -249,7 +248,6 @@ class JobBehaviour:
     """What the operators of a job do, with cores to spare.
 
     Attributes:
-        topology: The job.
         configuration: What it was measured under, or is declared to run with.
         origin: Whether it was measured or declared; single figures may be assumed.
         operators: By name; ackers too, where something is known of them.

@@ -51,8 +51,6 @@ class LogicalPathLatency:
     """The paths along one sequence of operators, in seconds.
 
     Attributes:
-        operators: From source to sink.
-        streams: Between them.
         paths: How many paths of executors there are.
         mean: Over these paths, each weighted by the part of the tuples that takes it.
         longest: Of the slowest that carries tuples; infinite where an executor is overloaded.
@@ -71,7 +69,6 @@ class SourcePathLatency:
 
     Attributes:
         paths: How many paths of executors begin there.
-        mean: Over these paths, each weighted by the part of the tuples that takes it.
         p90: 90th percentile over the same; None where there are too many paths to list.
         longest: Of the slowest.
         complete: Of the slowest that goes on to an acker; None where nothing is acknowledged.
@@ -89,7 +86,6 @@ class PathLatencies:
     """Latency by path of a plan under a load.
 
     Attributes:
-        by_source: By the source's name.
         logical: The first 200 sequences of operators.
     """
 
@@ -112,12 +108,6 @@ def predict_paths(
     link_percentile: float = MEDIAN,
 ) -> PathLatencies:
     """Latency by path, by the delays of the analytic model.
-
-    Args:
-        behaviour: What operators do.
-        plan: Where executors run.
-        workload: What sources emit.
-        link_percentile: Which latency between nodes counts.
 
     Raises:
         CyclicTopology: There are infinitely many paths.

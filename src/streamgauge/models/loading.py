@@ -36,7 +36,6 @@ class Loaded:
 
     Attributes:
         contention: Of all threads: executors first, then the triggers of time windows.
-        service: Wall-clock service times.
         utilisation: Offered load of each executor; one and more: overloaded.
         overloaded: What is overloaded, the worst first: executors and machines, with their load.
     """
@@ -54,13 +53,10 @@ def load(
     near: Loaded | None = None,
     tolerance: float = TOLERANCE,
 ) -> Loaded:
-    """What the threads of a plan do to each other.
+    """What the threads of a plan do to each other, with all rates `factor` times as high.
 
-    Args:
-        parameters: The plan's rates and work.
-        factor: By which all rates are higher.
-        near: What was found for a factor that is not far off: where to begin.
-        tolerance: By which part stretches may be wrong.
+    `near` is what was found for a factor that is not far off: where to begin. Stretches may be
+    wrong by the part `tolerance`.
     """
     if factor != 1.0 and not parameters.is_linear:
         parameters, factor = parameters.rescaled(factor), 1.0
@@ -176,11 +172,6 @@ def find_limit(parameters: Parameters, workload: Workload, loaded: Loaded | None
     No more than every thread could do with a core to itself, and every machine with its threads
     never idle; where threads get in each other's way it is less. The busiest executor's
     utilisation is nearly a power of the rate, which tells where to look next.
-
-    Args:
-        parameters: The plan's rates and work.
-        workload: What its sources emit.
-        loaded: What their load does, if that is known already.
     """
     emitted = sum(one.per_second or 0.0 for one in workload.emissions)
     executors, machines = _bounds(parameters)

@@ -38,7 +38,6 @@ class Network:
 
     Attributes:
         seconds: From row to column; zero on the diagonal.
-        variance: Of the same.
         notes: What was assumed for want of probes.
     """
 
@@ -50,12 +49,9 @@ class Network:
 def find_network(
     plan: PhysicalPlan, behaviour: JobBehaviour, *, percentile: float = MEDIAN
 ) -> Network:
-    """How far the nodes of a plan are from each other.
+    """How far the nodes of a plan are from each other, by probes between some of them or none.
 
-    Args:
-        plan: Whose nodes.
-        behaviour: With probes between some of them, or none.
-        percentile: Which latency counts; the median is typical, a high one for worst cases.
+    The median is typical, a higher percentile for worst cases.
     """
     measured = behaviour.links
     usual = [_at(latency, percentile) for latency in measured.values()]
@@ -103,14 +99,8 @@ REMOTE = CONNECTION_TYPES.index(ConnectionType.REMOTE)
 class HopTransforms:
     """The ways between executors of a plan.
 
-    Args:
-        flow: The plan, with routing shares.
-        delays: In its elements.
-        network: Between its nodes.
-        points: Where transforms are taken, a column.
-
     Attributes:
-        points: As given.
+        points: Where transforms are taken, a column.
         executors: E[e^(−sT)] of executors' delays, points × executors.
     """
 
@@ -129,12 +119,7 @@ class HopTransforms:
     def carried(self, block: ConnectionBlock, onward: Complex) -> Complex:
         """What holds for tuples that leave, from what holds for them where they arrive.
 
-        Args:
-            block: The connections they take.
-            onward: By receiving executor, points × executors.
-
-        Returns:
-            By sending executor: Σ share · E[e^(−s·hop)] · onward.
+        Points × sending executors: Σ share · E[e^(−s·hop)] · onward.
         """
         rows = as_slice(block.sources)
         senders, receivers = self._node[rows], self._node[as_slice(block.targets)]

@@ -127,12 +127,8 @@ def _ratio(part: float, whole: float) -> float:
 def named_loads(plan: PhysicalPlan, overload: Overload, loaded: Loaded) -> dict[str, float]:
     """Overloaded executors and machines by name, the worst first.
 
-    Executors of a machine that is asked for more cores than it has say nothing of themselves.
-
-    Args:
-        plan: Where executors run.
-        overload: Of its executors, as simulated.
-        loaded: What the same load does by formula; what machines are asked for is taken from there.
+    Executors of a machine that is asked for more cores than it has say nothing of themselves. What
+    machines are asked for is by formula.
     """
     asked = loaded.overloaded
     found: dict[str, float] = {}

@@ -34,10 +34,6 @@ class Parameters(Traffic):
     """Everything that a plan's delays follow from.
 
     Attributes:
-        behaviour: What the job's operators do.
-        routing: How tuples are dealt.
-        works: What they cost.
-        notes: What was assumed.
         rescaled: The same with all sources' rates so many times as high.
     """
 

@@ -36,8 +36,6 @@ class ExecutorPrediction:
 
     Attributes:
         name: ``OPERATOR[FIRST-LAST]`` by its tasks.
-        operator: Whose tasks it runs.
-        worker: Where it runs.
         arrived_per_second: Tuples and messages that come.
         emitted_per_second: Tuples and messages that leave, before copies.
         tuples_out_per_second: The same without messages of the engine.
@@ -63,17 +61,12 @@ class ExecutorPrediction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorPrediction:
-    """One operator, over all its executors.
+    """One operator, over all its executors; rates and times as of one of them.
 
     Attributes:
-        executors: How many.
         idle: How many of them would get nothing.
-        arrived_per_second: Tuples and messages that come.
-        emitted_per_second: Tuples and messages that leave, before copies.
-        tuples_out_per_second: The same without messages of the engine.
         utilisation: Mean over executors.
         busiest: The same of the busiest.
-        service_seconds: Mean wall-clock service time of a tuple.
         delay_seconds: Mean time of a tuple here.
         parts: What that is made up of.
     """
@@ -96,7 +89,6 @@ class WorkerPrediction:
 
     Attributes:
         name: ``NODE:PORT``.
-        executors: How many it runs.
         cores: CPU time of its executors, per second.
         sent_per_second: Tuples and messages to other workers.
     """
@@ -112,8 +104,6 @@ class MachinePrediction:
     """One machine.
 
     Attributes:
-        name: Of the machine.
-        cores: How many it has.
         background: Cores that something else keeps busy.
         busy: Cores that the job's work keeps busy.
         polling: Cores that its idle threads keep busy.
@@ -188,7 +178,6 @@ class Explanation:
     Attributes:
         bottlenecks: What is full first as all rates grow; what would be if that operator had twice
             as many executors; and so on up to a machine, or an operator that has as many as tasks.
-        sensitivities: By operator.
     """
 
     bottlenecks: tuple[Bottleneck, ...]
@@ -215,13 +204,9 @@ class Prediction:
     """How a job would behave on a plan.
 
     Attributes:
-        model: Which one says so.
-        verdict: Whether the plan carries the load.
         overloaded: What is overloaded, the worst first, with its utilisation.
         limit: The highest rate that fits, and what stands in its way
         latency: From emission to the end of service at a sink, all sources together.
-        by_source: The same by source.
-        operators: By name.
         executors: In the plan's order.
         workers: In the plan's order.
         machines: In the cluster's order.
@@ -269,17 +254,7 @@ def assemble(
     *,
     link_percentile: float = MEDIAN,
 ) -> Prediction:
-    """What a model found, put together.
-
-    Args:
-        model: Its name.
-        parameters: Routing, rates and work of the plan.
-        loaded: What the load does to executors and machines.
-        delays: In the plan's elements under this load.
-        limit: The highest rate that fits.
-        probabilities: Of the latencies' quantiles.
-        link_percentile: Which latency between nodes counts.
-    """
+    """What a model found, put together."""
     plan = parameters.flow.plan
     network = find_network(plan, parameters.behaviour, percentile=link_percentile)
     ways = Ways(parameters, delays, network)

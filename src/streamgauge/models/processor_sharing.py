@@ -65,9 +65,6 @@ class ThreadWork:
     """Threads, and the CPU and waiting time of some of them under given stretches.
 
     Attributes:
-        machine: By thread.
-        rate: By thread.
-        polls: By thread.
         parts: CPU and waiting time from the stretches of some threads and their indices.
         inferring: Whether CPU times depend on stretches: smaller steps are safer then.
     """
@@ -145,18 +142,11 @@ def _settle(
     tolerance: float,
     found: SharedCores,
 ) -> None:
-    """Repeat until stretches change no more.
+    """Repeat until stretches change by no more than the part `tolerance`.
 
-    Args:
-        work: Of all threads.
-        which: Threads by machine and seat.
-        there: Whether somebody sits there.
-        free: Cores by machine.
-        machines: Where results of machines go.
-        mechanics: What idle threads burn.
-        start: Logarithms of stretches and tilts to begin with.
-        tolerance: By which part these may still change.
-        found: Takes the results.
+    `which` are threads by machine and seat, `there` whether somebody sits there; `machines` says
+    where the results of machines go in `found`, which takes all results. `start` has logarithms of
+    stretches and tilts.
     """
     rate = np.where(there, work.rate[which], 0.0)
     polls = work.polls[which] & there

@@ -33,7 +33,6 @@ class Overfull:
     """A scope of shuffle whose executors get more than they can serve.
 
     Attributes:
-        operator: Whose executors.
         executors: In scope, as places in the plan.
         arrived_per_second: What comes to them.
         served_per_second: What they can serve at most.
@@ -108,22 +107,12 @@ def swinging_operators(parameters: Parameters, loaded: Loaded | None = None) -> 
     return _named(find_regimes(parameters, loaded).swinging)
 
 
-def blocked_operators(parameters: Parameters, loaded: Loaded | None = None) -> tuple[str, ...]:
-    """Operators whose queues could never get full enough for shuffle to widen."""
-    return _named(find_regimes(parameters, loaded).blocked)
-
-
 def _named(scopes: Iterable[Overfull]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.operator for one in scopes))
 
 
 def find_regimes(parameters: Parameters, loaded: Loaded | None = None) -> Regimes:
-    """The scopes of a plan's shuffle that cannot serve what they get, by what becomes of them.
-
-    Args:
-        parameters: Of the plan.
-        loaded: What the load does to it, where that is known already.
-    """
+    """The scopes of a plan's shuffle that cannot serve what they get, by what becomes of them."""
     scopes = _overfull(parameters, loaded)
     wide = [one for one in scopes if one.most_waiting >= one.widens_at]
     return Regimes(

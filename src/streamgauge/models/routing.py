@@ -41,11 +41,9 @@ class Routing:
     """How tuples would be dealt.
 
     Attributes:
-        flow: The plan's connections with the predicted shares.
         scopes: For each subscription by load-aware shuffle, the scope of every sending executor,
             as a place in `SCOPES`.
         idle: Executors that would get no tuples, by label.
-        notes: What was assumed for want of figures.
     """
 
     flow: TupleFlow
@@ -55,13 +53,7 @@ class Routing:
 
 
 def route(flow: TupleFlow, behaviour: JobBehaviour, mechanics: Mechanics) -> Routing:
-    """The routing of a plan that has never run.
-
-    Args:
-        flow: The proposed plan, with the shares that its groupings declare.
-        behaviour: Of the job.
-        mechanics: Of the proposed plan's engine.
-    """
+    """The routing of a plan that has never run."""
     plan = flow.plan
     blocks: list[ConnectionBlock] = []
     scopes: dict[Subscription, NDArray[np.int8]] = {}
@@ -98,13 +90,7 @@ def keyed_shares(
     Where the sending tasks see the same keys, one vector serves for all of them (fields after
     shuffle). Where keys decided what they got, each keeps its own, weighted by its part of what
     its executor emits (fields after fields; eq. 4.4 to 4.6). Without figures, traced keys are put
-    where the engine's hash puts them.
-
-    Args:
-        logical: The proposed executors.
-        stream: Dealt by keys.
-        behaviour: Of the job.
-        as_measured: Whether every sending task keeps its own shares in any case.
+    where the engine's hash puts them. `as_measured` lets every sending task keep its own anyway.
 
     Returns:
         Shares of sending × receiving executors; nothing where neither was measured.
@@ -226,11 +212,6 @@ def nearest_shares(
     Only the lowest task of an executor reports a load; the others count as full, and get nothing.
     A scope of idle executors with k tasks each has the mean load (k − 1)/k: above `widen_load` the
     next wider one is taken.
-
-    Args:
-        plan: Where executors are.
-        stream: Dealt by shuffle.
-        widen_load: Mean load above which a scope is too full.
 
     Returns:
         Shares of sending × receiving executors, and the scope of each sending one.

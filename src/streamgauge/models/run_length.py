@@ -122,11 +122,7 @@ def steady_length(
 ) -> RunLength:
     """How long to simulate a plan whose rates are known.
 
-    Args:
-        parameters: Of the plan.
-        workload: What its sources should emit.
-        runs: Independent ones that would be best.
-        part: Of the rates, that gets through: less than one, where sources emit what they can.
+    `part` of the rates gets through: less than one, where sources emit what they can.
     """
     flow, rates = parameters.flow, parameters.rates
     topology = flow.plan.logical.topology

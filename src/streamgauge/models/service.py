@@ -38,9 +38,7 @@ class Work:
     Attributes:
         per_second: How many there are.
         cpu: Mean time on a core.
-        cpu_variance: Of that.
         wait: Mean time off the cores.
-        wait_variance: Of that.
     """
 
     per_second: Vector
@@ -81,7 +79,6 @@ class Works:
     Attributes:
         tuples: What executing a tuple costs; of a source, emitting one.
         triggers: What a window that fires costs.
-        notes: What was assumed for want of figures.
     """
 
     tuples: Work
@@ -164,9 +161,7 @@ class ServiceTimes:
 
     Attributes:
         mean: Of a tuple.
-        variance: Of the same.
         trigger_mean: Of a window that fires.
-        trigger_variance: Of the same.
     """
 
     mean: Vector

@@ -176,15 +176,7 @@ def _simulator() -> Callable[..., SimulationResult]:
 
 
 class _Runs:
-    """What the runs of a plan showed, all together.
-
-    Args:
-        parameters: Of the plan.
-        workload: What its sources should emit.
-        results: Of the runs.
-        regimes: What shuffle does where its nearest executors are overloaded.
-        loaded: What the load does by formula.
-    """
+    """What the runs of a plan showed, all together."""
 
     def __init__(
         self,

@@ -41,7 +41,6 @@ class SimulatedJob:
     Attributes:
         plan: The proposed one, with what is known of routing and network.
         behaviours: By operator, ackers included.
-        notes: What was assumed.
     """
 
     plan: PhysicalPlan

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from streamgauge.models import transforms
 from streamgauge.models.arrivals import bursts_into, wait_factors
 from streamgauge.models.batching import flush_wait, flush_wait_variance
-from streamgauge.models.delays import Delays, Part
+from streamgauge.models.delays import Delays, Part, no_wait
 from streamgauge.models.flow import Rates, Traffic
 from streamgauge.models.queueing import (
     BulkQueue,
@@ -50,9 +50,9 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
     windows = window_delays(traffic, service, lists)
     mean = windows.occupied_mean
     queue = FlushedQueue(
-        lists_per_second=lists.per_second,
-        list_mean=lists.mean,
-        list_variance=lists.variance,
+        batches_per_second=lists.per_second,
+        batch_mean=lists.mean,
+        batch_variance=lists.variance,
         flush_seconds=mechanics.flush_seconds,
         service_seconds=mean,
         service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
@@ -140,6 +140,7 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
     queue = replace(queue, wait_factor=wait_factors(traffic, queue))
     awake, whole = wait(replace(queue, setup=None)), wait(queue)
     sojourn = _sojourn(traffic, queue)
+    send, send_transform = no_wait(len(mean))
     sleep, workers = mechanics.transfer_sleep, len(traffic.flow.plan.workers)
     return Delays(
         executors={
@@ -152,8 +153,8 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         },
         spread=whole.variance + service.variance + windows.variance,
         executor_transform=lambda s: np.asarray(sojourn(s) * windows.transform(s)),
-        send=Moments(mean=np.zeros_like(mean), variance=np.zeros_like(mean)),
-        send_transform=lambda s: np.ones((len(s), len(mean)), dtype=np.complex128),
+        send=send,
+        send_transform=send_transform,
         transfer=Moments(
             mean=np.full(workers, sleep / 2.0), variance=np.full(workers, sleep**2 / 12.0)
         ),

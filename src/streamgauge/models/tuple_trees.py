@@ -365,10 +365,7 @@ def _after_windows(topology: Topology) -> set[str]:
 def all_of(distribution: Matrix, copies: Vector, parts: Matrix) -> Matrix:
     """P(all of some siblings ≤ t), times × sending executors.
 
-    Args:
-        distribution: Of one of them.
-        copies: How many there are on the mean; whole, with a chance of one more.
-        parts: As `distinct` takes them.
+    `copies` is how many there are on the mean: whole, with a chance of one more.
     """
     whole = np.floor(copies)
     more = copies - whole

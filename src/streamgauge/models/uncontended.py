@@ -32,7 +32,6 @@ class Stations:
         per_second: Tuples that come to the queue.
         servers: Executors that serve it.
         mean: How long a tuple occupies one of them, in seconds.
-        variance: Of that.
     """
 
     per_second: Vector

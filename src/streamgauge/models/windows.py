@@ -35,7 +35,6 @@ class Age:
 
     Attributes:
         mean: Of all tuples of all windows; infinite where nothing comes.
-        variance: Of the same.
         transform: E[e^(−sT)], points × tasks.
     """
 
@@ -107,14 +106,7 @@ def _last_seconds(window: Window, seconds: float, gap: Vector) -> Age:
 def mixed_ages(
     window: Window, per_second: Vector, dispersion: Vector, task_parts: Sequence[Vector]
 ) -> Age:
-    """Ages in the windows of executors, which belong to their tasks.
-
-    Args:
-        window: Of the operator.
-        per_second: Tuples that come to each executor.
-        dispersion: Of these.
-        task_parts: For each executor the part that each of its tasks gets.
-    """
+    """Ages in the windows of executors, whose tasks get these parts of what comes."""
     owner = np.repeat(np.arange(len(task_parts)), [len(parts) for parts in task_parts])
     parts = np.concatenate(list(task_parts))
     used = parts > 0.0
@@ -139,11 +131,9 @@ class WindowDelays:
 
     Attributes:
         mean: Age at the trigger, and the trigger's own time; zero where there is no window.
-        variance: Of the same.
         transform: E[e^(−sT)], points × executors.
         occupied_mean: How long a tuple occupies its executor: where counts fire, one tuple in each
             slide takes the trigger's time too. Clocks fire on a thread of their own.
-        occupied_variance: Of the same.
     """
 
     mean: Vector
