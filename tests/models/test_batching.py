@@ -18,7 +18,6 @@ from streamgauge.models.batching import (
     input_lists,
     list_sizes,
 )
-from streamgauge.models.executor import mean_lists_in_batch
 from streamgauge.transport.batched_queue import BatchedQueue
 
 # λ, k, δ → E[Y], E[Z] (`storm-tracer` 5.8)
@@ -145,17 +144,6 @@ def test_a_loop_over_events_sees_the_same_waits(rate, limit):
     noise = math.sqrt(10.0 * seen.var() / len(seen))
     assert flush_wait(rate, **options) == pytest.approx(seen.mean(), abs=3 * noise)
     assert flush_wait_variance(rate, **options) == pytest.approx(seen.var(), rel=0.03)
-
-
-@pytest.mark.parametrize("limit", [1, 2, 3, 10, 99, 100])
-@pytest.mark.parametrize("fullness", [1e-3, 0.5, 0.99, 1.99, 2.01, 3.5, 40.0])
-def test_the_periodic_wait_is_that_of_the_executors_queue(limit, fullness):
-    rate = fullness * limit
-    queue = BatchedQueue(
-        lists_per_second=rate, flush_seconds=1.0, service_seconds=1.0, batch_limit=limit
-    )
-    found = rate * flush_wait(rate, limit=limit, flush_seconds=1.0)
-    assert found == pytest.approx(mean_lists_in_batch(queue), rel=1e-10)
 
 
 @pytest.mark.parametrize("figure", [flush_wait, flush_wait_variance])

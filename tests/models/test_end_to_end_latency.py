@@ -10,7 +10,6 @@ from scipy import special
 from streamgauge.models.arrivals import bursts_into
 from streamgauge.models.delays import Part
 from streamgauge.models.end_to_end_latency import Ways
-from streamgauge.models.executor import mean_sojourn
 from streamgauge.models.flow import Conversion, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.network import Network, find_network
@@ -26,6 +25,7 @@ from streamgauge.topology.window import Window
 from streamgauge.transport.batched_queue import BatchedQueue
 from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import PLAIN
+from tests.models.exact_executor import mean_sojourn
 from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream, traffic_of
 
 ONE = {("s", "default", "default"): 1.0}

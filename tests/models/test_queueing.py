@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models import queueing, transforms
-from streamgauge.models.executor import mean_sojourn
 from streamgauge.models.queueing import BatchSize, BulkQueue, FlushedQueue, Setup
 from streamgauge.transport.batched_queue import BatchedQueue
+from tests.models.exact_executor import mean_sojourn
 
 LEVELS = (0.5, 0.9, 0.99)
 POINTS = np.array([0.3 + 0.0j, 1.0 + 2.0j, 0.05 + 30.0j])

@@ -7,10 +7,7 @@ import pytest
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.parameters import find_parameters
 from streamgauge.models.prediction import Verdict
-from streamgauge.models.regimes import (
-    find_regimes,
-    swinging_operators,
-)
+from streamgauge.models.regimes import find_regimes, swinging_operators
 from streamgauge.models.run_length import transient_length
 from streamgauge.models.simulated import SimulationModel
 from streamgauge.planning.scheduling.deploy import place_job

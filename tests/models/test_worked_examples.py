@@ -5,12 +5,7 @@ import pytest
 from scipy import special
 
 from streamgauge.engines.emulator.subjects import Rows, Subjects
-from streamgauge.models.batching import (
-    Connections,
-    batch_size,
-    flush_wait,
-    list_sizes,
-)
+from streamgauge.models.batching import Connections, batch_size, flush_wait, list_sizes
 from streamgauge.models.delays import Part
 from streamgauge.models.end_to_end_latency import Ways
 from streamgauge.models.flow import Conversion

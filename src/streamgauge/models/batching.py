@@ -35,6 +35,8 @@ Indices = NDArray[np.int64]
 
 # Tails of distributions whose logarithm is below the negative of this change no digit.
 NEGLIGIBLE = 40.0
+# The mean size of a list, from the mean size of a batch and the share of its tuples.
+ListMean = Callable[[Vector, Vector], Vector]
 
 
 def _load(rate: ArrayLike, limit: int, flush_seconds: float) -> Vector:
@@ -146,10 +148,6 @@ def _often_full(a: Vector, limit: int) -> tuple[Vector, Vector]:
         first += left.real / (4.0 * sine * sine)
         second -= (left * (inverse / (sine * sine) + (k - 1.0) * inverse**2)).real / 4.0
     return first / a, second / a / a
-
-
-# The mean size of a list, from the mean size of a batch and the share of its tuples.
-ListMean = Callable[[Vector, Vector], Vector]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

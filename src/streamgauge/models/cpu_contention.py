@@ -168,25 +168,17 @@ class Contention:
         stretch: By thread: wall time over CPU time while it is on a core or wants one; infinite on
             a machine that is overloaded.
         tilt: By thread: how many times as likely sharing makes it to be runnable.
-        wall_seconds: By thread: mean time of one job, stretched CPU time and waiting.
-        utilisation: By thread: part of time that it has a job in hand, at most one.
-        saturated: By thread: whether it is offered as much as it can do, or more.
         used_cores: By thread: cores it keeps busy with its jobs.
         busy_cores: By machine: the sum of these.
         polling_cores: By machine: cores that idle threads burn.
-        run_queue: By machine: mean number of threads with a job that are on a core or want one.
         overloaded: By machine: whether threads want all free cores, or more.
     """
 
     stretch: Vector
     tilt: Vector
-    wall_seconds: Vector
-    utilisation: Vector
-    saturated: Truth
     used_cores: Vector
     busy_cores: Vector
     polling_cores: Vector
-    run_queue: Vector
     overloaded: Truth
 
     @property
@@ -220,7 +212,7 @@ def contention(
     near: Contention | None = None,
     tolerance: float = TOLERANCE,
 ) -> Contention:
-    """Stretch, wall time and use of cores for all threads of all machines.
+    """Stretch and use of cores for all threads of all machines.
 
     Machines without enough cores are listed, with infinite stretches; there the cores go to
     threads as evenly as these can use them. `near` is what was found for nearly the same threads:
@@ -231,8 +223,7 @@ def contention(
     """
     check_machines(threads.machine, machines)
     cpu, wait, rate = threads.cpu_seconds, threads.wait_seconds, threads.rate
-    able = core_shares(cpu, wait)
-    most = np.minimum(rate * cpu, able)
+    most = np.minimum(rate * cpu, core_shares(cpu, wait))
     overloaded = _overloaded(threads.machine, most, machines.free)
     found = settle_machines(
         ThreadWork(
@@ -248,24 +239,17 @@ def contention(
         tolerance=tolerance,
     )
     on_overloaded = overloaded[threads.machine]
-    wall = wait + np.where(cpu > 0.0, multiply(cpu, found.stretch), 0.0)
-    offered = multiply(rate, wall)
     used = np.where(on_overloaded, 0.0, found.runnable / found.stretch)
     for machine in np.flatnonzero(overloaded):
         here = threads.machine == machine
         used[here] = _evenly(most[here], max(float(machines.free[machine]), 0.0))
     count = len(machines.cores)
-    runnable = np.where(on_overloaded, most > 0.0, found.runnable)
     return Contention(
         stretch=found.stretch,
         tilt=found.tilt,
-        wall_seconds=wall,
-        utilisation=np.minimum(offered, 1.0),
-        saturated=offered >= 1.0,
         used_cores=used,
         busy_cores=_summed(threads.machine, used, count),
         polling_cores=found.polling_cores,
-        run_queue=_summed(threads.machine, runnable, count),
         overloaded=overloaded,
     )
 

@@ -18,13 +18,7 @@ from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import PRECISION, Limit, find_limit, load
 from streamgauge.models.parameters import Parameters, find_parameters
-from streamgauge.models.prediction import (
-    Bottleneck,
-    Drawback,
-    Explanation,
-    Sensitivity,
-    assemble,
-)
+from streamgauge.models.prediction import Bottleneck, Drawback, Explanation, Sensitivity, assemble
 from streamgauge.models.service import Work
 from streamgauge.topology.logical_plan import Executor, LogicalPlan, even_sizes
 from streamgauge.topology.physical_plan import PhysicalPlan

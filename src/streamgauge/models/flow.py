@@ -23,12 +23,7 @@ from streamgauge.models.routing import depends_on_keys, task_parts
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.paths import factorise_convergent
-from streamgauge.topology.topology import (
-    Operator,
-    OperatorKind,
-    StreamKey,
-    Subscription,
-)
+from streamgauge.topology.topology import Operator, OperatorKind, StreamKey, Subscription
 from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow
 from streamgauge.topology.workload import Workload
 from streamgauge.transport.mechanics import Mechanics

@@ -41,7 +41,7 @@ from streamgauge.profile.figures import (
 )
 from streamgauge.profile.pooling import pool_mean, pool_times, weigh_by_samples
 from streamgauge.profile.profile import Profile
-from streamgauge.topology.topology import ACKER, Operator, OperatorKind, Stream, StreamKey
+from streamgauge.topology.topology import ACKER, Operator, OperatorKind, StreamKey, Subscription
 
 # Fewer quantiles than this say less of a shape than mean and variability do.
 ENOUGH_QUANTILES = 3
@@ -157,11 +157,11 @@ def _by_place(values: Mapping[int, float], tasks: int, *, missing: float = 0.0) 
 
 
 def _by_output(tasks: Iterable[TaskProfile]) -> dict[str, list[OutputFigures]]:
-    found: dict[str, list[OutputFigures]] = {}
+    by_name: dict[str, list[OutputFigures]] = {}
     for task in tasks:
         for name, figures in task.outputs.items():
-            found.setdefault(name, []).append(figures)
-    return {name: found[name] for name in sorted(found)}
+            by_name.setdefault(name, []).append(figures)
+    return {name: by_name[name] for name in sorted(by_name)}
 
 
 def _input_weight(task: TaskProfile) -> float:
@@ -194,12 +194,12 @@ def _coefficients(
         for name, figures in task.outputs.items():
             if key in figures.coefficients:
                 by_name.setdefault(name, {})[place] = figures.coefficients[key]
-    found = {}
+    coefficients = {}
     for name, by_place in by_name.items():
         mean = pool_mean(list(by_place.values()))
         assert mean is not None
         each = [by_place.get(place, mean) for place in range(count)]
-        found[name] = Coefficient(
+        coefficients[name] = Coefficient(
             mean=_estimate(mean),
             by_task=Estimate.of(
                 [one.value for one in each],
@@ -207,7 +207,7 @@ def _coefficients(
                 [math.nan if one.standard_error is None else one.standard_error for one in each],
             ),
         )
-    return found
+    return coefficients
 
 
 def _speeds(tasks: Mapping[int, TaskProfile]) -> dict[int, float]:
@@ -291,66 +291,47 @@ def _acker(tasks: Sequence[TaskProfile]) -> OperatorBehaviour:
     for key in dict.fromkeys(key for task in tasks for key in task.inputs):
         figures = [task.inputs[key] for task in tasks if key in task.inputs]
         cpu = pool_times([one.cpu for one in figures if one.cpu is not None])
-        wall = pool_times([one.wall for one in figures if one.wall is not None])
-        known = cpu if cpu is not None else wall
-        if known is not None:
-            time = TimeMoments.of(
-                known.mean_ms.value,
-                _variance(known),
-                Origin.MEASURED,
-                mean_error=_mean_error(known.mean_ms),
-                variance_error=_variance_error(known),
-            )
-            inputs[key] = InputBehaviour(service=ServiceTime(cpu=time), task_weights=NONE)
+        time = cpu or pool_times([one.wall for one in figures if one.wall is not None])
+        if time is not None:
+            service = ServiceTime(cpu=_moments(time, _variance(time)))
+            inputs[key] = InputBehaviour(service=service, task_weights=NONE)
     return OperatorBehaviour(inputs=inputs, task_weights=NONE)
 
 
 def _shares(
     profile: Profile, tasks: Mapping[str, Mapping[int, TaskProfile]]
-) -> dict[tuple[str, str, str], TaskShares]:
-    found = {}
+) -> dict[Subscription, TaskShares]:
+    """By subscription; silent tasks have none (eq. 4.2 has no value for them)."""
+    by_subscription = {}
     for stream in profile.topology.data_streams:
-        sizes = [profile.topology.operator(name).tasks for name in (stream.source, stream.target)]
-        shares = _shares_of(stream, tasks[stream.source], *sizes)
-        if shares is not None:
-            found[stream.subscription] = shares
-    return found
-
-
-def _shares_of(
-    stream: Stream, tasks: Mapping[int, TaskProfile], senders: int, receivers: int
-) -> TaskShares | None:
-    """Silent tasks have none (eq. 4.2 has no value for them)."""
-    parts = np.full((senders, receivers), math.nan)
-    weights, output_shares = np.zeros(senders), np.zeros(senders)
-    for place, task in tasks.items():
-        figures = task.outputs.get(stream.name)
-        if figures is None or stream.target not in figures.shares:
-            continue
-        dealt, rate, share = figures.shares[stream.target], figures.per_second, figures.share
-        parts[place] = dealt.parts
-        weights[place] = float(dealt.samples or 1) if rate is None else rate.value
-        output_shares[place] = weights[place] if share is None else share.value
-    if np.isnan(parts).all():
-        return None
-    return TaskShares(
-        parts=Estimate.of(parts, Origin.MEASURED),
-        weights=Estimate.of(weights, Origin.MEASURED),
-        output_shares=Estimate.of(output_shares, Origin.MEASURED),
-    )
+        senders, receivers = (
+            profile.topology.operator(name).tasks for name in (stream.source, stream.target)
+        )
+        parts = np.full((senders, receivers), math.nan)
+        weights, output_shares = np.zeros(senders), np.zeros(senders)
+        for place, task in tasks[stream.source].items():
+            figures = task.outputs.get(stream.name)
+            if figures is None or stream.target not in figures.shares:
+                continue
+            dealt, rate, share = figures.shares[stream.target], figures.per_second, figures.share
+            parts[place] = dealt.parts
+            weights[place] = float(dealt.samples or 1) if rate is None else rate.value
+            output_shares[place] = weights[place] if share is None else share.value
+        if not np.isnan(parts).all():
+            by_subscription[stream.subscription] = TaskShares(
+                parts=Estimate.of(parts, Origin.MEASURED),
+                weights=Estimate.of(weights, Origin.MEASURED),
+                output_shares=Estimate.of(output_shares, Origin.MEASURED),
+            )
+    return by_subscription
 
 
 def _link(latency: TimeFigures) -> TimeMoments:
     """Latency between two nodes; constant where no variability was measured."""
-    mean, scv = latency.mean_ms.value, latency.scv
-    moments = TimeMoments.of(
-        mean,
-        0.0 if scv is None else scv.value * mean * mean,
-        Origin.MEASURED,
-        mean_error=_mean_error(latency.mean_ms),
-        variance_error=_variance_error(latency),
-        variance_origin=Origin.ASSUMED if scv is None else None,
-    )
+    if latency.scv is None:
+        moments = _moments(latency, 0.0, variance_origin=Origin.ASSUMED)
+    else:
+        moments = _moments(latency, _variance(latency))
     if not latency.quantiles_ms:
         return moments
     return replace(
@@ -360,12 +341,25 @@ def _link(latency: TimeFigures) -> TimeMoments:
     )
 
 
+def _moments(
+    time: TimeFigures, variance: float, variance_origin: Origin | None = None
+) -> TimeMoments:
+    return TimeMoments.of(
+        time.mean_ms.value,
+        variance,
+        Origin.MEASURED,
+        mean_error=_mean_error(time.mean_ms),
+        variance_error=_variance_error(time),
+        variance_origin=variance_origin,
+    )
+
+
 def _provenance(profile: Profile) -> dict[str, str]:
     """Which plan and period a profile rests on."""
-    found = {"plan_id": profile.plan_id or ""}
+    provenance = {"plan_id": profile.plan_id or ""}
     if profile.period is not None:
-        found |= {"from": profile.period.start, "to": profile.period.end}
-    return {key: value for key, value in found.items() if value}
+        provenance |= {"from": profile.period.start, "to": profile.period.end}
+    return {key: value for key, value in provenance.items() if value}
 
 
 def pool_service(

@@ -26,12 +26,7 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import Loaded, load, machine_of_executor
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.routing import keyed_shares
-from streamgauge.profile.figures import (
-    InputFigures,
-    OutputFigures,
-    TaskProfile,
-    TimeFigures,
-)
+from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile, TimeFigures
 from streamgauge.profile.pooling import pool_times
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Cluster, Machine, Node, Slot

@@ -30,6 +30,8 @@ Places = NDArray[np.intp]
 
 
 MEDIAN = 0.5
+# The code of a connection between nodes.
+REMOTE = CONNECTION_TYPES.index(ConnectionType.REMOTE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -90,10 +92,6 @@ def _at(latency: TimeMoments, percentile: float) -> float:
         return float(latency.mean_ms) * SECONDS_PER_MS
     quantile = np.interp(percentile, latency.probabilities, latency.quantiles_ms.value)
     return float(quantile) * SECONDS_PER_MS
-
-
-# The code of a connection between nodes.
-REMOTE = CONNECTION_TYPES.index(ConnectionType.REMOTE)
 
 
 class HopTransforms:

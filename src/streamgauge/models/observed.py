@@ -31,6 +31,9 @@ LEFT_UNDONE, CHANCE = 0.01, 5.0
 HELD_BACK = 0.05
 # Where waiting takes a larger part of the busy time than this, the rest is not known well enough.
 MOSTLY_WAITING = 0.5
+# Parts of the range that a line has to fall below and to rise above between two crests.
+LOW, HIGH = 0.4, 0.6
+FEWEST_CRESTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -120,8 +123,8 @@ def _left_undone(wanted: Vector, done: Vector, seconds: float) -> Flags:
     )
 
 
-def _ratio(part: float, whole: float) -> float:
-    return float(part / whole) if whole > 0.0 else math.inf
+def _ratio(part: float, whole: float, otherwise: float = math.inf) -> float:
+    return float(part / whole) if whole > 0.0 else otherwise
 
 
 def named_loads(plan: PhysicalPlan, overload: Overload, loaded: Loaded) -> dict[str, float]:
@@ -207,8 +210,8 @@ def operator_predictions(
             tuples_out_per_second=observed.by_operator[name],
             utilisation=float(loads[here].mean()),
             busiest=float(loads[here].max()),
-            service_seconds=_quotient(observed.utilisation[here].sum(), weights.sum()),
-            delay_seconds=_quotient(float(weights[used] @ delay[here][used]), weights.sum()),
+            service_seconds=_ratio(observed.utilisation[here].sum(), weights.sum(), math.nan),
+            delay_seconds=_ratio(float(weights[used] @ delay[here][used]), weights.sum(), math.nan),
             parts={},
         )
     return found
@@ -261,15 +264,6 @@ def _emitted(parameters: Parameters, observed: Observed) -> Vector:
 
 def _divided(parts: Vector, whole: Vector) -> Vector:
     return np.divide(parts, whole, out=np.full_like(whole, math.nan), where=whole > 0.0)
-
-
-def _quotient(part: float, whole: float) -> float:
-    return float(part / whole) if whole > 0.0 else math.nan
-
-
-# Parts of the range that a line has to fall below and to rise above between two crests.
-LOW, HIGH = 0.4, 0.6
-FEWEST_CRESTS = 2
 
 
 def find_swing(times: Vector, waiting: Vector, latency: Vector) -> Swing:

@@ -267,7 +267,7 @@ class BulkQueue(BatchArrivals):
 class FlushedQueue(BatchArrivals):
     """Batches are lists that gather, and are released together every interval.
 
-    What gathers has no limit: use `streamgauge.models.executor` where it fills up between flushes.
+    What gathers has no limit: batches that fill up between flushes are not foreseen.
     """
 
     flush_seconds: ArrayLike
@@ -391,7 +391,7 @@ def released_wait(queue: FlushedQueue) -> Moments:
 
     The mean is within 0.6 % of the exact one from two lists a flush on, within 2 % from half a
     list on and 3.5 % at a twentieth, up to a utilisation of 0.98 (exponential service, lists of
-    1 to 3 tuples; `streamgauge.models.executor`). Most of the error lies at low and middle load.
+    1 to 3 tuples). Most of the error lies at low and middle load.
 
     What it waited before, uniform on (0, δ), is not in it. The two are not independent: who came
     early waits long for the release and is served early after it.

@@ -34,6 +34,8 @@ Vector = NDArray[np.float64]
 
 # Where these deal tuples to tasks is in the data.
 KEYED = (Fields, PartialKey, Direct)
+# How far a sending task looks, from near to far.
+SCOPES = ("worker", "node", "rack", "everywhere")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -198,10 +200,6 @@ def _without_input(flow: TupleFlow) -> Iterator[str]:
         reached[as_slice(block.targets)] |= block.exists.any(axis=0)
     for index in np.flatnonzero(subscribed & ~reached).tolist():
         yield executors[index].label
-
-
-# How far a sending task looks, from near to far.
-SCOPES = ("worker", "node", "rack", "everywhere")
 
 
 def nearest_shares(

@@ -104,18 +104,13 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
     used = (growing + fixed) / np.maximum(busy, 1.0)
     enough = divide_or(np.maximum(free, 0.0), _by_machine(parameters, used))
     used = used * np.minimum(enough, 1.0)[machine]
-    busy_cores = _by_machine(parameters, used)
     return Loaded(
         contention=Contention(
             stretch=np.where(overloaded[machine], np.inf, 1.0),
             tilt=np.ones_like(busy),
-            wall_seconds=service.mean,
-            utilisation=np.minimum(busy, 1.0),
-            saturated=busy >= 1.0,
             used_cores=used,
-            busy_cores=busy_cores,
+            busy_cores=_by_machine(parameters, used),
             polling_cores=np.zeros_like(free),
-            run_queue=busy_cores,
             overloaded=overloaded,
         ),
         service=service,
