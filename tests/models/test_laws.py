@@ -19,7 +19,7 @@ from streamgauge.models.loading import Loaded, find_limit, load
 from streamgauge.models.network import find_network
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.prediction import Limit
-from streamgauge.models.queueing import BulkQueue, sojourn_quantiles, wait
+from streamgauge.models.queueing import BulkQueue, wait
 from streamgauge.models.routing import route
 from streamgauge.profile.figures import (
     Figure,
@@ -47,6 +47,7 @@ from streamgauge.topology import (
 )
 from streamgauge.transport.engine import load_engine
 from tests.models.plans import per_input
+from tests.models.sojourns import sojourn_quantiles
 from tests.strategies import PLAIN_NAMES, topologies
 
 PROBABILITIES = (0.1, 0.5, 0.9, 0.99, 0.999)

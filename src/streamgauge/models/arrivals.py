@@ -20,13 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.flow import Traffic
+from streamgauge.models.flow import Traffic, Vector
 from streamgauge.models.queueing import BatchArrivals, divide_or
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.topology.topology import Operator, OperatorKind
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 
-Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 # Of a service, as departures see it: even constant ones leave them uneven (Whitt 1983, 4.6).

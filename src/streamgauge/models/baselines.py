@@ -27,8 +27,8 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import Loaded
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.prediction import Prediction, assemble
-from streamgauge.models.queueing import Vector, as_vector, divide_or
-from streamgauge.models.transforms import Complex
+from streamgauge.models.queueing import as_vector, divide_or
+from streamgauge.models.transforms import Complex, Vector
 from streamgauge.models.uncontended import (
     Stations,
     normalise,

@@ -49,14 +49,11 @@ EITHER = 0.5
 
 
 def describe_job(job: Job) -> JobBehaviour:
-    """The behaviour that a job file declares.
+    """As `JobBehaviour.from_job`.
 
     How keys divide a stream over tasks follows from the workload, where that has rates.
-
-    Raises:
-        InvalidInput: A processor has no behaviour.
     """
-    check_described(job)
+    _check_described(job)
     acked = job.topology.acked and job.configuration.acker_count > 0
     operators = {
         one.name: _operator(
@@ -85,7 +82,7 @@ def describe_job(job: Job) -> JobBehaviour:
     return _with_task_weights(declared, workload)
 
 
-def check_described(job: Job) -> None:
+def _check_described(job: Job) -> None:
     """Raise InvalidInput where a processor has no behaviour, so that nothing can be predicted."""
     findings = Findings()
     for operator in job.topology.operators:

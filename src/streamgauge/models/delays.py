@@ -8,14 +8,11 @@ from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamgauge.models.flow import Traffic
 from streamgauge.models.queueing import Moments
 from streamgauge.models.service import ServiceTimes
-from streamgauge.models.transforms import Transform
-
-Vector = NDArray[np.float64]
+from streamgauge.models.transforms import Transform, Vector
 
 
 class Part(StrEnum):

@@ -14,17 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamgauge.models import transforms
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.flow import Traffic, gain
 from streamgauge.models.network import HopTransforms, Network, locate_nodes
-from streamgauge.models.transforms import Complex
+from streamgauge.models.transforms import Complex, Vector
 from streamgauge.topology.topology import Operator, OperatorKind, Subscription
 from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, as_slice
-
-Vector = NDArray[np.float64]
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 

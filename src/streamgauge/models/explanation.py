@@ -19,7 +19,6 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import PRECISION, Limit, find_limit, load
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.prediction import Bottleneck, Drawback, Explanation, Sensitivity, assemble
-from streamgauge.models.service import Work
 from streamgauge.topology.logical_plan import Executor, LogicalPlan, even_sizes
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER
@@ -123,26 +122,13 @@ def _latency(parameters: Parameters) -> Latency:
 
 def _slower(parameters: Parameters, operator: str) -> Parameters:
     """The same with longer services of one operator, its windows included."""
-    span = as_slice(parameters.flow.plan.logical.spans[operator])
     works = parameters.works
-    return replace(
-        parameters,
-        works=replace(
-            works, tuples=_longer(works.tuples, span), triggers=_longer(works.triggers, span)
-        ),
+    factor = np.ones(len(works.tuples.per_second))
+    factor[as_slice(parameters.flow.plan.logical.spans[operator])] += LONGER
+    longer = replace(
+        works, tuples=works.tuples.stretch(factor), triggers=works.triggers.stretch(factor)
     )
-
-
-def _longer(work: Work, span: slice) -> Work:
-    factor = np.ones(len(work.per_second))
-    factor[span] += LONGER
-    return replace(
-        work,
-        cpu=work.cpu * factor,
-        cpu_variance=work.cpu_variance * factor**2,
-        wait=work.wait * factor,
-        wait_variance=work.wait_variance * factor**2,
-    )
+    return replace(parameters, works=longer)
 
 
 def _elasticity(before: float, after: float) -> float:

@@ -24,7 +24,7 @@ from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.paths import factorise_convergent
 from streamgauge.topology.topology import Operator, OperatorKind, StreamKey, Subscription
-from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow
+from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow, as_slice
 from streamgauge.topology.workload import Workload
 from streamgauge.transport.mechanics import Mechanics
 
@@ -145,6 +145,16 @@ class Traffic:
     rates: Rates
     conversions: Mapping[str, Conversion]
     mechanics: Mechanics
+
+    def leaving_workers(self) -> Vector:
+        """Tuples and messages a second that each worker sends to others."""
+        workers = np.asarray(self.flow.plan.placement, dtype=np.intp)
+        sent = np.zeros(len(self.flow.plan.workers))
+        for block in self.flow.blocks:
+            away = np.where(block.types > 0, block.shares, 0.0).sum(axis=1)
+            leaving = self.rates.emitted[block.stream.key] * away
+            np.add.at(sent, workers[as_slice(block.sources)], leaving)
+        return sent
 
     def window_tuples(self, operator: Operator) -> Vector:
         """Mean tuples in a window that fires, of each executor's tasks."""

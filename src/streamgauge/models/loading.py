@@ -67,14 +67,13 @@ def load(
     # Windows by count fire more often with more tuples, those by time do not.
     fired = np.where(on_thread, factor, 1.0) * triggers.per_second
     share = np.divide(fired, rate, out=np.zeros_like(rate), where=on_thread & (rate > 0.0))
-    polls = np.asarray([is_bolt(flow, one.operator) for one in plan.logical.executors])
     alone = np.flatnonzero(~on_thread & (fired > 0.0))
     threads = Threads(
         machine=np.concatenate([machine, machine[alone]]),
         rate=np.concatenate([rate, fired[alone]]),
         cpu_seconds=np.concatenate([tuples.cpu + share * triggers.cpu, triggers.cpu[alone]]),
         wait_seconds=np.concatenate([tuples.wait + share * triggers.wait, triggers.wait[alone]]),
-        polls=np.concatenate([polls, np.zeros(len(alone), dtype=bool)]),
+        polls=np.concatenate([mark_bolts(flow), np.zeros(len(alone), dtype=bool)]),
     )
     machines = Machines.of(plan.cluster)
     shared = contention(
@@ -109,6 +108,11 @@ def machine_of_executor(plan: PhysicalPlan) -> NDArray[np.int64]:
 def is_bolt(flow: TupleFlow, operator: str) -> bool:
     """Whether an operator's threads wait for tuples."""
     return flow.plan.logical.topology.operator(operator).kind is not OperatorKind.SOURCE
+
+
+def mark_bolts(flow: TupleFlow) -> NDArray[np.bool_]:
+    """Which executors are fed by others."""
+    return np.asarray([is_bolt(flow, one.operator) for one in flow.plan.logical.executors])
 
 
 def fires_on_thread(flow: TupleFlow) -> NDArray[np.bool_]:
@@ -259,6 +263,6 @@ def _bounds(parameters: Parameters) -> tuple[float, float]:
     wanted = np.bincount(
         machine_of_executor(plan), weights=cores, minlength=len(plan.cluster.machines)
     )
-    free = np.asarray([one.cores - one.background_cores for one in plan.cluster.machines])
+    free = Machines.of(plan.cluster).free
     with np.errstate(divide="ignore"):
         return float((1.0 / busy).min()), float((free / wanted)[wanted > 0.0].min(initial=np.inf))

@@ -54,12 +54,7 @@ WIDEST = 4.0
 
 
 def describe_profile(profile: Profile) -> JobBehaviour:
-    """The behaviour that reproduces what was measured, crowding taken off.
-
-    Raises:
-        InvalidInput: Nothing at all was measured of a processor.
-        NotEnoughData: A processor has no measured service time.
-    """
+    """As `JobBehaviour.from_profile`."""
     operators = [o for o in profile.topology.operators if o.kind is not OperatorKind.ACKER]
     tasks = {one.name: _own_streams(profile, one.name) for one in operators}
     _check_measured(operators, tasks)

@@ -17,11 +17,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.models.cpu_contention import Machines, MeasuredThreads, remove_contention
-from streamgauge.models.flow import Rates
+from streamgauge.models.flow import Rates, Vector
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import Loaded, load, machine_of_executor
 from streamgauge.models.parameters import Parameters, find_parameters
@@ -37,7 +36,6 @@ from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.workload import Emission, Workload
 from streamgauge.transport.engine import load_engine
 
-Vector = NDArray[np.float64]
 SECONDS_PER_MS = 1e-3
 
 

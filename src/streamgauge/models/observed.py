@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.loading import Loaded, is_bolt
+from streamgauge.models.loading import Loaded, is_bolt, mark_bolts
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.prediction import ExecutorPrediction, OperatorPrediction, Swing
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -217,15 +217,9 @@ def operator_predictions(
     return found
 
 
-def mark_bolts(parameters: Parameters) -> Flags:
-    """Which executors are fed by others."""
-    executors = parameters.flow.plan.logical.executors
-    return np.asarray([is_bolt(parameters.flow, one.operator) for one in executors])
-
-
 def _work(parameters: Parameters, observed: Observed) -> Vector:
     """What an executor is busy with, per second: tuples in; of a source, tuples out."""
-    return np.where(mark_bolts(parameters), observed.executed, observed.emitted)
+    return np.where(mark_bolts(parameters.flow), observed.executed, observed.emitted)
 
 
 def _service(parameters: Parameters, observed: Observed) -> Vector:
@@ -236,7 +230,7 @@ def _service(parameters: Parameters, observed: Observed) -> Vector:
 def _delay(parameters: Parameters, observed: Observed, overload: Overload) -> Vector:
     """Waiting, by Little's law, and service; not known where tuples then wait for their window."""
     plan = parameters.flow.plan
-    bolts = mark_bolts(parameters)
+    bolts = mark_bolts(parameters.flow)
     waiting = np.where(bolts, _divided(observed.length, observed.arrived), 0.0)
     found = np.where(overload.growing, math.inf, waiting + _service(parameters, observed))
     for operator in plan.logical.topology.operators:

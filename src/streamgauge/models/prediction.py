@@ -350,11 +350,7 @@ def _mean(weights: Vector, values: Vector) -> float:
 def _workers(parameters: Parameters, loaded: Loaded) -> tuple[WorkerPrediction, ...]:
     flow = parameters.flow
     place = np.asarray(flow.plan.placement, dtype=np.intp)
-    sent = np.zeros(len(flow.plan.workers))
-    for block in flow.blocks:
-        away = np.where(block.types > 0, block.shares, 0.0).sum(axis=1)
-        leaving = parameters.rates.emitted[block.stream.key] * away
-        np.add.at(sent, place[as_slice(block.sources)], leaving)
+    sent = parameters.leaving_workers()
     cores = np.bincount(
         place, weights=loaded.contention.used_cores[: len(place)], minlength=len(sent)
     )

@@ -20,7 +20,6 @@ transform zero: overload is an answer, not an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,9 +28,7 @@ from scipy import special
 
 from streamgauge.errors import Findings
 from streamgauge.models import transforms
-from streamgauge.models.transforms import Chosen, Complex, Transform
-
-Vector = NDArray[np.float64]
+from streamgauge.models.transforms import Chosen, Complex, Transform, Vector
 
 # Closer to a Poisson distribution than this, its neighbours only lose digits.
 NEAR_POISSON = 1e-6
@@ -49,11 +46,6 @@ class Moments:
 
     mean: Vector
     variance: Vector
-
-    @property
-    def std(self) -> Vector:
-        """Standard deviation in seconds."""
-        return np.asarray(np.sqrt(self.variance))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -282,13 +274,6 @@ def wait(queue: BulkQueue) -> Moments:
     return _added(_queue_wait(queue), _setup_delay(queue), _inside(queue))
 
 
-def sojourn(queue: BulkQueue) -> Moments:
-    """Time of a random tuple from its arrival to the end of its service."""
-    service = as_vector(queue.service_seconds)
-    served = Moments(mean=service, variance=service**2 * as_vector(queue.service_scv))
-    return _added(wait(queue), served)
-
-
 def sojourn_transform(queue: BulkQueue) -> Transform:
     """E[e^(−sT)] of the sojourn of a random tuple, for Re s > 0."""
     rate = as_vector(queue.batches_per_second)
@@ -322,12 +307,6 @@ def sojourn_transform(queue: BulkQueue) -> Transform:
         return np.asarray(value)
 
     return transform
-
-
-def sojourn_quantiles(queue: BulkQueue, probabilities: Sequence[float]) -> Vector:
-    """Quantiles of the sojourn of a random tuple, a row a probability."""
-    moments = sojourn(queue)
-    return transforms.quantiles(sojourn_transform(queue), probabilities, moments.mean, moments.std)
 
 
 def _queue_wait(queue: BulkQueue) -> Moments:

@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from streamgauge.models.flow import Traffic, input_weights, sum_by_executor
+from streamgauge.models.flow import Traffic, Vector, input_weights, sum_by_executor
 from streamgauge.models.job_behaviour import (
     NONE,
     JobBehaviour,
@@ -25,7 +24,6 @@ from streamgauge.models.processor_sharing import multiply
 from streamgauge.topology.topology import ACKER, OperatorKind
 from streamgauge.topology.tuple_flow import as_slice
 
-Vector = NDArray[np.float64]
 SECONDS_PER_MS = 1e-3
 # An acker of whose messages nothing is known.
 NOTHING_KNOWN = OperatorBehaviour(task_weights=NONE)
@@ -70,6 +68,16 @@ class Work:
             within = (weights * spread).sum(axis=0)
             means[f"{name}_variance"] = within + (weights * (each - mean) ** 2).sum(axis=0)
         return cls(per_second=total, **means)
+
+    def stretch(self, factor: Vector) -> Work:
+        """The same with times so many times as long."""
+        return replace(
+            self,
+            cpu=self.cpu * factor,
+            cpu_variance=self.cpu_variance * factor**2,
+            wait=self.wait * factor,
+            wait_variance=self.wait_variance * factor**2,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -18,14 +18,13 @@ from streamgauge.models.chained import split_chains
 from streamgauge.models.contract import check_case
 from streamgauge.models.end_to_end_latency import PROBABILITIES, Latency
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import Loaded, find_limit, load
+from streamgauge.models.loading import Loaded, find_limit, load, mark_bolts
 from streamgauge.models.observed import (
     Observed,
     executor_predictions,
     find_overload,
     find_swing,
     holds_back,
-    mark_bolts,
     named_loads,
     operator_predictions,
     reached_from,
@@ -196,7 +195,7 @@ class _Runs:
         executors = self._plan.logical.executors
         self.overload = find_overload(
             self.observed,
-            mark_bolts(parameters),
+            mark_bolts(parameters.flow),
             bounded=np.asarray([eager or one.operator in self._swinging for one in executors]),
             outgrown=any(one.overloaded for one in results),
         )
@@ -314,7 +313,7 @@ class _Runs:
             yield f"sources are held back: they emit {_short(emitted)} of {_short(due)} tuples/s"
         failed = self._mean(lambda one: sum(f.failed_per_second for f in one.operators.values()))
         dropped = self._mean(lambda one: sum(f.dropped_per_second for f in one.operators.values()))
-        if failed > NOTEWORTHY * self.observed.emitted[~mark_bolts(self._parameters)].sum():
+        if failed > NOTEWORTHY * self.observed.emitted[~mark_bolts(self._parameters.flow)].sum():
             yield f"{_short(failed)} roots/s fail or time out"
         if dropped > 0.0:
             yield f"{_short(dropped)} tuples/s are dropped because queues are full"

@@ -16,13 +16,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamgauge.models import transforms
 from streamgauge.models.arrivals import bursts_into, wait_factors
 from streamgauge.models.batching import flush_wait, flush_wait_variance
 from streamgauge.models.delays import Delays, Part, no_wait
-from streamgauge.models.flow import Rates, Traffic
+from streamgauge.models.flow import Traffic
 from streamgauge.models.queueing import (
     BulkQueue,
     FlushedQueue,
@@ -35,12 +34,10 @@ from streamgauge.models.queueing import (
     wait,
 )
 from streamgauge.models.service import ServiceTimes
-from streamgauge.models.transforms import Complex, Transform
+from streamgauge.models.transforms import Complex, Transform, Vector
 from streamgauge.models.windows import window_delays
-from streamgauge.topology.tuple_flow import TupleFlow, as_slice
+from streamgauge.topology.tuple_flow import as_slice
 from streamgauge.transport.mechanics import Mechanics
-
-Vector = NDArray[np.float64]
 
 
 def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
@@ -60,8 +57,8 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
     queue = replace(queue, wait_factor=wait_factors(traffic, queue))
     gathered = _flushed(lists.per_second, mechanics)
     released = released_wait(queue)
-    sent, left = _emitted(traffic.flow, traffic.rates)
-    send, transfer = _flushed(sent, mechanics), _flushed(left, mechanics)
+    send = _flushed(_sent(traffic), mechanics)
+    transfer = _flushed(traffic.leaving_workers(), mechanics)
     served = Moments(
         mean=released.mean + service.mean, variance=released.variance + service.variance
     )
@@ -97,16 +94,13 @@ def _flushed(per_second: Vector, mechanics: Mechanics) -> Moments:
     )
 
 
-def _emitted(flow: TupleFlow, rates: Rates) -> tuple[Vector, Vector]:
-    """Tuples into every executor's send queue, and into every worker's transfer queue."""
-    workers = np.asarray(flow.plan.placement, dtype=np.intp)
-    sent, left = np.zeros(len(workers)), np.zeros(len(flow.plan.workers))
-    for block in flow.blocks:
-        emitted = rates.emitted[block.stream.key]
+def _sent(traffic: Traffic) -> Vector:
+    """Tuples a second into every executor's send queue."""
+    sent = np.zeros(len(traffic.flow.plan.placement))
+    for block in traffic.flow.blocks:
+        emitted = traffic.rates.emitted[block.stream.key]
         sent[as_slice(block.sources)] += emitted * block.shares.sum(axis=1)
-        away = np.where(block.types > 0, block.shares, 0.0).sum(axis=1)
-        np.add.at(left, workers[as_slice(block.sources)], emitted * away)
-    return sent, left
+    return sent
 
 
 def _gathering(wait: Moments, mechanics: Mechanics) -> Transform:

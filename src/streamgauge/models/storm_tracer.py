@@ -31,7 +31,7 @@ from streamgauge.models.loading import Loaded, is_bolt
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.prediction import Prediction, assemble
 from streamgauge.models.queueing import Moments, divide_or
-from streamgauge.models.transforms import Transform
+from streamgauge.models.transforms import Transform, Vector
 from streamgauge.models.uncontended import single_servers, uncontended_limit, uncontended_load
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -42,7 +42,6 @@ from streamgauge.transport.batched_queue import BatchedQueue, Flush, Sojourn
 from streamgauge.transport.engine import load_engine
 
 Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 
 # What takes no time takes this: a server needs some, and no clock shows it.
 LEAST_SERVICE = 1e-9

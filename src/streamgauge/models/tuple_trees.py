@@ -36,7 +36,7 @@ from streamgauge.models.network import HopTransforms, Network
 from streamgauge.models.queueing import asleep_probability
 from streamgauge.models.routing import deals_evenly, deals_in_turn
 from streamgauge.models.service import ServiceTimes
-from streamgauge.models.transforms import Complex
+from streamgauge.models.transforms import Complex, Vector
 from streamgauge.models.windows import turns
 from streamgauge.topology.topology import (
     ACK_INIT,
@@ -49,7 +49,6 @@ from streamgauge.topology.topology import (
 )
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 
-Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 TIMES = 512

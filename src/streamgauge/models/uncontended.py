@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.cpu_contention import Contention
+from streamgauge.models.cpu_contention import Contention, Machines
 from streamgauge.models.loading import Limit, Loaded, fires_on_thread, machine_of_executor
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.queueing import divide_or
@@ -96,7 +96,10 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
     """
     busy = stations.utilisation
     service = stretch_service(parameters.works, np.ones_like(busy), np.ones_like(busy))
-    machine, free = machine_of_executor(parameters.flow.plan), _free_cores(parameters)
+    machine, free = (
+        machine_of_executor(parameters.flow.plan),
+        Machines.of(parameters.flow.plan.cluster).free,
+    )
     growing, fixed = _wanted_cores(parameters)
     wanted = _by_machine(parameters, growing + fixed)
     overloaded = (wanted > 0.0) & (wanted >= free)
@@ -132,7 +135,7 @@ def uncontended_limit(parameters: Parameters, workload: Workload, stations: Stat
     Of a machine, what windows by the clock take does not grow with the rate.
     """
     growing, fixed = (_by_machine(parameters, one) for one in _wanted_cores(parameters))
-    left = np.maximum(_free_cores(parameters) - fixed, 0.0)
+    left = np.maximum(Machines.of(parameters.flow.plan.cluster).free - fixed, 0.0)
     machines = np.where((fixed > 0.0) & (left <= 0.0), 0.0, divide_or(left, growing))
     executors = divide_or(np.ones_like(stations.mean), stations.utilisation)
     factors = _named(parameters, executors, machines)
@@ -167,8 +170,3 @@ def _by_machine(parameters: Parameters, amounts: Vector) -> Vector:
     sums = np.bincount(machine_of_executor(parameters.flow.plan), weights=amounts, minlength=size)
     # Of no executors at all, NumPy would make whole numbers.
     return sums.astype(np.float64, copy=False)
-
-
-def _free_cores(parameters: Parameters) -> Vector:
-    machines = parameters.flow.plan.cluster.machines
-    return np.asarray([one.cores - one.background_cores for one in machines], dtype=np.float64)

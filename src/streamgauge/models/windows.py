@@ -14,19 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamgauge.models import transforms
 from streamgauge.models.arrivals import Bursts
 from streamgauge.models.flow import Traffic
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.service import ServiceTimes
-from streamgauge.models.transforms import Complex, Transform
+from streamgauge.models.transforms import Complex, Transform, Vector
 from streamgauge.topology.topology import Operator
 from streamgauge.topology.tuple_flow import as_slice
 from streamgauge.topology.window import Window
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
