@@ -18,7 +18,7 @@ from streamgauge.models.cpu_contention import (
     MeasuredThreads,
     Threads,
     contention,
-    remove_contention,
+    measure_stretch,
 )
 from streamgauge.transport.mechanics import PLAIN, Mechanics
 
@@ -276,12 +276,13 @@ def test_without_cpu_times_all_wall_time_is_taken_for_cpu_time():
         cpu_seconds=[math.nan, 0.01],
         polls=[False, False],
     )
-    found = remove_contention(measured, Machines(cores=[1.0], background_cores=[0.0]))
-    assert found.inferred.tolist() == [True, False]
-    assert found.cpu_seconds[0] * found.stretch[0] == pytest.approx(0.03)
-    assert found.wait_seconds[0] == pytest.approx(0.0, abs=1e-12)
-    assert found.wait_seconds[1] > 0.0
-    assert "1 of 2 threads was inferred" in found.warnings[0]
+    stretch, warnings = measure_stretch(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    cpu, wait = measured.split_jobs(stretch, slice(None))
+    assert measured.infers_cpu_times
+    assert cpu[0] * stretch[0] == pytest.approx(0.03)
+    assert wait[0] == pytest.approx(0.0, abs=1e-12)
+    assert wait[1] > 0.0
+    assert "1 of 2 threads was inferred" in warnings[0]
 
 
 def test_wall_times_that_are_too_short_leave_no_waiting():
@@ -292,9 +293,9 @@ def test_wall_times_that_are_too_short_leave_no_waiting():
         cpu_seconds=[0.01] * 2,
         polls=[False] * 2,
     )
-    found = remove_contention(measured, Machines(cores=[1.0], background_cores=[0.0]))
-    assert found.wait_seconds.tolist() == [0.0, 0.0]
-    assert "less wall-clock time" in found.warnings[0]
+    stretch, warnings = measure_stretch(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    assert measured.split_jobs(stretch, slice(None))[1].tolist() == [0.0, 0.0]
+    assert "less wall-clock time" in warnings[0]
 
 
 def test_nothing_is_said_of_waiting_on_an_overloaded_machine():
@@ -305,11 +306,9 @@ def test_nothing_is_said_of_waiting_on_an_overloaded_machine():
         cpu_seconds=[0.01, 0.01, math.nan],
         polls=[False] * 3,
     )
-    found = remove_contention(measured, Machines(cores=[1.0], background_cores=[0.0]))
-    assert np.isnan(found.wait_seconds).all()
-    assert found.cpu_seconds[:2].tolist() == [0.01, 0.01]
-    assert math.isnan(found.cpu_seconds[2])
-    assert "machine 0" in found.warnings[-1]
+    stretch, warnings = measure_stretch(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    assert np.isinf(stretch).all()
+    assert "machine 0" in warnings[-1]
 
 
 @st.composite
@@ -417,10 +416,12 @@ def test_what_was_stretched_can_be_unstretched(crowd, polling, known):
         cpu_seconds=np.full(len(loads), 1.0 if known else math.nan),
         polls=np.ones(len(loads), dtype=bool),
     )
-    found = remove_contention(measured, Machines(cores=[cores], background_cores=[0.0]), polling)
-    assert found.cpu_seconds == pytest.approx(1.0, rel=1e-5)
-    assert found.wait_seconds == pytest.approx(waits, abs=1e-5)
-    assert bool(found.warnings) is not known
+    machines = Machines(cores=[cores], background_cores=[0.0])
+    stretch, warnings = measure_stretch(measured, machines, polling)
+    cpu, wait = measured.split_jobs(stretch, slice(None))
+    assert cpu == pytest.approx(1.0, rel=1e-5)
+    assert wait == pytest.approx(waits, abs=1e-5)
+    assert bool(warnings) is not known
 
 
 def test_the_number_of_machines_changes_no_answer():

@@ -18,7 +18,7 @@ import numpy as np
 from streamgauge.errors import Findings
 from streamgauge.models.processor_sharing import (
     TOLERANCE,
-    ThreadWork,
+    MachineThreads,
     Truth,
     Vector,
     Whole,
@@ -35,44 +35,53 @@ NOTEWORTHY = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Threads:
-    """Threads and what they have to do; arrays of one entry a thread.
+class Threads(MachineThreads):
+    """Threads and what they have to do.
 
     Attributes:
-        machine: Index of the machine it runs on.
-        rate: Jobs per second.
         cpu_seconds: Mean time on a core that nobody shares, for one job.
         wait_seconds: Mean time off core for one job.
-        polls: Whether it polls when it is idle.
     """
 
-    machine: Whole
-    rate: Vector
     cpu_seconds: Vector
     wait_seconds: Vector
-    polls: Truth
 
     def __post_init__(self) -> None:
         _check_threads(self, ("rate", "cpu_seconds", "wait_seconds"))
 
+    def split_jobs(self, stretch: Vector, which: Any) -> tuple[Vector, Vector]:
+        """As given, whatever the stretch."""
+        return self.cpu_seconds[which], self.wait_seconds[which]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MeasuredThreads:
-    """Threads as they were seen on a crowded plan; arrays of one entry a thread.
+class MeasuredThreads(MachineThreads):
+    """Threads as they were seen on a crowded plan.
 
     Attributes:
         wall_seconds: Mean time of one job by the clock on the wall, without its time in a queue.
         cpu_seconds: Mean CPU time of one job; NaN where it was not measured.
     """
 
-    machine: Whole
-    rate: Vector
     wall_seconds: Vector
     cpu_seconds: Vector
-    polls: Truth
 
     def __post_init__(self) -> None:
         _check_threads(self, ("rate", "wall_seconds"), unknown=("cpu_seconds",))
+
+    @property
+    def infers_cpu_times(self) -> bool:
+        """Whether a CPU time was not measured."""
+        return bool(np.isnan(self.cpu_seconds).any())
+
+    def split_jobs(self, stretch: Vector, which: Any) -> tuple[Vector, Vector]:
+        """With a known CPU time, waiting is what the wall time has beyond its stretch.
+
+        Without one, all of the wall time is taken for stretched CPU time.
+        """
+        wall, known = self.wall_seconds[which], self.cpu_seconds[which]
+        cpu = np.where(np.isnan(known), wall / stretch, known)
+        return cpu, np.maximum(wall - multiply(cpu, stretch), 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -112,7 +121,7 @@ class Machines:
 
 
 def _check_threads(
-    threads: Threads | MeasuredThreads, amounts: tuple[str, ...], unknown: tuple[str, ...] = ()
+    threads: MachineThreads, amounts: tuple[str, ...], unknown: tuple[str, ...] = ()
 ) -> None:
     findings = Findings()
     machine = np.asarray(threads.machine, dtype=np.int64)
@@ -187,23 +196,6 @@ class Contention:
         return tuple(int(machine) for machine in np.flatnonzero(self.overloaded))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class UncontendedTimes:
-    """Service times as they would be with cores to spare; arrays of one entry a thread.
-
-    Attributes:
-        wait_seconds: Mean time off core for one job; NaN where the machine was overloaded.
-        stretch: What sharing did to the CPU time when it was measured.
-        inferred: Whether the CPU time was not measured but follows from the wall time.
-    """
-
-    cpu_seconds: Vector
-    wait_seconds: Vector
-    stretch: Vector
-    inferred: Truth
-    warnings: tuple[str, ...]
-
-
 def contention(
     threads: Threads,
     machines: Machines,
@@ -226,12 +218,7 @@ def contention(
     most = np.minimum(rate * cpu, core_shares(cpu, wait))
     overloaded = _overloaded(threads.machine, most, machines.free)
     found = settle_machines(
-        ThreadWork(
-            machine=threads.machine,
-            rate=rate,
-            polls=threads.polls,
-            parts=lambda stretch, which: (cpu[which], wait[which]),
-        ),
+        threads,
         machines.free,
         overloaded,
         mechanics,
@@ -254,46 +241,25 @@ def contention(
     )
 
 
-def remove_contention(
+def measure_stretch(
     measured: MeasuredThreads, machines: Machines, mechanics: Mechanics = PLAIN
-) -> UncontendedTimes:
-    """CPU and waiting time of jobs from what they took on a crowded plan.
+) -> tuple[Vector, tuple[str, ...]]:
+    """By thread, what sharing did to CPU times when they were measured; and warnings.
 
-    With a known CPU time, waiting is what the wall time has beyond its stretch. Without one, all
-    of the wall time is taken for stretched CPU time.
+    Infinite on a machine that was overloaded.
 
     Raises:
         InvalidInput: A thread ran on a machine that is not there.
     """
     check_machines(measured.machine, machines)
     inferred = np.isnan(measured.cpu_seconds)
-    wall = measured.wall_seconds
     known = np.where(inferred, 0.0, measured.cpu_seconds)
-
-    def parts(stretch: Vector, which: Any) -> tuple[Vector, Vector]:
-        cpu = np.where(inferred[which], wall[which] / stretch, known[which])
-        return cpu, np.maximum(wall[which] - multiply(cpu, stretch), 0.0)
-
     most = np.minimum(measured.rate * known, 1.0)
     overloaded = _overloaded(measured.machine, most, machines.free)
-    work = ThreadWork(
-        machine=measured.machine,
-        rate=measured.rate,
-        polls=measured.polls,
-        parts=parts,
-        inferring=bool(inferred.any()),
-    )
-    stretch = settle_machines(work, machines.free, overloaded, mechanics).stretch
-    lost = overloaded[measured.machine]
-    cpu, wait = parts(np.where(lost, 1.0, stretch), slice(None))
-    short = ~inferred & ~lost & (wall < multiply(known, stretch) * (1.0 - NOTEWORTHY))
-    return UncontendedTimes(
-        cpu_seconds=np.where(lost & inferred, np.nan, cpu),
-        wait_seconds=np.where(lost, np.nan, wait),
-        stretch=stretch,
-        inferred=inferred,
-        warnings=tuple(_warnings(inferred, short, np.flatnonzero(overloaded))),
-    )
+    stretch = settle_machines(measured, machines.free, overloaded, mechanics).stretch
+    least = multiply(known, stretch) * (1.0 - NOTEWORTHY)
+    short = ~inferred & ~overloaded[measured.machine] & (measured.wall_seconds < least)
+    return stretch, tuple(_warnings(inferred, short, np.flatnonzero(overloaded)))
 
 
 def _warnings(inferred: Truth, short: Truth, overloaded: Whole) -> Iterator[str]:

@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.models.cpu_contention import Machines, MeasuredThreads, remove_contention
+from streamgauge.models.cpu_contention import Machines, MeasuredThreads, measure_stretch
 from streamgauge.models.flow import Rates, Vector
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import Loaded, load, machine_of_executor
@@ -138,7 +138,7 @@ def find_crowding(profile: Profile) -> tuple[dict[str, float], tuple[str, ...]] 
         for tasks in _tasks_by_executor(profile, logical, name)
     ]
     rate, wall, cpu = np.asarray(loads).T
-    relieved = remove_contention(
+    stretch, warnings = measure_stretch(
         MeasuredThreads(
             machine=machine_of_executor(plan),
             rate=rate,
@@ -151,11 +151,11 @@ def find_crowding(profile: Profile) -> tuple[dict[str, float], tuple[str, ...]] 
     )
     stretches = {}
     for name, span in logical.spans.items():
-        known = [i for i in span if rate[i] > 0.0 and math.isfinite(relieved.stretch[i])]
+        known = [i for i in span if rate[i] > 0.0 and math.isfinite(stretch[i])]
         if known and name != ACKER:
             weights = rate[known]
-            stretches[name] = float(weights @ relieved.stretch[known] / weights.sum())
-    return stretches, relieved.warnings
+            stretches[name] = float(weights @ stretch[known] / weights.sum())
+    return stretches, warnings
 
 
 def _load(tasks: list[TaskProfile], *, is_source: bool) -> tuple[float, float, float]:

@@ -29,7 +29,8 @@ stretch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,20 +61,28 @@ _LARGEST_EXPONENT = 600.0
 _LARGEST_TABLE = 2_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadWork:
-    """Threads, and the CPU and waiting time of some of them under given stretches.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MachineThreads(ABC):
+    """Threads of machines; arrays of one entry a thread.
 
     Attributes:
-        parts: CPU and waiting time from the stretches of some threads and their indices.
-        inferring: Whether CPU times depend on stretches: smaller steps are safer then.
+        machine: Index of the machine it runs on.
+        rate: Jobs per second.
+        polls: Whether it polls when it is idle.
     """
 
     machine: Whole
     rate: Vector
     polls: Truth
-    parts: Callable[[Vector, Any], tuple[Vector, Vector]]
-    inferring: bool = False
+
+    @property
+    def infers_cpu_times(self) -> bool:
+        """Whether CPU times depend on stretches: smaller steps are safer then."""
+        return False
+
+    @abstractmethod
+    def split_jobs(self, stretch: Vector, which: Any) -> tuple[Vector, Vector]:
+        """CPU and waiting time of a job, of some threads with these stretches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +96,7 @@ class SharedCores:
 
 
 def settle_machines(
-    work: ThreadWork,
+    threads: MachineThreads,
     free: Vector,
     overloaded: Truth,
     mechanics: Mechanics,
@@ -99,17 +108,17 @@ def settle_machines(
 
     `near` are stretches and tilts to begin with.
     """
-    start = np.zeros((2, len(work.machine)))
+    start = np.zeros((2, len(threads.machine)))
     if near is not None:
         np.log(near, out=start, where=np.isfinite(near[0]))
     found = SharedCores(
-        stretch=np.where(overloaded[work.machine], np.inf, 1.0),
-        tilt=np.ones(len(work.machine)),
-        runnable=np.zeros(len(work.machine)),
+        stretch=np.where(overloaded[threads.machine], np.inf, 1.0),
+        tilt=np.ones(len(threads.machine)),
+        runnable=np.zeros(len(threads.machine)),
         polling_cores=np.zeros(len(free)),
     )
-    order = np.argsort(work.machine, kind="stable")
-    sizes = np.bincount(work.machine, minlength=len(free))
+    order = np.argsort(threads.machine, kind="stable")
+    sizes = np.bincount(threads.machine, minlength=len(free))
     first = np.cumsum(sizes) - sizes
     for machines in _alike(np.where(overloaded, 0, sizes)):
         places = np.arange(sizes[machines].max())
@@ -117,7 +126,7 @@ def settle_machines(
         seats = np.minimum(first[machines, np.newaxis] + places, len(order) - 1)
         seats = order[seats]
         began = np.where(there, start[:, seats], 0.0)
-        _settle(work, seats, there, free[machines], machines, mechanics, began, tolerance, found)
+        _settle(threads, seats, there, free[machines], machines, mechanics, began, tolerance, found)
     return found
 
 
@@ -132,7 +141,7 @@ def _alike(sizes: Whole) -> Iterator[Whole]:
 
 
 def _settle(
-    work: ThreadWork,
+    threads: MachineThreads,
     which: Whole,
     there: Truth,
     free: Vector,
@@ -148,26 +157,26 @@ def _settle(
     where the results of machines go in `found`, which takes all results. `start` has logarithms of
     stretches and tilts.
     """
-    rate = np.where(there, work.rate[which], 0.0)
-    polls = work.polls[which] & there
+    rate = np.where(there, threads.rate[which], 0.0)
+    polls = threads.polls[which] & there
     going = np.arange(len(free))
     # Logarithms of stretches and tilts, now and before, and where a step led from before.
     now = before = led = start
-    if work.inferring:
+    if threads.infers_cpu_times:
         # CPU times that follow from stretches are first taken for the least they can be.
         now = now + np.log(np.maximum(there.sum(axis=1) / free, 1.0))[:, np.newaxis]
         now[1] = 0.0
     for iteration in range(MAX_ITERATIONS):
         seats, seated = which[going], there[going]
         stretch, tilt = np.exp(now)
-        cpu, wait = work.parts(stretch, seats)
+        cpu, wait = threads.split_jobs(stretch, seats)
         state = _runnable(rate[going], cpu, wait, stretch)
         burn = _burn(mechanics, state, rate[going], polls[going], seated)
         step = _step(state, tilt, free[going], burn)
         leads = np.where(seated, np.log([step.stretch, step.tilt]), now)
         change = np.abs(leads - now).max(axis=(0, 2))
         # Smaller and smaller steps damp oscillations.
-        least = 0.5 if work.inferring else 1.0
+        least = 0.5 if threads.infers_cpu_times else 1.0
         leads = now + min(least, PATIENCE / (iteration + 1)) * (leads - now)
         found.stretch[seats[seated]] = step.stretch[seated]
         found.tilt[seats[seated]] = step.tilt[seated]
