@@ -20,7 +20,7 @@ from streamgauge.models.run_length import (
     steady_length,
 )
 from streamgauge.models.simulated import SimulationModel, combine_latencies
-from streamgauge.models.simulated_job import simulated_job
+from streamgauge.models.simulated_job import build_simulation
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.planning.scheduling.deploy import place_job
@@ -223,9 +223,9 @@ def test_jitter_is_no_more_than_the_latency_it_is_part_of():
     job, plan, profile = line(
         links=(LinkFigures(source="n1", target="n2", latency=times(2.0, 9.0)),)
     )
-    cluster = simulated_job(
-        find_parameters(JobBehaviour.from_profile(profile), plan, job.workload)
-    ).plan.cluster
+    behaviour = JobBehaviour.from_profile(profile)
+    informed, _, _ = build_simulation(find_parameters(behaviour, plan, job.workload))
+    cluster = informed.cluster
     assert cluster.latency_between("n1", "n2") == pytest.approx(2.0)
     assert cluster.latency_between("n2", "n1") == pytest.approx(2.0)
     assert cluster.jitter_between("n1", "n2") == pytest.approx(2.0)

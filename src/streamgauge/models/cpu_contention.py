@@ -217,7 +217,7 @@ def contention(
     cpu, wait, rate = threads.cpu_seconds, threads.wait_seconds, threads.rate
     most = np.minimum(rate * cpu, core_shares(cpu, wait))
     overloaded = _overloaded(threads.machine, most, machines.free)
-    found = settle_machines(
+    shared = settle_machines(
         threads,
         machines.free,
         overloaded,
@@ -226,17 +226,17 @@ def contention(
         tolerance=tolerance,
     )
     on_overloaded = overloaded[threads.machine]
-    used = np.where(on_overloaded, 0.0, found.runnable / found.stretch)
+    used = np.where(on_overloaded, 0.0, shared.runnable / shared.stretch)
     for machine in np.flatnonzero(overloaded):
         here = threads.machine == machine
         used[here] = _evenly(most[here], max(float(machines.free[machine]), 0.0))
     count = len(machines.cores)
     return Contention(
-        stretch=found.stretch,
-        tilt=found.tilt,
+        stretch=shared.stretch,
+        tilt=shared.tilt,
         used_cores=used,
         busy_cores=_summed(threads.machine, used, count),
-        polling_cores=found.polling_cores,
+        polling_cores=shared.polling_cores,
         overloaded=overloaded,
     )
 

@@ -66,15 +66,15 @@ def find_conversion(
         )
     weights = input_weights(logical, operator, behaviour)
     count = len(logical.executors_of(operator))
-    found: dict[tuple[StreamKey, str], Vector] = {}
+    per_input: dict[tuple[StreamKey, str], Vector] = {}
     for key, one in own.inputs.items():
         for name, coefficient in one.outputs.items():
-            found[key, name] = (
+            per_input[key, name] = (
                 sum_by_executor(logical, operator, weights[key] * coefficient.by_task.value)
                 if key in weights
                 else np.full(count, float(coefficient.mean))
             )
-    return Conversion(per_input=found)
+    return Conversion(per_input=per_input)
 
 
 def input_weights(
@@ -87,14 +87,14 @@ def input_weights(
     if not depends_on_keys(logical.topology, operator):
         return {}
     sizes = [len(executor.tasks) for executor in logical.executors_of(operator)]
-    found = {}
+    weights = {}
     for key, one in behaviour.operators[operator].inputs.items():
         parts = one.task_weights.value
         totals = np.repeat(sum_by_executor(logical, operator, parts), sizes)
         # Even where nothing is known to come (0/0).
         even = 1.0 / np.repeat(np.asarray(sizes, dtype=np.float64), sizes)
-        found[key] = np.divide(parts, totals, out=even, where=totals > 0.0)
-    return found
+        weights[key] = np.divide(parts, totals, out=even, where=totals > 0.0)
+    return weights
 
 
 def sum_by_executor(logical: LogicalPlan, operator: str, by_task: Vector) -> Vector:
@@ -255,14 +255,14 @@ def _outputs(
     flow: TupleFlow, operator: str, emitted: Mapping[StreamKey, Vector], conversion: Conversion
 ) -> dict[StreamKey, Vector]:
     """σ_o = Σ_S β_So·λ_S (eq. 4.9), and what windows give."""
-    found = {}
+    outputs = {}
     for key in data_keys(flow, operator):
-        found[key] = _emitted_by_timers(flow, operator, key.name, conversion)
+        outputs[key] = _emitted_by_timers(flow, operator, key.name, conversion)
         for block in flow.data_blocks:
             if block.stream.target == operator:
                 came = emitted[block.stream.key] @ block.shares
-                found[key] = found[key] + gain(flow, block, key.name, conversion) * came
-    return found
+                outputs[key] = outputs[key] + gain(flow, block, key.name, conversion) * came
+    return outputs
 
 
 def data_keys(flow: TupleFlow, operator: str) -> list[StreamKey]:
@@ -312,8 +312,8 @@ def _solved(
             expected="fewer tuples after a round than before",
             remedy="give the feedback stream a share below one",
         )
-    found = np.maximum(factors.solve(given), 0.0)
-    return {key: found[part] for key, part in place.items()}
+    emissions = np.maximum(factors.solve(given), 0.0)
+    return {key: emissions[part] for key, part in place.items()}
 
 
 def _triggers(operator: Operator, came: Vector, conversion: Conversion) -> Vector:

@@ -119,8 +119,8 @@ def fires_on_thread(flow: TupleFlow) -> NDArray[np.bool_]:
     """Whether an executor's windows fire by count, and so on its own thread."""
     topology = flow.plan.logical.topology
     windows = {one.name: one.window for one in topology.operators}
-    found = [windows[one.operator] for one in flow.plan.logical.executors]
-    return np.asarray([one is not None and one.slide_tuples is not None for one in found])
+    of_executors = [windows[one.operator] for one in flow.plan.logical.executors]
+    return np.asarray([one is not None and one.slide_tuples is not None for one in of_executors])
 
 
 def _overloaded(
@@ -212,16 +212,16 @@ def find_limit(parameters: Parameters, workload: Workload, loaded: Loaded | None
             break
         if low > HIGHEST:
             return Limit(factor=math.inf, per_second=math.inf, by="nothing")
-        asked = _between(low, high, {one: _busiest(found) for one, found in seen.items()})
+        asked = _between(low, high, {at: _busiest(load_there) for at, load_there in seen.items()})
     by = next(iter((seen.get(high) or load(parameters, high)).overloaded), "nothing")
     return Limit(factor=low, per_second=low * emitted, by=by)
 
 
-def _busiest(found: Loaded) -> float:
+def _busiest(loaded: Loaded) -> float:
     """Utilisation of the busiest executor; infinite with a machine that is overloaded."""
-    if found.contention.overloaded.any():
+    if loaded.contention.overloaded.any():
         return math.inf
-    return float(found.utilisation.max(initial=0.0))
+    return float(loaded.utilisation.max(initial=0.0))
 
 
 def _between(low: float, high: float, busiest: Mapping[float, float]) -> float:

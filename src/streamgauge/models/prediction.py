@@ -319,11 +319,11 @@ def _operators(
 ) -> dict[str, OperatorPrediction]:
     came, left, tuples = _add_rates(parameters)
     total = delays.executor_mean
-    found = {}
+    operators = {}
     for name, span in parameters.flow.plan.logical.spans.items():
         here = as_slice(span)
         weights = came[here] if came[here].any() else np.ones(len(span))
-        found[name] = OperatorPrediction(
+        operators[name] = OperatorPrediction(
             executors=len(span),
             idle=int(np.count_nonzero(came[here] <= 0.0)) if is_bolt(parameters.flow, name) else 0,
             arrived_per_second=float(came[here].sum()),
@@ -338,7 +338,7 @@ def _operators(
                 for part, values in delays.executors.items()
             },
         )
-    return found
+    return operators
 
 
 def _mean(weights: Vector, values: Vector) -> float:
@@ -365,15 +365,15 @@ def _workers(parameters: Parameters, loaded: Loaded) -> tuple[WorkerPrediction, 
     )
 
 
-def _machines(plan: PhysicalPlan, found: Contention) -> tuple[MachinePrediction, ...]:
+def _machines(plan: PhysicalPlan, contention: Contention) -> tuple[MachinePrediction, ...]:
     return tuple(
         MachinePrediction(
             name=one.name,
             cores=one.cores,
             background=one.background_cores,
-            busy=float(found.busy_cores[index]),
-            polling=float(found.polling_cores[index]),
-            overloaded=bool(found.overloaded[index]),
+            busy=float(contention.busy_cores[index]),
+            polling=float(contention.polling_cores[index]),
+            overloaded=bool(contention.overloaded[index]),
         )
         for index, one in enumerate(plan.cluster.machines)
     )

@@ -111,7 +111,7 @@ def settle_machines(
     start = np.zeros((2, len(threads.machine)))
     if near is not None:
         np.log(near, out=start, where=np.isfinite(near[0]))
-    found = SharedCores(
+    shared = SharedCores(
         stretch=np.where(overloaded[threads.machine], np.inf, 1.0),
         tilt=np.ones(len(threads.machine)),
         runnable=np.zeros(len(threads.machine)),
@@ -126,8 +126,10 @@ def settle_machines(
         seats = np.minimum(first[machines, np.newaxis] + places, len(order) - 1)
         seats = order[seats]
         began = np.where(there, start[:, seats], 0.0)
-        _settle(threads, seats, there, free[machines], machines, mechanics, began, tolerance, found)
-    return found
+        _settle(
+            threads, seats, there, free[machines], machines, mechanics, began, tolerance, shared
+        )
+    return shared
 
 
 def _alike(sizes: Whole) -> Iterator[Whole]:
@@ -149,12 +151,12 @@ def _settle(
     mechanics: Mechanics,
     start: Vector,
     tolerance: float,
-    found: SharedCores,
+    shared: SharedCores,
 ) -> None:
     """Repeat until stretches change by no more than the part `tolerance`.
 
     `which` are threads by machine and seat, `there` whether somebody sits there; `machines` says
-    where the results of machines go in `found`, which takes all results. `start` has logarithms of
+    where the results of machines go in `shared`, which takes all results. `start` has logarithms of
     stretches and tilts.
     """
     rate = np.where(there, threads.rate[which], 0.0)
@@ -178,10 +180,10 @@ def _settle(
         # Smaller and smaller steps damp oscillations.
         least = 0.5 if threads.infers_cpu_times else 1.0
         leads = now + min(least, PATIENCE / (iteration + 1)) * (leads - now)
-        found.stretch[seats[seated]] = step.stretch[seated]
-        found.tilt[seats[seated]] = step.tilt[seated]
-        found.runnable[seats[seated]] = state.runnable[seated]
-        found.polling_cores[machines[going]] = step.polling_cores
+        shared.stretch[seats[seated]] = step.stretch[seated]
+        shared.tilt[seats[seated]] = step.tilt[seated]
+        shared.runnable[seats[seated]] = state.runnable[seated]
+        shared.polling_cores[machines[going]] = step.polling_cores
         left = change > tolerance
         if not left.any():
             return
@@ -377,10 +379,10 @@ class RunnableSets:
         Returns:
             By weight, thread, whether it runs (0 or 1), and machine.
         """
-        found = weights[:, np.newaxis]
+        worth = weights[:, np.newaxis]
         for numbers in self._levels[-2::-1]:
-            found = _seen_by_halves(found, numbers)
-        return found[:, : self._threads]
+            worth = _seen_by_halves(worth, numbers)
+        return worth[:, : self._threads]
 
 
 def _products(left: Vector, right: Vector) -> Vector:
@@ -388,8 +390,10 @@ def _products(left: Vector, right: Vector) -> Vector:
     degree = left.shape[2] - 1
     padded = np.zeros((*left.shape[:2], 3 * degree + 1, left.shape[3]))
     padded[:, :, degree : 2 * degree + 1] = left
-    found: Vector = np.einsum("pknim,pkim->pknm", _windows(padded, degree + 1), right[:, :, ::-1])
-    return found
+    products: Vector = np.einsum(
+        "pknim,pkim->pknm", _windows(padded, degree + 1), right[:, :, ::-1]
+    )
+    return products
 
 
 def _seen_by_halves(worth: Vector, halves: Vector) -> Vector:
@@ -406,8 +410,8 @@ def _seen_by_halves(worth: Vector, halves: Vector) -> Vector:
     padded = np.zeros((*worth.shape[:2], 2 * size - 1, machines))
     padded[:, :, : worth.shape[2]] = worth[:, :, : 2 * size - 1]
     other = halves.reshape(-1, 2, size, machines)[:, ::-1]
-    found: Vector = np.einsum("vknjm,kcjm->vkcnm", _windows(padded, size), other)
-    return found.reshape(len(worth), -1, size, machines)
+    seen: Vector = np.einsum("vknjm,kcjm->vkcnm", _windows(padded, size), other)
+    return seen.reshape(len(worth), -1, size, machines)
 
 
 def _windows(padded: Vector, width: int) -> Vector:

@@ -131,7 +131,7 @@ def _overfull(parameters: Parameters, loaded: Loaded | None) -> list[Overfull]:
     if not blocks:
         return []
     loads = _loads(parameters, loaded or load(parameters))
-    found: dict[tuple[int, ...], Overfull] = {}
+    overfull: dict[tuple[int, ...], Overfull] = {}
     for block in blocks:
         if not np.any(loads[as_slice(block.targets)] >= 1.0) or not _fits_evenly(parameters, block):
             continue
@@ -139,8 +139,8 @@ def _overfull(parameters: Parameters, loaded: Loaded | None) -> list[Overfull]:
             scope = _scope(parameters, block, members, loads)
             # Inside a scope tuples go to executors that have less to do.
             if scope.arrived_per_second > scope.served_per_second:
-                found[members] = scope
-    return list(found.values())
+                overfull[members] = scope
+    return list(overfull.values())
 
 
 def _loads(parameters: Parameters, loaded: Loaded) -> Vector:
@@ -234,7 +234,7 @@ def _most_waiting(parameters: Parameters, operator: str, members: tuple[int, ...
 
 def _senders(parameters: Parameters, members: tuple[int, ...]) -> set[int]:
     """Executors whose tuples, or what they lead to, can come to some executors."""
-    found, waiting = set(members), list(members)
+    reached, waiting = set(members), list(members)
     while waiting:
         target = waiting.pop()
         for block in parameters.flow.data_blocks:
@@ -242,6 +242,6 @@ def _senders(parameters: Parameters, members: tuple[int, ...]) -> set[int]:
                 continue
             column = block.shares[:, target - block.targets.start]
             new = {block.sources.start + row for row in np.flatnonzero(column > 0.0).tolist()}
-            waiting += new - found
-            found |= new
-    return found
+            waiting += new - reached
+            reached |= new
+    return reached

@@ -174,7 +174,7 @@ def task_parts(
     keyed = behaviour.operators[operator].task_weights.value
     start = logical.tasks_of(operator).start
     streams = [one for one in logical.topology.streams_into(operator) if not one.is_system]
-    found = []
+    by_executor = []
     for executor in logical.executors_of(operator):
         count = len(executor.tasks)
         total = np.zeros(count)
@@ -186,8 +186,8 @@ def task_parts(
                 known = keyed[[task - start for task in executor.tasks]]
                 part = known / known.sum() if known.any() else part
             total = total + part / len(streams)
-        found.append(total)
-    return tuple(found)
+        by_executor.append(total)
+    return tuple(by_executor)
 
 
 def _without_input(flow: TupleFlow) -> Iterator[str]:
@@ -241,8 +241,8 @@ def _nearness(plan: PhysicalPlan, worker: int) -> NDArray[np.int8]:
     """For each worker the narrowest scope of `worker` that holds it."""
     own = plan.workers[worker]
     rack = plan.cluster.node(own.node).rack
-    found = []
+    scopes = []
     for other in plan.workers:
         apart = (other != own, other.node != own.node, plan.cluster.node(other.node).rack != rack)
-        found.append(sum(apart))
-    return np.asarray(found, dtype=np.int8)
+        scopes.append(sum(apart))
+    return np.asarray(scopes, dtype=np.int8)

@@ -39,7 +39,7 @@ from streamgauge.models.prediction import (
 )
 from streamgauge.models.regimes import Regimes, find_regimes
 from streamgauge.models.run_length import RunLength, steady_length, transient_length
-from streamgauge.models.simulated_job import fill_in_rates, simulated_job
+from streamgauge.models.simulated_job import build_simulation, fill_in_rates
 from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER
@@ -101,11 +101,11 @@ class SimulationModel:
         # Of what sources could emit at most, the plan lets through what it can do at most.
         part = 1.0 if steady is workload else min(limit.factor, 1.0)
         length = self._length(parameters, steady, regimes, part)
-        job = simulated_job(parameters)
+        informed, behaviours, assumed = build_simulation(parameters)
         results = [
             simulate(
-                job.plan,
-                job.behaviours,
+                informed,
+                behaviours,
                 workload,
                 seconds=length.seconds,
                 warmup=length.warmup,
@@ -132,7 +132,7 @@ class SimulationModel:
             swing=runs.swing,
             notes=(
                 *parameters.notes,
-                *job.notes,
+                *assumed,
                 *regimes.notes(),
                 *_of_length(length),
                 *runs.notes(),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,33 +34,16 @@ NOTEWORTHY = 0.05
 MS_PER_SECOND = 1e3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulatedJob:
-    """What to simulate.
-
-    Attributes:
-        plan: The proposed one, with what is known of routing and network.
-        behaviours: By operator, ackers included.
-    """
-
-    plan: PhysicalPlan
-    behaviours: Mapping[str, Behaviour]
-    notes: tuple[str, ...]
-
-
-def simulated_job(parameters: Parameters) -> SimulatedJob:
-    """The job on the plan that `parameters` are of."""
+def build_simulation(
+    parameters: Parameters,
+) -> tuple[PhysicalPlan, dict[str, Behaviour], tuple[str, ...]]:
+    """Plan, behaviours (ackers included) and notes on what was assumed, of the job to simulate."""
     plan, behaviour = parameters.flow.plan, parameters.behaviour
     network = find_network(plan, behaviour)
-    return SimulatedJob(
-        plan=replace(
-            plan,
-            logical=_routed(plan.logical, behaviour),
-            cluster=_linked(plan, network),
-        ),
-        behaviours=_behaviours(parameters),
-        notes=(*network.notes, *_uneven(parameters)),
+    informed = replace(
+        plan, logical=_routed(plan.logical, behaviour), cluster=_linked(plan, network)
     )
+    return informed, _behaviours(parameters), (*network.notes, *_uneven(parameters))
 
 
 def fill_in_rates(plan: PhysicalPlan, workload: Workload, behaviour: JobBehaviour) -> Workload:
