@@ -32,7 +32,6 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-
 # Tails of distributions whose logarithm is below the negative of this change no digit.
 NEGLIGIBLE = 40.0
 # The mean size of a list, from the mean size of a batch and the share of its tuples.

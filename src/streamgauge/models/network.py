@@ -28,7 +28,6 @@ from streamgauge.topology.tuple_flow import (
 SECONDS_PER_MS = 1e-3
 Places = NDArray[np.intp]
 
-
 MEDIAN = 0.5
 # The code of a connection between nodes.
 REMOTE = CONNECTION_TYPES.index(ConnectionType.REMOTE)

@@ -21,7 +21,6 @@ from streamgauge.transport.mechanics import NO_LIMIT
 Vector = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-
 # Who works for a larger part of the time than this has none to spare.
 ALL_THE_TIME = 0.95
 # Part of what comes, or is due, that may be left undone, and how many standard deviations of a
@@ -134,14 +133,14 @@ def named_loads(plan: PhysicalPlan, overload: Overload, loaded: Loaded) -> dict[
     machines are asked for is by formula.
     """
     asked = loaded.overloaded
-    found: dict[str, float] = {}
+    loads: dict[str, float] = {}
     for place, one in overload.loads.items():
         machine = plan.cluster.machine_of(plan.workers[plan.placement[place]].node).name
         if machine in asked:
-            found[machine] = asked[machine]
+            loads[machine] = asked[machine]
         else:
-            found[plan.logical.executors[place].label] = one
-    return dict(sorted(found.items(), key=lambda one: -one[1]))
+            loads[plan.logical.executors[place].label] = one
+    return dict(sorted(loads.items(), key=lambda one: -one[1]))
 
 
 def holds_back(parameters: Parameters) -> bool:
@@ -153,13 +152,13 @@ def holds_back(parameters: Parameters) -> bool:
 
 def reached_from(topology: Topology, operators: Sequence[str]) -> set[str]:
     """Operators that tuples of those come to, those included."""
-    found, waiting = set(operators), list(operators)
+    reached, waiting = set(operators), list(operators)
     while waiting:
         name = waiting.pop()
-        new = {one.target for one in topology.streams_from(name) if not one.is_system} - found
-        found |= new
+        new = {one.target for one in topology.streams_from(name) if not one.is_system} - reached
+        reached |= new
         waiting += new
-    return found
+    return reached
 
 
 def executor_predictions(
@@ -191,7 +190,7 @@ def operator_predictions(
     parameters: Parameters, observed: Observed, overload: Overload
 ) -> dict[str, OperatorPrediction]:
     """Every operator, over its executors; what a tuple's time is made up of is not known."""
-    found = {}
+    operators = {}
     work = _work(parameters, observed)
     delay = _delay(parameters, observed, overload)
     loads = observed.utilisation.copy()
@@ -202,7 +201,7 @@ def operator_predictions(
         came = observed.arrived[here]
         weights = work[here]
         used = weights > 0.0
-        found[name] = OperatorPrediction(
+        operators[name] = OperatorPrediction(
             executors=len(span),
             idle=int(np.count_nonzero(came <= 0.0)) if is_bolt(parameters.flow, name) else 0,
             arrived_per_second=float(came.sum()),
@@ -214,7 +213,7 @@ def operator_predictions(
             delay_seconds=_ratio(float(weights[used] @ delay[here][used]), weights.sum(), math.nan),
             parts={},
         )
-    return found
+    return operators
 
 
 def _work(parameters: Parameters, observed: Observed) -> Vector:
@@ -232,28 +231,28 @@ def _delay(parameters: Parameters, observed: Observed, overload: Overload) -> Ve
     plan = parameters.flow.plan
     bolts = mark_bolts(parameters.flow)
     waiting = np.where(bolts, _divided(observed.length, observed.arrived), 0.0)
-    found = np.where(overload.growing, math.inf, waiting + _service(parameters, observed))
+    delay = np.where(overload.growing, math.inf, waiting + _service(parameters, observed))
     for operator in plan.logical.topology.operators:
         if operator.window is not None:
-            found[as_slice(plan.logical.spans[operator.name])] = math.nan
-    return found
+            delay[as_slice(plan.logical.spans[operator.name])] = math.nan
+    return delay
 
 
 def _stretch(parameters: Parameters, observed: Observed) -> Vector:
     """Busy time less what is expected to be waiting, over CPU time; NaN where that says little."""
     waiting = _work(parameters, observed) * parameters.works.tuples.wait
-    found = np.maximum(_divided(observed.utilisation - waiting, observed.cores), 1.0)
-    return np.where(waiting > MOSTLY_WAITING * observed.utilisation, math.nan, found)
+    stretch = np.maximum(_divided(observed.utilisation - waiting, observed.cores), 1.0)
+    return np.where(waiting > MOSTLY_WAITING * observed.utilisation, math.nan, stretch)
 
 
 def _emitted(parameters: Parameters, observed: Observed) -> Vector:
     """What leaves each executor; what windows' own threads emit by how often they would fire."""
-    found = observed.emitted.copy()
+    emitted = observed.emitted.copy()
     for name, fired in parameters.rates.triggers.items():
         here = as_slice(parameters.flow.plan.logical.spans[name])
-        rest = max(observed.by_operator[name] - float(found[here].sum()), 0.0)
-        found[here] += rest * fired / fired.sum() if fired.any() else 0.0
-    return found
+        rest = max(observed.by_operator[name] - float(emitted[here].sum()), 0.0)
+        emitted[here] += rest * fired / fired.sum() if fired.any() else 0.0
+    return emitted
 
 
 def _divided(parts: Vector, whole: Vector) -> Vector:

@@ -22,6 +22,9 @@ from streamgauge.topology.tuple_flow import as_slice
 
 Vector = NDArray[np.float64]
 
+# Of an executor's delay, what is not waiting in a queue.
+_OWN = (Part.SERVICE, Part.WINDOW)
+
 
 class Verdict(StrEnum):
     """Whether a plan carries its load."""
@@ -238,10 +241,6 @@ class Prediction:
     def to_dict(self) -> dict[str, Any]:
         """A plain document."""
         return asdict(self)
-
-
-# Of an executor's delay, what is not waiting in a queue.
-_OWN = (Part.SERVICE, Part.WINDOW)
 
 
 def assemble(

@@ -31,7 +31,6 @@ from streamgauge.transport.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
 
-
 # Where these deal tuples to tasks is in the data.
 KEYED = (Fields, PartialKey, Direct)
 # How far a sending task looks, from near to far.
