@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks.jobs import make_operators, simulate_job
 from streamgauge.cli.examples import example_path
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import limit_of
-from streamgauge.models.parameters import parameters_of
+from streamgauge.models.loading import find_limit
+from streamgauge.models.parameters import find_parameters
 from streamgauge.planning.scheduling.contract import Expected
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.planning.scheduling.expectation import expected_of_job
@@ -174,8 +174,8 @@ def even_limit(job: Job) -> float:
 def highest_rate(job: Job, plan: PhysicalPlan) -> float:
     """By how much all rates of a job may grow until a plan is full, by the analytic model."""
     assert job.workload is not None
-    parameters = parameters_of(JobBehaviour.from_job(job), plan, job.workload)
-    return limit_of(parameters, job.workload).factor
+    parameters = find_parameters(JobBehaviour.from_job(job), plan, job.workload)
+    return find_limit(parameters, job.workload).factor
 
 
 def measure_cores(job: Job) -> Mapping[str, float]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.parameters import parameters_of
+from streamgauge.models.parameters import find_parameters
 from streamgauge.profile.behaviour import Behaviour
 from streamgauge.profile.distribution import compute_scv
 from streamgauge.profile.figures import (
@@ -55,7 +55,7 @@ def _rates(job):
     logical = LogicalPlan.of(job.topology, configuration)
     cluster = Cluster.uniform(nodes=1)
     plan = PhysicalPlan.from_slots(logical, cluster, cluster.slots, [0] * len(logical.executors))
-    return parameters_of(JobBehaviour.from_job(job), plan, job.workload).rates
+    return find_parameters(JobBehaviour.from_job(job), plan, job.workload).rates
 
 
 def _task(job, operator, behaviour, place, rates):

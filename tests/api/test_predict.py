@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import streamgauge as sg
-from streamgauge.models.source_plan import measured_plan
+from streamgauge.models.measured_plan import measured_plan
 from streamgauge.profile.files.jobs import profile_to_data, save
 from tests.profile.measured import word_count
 

@@ -10,7 +10,7 @@ from streamgauge.api.profiles import choose_from_lake
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.lake.profiles import keep_profile
 from streamgauge.lake.tables import Lake
-from streamgauge.models.source_plan import measured_plan
+from streamgauge.models.measured_plan import measured_plan
 from streamgauge.profile.figures import Period
 from streamgauge.profile.files.jobs import profile_to_json
 from tests.profile.measured import word_count
@@ -111,7 +111,7 @@ def run_without(modules, code):
 def test_spark_is_not_needed(lake):
     code = (
         "from streamgauge.api.profiles import choose_from_lake\n"
-        "from streamgauge.models.source_plan import measured_plan\n"
+        "from streamgauge.models.measured_plan import measured_plan\n"
         f"profile = choose_from_lake({lake.uri!r}).profile\n"
         f"print(choose_from_lake({lake.uri!r}, measured_plan(profile)).origin)\n"
     )

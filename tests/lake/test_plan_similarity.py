@@ -3,7 +3,7 @@
 from math import log
 
 from streamgauge.lake.plan_similarity import Distance, ExecutorPlace, PlanLayout, distance
-from streamgauge.models.source_plan import measured_plan
+from streamgauge.models.measured_plan import measured_plan
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from tests.engines.emulator.emulations import ACKED

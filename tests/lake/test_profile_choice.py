@@ -10,7 +10,7 @@ from streamgauge.lake.plan_similarity import Distance
 from streamgauge.lake.profile_choice import choose_profile
 from streamgauge.lake.profiles import keep_profile
 from streamgauge.lake.tables import Lake
-from streamgauge.models.source_plan import measured_plan
+from streamgauge.models.measured_plan import measured_plan
 from streamgauge.profile.figures import Period
 from streamgauge.profile.files.jobs import profile_to_json
 from tests.lake.small_lakes import lake_of, sample

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.conversion import Conversion
-from streamgauge.models.flow import propagate, source_rates
+from streamgauge.models.flow import Conversion, Traffic, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.service import ServiceTimes
 from streamgauge.profile.figures import Figure, InputFigures, TaskId, TaskProfile, TimeFigures
@@ -17,6 +16,7 @@ from streamgauge.topology.topology import OperatorKind, StreamKey
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.workload import Emission, Workload
 from streamgauge.transport.engine import load_engine
+from streamgauge.transport.mechanics import PLAIN
 
 
 def source(name, tasks=1):
@@ -60,6 +60,10 @@ def rates_of(flow, per_second, conversions):
         ]
     )
     return propagate(flow, source_rates(flow.plan.logical, workload), conversions)
+
+
+def traffic_of(flow, rates, conversions, mechanics=PLAIN):
+    return Traffic(flow=flow, rates=rates, conversions=conversions, mechanics=mechanics)
 
 
 def service_of(flow, by_operator, scv=1.0):

@@ -12,9 +12,9 @@ from streamgauge.models.contract import load_model, model_names
 from streamgauge.models.delays import Part
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import load
-from streamgauge.models.parameters import parameters_of
+from streamgauge.models.measured_plan import measured_plan, measured_workload
+from streamgauge.models.parameters import find_parameters
 from streamgauge.models.prediction import Verdict
-from streamgauge.models.source_plan import measured_plan, measured_workload
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.planning.scheduling.deploy import place_job
@@ -165,7 +165,7 @@ def truth_workload(job, rate):
 def test_more_load_stretches_service_on_shared_cores(measured):
     """Two cores of a node under up to five threads with work."""
     job, plan, profile = measured
-    parameters = parameters_of(JobBehaviour.from_profile(profile), plan, job.workload)
+    parameters = find_parameters(JobBehaviour.from_profile(profile), plan, job.workload)
     stretches = [load(parameters, factor).contention.stretch.max() for factor in (0.5, 1.0, 2.0)]
     assert stretches == sorted(stretches)
     assert stretches[0] >= 1.0

@@ -10,52 +10,41 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.batching import (
+    Connections,
     batch_size,
-    batch_wait,
-    batch_wait_variance,
-    delivery_interval,
+    conditional_mean,
     flush_wait,
     flush_wait_variance,
-)
-from streamgauge.models.executor import mean_lists_in_batch
-from streamgauge.models.list_sizes import (
-    Connections,
-    conditional_mean,
     input_lists,
     list_sizes,
-    thread_delays,
 )
 from streamgauge.transport.batched_queue import BatchedQueue
 
-# λ, k, δ → E[Y], E[Z], W (`storm-tracer` 5.8)
+# λ, k, δ → E[Y], E[Z] (`storm-tracer` 5.8)
 BATCHES = [
-    (0.016, 100, 1, 63.001333, 1.008021, 0.5),
-    (0.1, 100, 1, 10.508332, 1.050833, 0.5),
-    (1, 100, 1, 1.581977, 1.581977, 0.5),
-    (5, 100, 1, 1.006784, 5.033918, 0.5),
-    (50, 100, 1, 1.0, 50.0, 0.5),
-    (100, 100, 1, 0.960139, 96.0139, 0.476777),
-    (200, 100, 1, 0.5, 100.0, 0.2475),
-    (0.016, 100, 1000, 1000.000113, 16.000002, 500.0),
-    (2, 3, 1, 1.030447, 2.060894, 0.348107),
-    (1, 1, 1, 1.0, 1.0, 0.0),
+    (0.016, 100, 1, 63.001333, 1.008021),
+    (0.1, 100, 1, 10.508332, 1.050833),
+    (1, 100, 1, 1.581977, 1.581977),
+    (5, 100, 1, 1.006784, 5.033918),
+    (50, 100, 1, 1.0, 50.0),
+    (100, 100, 1, 0.960139, 96.0139),
+    (200, 100, 1, 0.5, 100.0),
+    (0.016, 100, 1000, 1000.000113, 16.000002),
+    (2, 3, 1, 1.030447, 2.060894),
+    (1, 1, 1, 1.0, 1.0),
 ]
 LIMITS = st.sampled_from([1, 2, 3, 10, 100, 1000])
 LOADS = st.floats(-12.0, 9.0).map(lambda power: 10.0**power)
-MEANS = [batch_wait, flush_wait]
-VARIANCES = [batch_wait_variance, flush_wait_variance]
 
 
 def direct_sums(load, limit):
-    """Brackets of eq. 4.23 as they stand there, and the mean wait beside it, for δ = 1."""
+    """Brackets of eq. 4.23 as they stand there, for δ = 1."""
     p = [math.exp(n * math.log(load) - load - math.lgamma(n + 1)) for n in range(limit + 1)]
     full = limit / load * (1.0 - math.fsum(p))
-    interval = (full + math.fsum(p[:limit])) / (1.0 - p[0])
-    waits = math.fsum(n * p[n] for n in range(limit)) / 2 + (limit - 1) / 2 * full
-    return interval, waits / (load * (full + math.fsum(p[:limit])))
+    return (full + math.fsum(p[:limit])) / (1.0 - p[0])
 
 
-def observed_waits(rate, limit, *, restarts, arrivals=100_000, seed=7):
+def observed_waits(rate, limit, *, arrivals=100_000, seed=7):
     """Waits of objects for a flush every 1, or for their batch to fill, event by event."""
     generator = np.random.default_rng(seed)
     waits, batch, now, flush = [], [], 0.0, 1.0
@@ -69,65 +58,56 @@ def observed_waits(rate, limit, *, restarts, arrivals=100_000, seed=7):
         if len(batch) == limit:
             waits += [now - arrival for arrival in batch]
             batch = []
-            flush = now + 1.0 if restarts else flush
     return np.array(waits)
 
 
-@pytest.mark.parametrize(("rate", "limit", "flush", "interval", "size", "wait"), BATCHES)
-def test_batches_of_the_worked_example(rate, limit, flush, interval, size, wait):
-    options = {"limit": limit, "flush_seconds": flush}
-    assert delivery_interval(rate, **options) == pytest.approx(interval, abs=6e-7)
-    assert batch_size(rate, **options) == pytest.approx(size, abs=6e-5)
-    assert batch_wait(rate, **options) == pytest.approx(wait, abs=6e-7)
+@pytest.mark.parametrize(("rate", "limit", "flush", "interval", "size"), BATCHES)
+def test_batches_of_the_worked_example(rate, limit, flush, interval, size):
+    found = batch_size(rate, limit=limit, flush_seconds=flush)
+    assert found / rate == pytest.approx(interval, abs=6e-7)
+    assert found == pytest.approx(size, abs=6e-5)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 100])
 @pytest.mark.parametrize("load", [0.5, 2.0, 30.0, 120.0])
 def test_the_safe_form_is_the_sum_of_the_thesis(load, limit):
-    options = {"limit": limit, "flush_seconds": 1.0}
-    interval, wait = direct_sums(load, limit)
-    assert delivery_interval(load, **options) == pytest.approx(interval, rel=1e-10)
-    assert batch_wait(load, **options) == pytest.approx(wait, rel=1e-10)
+    interval = batch_size(load, limit=limit, flush_seconds=1.0) / load
+    assert interval == pytest.approx(direct_sums(load, limit), rel=1e-10)
 
 
-def test_nothing_arrives_in_batches_of_one_an_infinite_time_apart():
-    options = {"limit": 100, "flush_seconds": 0.001}
-    assert delivery_interval(0.0, **options) == math.inf
-    assert batch_size(0.0, **options) == 1.0
+def test_nothing_arrives_in_batches_of_one():
+    assert batch_size(0.0, limit=100, flush_seconds=0.001) == 1.0
 
 
-@pytest.mark.parametrize("wait", MEANS)
 @pytest.mark.parametrize("load", [0.0, 1e-300, 1e-12, 1e-6])
-def test_a_rare_object_waits_half_an_interval(wait, load):
-    assert wait(load, limit=100, flush_seconds=1.0) == pytest.approx(0.5, rel=1e-6)
-    assert wait(load, limit=2, flush_seconds=1.0) == pytest.approx(0.5, rel=1e-6)
+def test_a_rare_object_waits_half_an_interval(load):
+    assert flush_wait(load, limit=100, flush_seconds=1.0) == pytest.approx(0.5, rel=1e-6)
+    assert flush_wait(load, limit=2, flush_seconds=1.0) == pytest.approx(0.5, rel=1e-6)
 
 
-@pytest.mark.parametrize("variance", VARIANCES)
 @pytest.mark.parametrize("load", [0.0, 1e-12, 1.0, 30.0])
-def test_its_wait_is_uniform_over_the_interval(variance, load):
-    assert variance(load, limit=100, flush_seconds=0.2) == pytest.approx(0.04 / 12.0, rel=1e-9)
+def test_its_wait_is_uniform_over_the_interval(load):
+    found = flush_wait_variance(load, limit=100, flush_seconds=0.2)
+    assert found == pytest.approx(0.04 / 12.0, rel=1e-9)
 
 
-@pytest.mark.parametrize("wait", MEANS)
 @pytest.mark.parametrize("limit", [2, 100])
-def test_where_batches_fill_at_once_objects_wait_for_those_behind_them(wait, limit):
-    found = 1e9 * wait(1e9, limit=limit, flush_seconds=1.0)
+def test_where_batches_fill_at_once_objects_wait_for_those_behind_them(limit):
+    found = 1e9 * flush_wait(1e9, limit=limit, flush_seconds=1.0)
     assert found == pytest.approx((limit - 1) / 2.0, rel=1e-6)
 
 
-@pytest.mark.parametrize("variance", VARIANCES)
 @pytest.mark.parametrize("limit", [2, 100])
-def test_and_the_wait_is_a_random_number_of_gaps(variance, limit):
+def test_and_the_wait_is_a_random_number_of_gaps(limit):
     # i gaps behind, i uniform on 0 … k − 1: E[W²] = mean of i(i + 1)
-    found = 1e18 * variance(1e9, limit=limit, flush_seconds=1.0)
+    found = 1e18 * flush_wait_variance(1e9, limit=limit, flush_seconds=1.0)
     expected = (limit**2 - 1) / 3.0 - (limit - 1) ** 2 / 4.0
     assert found == pytest.approx(expected, rel=1e-6)
 
 
 @given(load=LOADS)
 def test_batches_of_one_never_wait(load):
-    for figure in MEANS + VARIANCES:
+    for figure in (flush_wait, flush_wait_variance):
         assert figure(load, limit=1, flush_seconds=1.0) == 0.0
 
 
@@ -135,52 +115,35 @@ def test_batches_of_one_never_wait(load):
 def test_more_arrivals_make_larger_batches_that_leave_sooner(loads, limit):
     options = {"limit": limit, "flush_seconds": 1.0}
     loads = np.sort(loads)
-    size, interval = batch_size(loads, **options), delivery_interval(loads, **options)
+    size = batch_size(loads, **options)
     assert np.all((size >= 1.0) & (size <= limit))
     assert all(later >= sooner * (1 - 1e-12) for sooner, later in pairwise(size))
-    assert all(later <= sooner * (1 + 1e-12) for sooner, later in pairwise(interval))
+    assert all(later <= sooner * (1 + 1e-12) for sooner, later in pairwise(size / loads))
 
 
-@pytest.mark.parametrize("wait", MEANS)
 @given(loads=st.lists(LOADS, min_size=2, max_size=5), limit=LIMITS)
-def test_more_arrivals_never_wait_longer_than_fewer_or_half_an_interval(wait, loads, limit):
-    found = wait(np.sort(loads), limit=limit, flush_seconds=1.0)
+def test_more_arrivals_never_wait_longer_than_fewer_or_half_an_interval(loads, limit):
+    found = flush_wait(np.sort(loads), limit=limit, flush_seconds=1.0)
     assert np.all((found >= 0.0) & (found <= 0.5 + 1e-12))
     assert all(later <= sooner * (1 + 1e-12) for sooner, later in pairwise(found))
 
 
 @given(load=LOADS, limit=LIMITS, scale=st.floats(1e-3, 1e3))
 def test_only_the_arrivals_in_an_interval_matter(load, limit, scale):
-    for power, figures in ((1, MEANS), (2, VARIANCES)):
-        for figure in figures:
-            one = figure(load, limit=limit, flush_seconds=1.0)
-            other = figure(load / scale, limit=limit, flush_seconds=scale)
-            assert other == pytest.approx(one * scale**power, rel=1e-9)
+    for power, figure in ((1, flush_wait), (2, flush_wait_variance)):
+        one = figure(load, limit=limit, flush_seconds=1.0)
+        other = figure(load / scale, limit=limit, flush_seconds=scale)
+        assert other == pytest.approx(one * scale**power, rel=1e-9)
 
 
 @pytest.mark.parametrize(("rate", "limit"), [(0.5, 3), (2.0, 3), (8.0, 10), (25.0, 10)])
-@pytest.mark.parametrize("restarts", [True, False])
-def test_a_loop_over_events_sees_the_same_waits(rate, limit, restarts):
+def test_a_loop_over_events_sees_the_same_waits(rate, limit):
     options = {"limit": limit, "flush_seconds": 1.0}
-    mean, variance = (
-        (batch_wait, batch_wait_variance) if restarts else (flush_wait, flush_wait_variance)
-    )
-    seen = observed_waits(rate, limit, restarts=restarts)
+    seen = observed_waits(rate, limit)
     # Objects of one batch wait alike: ten of them tell about as much as one.
     noise = math.sqrt(10.0 * seen.var() / len(seen))
-    assert mean(rate, **options) == pytest.approx(seen.mean(), abs=3 * noise)
-    assert variance(rate, **options) == pytest.approx(seen.var(), rel=0.03)
-
-
-@pytest.mark.parametrize("limit", [1, 2, 3, 10, 99, 100])
-@pytest.mark.parametrize("fullness", [1e-3, 0.5, 0.99, 1.99, 2.01, 3.5, 40.0])
-def test_the_periodic_wait_is_that_of_the_executors_queue(limit, fullness):
-    rate = fullness * limit
-    queue = BatchedQueue(
-        lists_per_second=rate, flush_seconds=1.0, service_seconds=1.0, batch_limit=limit
-    )
-    found = rate * flush_wait(rate, limit=limit, flush_seconds=1.0)
-    assert found == pytest.approx(mean_lists_in_batch(queue), rel=1e-10)
+    assert flush_wait(rate, **options) == pytest.approx(seen.mean(), abs=3 * noise)
+    assert flush_wait_variance(rate, **options) == pytest.approx(seen.var(), rel=0.03)
 
 
 @pytest.mark.parametrize("figure", [flush_wait, flush_wait_variance])
@@ -193,7 +156,7 @@ def test_both_ways_to_the_periodic_wait_meet(figure, limit):
 
 def test_arrays_keep_their_shape():
     rates = np.array([[0.0, 1.0, 50.0], [100.0, 250.0, 1e6]])
-    for figure in [batch_size, delivery_interval, *MEANS, *VARIANCES]:
+    for figure in (batch_size, flush_wait, flush_wait_variance):
         found = figure(rates, limit=100, flush_seconds=1.0)
         each = [float(figure(rate, limit=100, flush_seconds=1.0)) for rate in rates.flat]
         assert found.shape == rates.shape
@@ -411,18 +374,6 @@ def test_what_is_local_needs_no_maps():
     assert not sizes.remote_list.any()
     # A single target gets the whole batch as one list.
     assert sizes.list_size.tolist() == pytest.approx([0.0, sizes.batch[0]])
-
-
-def test_transfer_threads_wait_for_maps_as_send_threads_do_for_tuples():
-    sizes = list_sizes(worked_plan(), **DELTA)
-    delays = thread_delays(sizes, **DELTA)
-    assert delays.send_seconds == pytest.approx(np.full(10, 50.0), rel=1e-9)
-    assert delays.transfer_seconds == pytest.approx(np.full(2, 50.0), rel=1e-9)
-    small = {"limit": 2, "flush_seconds": 100.0}
-    delays = thread_delays(sizes, **small)
-    assert delays.transfer_seconds.tolist() == flush_wait(sizes.map_rate, **small).tolist()
-    assert np.all(delays.send_seconds < 50.0)
-    assert np.all(delays.transfer_variance > 0.0)
 
 
 def test_connections_of_several_streams_add_up():

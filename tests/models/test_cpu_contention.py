@@ -12,14 +12,21 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput
-from streamgauge.models.cpu_contention import Contention, contention, remove_contention
-from streamgauge.models.threads import NO_POLLING, Machines, MeasuredThreads, Polling, Threads
+from streamgauge.models.cpu_contention import (
+    Contention,
+    Machines,
+    MeasuredThreads,
+    Threads,
+    contention,
+    measure_stretch,
+)
+from streamgauge.transport.mechanics import PLAIN, Mechanics
 
 # Stretches are settled to about this.
 SETTLED = 1e-5
 
 
-def shared(loads, cores, *, wait=0.0, cpu=1.0, background=0.0, polling=NO_POLLING, polls=True):
+def shared(loads, cores, *, wait=0.0, cpu=1.0, background=0.0, polling=PLAIN, polls=True):
     """Threads of these loads, all on one machine."""
     loads = np.asarray(loads, dtype=float)
     return contention(
@@ -35,7 +42,7 @@ def shared(loads, cores, *, wait=0.0, cpu=1.0, background=0.0, polling=NO_POLLIN
     )
 
 
-def simulated(loads, cores, jobs, *, wait=0.0, polling=NO_POLLING, seed=1):
+def simulated(loads, cores, jobs, *, wait=0.0, polling=PLAIN, seed=1):
     """Threads with Poisson queues and exponential CPU times of mean one that share cores evenly.
 
     Returns:
@@ -91,7 +98,7 @@ def simulated(loads, cores, jobs, *, wait=0.0, polling=NO_POLLING, seed=1):
 
 def mean_stretch(found: Contention) -> float:
     """Over all threads, by the CPU time they use."""
-    return float(found.run_queue.sum() / found.busy_cores.sum())
+    return float(found.used_cores @ found.stretch / found.used_cores.sum())
 
 
 def processor_sharing(cores: int, load: float) -> float:
@@ -135,7 +142,7 @@ def test_threads_that_always_have_a_job_are_the_closed_network(threads, cores, w
     number = np.arange(threads + 1)
     exact = (number @ weights) / (np.minimum(number, cores) @ weights)
     found = shared(np.full(threads, 5.0), cores, wait=wait)
-    assert found.saturated.all()
+    assert (5.0 * (found.stretch + wait) >= 1.0).all()
     assert not found.overloaded.any()
     assert found.stretch == pytest.approx(exact, rel=0.02)
 
@@ -168,39 +175,32 @@ def test_threads_that_wait_share_as_simulated():
 
 @pytest.mark.parametrize(("cores", "threads", "load"), [(1, 2, 0.5), (2, 32, 0.5), (4, 16, 0.7)])
 def test_polling_takes_cores_as_simulated(cores, threads, load):
-    polling = Polling(poll_cores=0.3, poll_growth=0.434, bolt_spin=1.0)
+    polling = Mechanics(poll_cores=0.3, poll_growth=0.434, bolt_spin=1.0)
     stretch, loads = simulated([load * cores / threads] * threads, cores, 40_000, polling=polling)
     assert mean_stretch(shared(loads, cores, polling=polling)) == pytest.approx(stretch, rel=0.03)
 
 
-def test_wall_time_is_stretched_cpu_time_and_waiting():
-    found = shared([0.3, 0.4, 0.5], 1.5, wait=0.25, cpu=0.01)
-    assert found.wall_seconds == pytest.approx(0.01 * found.stretch + 0.25)
-    assert found.utilisation[0] == 1.0
-    assert found.saturated[0]
-
-
 def test_an_idle_machine_polls_with_all_its_cores_threads_allow():
-    polling = Polling(poll_cores=0.3, poll_growth=0.5, bolt_spin=0.05)
+    polling = Mechanics(poll_cores=0.3, poll_growth=0.5, bolt_spin=0.05)
     found = shared(np.zeros(4), 8, polling=polling)
     assert found.polling_cores == pytest.approx([0.6])
     assert shared(np.zeros(64), 2, polling=polling).polling_cores == pytest.approx([2.0])
 
 
 def test_a_thread_without_work_falls_asleep():
-    polling = Polling(poll_cores=0.3, bolt_spin=0.05, bolt_sleep=0.001)
+    polling = Mechanics(poll_cores=0.3, bolt_spin=0.05, bolt_sleep=0.001)
     assert shared(np.zeros(4), 8, polling=polling).polling_cores == pytest.approx([0.0])
 
 
 def test_a_thread_polls_between_jobs_until_its_patience_ends():
     # Idle times are exponential: 1 − exp(−rate · spin) of them is spent polling.
-    polling = Polling(poll_cores=1.0, bolt_spin=0.05, bolt_sleep=0.001)
+    polling = Mechanics(poll_cores=1.0, bolt_spin=0.05, bolt_sleep=0.001)
     found = shared([0.2], 4, cpu=0.01, polling=polling)
     assert found.polling_cores == pytest.approx([0.8 * (1.0 - math.exp(-20.0 * 0.05))])
 
 
 def test_polling_counts_only_for_threads_that_do():
-    polling = Polling(poll_cores=0.5, bolt_spin=0.05)
+    polling = Mechanics(poll_cores=0.5, bolt_spin=0.05)
     quiet = shared([0.2, 0.2, 0.2], 1, polling=polling, polls=False)
     assert quiet.stretch == pytest.approx(shared([0.2, 0.2, 0.2], 1).stretch)
     assert (shared([0.2, 0.2, 0.2], 1, polling=polling).stretch > quiet.stretch).all()
@@ -219,7 +219,6 @@ def test_an_overloaded_machine_is_listed_with_infinite_stretches():
     )
     assert found.overloaded_machines == (0,)
     assert np.isinf(found.stretch).tolist() == [True, True, True, False]
-    assert found.utilisation == pytest.approx([1.0, 1.0, 1.0, 0.5])
     # Even shares of one core, but nobody gets more than it wants.
     assert found.used_cores == pytest.approx([0.4, 0.4, 0.2, 0.5])
 
@@ -232,7 +231,6 @@ def test_a_machine_without_free_cores_is_overloaded():
 
 def test_a_thread_may_be_saturated_on_a_machine_that_is_not_overloaded():
     found = shared([3.0, 0.5], 4)
-    assert found.saturated.tolist() == [True, False]
     assert found.stretch == pytest.approx([1.0, 1.0])
     assert found.used_cores == pytest.approx([1.0, 0.5])
     assert not found.overloaded_machines
@@ -257,7 +255,7 @@ def test_impossible_amounts_are_refused(bad):
     with pytest.raises(InvalidInput, match=r"cores\[0\]"):
         Machines(cores=[bad], background_cores=[0.0])
     with pytest.raises(InvalidInput, match="poll_cores"):
-        Polling(poll_cores=bad)
+        Mechanics(poll_cores=bad)
 
 
 def test_unlike_lengths_and_unknown_machines_are_refused():
@@ -278,12 +276,13 @@ def test_without_cpu_times_all_wall_time_is_taken_for_cpu_time():
         cpu_seconds=[math.nan, 0.01],
         polls=[False, False],
     )
-    found = remove_contention(measured, Machines(cores=[1.0], background_cores=[0.0]))
-    assert found.inferred.tolist() == [True, False]
-    assert found.cpu_seconds[0] * found.stretch[0] == pytest.approx(0.03)
-    assert found.wait_seconds[0] == pytest.approx(0.0, abs=1e-12)
-    assert found.wait_seconds[1] > 0.0
-    assert "1 of 2 threads was inferred" in found.warnings[0]
+    stretch, warnings = measure_stretch(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    cpu, wait = measured.split_jobs(stretch, slice(None))
+    assert measured.infers_cpu_times
+    assert cpu[0] * stretch[0] == pytest.approx(0.03)
+    assert wait[0] == pytest.approx(0.0, abs=1e-12)
+    assert wait[1] > 0.0
+    assert "1 of 2 threads was inferred" in warnings[0]
 
 
 def test_wall_times_that_are_too_short_leave_no_waiting():
@@ -294,9 +293,9 @@ def test_wall_times_that_are_too_short_leave_no_waiting():
         cpu_seconds=[0.01] * 2,
         polls=[False] * 2,
     )
-    found = remove_contention(measured, Machines(cores=[1.0], background_cores=[0.0]))
-    assert found.wait_seconds.tolist() == [0.0, 0.0]
-    assert "less wall-clock time" in found.warnings[0]
+    stretch, warnings = measure_stretch(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    assert measured.split_jobs(stretch, slice(None))[1].tolist() == [0.0, 0.0]
+    assert "less wall-clock time" in warnings[0]
 
 
 def test_nothing_is_said_of_waiting_on_an_overloaded_machine():
@@ -307,11 +306,9 @@ def test_nothing_is_said_of_waiting_on_an_overloaded_machine():
         cpu_seconds=[0.01, 0.01, math.nan],
         polls=[False] * 3,
     )
-    found = remove_contention(measured, Machines(cores=[1.0], background_cores=[0.0]))
-    assert np.isnan(found.wait_seconds).all()
-    assert found.cpu_seconds[:2].tolist() == [0.01, 0.01]
-    assert math.isnan(found.cpu_seconds[2])
-    assert "machine 0" in found.warnings[-1]
+    stretch, warnings = measure_stretch(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    assert np.isinf(stretch).all()
+    assert "machine 0" in warnings[-1]
 
 
 @st.composite
@@ -330,7 +327,7 @@ def crowds(draw, most=0.95):
 seldom = settings(max_examples=20)
 
 pollings = st.builds(
-    Polling,
+    Mechanics,
     poll_cores=st.floats(0.0, 1.0),
     poll_growth=st.floats(0.0, 1.0),
     bolt_spin=st.sampled_from([0.0, 0.05, 5.0]),
@@ -346,9 +343,8 @@ def test_sharing_only_ever_stretches_and_conserves_work(crowd, polling):
     assert (found.stretch >= 1.0).all()
     assert (found.stretch < np.inf).all()
     assert found.busy_cores[0] + found.polling_cores[0] <= cores * (1.0 + SETTLED)
-    served = ~found.saturated
+    served = loads * (found.stretch + waits) < 1.0
     assert found.used_cores[served] == pytest.approx(loads[served], rel=1e-4)
-    assert found.run_queue[0] >= found.busy_cores[0] * (1.0 - 1e-9)
 
 
 @seldom
@@ -376,7 +372,6 @@ def test_time_has_no_scale(crowd, scale):
     seconds = shared(loads, cores, wait=waits)
     scaled = shared(loads, cores, wait=waits * scale, cpu=scale)
     assert scaled.stretch == pytest.approx(seconds.stretch, rel=SETTLED)
-    assert scaled.wall_seconds == pytest.approx(seconds.wall_seconds * scale, rel=SETTLED)
 
 
 @seldom
@@ -412,18 +407,21 @@ def test_what_was_stretched_can_be_unstretched(crowd, polling, known):
     loads, waits, cores = crowd
     waits = waits if known else np.zeros(len(waits))
     crowded = shared(loads, cores, wait=waits, polling=polling)
-    assume(not crowded.saturated.any())
+    wall = crowded.stretch + waits
+    assume((loads * wall < 1.0).all())
     measured = MeasuredThreads(
         machine=np.zeros(len(loads), dtype=int),
         rate=loads,
-        wall_seconds=crowded.wall_seconds,
+        wall_seconds=wall,
         cpu_seconds=np.full(len(loads), 1.0 if known else math.nan),
         polls=np.ones(len(loads), dtype=bool),
     )
-    found = remove_contention(measured, Machines(cores=[cores], background_cores=[0.0]), polling)
-    assert found.cpu_seconds == pytest.approx(1.0, rel=1e-5)
-    assert found.wait_seconds == pytest.approx(waits, abs=1e-5)
-    assert bool(found.warnings) is not known
+    machines = Machines(cores=[cores], background_cores=[0.0])
+    stretch, warnings = measure_stretch(measured, machines, polling)
+    cpu, wait = measured.split_jobs(stretch, slice(None))
+    assert cpu == pytest.approx(1.0, rel=1e-5)
+    assert wait == pytest.approx(waits, abs=1e-5)
+    assert bool(warnings) is not known
 
 
 def test_the_number_of_machines_changes_no_answer():

@@ -11,7 +11,7 @@ from streamgauge.errors import InvalidInput
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.declared_behaviour import DECLARED_NOTE
 from streamgauge.models.job_behaviour import JobBehaviour, Origin
-from streamgauge.models.parameters import parameters_of
+from streamgauge.models.parameters import find_parameters
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import load_job, parse_job
 from streamgauge.simulation.topology_run import simulate
@@ -157,7 +157,7 @@ def test_a_window_costs_what_its_tuples_add_at_any_load(rate):
     """40 · 3 a second for 4 s are 480 tuples of 0.01 ms, beside the trigger's 1 ms."""
     job = parse_job(JOB)
     workload = job.workload.at_rate(rate)
-    parameters = parameters_of(behaviour(job), place_job(job).plan, workload)
+    parameters = find_parameters(behaviour(job), place_job(job).plan, workload)
     (window,) = parameters.flow.plan.logical.spans["w"]
     assert parameters.works.triggers.cpu[window] == pytest.approx(1e-3 + rate * 12 * 1e-5)
     assert parameters.works.triggers.per_second[window] == pytest.approx(0.5)

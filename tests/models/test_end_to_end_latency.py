@@ -7,17 +7,14 @@ import numpy as np
 import pytest
 from scipy import special
 
-from streamgauge.models.bursts import bursts_into
-from streamgauge.models.conversion import Conversion
+from streamgauge.models.arrivals import bursts_into
 from streamgauge.models.delays import Part
 from streamgauge.models.end_to_end_latency import Ways
-from streamgauge.models.executor import mean_sojourn
-from streamgauge.models.flow import propagate, source_rates
+from streamgauge.models.flow import Conversion, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.network import Network, network_of
+from streamgauge.models.network import Network, find_network
 from streamgauge.models.routing import route
-from streamgauge.models.storm1 import storm1_delays
-from streamgauge.models.storm2 import storm2_delays
+from streamgauge.models.storm_delays import storm1_delays, storm2_delays
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import simulate
@@ -28,17 +25,19 @@ from streamgauge.topology.window import Window
 from streamgauge.transport.batched_queue import BatchedQueue
 from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import PLAIN
-from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream
+from tests.models.exact_executor import mean_sojourn
+from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream, traffic_of
 
 ONE = {("s", "default", "default"): 1.0}
 
 
 def ways_of(flow, rates, conversions, service, mechanics=PLAIN, seconds=0.0):
-    delays = storm2_delays(flow, rates, conversions, service, mechanics)
+    traffic = traffic_of(flow, rates, conversions, mechanics)
+    delays = storm2_delays(traffic, service)
     size = len(flow.plan.nodes)
     apart = np.where(np.eye(size, dtype=bool), 0.0, seconds)
     network = Network(seconds=apart, variance=np.zeros((size, size)), notes=())
-    return Ways(flow, rates, conversions, delays, network), delays
+    return Ways(traffic, delays, network), delays
 
 
 def line(rate, service, *, outputs=1.0, mechanics=PLAIN, workers=1, seconds=0.0, scv=1.0):
@@ -185,7 +184,7 @@ def test_what_comes_together_is_counted_together():
     flow = flow_of((source("s"), Operator(name="a")), (stream("s", "a"),))
     conversions = {"a": per_input({})}
     rates = rates_of(flow, {("s", "default"): 2000.0}, conversions)
-    found = bursts_into(flow, rates, conversions, replace(PLAIN, source_sleep=0.001))
+    found = bursts_into(traffic_of(flow, rates, conversions, replace(PLAIN, source_sleep=0.001)))
     some = 1 - math.exp(-2)
     assert found.per_second[1] == pytest.approx(1000 * some)
     assert found.mean[1] == pytest.approx(2 / some)
@@ -195,7 +194,7 @@ def test_what_comes_together_is_counted_together():
 def test_bursts_keep_the_rate():
     flow, conversions, rates, _ = random_plan(1)
     mechanics = replace(PLAIN, transfer_sleep=0.001, source_sleep=0.001)
-    found = bursts_into(flow, rates, conversions, mechanics)
+    found = bursts_into(traffic_of(flow, rates, conversions, mechanics))
     arrived = np.zeros(len(found.mean))
     for name, span in flow.plan.logical.spans.items():
         arrived[span.start : span.stop] = rates.into(flow, name)
@@ -216,10 +215,11 @@ def flushed_line(rate, service, *, workers=1, scv=1.0):
     conversions = {"a": per_input({("s", "default", "default"): 1.0}), "b": per_input({})}
     rates = rates_of(flow, {("s", "default"): rate}, conversions)
     times = service_of(flow, {"a": service[0], "b": service[1]}, scv)
-    delays = storm1_delays(flow, rates, conversions, times, FLUSHED)
+    traffic = traffic_of(flow, rates, conversions, FLUSHED)
+    delays = storm1_delays(traffic, times)
     size = len(flow.plan.nodes)
     network = Network(seconds=np.zeros((size, size)), variance=np.zeros((size, size)), notes=())
-    return Ways(flow, rates, conversions, delays, network).latency(), delays
+    return Ways(traffic, delays, network).latency(), delays
 
 
 def test_every_queue_of_storm_1_takes_half_a_flush():
@@ -284,9 +284,10 @@ def test_latency_and_its_percentiles_are_those_of_the_simulator(engine, rate):
         variance=np.asarray([spread.get(one.operator, 0.0) for one in plan.logical.executors]),
     )
     made = storm2_delays if engine == "storm-2" else storm1_delays
-    delays = made(flow, rates, conversions, service, mechanics)
-    network = network_of(plan, behaviour)
-    found = Ways(flow, rates, conversions, delays, network).latency()
+    traffic = traffic_of(flow, rates, conversions, mechanics)
+    delays = made(traffic, service)
+    network = find_network(plan, behaviour)
+    found = Ways(traffic, delays, network).latency()
     assert found.mean == pytest.approx(truth.latency.mean, rel=0.1)
     for probability, value in found.quantiles.items():
         assert value == pytest.approx(truth.latency.quantile(probability), rel=0.12)

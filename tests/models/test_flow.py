@@ -6,16 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import CyclicTopology, InvalidInput
-from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
-from streamgauge.models.conversion import Conversion, conversion_of
-from streamgauge.models.flow import source_rates, window_tuples
-from streamgauge.profile.figures import (
-    Figure,
-    InputFigures,
-    OutputFigures,
-    TaskId,
-    TaskProfile,
-)
+from streamgauge.models.acks import roots_per_tuple, with_acks
+from streamgauge.models.flow import Conversion, find_conversion, source_rates
+from streamgauge.profile.figures import Figure, InputFigures, OutputFigures, TaskId, TaskProfile
 from streamgauge.profile.profile import Profile
 from streamgauge.topology import Configuration, Operator, Topology
 from streamgauge.topology.grouping import All, Fields, Shuffle
@@ -24,7 +17,7 @@ from streamgauge.topology.topology import ACKER, StreamKey
 from streamgauge.topology.window import Window
 from streamgauge.topology.workload import Emission, Unlimited, Workload
 from streamgauge.transport.mechanics import PLAIN
-from tests.models.plans import flow_of, per_input, rates_of, source, stream, timed
+from tests.models.plans import flow_of, per_input, rates_of, source, stream, timed, traffic_of
 
 
 def test_outputs_are_the_dot_product_of_coefficients_and_inputs():
@@ -115,9 +108,10 @@ def test_windows_fire_by_count_and_by_the_clock():
     assert rates.triggers["t"] == pytest.approx([1, 0.5])
     assert rates.into(flow, "x") == pytest.approx([3 * 13.5])
     job = flow.plan.logical.topology
-    assert window_tuples(flow, job.operator("c"), rates.arrived, fired) == pytest.approx([10, 10])
-    assert window_tuples(flow, job.operator("t"), rates.arrived, fired) == pytest.approx([80, 80])
-    roots = roots_per_tuple(flow, rates, conversions, PLAIN)
+    traffic = traffic_of(flow, rates, conversions)
+    assert traffic.window_tuples(job.operator("c")) == pytest.approx([10, 10])
+    assert traffic.window_tuples(job.operator("t")) == pytest.approx([80, 80])
+    roots = roots_per_tuple(traffic)
     assert roots[StreamKey("c", "default")] == pytest.approx(10)
     assert roots[StreamKey("t", "default")] == pytest.approx(80)
 
@@ -143,8 +137,9 @@ def thesis_plan():
         "B": per_input({}),
     }
     rates = rates_of(flow, {("S", "default"): 0.2}, conversions)
-    roots = roots_per_tuple(flow, rates, conversions, PLAIN)
-    return flow, with_acks(flow, rates, roots)
+    traffic = traffic_of(flow, rates, conversions)
+    acked = with_acks(traffic, roots_per_tuple(traffic))
+    return acked.flow, acked.rates
 
 
 def test_acknowledgements_of_the_thesis_example():
@@ -160,8 +155,7 @@ def test_acknowledgements_of_the_thesis_example():
 
 def test_answers_go_to_where_roots_began():
     flow, rates = thesis_plan()
-    answered = with_answers(flow, rates)
-    shares = next(b.shares for b in answered.blocks if b.stream.source == ACKER)
+    shares = next(b.shares for b in flow.blocks if b.stream.source == ACKER)
     assert shares == pytest.approx(np.full((2, 2), 0.5))
     back = rates.emitted[StreamKey(ACKER, "__ack_ack")] @ shares
     assert back == pytest.approx(rates.into(flow, "S"))
@@ -201,7 +195,7 @@ def measured(coefficients, parts, grouping):
 def test_coefficients_after_shuffle_are_the_mean_of_the_tasks():
     job, behaviour = measured({0: 1.0, 1: 2.0}, {0: 0.5, 1: 0.5}, Shuffle())
     logical = LogicalPlan.of(job, Configuration(executors={"a": 3}))
-    found = conversion_of(logical, "a", behaviour, PLAIN)
+    found = find_conversion(logical, "a", behaviour, PLAIN)
     assert found.per_input[StreamKey("s", "default"), "default"] == pytest.approx([1.5] * 3)
 
 
@@ -210,7 +204,7 @@ def test_coefficients_after_fields_are_weighted_by_input():
     parts = {0: 0.6, 1: 0.2, 2: 0.0, 3: 0.2}
     job, behaviour = measured({0: 1.0, 1: 2.0, 2: 5.0, 3: 3.0}, parts, Fields(keys=("k",)))
     logical = LogicalPlan.of(job, Configuration(executors={"a": 2}))
-    found = conversion_of(logical, "a", behaviour, PLAIN)
+    found = find_conversion(logical, "a", behaviour, PLAIN)
     expected = [(0.6 * 1 + 0.2 * 2) / 0.8, 3.0]
     assert found.per_input[StreamKey("s", "default"), "default"] == pytest.approx(expected)
 

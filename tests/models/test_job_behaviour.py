@@ -8,7 +8,7 @@ import pytest
 
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import Estimate, JobBehaviour, Origin, TimeMoments
-from streamgauge.models.source_plan import measured_plan, measured_workload
+from streamgauge.models.measured_plan import measured_plan, measured_workload
 from streamgauge.profile.files.jobs import load_job, load_profile
 from streamgauge.profile.keys import GivenKeys
 from streamgauge.topology.grouping import Fields

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from streamgauge.models.analytic import delays_of
+from streamgauge.models.analytic import find_delays
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import Latency, Ways
 from streamgauge.models.flow import propagate
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import Loaded, limit_of, load
-from streamgauge.models.network import network_of
-from streamgauge.models.parameters import Parameters, parameters_of
+from streamgauge.models.loading import Loaded, find_limit, load
+from streamgauge.models.network import find_network
+from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.prediction import Limit
-from streamgauge.models.queueing import BulkQueue, sojourn_quantiles, wait
+from streamgauge.models.queueing import BulkQueue, wait
 from streamgauge.models.routing import route
 from streamgauge.profile.figures import (
     Figure,
@@ -47,6 +47,7 @@ from streamgauge.topology import (
 )
 from streamgauge.transport.engine import load_engine
 from tests.models.plans import per_input
+from tests.models.sojourns import sojourn_quantiles
 from tests.strategies import PLAIN_NAMES, topologies
 
 PROBABILITIES = (0.1, 0.5, 0.9, 0.99, 0.999)
@@ -376,7 +377,7 @@ class Answer(NamedTuple):
 
 def analysed(case):
     """The model's answer, with the engine's timers as fast as the job."""
-    parameters = parameters_of(JobBehaviour.from_profile(case.profile), case.plan, case.workload)
+    parameters = find_parameters(JobBehaviour.from_profile(case.profile), case.plan, case.workload)
     faster = {name: getattr(parameters.mechanics, name) / case.speed for name in TIMERS}
     timed = replace(parameters.mechanics, **faster)
     rescaled = parameters.rescaled
@@ -386,17 +387,17 @@ def analysed(case):
         rescaled=lambda factor: replace(rescaled(factor), mechanics=timed),
     )
     loaded = load(parameters)
-    delays = delays_of(parameters, loaded)
-    network = network_of(case.plan, parameters.behaviour)
-    ways = Ways(parameters.flow, parameters.rates, parameters.conversions, delays, network)
-    limit = limit_of(parameters, case.workload)
+    delays = find_delays(parameters, loaded)
+    network = find_network(case.plan, parameters.behaviour)
+    ways = Ways(parameters, delays, network)
+    limit = find_limit(parameters, case.workload)
     return Answer(parameters, loaded, delays, ways.latency(PROBABILITIES), limit)
 
 
 def at_part_of_the_limit(case, part):
     """The case under that part of the highest load that would fit."""
-    limit = limit_of(
-        parameters_of(JobBehaviour.from_profile(case.profile), case.plan, case.workload),
+    limit = find_limit(
+        find_parameters(JobBehaviour.from_profile(case.profile), case.plan, case.workload),
         case.workload,
     )
     assume(0.0 < limit.factor < math.inf)
@@ -472,6 +473,6 @@ def test_up_to_the_limit_a_plan_fits_and_beyond_it_does_not(case):
     for part, too_much in ((0.99, False), (1.01, True)):
         more = at_part_of_the_limit(case, part)
         loaded = load(
-            parameters_of(JobBehaviour.from_profile(more.profile), more.plan, more.workload)
+            find_parameters(JobBehaviour.from_profile(more.profile), more.plan, more.workload)
         )
         assert bool(loaded.overloaded) == too_much

@@ -5,13 +5,9 @@ from dataclasses import replace
 import pytest
 
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.parameters import parameters_of
+from streamgauge.models.parameters import find_parameters
 from streamgauge.models.prediction import Verdict
-from streamgauge.models.regimes import (
-    blocked_operators,
-    regimes_of,
-    swinging_operators,
-)
+from streamgauge.models.regimes import find_regimes, swinging_operators
 from streamgauge.models.run_length import transient_length
 from streamgauge.models.simulated import SimulationModel
 from streamgauge.planning.scheduling.deploy import place_job
@@ -38,6 +34,10 @@ workload: [{source: s, per_second: 150}]
 """
 ROOM = "topology.executor.receive.buffer.size"
 PENDING = "topology.max.spout.pending"
+
+
+def blocked_operators(parameters):
+    return tuple(scope.operator for scope in find_regimes(parameters).blocked)
 
 
 def measured(text=JOB):
@@ -76,12 +76,12 @@ def shares(result):
 def test_a_local_queue_that_fills_and_drains_swings():
     text = JOB.replace("timeout.secs: 100", "timeout.secs: 1000")
     job, plan = proposed(text, room=8192)
-    parameters = parameters_of(JobBehaviour.from_profile(PROFILE), plan, job.workload)
+    parameters = find_parameters(JobBehaviour.from_profile(PROFILE), plan, job.workload)
     assert swinging_operators(parameters) == ("w",)
     assert blocked_operators(parameters) == ()
     # From 1,638 to 6,554 tuples at 50 tuples/s, and back at 100.
     cycle = 4915 / 50 + 4915 / 100
-    assert regimes_of(parameters).swinging[0].cycle_seconds == pytest.approx(cycle, rel=0.01)
+    assert find_regimes(parameters).swinging[0].cycle_seconds == pytest.approx(cycle, rel=0.01)
     found = SimulationModel().predict(JobBehaviour.from_profile(PROFILE), plan, job.workload)
     # All is served, but a scope that is used is not stable.
     assert found.verdict is Verdict.OVERLOADED
@@ -102,7 +102,7 @@ def test_a_local_queue_that_fills_and_drains_swings():
 def test_a_limit_on_open_roots_that_ends_before_the_bound_blocks():
     for pending, names in ((700, ("w",)), (900, ())):
         job, plan = proposed(pending=pending)
-        parameters = parameters_of(JobBehaviour.from_profile(PROFILE), plan, job.workload)
+        parameters = find_parameters(JobBehaviour.from_profile(PROFILE), plan, job.workload)
         assert blocked_operators(parameters) == names
         assert (swinging_operators(parameters) == ()) is bool(names)
         result = simulate(plan, job.behaviours, job.workload, seconds=60.0, warmup=20.0, seed=5)
@@ -130,7 +130,9 @@ def test_roots_that_run_out_of_time_make_room_for_others():
         text = JOB.replace("timeout.secs: 100", f"timeout.secs: {seconds}")
         job, plan = proposed(text, pending=800)
         assert (
-            blocked_operators(parameters_of(JobBehaviour.from_profile(PROFILE), plan, job.workload))
+            blocked_operators(
+                find_parameters(JobBehaviour.from_profile(PROFILE), plan, job.workload)
+            )
             == names
         )
         result = simulate(plan, job.behaviours, job.workload, seconds=60.0, warmup=60.0, seed=5)
@@ -142,8 +144,8 @@ def test_with_several_tasks_an_executor_it_widens_once():
     text = JOB.replace("w: {tasks: 3}", "w: {tasks: 6}")
     profile = measured(text)
     job, plan = proposed(text)
-    parameters = parameters_of(JobBehaviour.from_profile(profile), plan, job.workload)
-    regimes = regimes_of(parameters)
+    parameters = find_parameters(JobBehaviour.from_profile(profile), plan, job.workload)
+    regimes = find_regimes(parameters)
     assert [one.operator for one in regimes.settling] == ["w"]
     assert regimes.swinging == regimes.blocked == ()
     assert regimes.settling[0].widens_at == pytest.approx((0.8 * 2 - 1) * 1024)
@@ -156,7 +158,7 @@ def test_with_several_tasks_an_executor_it_widens_once():
 @pytest.mark.parametrize("rate", [80.0, 320.0])
 def test_what_fits_near_or_nowhere_does_not_swing(rate):
     job, plan = proposed(rate=rate)
-    parameters = parameters_of(JobBehaviour.from_profile(PROFILE), plan, job.workload)
+    parameters = find_parameters(JobBehaviour.from_profile(PROFILE), plan, job.workload)
     assert swinging_operators(parameters) == blocked_operators(parameters) == ()
 
 
@@ -164,17 +166,17 @@ def test_without_load_awareness_there_are_no_scopes():
     text = JOB.replace("secs: 100}", "secs: 100, topology.disable.loadaware.messaging: true}")
     job, plan = proposed(text)
     assert (
-        swinging_operators(parameters_of(JobBehaviour.from_profile(PROFILE), plan, job.workload))
+        swinging_operators(find_parameters(JobBehaviour.from_profile(PROFILE), plan, job.workload))
         == ()
     )
 
 
 def test_queues_as_large_as_the_engines_take_minutes():
     job, plan = proposed(room=32768)
-    parameters = parameters_of(JobBehaviour.from_profile(PROFILE), plan, job.workload)
-    (scope,) = regimes_of(parameters).swinging
+    parameters = find_parameters(JobBehaviour.from_profile(PROFILE), plan, job.workload)
+    (scope,) = find_regimes(parameters).swinging
     assert scope.widens_at == pytest.approx(26_214.4)
     assert scope.filling_seconds == pytest.approx(26_214 / 50, rel=0.05)
-    length = transient_length(parameters, job.workload, regimes_of(parameters))
+    length = transient_length(parameters, job.workload, find_regimes(parameters))
     assert length.warmup > scope.filling_seconds
     assert length.seconds > 5 * scope.cycle_seconds

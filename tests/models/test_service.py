@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from streamgauge.models.acks import roots_per_tuple, with_acks
-from streamgauge.models.conversion import conversion_of
-from streamgauge.models.flow import propagate, source_rates
+from streamgauge.models.flow import find_conversion, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.network import network_of
-from streamgauge.models.service import Work, works_of
+from streamgauge.models.network import find_network
+from streamgauge.models.service import Work, find_work
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.figures import (
     Figure,
@@ -24,6 +23,7 @@ from streamgauge.profile.profile import Profile
 from streamgauge.topology.topology import ACKER, OperatorKind, StreamKey
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.transport.engine import load_engine
+from tests.models.plans import traffic_of
 
 JOB = """
 streamgauge: 1
@@ -81,14 +81,15 @@ def works(job, profile):
     flow = TupleFlow.of(plan, load_engine("storm-1").hops)
     logical, behaviour = plan.logical, JobBehaviour.from_profile(profile)
     conversions = {
-        one.name: conversion_of(logical, one.name, behaviour, STORM_1)
+        one.name: find_conversion(logical, one.name, behaviour, STORM_1)
         for one in logical.topology.operators
         if one.kind is OperatorKind.PROCESSOR
     }
     rates = propagate(flow, source_rates(logical, job.workload), conversions)
+    traffic = traffic_of(flow, rates, conversions, STORM_1)
     if logical.topology.has_ackers:
-        rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions, STORM_1))
-    found = works_of(flow, rates, behaviour, conversions)
+        traffic = with_acks(traffic, roots_per_tuple(traffic))
+    found = find_work(traffic, behaviour)
     return found, {name: slice(span.start, span.stop) for name, span in logical.spans.items()}
 
 
@@ -161,13 +162,13 @@ def test_latency_between_nodes_is_the_median_or_another_percentile():
     profile = profile_of(
         job, {0: task(1.0, 1.0, 1.0)}, links=(LinkFigures(source="n1", target="n2", latency=probe),)
     )
-    found = network_of(plan, JobBehaviour.from_profile(profile))
+    found = find_network(plan, JobBehaviour.from_profile(profile))
     # The third node was never probed, but the cluster says how far it is.
     expected = np.asarray([[0, 0.2, 5], [0.2, 0, 5], [5, 5, 0]])
     assert found.seconds * 1e3 == pytest.approx(expected)
     assert found.variance[0, 1] == pytest.approx(0.25 * 0.4e-3**2)
     assert not found.notes
-    assert network_of(plan, JobBehaviour.from_profile(profile), percentile=0.7).seconds[
+    assert find_network(plan, JobBehaviour.from_profile(profile), percentile=0.7).seconds[
         0, 1
     ] == pytest.approx(0.6e-3)
 
@@ -177,7 +178,7 @@ def test_nodes_that_nobody_knows_anything_of_are_as_far_as_the_others():
     plan = place_job(job).plan
     link = LinkFigures(source="n1", target="n2", latency=times(0.3))
     profile = profile_of(job, {0: task(1.0, 1.0, 1.0)}, links=(link,))
-    found = network_of(plan, JobBehaviour.from_profile(profile))
+    found = find_network(plan, JobBehaviour.from_profile(profile))
     assert found.seconds[0, 2] == pytest.approx(0.3e-3)
     assert found.notes == (
         "4 of 6 pairs of nodes were not probed, such as n1 → n3: the median of the others is used",
@@ -189,5 +190,5 @@ def test_a_remote_hop_of_a_tenth_of_a_millisecond():
     job = job_of(latency=0.1)
     plan = place_job(job).plan
     profile = profile_of(job, {0: task(1.0, 1.0, 1.0)})
-    found = network_of(plan, JobBehaviour.from_profile(profile))
+    found = find_network(plan, JobBehaviour.from_profile(profile))
     assert 5 * found.seconds[0, 1] / 5e-3 == pytest.approx(0.1)

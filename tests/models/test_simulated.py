@@ -10,8 +10,8 @@ import pytest
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import limit_of
-from streamgauge.models.parameters import parameters_of
+from streamgauge.models.loading import find_limit
+from streamgauge.models.parameters import find_parameters
 from streamgauge.models.prediction import Verdict
 from streamgauge.models.run_length import (
     MOST_HOPS,
@@ -19,8 +19,8 @@ from streamgauge.models.run_length import (
     sensible_seconds,
     steady_length,
 )
-from streamgauge.models.simulated import SimulationModel, latency_of
-from streamgauge.models.simulated_job import simulated_job
+from streamgauge.models.simulated import SimulationModel, combine_latencies
+from streamgauge.models.simulated_job import build_simulation
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.planning.scheduling.deploy import place_job
@@ -100,9 +100,9 @@ def test_another_plan_is_as_the_job_itself(measured):
         for seed in range(20, 25)
     ]
     for mine, truth in (
-        (found.latency, latency_of([one.latency for one in runs])),
-        (found.complete, latency_of([one.complete for one in runs])),
-        (found.seen_by_source, latency_of([one.seen_by_source for one in runs])),
+        (found.latency, combine_latencies([one.latency for one in runs])),
+        (found.complete, combine_latencies([one.complete for one in runs])),
+        (found.seen_by_source, combine_latencies([one.seen_by_source for one in runs])),
     ):
         assert mine.mean == pytest.approx(truth.mean, rel=0.05)
         assert mine.quantiles[0.99] == pytest.approx(truth.quantiles[0.99], rel=0.08)
@@ -223,9 +223,9 @@ def test_jitter_is_no_more_than_the_latency_it_is_part_of():
     job, plan, profile = line(
         links=(LinkFigures(source="n1", target="n2", latency=times(2.0, 9.0)),)
     )
-    cluster = simulated_job(
-        parameters_of(JobBehaviour.from_profile(profile), plan, job.workload)
-    ).plan.cluster
+    behaviour = JobBehaviour.from_profile(profile)
+    informed, _, _ = build_simulation(find_parameters(behaviour, plan, job.workload))
+    cluster = informed.cluster
     assert cluster.latency_between("n1", "n2") == pytest.approx(2.0)
     assert cluster.latency_between("n2", "n1") == pytest.approx(2.0)
     assert cluster.jitter_between("n1", "n2") == pytest.approx(2.0)
@@ -279,8 +279,8 @@ def test_a_queue_that_grows_is_named_and_latency_is_endless():
     assert math.isinf(found.latency.mean)
     assert math.isinf(found.complete.mean)
     assert math.isinf(one.delay_seconds)
-    parameters = parameters_of(JobBehaviour.from_profile(profile), plan, at(job, 160.0))
-    assert found.limit == limit_of(parameters, at(job, 160.0))
+    parameters = find_parameters(JobBehaviour.from_profile(profile), plan, at(job, 160.0))
+    assert found.limit == find_limit(parameters, at(job, 160.0))
     assert any("by formula" in note for note in found.notes)
 
 
@@ -347,13 +347,13 @@ def test_latencies_of_runs_become_one():
                 batch_seconds=np.asarray([one.sum()]),
             )
         )
-    found = latency_of(parts)
+    found = combine_latencies(parts)
     assert found.mean == pytest.approx(drawn.mean())
     assert found.variance == pytest.approx(drawn.var(), rel=1e-3)
     assert found.quantiles[0.99] == pytest.approx(np.quantile(drawn, 0.99), rel=0.01)
     means = drawn.mean(axis=1)
     assert found.halfwidth == pytest.approx(3.182 * means.std(ddof=1) / 2.0, rel=1e-3)
-    assert math.isnan(latency_of([Latencies.none()]).mean)
+    assert math.isnan(combine_latencies([Latencies.none()]).mean)
 
 
 def workload(rate, shape=None):
@@ -381,7 +381,7 @@ def test_a_high_rate_is_simulated_for_a_short_time():
     assert fast.runs == 1
     assert not fast.enough
     job, plan, profile = line()
-    parameters = parameters_of(JobBehaviour.from_profile(profile), plan, at(job, 1e6))
+    parameters = find_parameters(JobBehaviour.from_profile(profile), plan, at(job, 1e6))
     length = steady_length(parameters, at(job, 1e6), runs=5)
     # A tuple, two messages to the acker, and its answer.
     assert length.runs * length.seconds * 4e6 == pytest.approx(MOST_HOPS, rel=0.01)

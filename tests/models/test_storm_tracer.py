@@ -8,7 +8,6 @@ from scipy import stats
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.delays import Part
-from streamgauge.models.executor import mean_sojourn
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Verdict
 from streamgauge.models.storm_tracer import StormTracerModel, thread_wait
@@ -25,6 +24,7 @@ from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.topology import StreamKey
 from streamgauge.transport.batched_queue import BatchedQueue, Flush
+from tests.models.exact_executor import mean_sojourn
 
 JOB = """
 streamgauge: 1

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from streamgauge.models import transforms
-from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
-from streamgauge.models.conversion import Conversion
+from streamgauge.models.acks import roots_per_tuple, with_acks
+from streamgauge.models.flow import Conversion
 from streamgauge.models.network import Network
-from streamgauge.models.storm2 import storm2_delays
+from streamgauge.models.storm_delays import storm2_delays
 from streamgauge.models.tuple_trees import TimeGrid, TupleTrees, all_of, distinct
 from streamgauge.topology import Operator
 from streamgauge.topology.window import Window
-from streamgauge.transport.mechanics import PLAIN
-from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream
+from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream, traffic_of
 
 LEVELS = (0.5, 0.9, 0.99)
 
@@ -67,12 +66,12 @@ def trees_of(operators, streams, conversions, service, *, rate, executors=None, 
         engine="storm-2",
     )
     rates = rates_of(flow, {("s", "default"): rate}, conversions)
-    rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions, PLAIN))
-    flow = with_answers(flow, rates)
+    traffic = traffic_of(flow, rates, conversions)
+    traffic = with_acks(traffic, roots_per_tuple(traffic))
     times = service_of(flow, service, scv)
-    delays = storm2_delays(flow, rates, conversions, times, PLAIN)
+    delays = storm2_delays(traffic, times)
     network = Network(seconds=np.zeros((1, 1)), variance=np.zeros((1, 1)), notes=())
-    return TupleTrees(flow, rates, conversions, delays, network, times, PLAIN).latencies()
+    return TupleTrees(traffic, delays, network, times).latencies()
 
 
 def test_a_tree_waits_for_the_slowest_of_three():

@@ -5,15 +5,13 @@ import pytest
 from scipy import special
 
 from streamgauge.engines.emulator.subjects import Rows, Subjects
-from streamgauge.models.batching import batch_size, batch_wait, delivery_interval, flush_wait
-from streamgauge.models.conversion import Conversion
+from streamgauge.models.batching import Connections, batch_size, flush_wait, list_sizes
 from streamgauge.models.delays import Part
 from streamgauge.models.end_to_end_latency import Ways
-from streamgauge.models.flow import window_tuples
-from streamgauge.models.list_sizes import Connections, list_sizes
+from streamgauge.models.flow import Conversion
 from streamgauge.models.network import Network
 from streamgauge.models.routing import keyed_shares, route
-from streamgauge.models.storm2 import storm2_delays
+from streamgauge.models.storm_delays import storm2_delays
 from streamgauge.models.windows import age_at_trigger
 from streamgauge.profile.behaviour import Behaviour
 from streamgauge.profile.figures import OutputFigures, Shares, TaskId, TaskProfile
@@ -28,8 +26,16 @@ from streamgauge.topology.topology import StreamKey
 from streamgauge.topology.window import Window
 from streamgauge.topology.workload import Emission, Workload
 from streamgauge.transport.engine import load_engine
-from streamgauge.transport.mechanics import PLAIN
-from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream, timed
+from tests.models.plans import (
+    flow_of,
+    per_input,
+    rates_of,
+    service_of,
+    source,
+    stream,
+    timed,
+    traffic_of,
+)
 
 BY_WORD = Fields(keys=("word",))
 STORM_1 = load_engine("storm-1")
@@ -102,10 +108,11 @@ def six_in_a_row(workers):
     } | {"e": per_input({})}
     rates = rates_of(flow, {("s", "default"): 1e-6}, conversions)
     service = service_of(flow, dict.fromkeys(names, 0.001))
-    delays = storm2_delays(flow, rates, conversions, service, PLAIN)
+    traffic = traffic_of(flow, rates, conversions)
+    delays = storm2_delays(traffic, service)
     apart = np.where(np.eye(workers, dtype=bool), 0.0, 0.0001)
     network = Network(seconds=apart, variance=np.zeros_like(apart), notes=())
-    return Ways(flow, rates, conversions, delays, network).latency()
+    return Ways(traffic, delays, network).latency()
 
 
 def test_five_remote_hops_add_a_tenth():
@@ -141,13 +148,13 @@ def test_the_printed_wait_of_a_send_thread_forgets_empty_intervals(rate, limit, 
     load = rate * flush
     empty = np.exp(-load)
     full = np.exp(limit * np.log(load) - load - special.gammaln(limit + 1))
-    interval = delivery_interval(rate, **options)
+    interval = batch_size(rate, **options) / rate
     assert interval * (1 - empty) - flush * empty + limit / rate * full == pytest.approx(
         printed, abs=6e-7
     )
     if load < 0.1:
         assert printed / 2 < 0.05 * flush
-        assert batch_wait(rate, **options) == pytest.approx(flush / 2)
+        assert flush_wait(rate, **options) == pytest.approx(flush / 2)
 
 
 def windowed(window):
@@ -158,9 +165,10 @@ def windowed(window):
     )
     parts = (np.ones(1), np.ones(1))
     fired = Conversion(per_input={}, per_trigger={"default": 1.0}, task_parts=parts)
-    rates = rates_of(flow, {("s", "default"): 8.0}, {"w": fired, "b": per_input({})})
-    job = flow.plan.logical.topology
-    sizes = window_tuples(flow, job.operator("w"), rates.arrived, fired)
+    conversions = {"w": fired, "b": per_input({})}
+    rates = rates_of(flow, {("s", "default"): 8.0}, conversions)
+    operator = flow.plan.logical.topology.operator("w")
+    sizes = traffic_of(flow, rates, conversions).window_tuples(operator)
     windows_of_a_tuple = sizes * rates.triggers["w"] / rates.into(flow, "w")
     return windows_of_a_tuple, rates, age_at_trigger(window, np.asarray([4.0])).mean
 

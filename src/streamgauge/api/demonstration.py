@@ -68,7 +68,7 @@ def emulate_metrics(
 
 def simulate_truth(job: Job, plan: PhysicalPlan, workload: Workload) -> Truth:
     """Simulate a plan with the job's true behaviours, which no profile has seen."""
-    from streamgauge.models.simulated import latency_of
+    from streamgauge.models.simulated import combine_latencies
 
     run = partial(
         load_simulator(),
@@ -80,8 +80,8 @@ def simulate_truth(job: Job, plan: PhysicalPlan, workload: Workload) -> Truth:
     )
     results = [run(seed=seed) for seed in TRUTH_SEEDS]
     return Truth(
-        latency=latency_of([result.latency for result in results]),
-        complete=latency_of([result.complete for result in results]),
+        latency=combine_latencies([result.latency for result in results]),
+        complete=combine_latencies([result.complete for result in results]),
     )
 
 

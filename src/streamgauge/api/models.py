@@ -10,7 +10,7 @@ from streamgauge.errors import InvalidInput, MissingExtra
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import Model, load_model, model_names
 from streamgauge.models.explanation import explain
-from streamgauge.models.parameters import parameters_of
+from streamgauge.models.parameters import find_parameters
 from streamgauge.models.regimes import swinging_operators
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class ModelPanel:
         """How far latency swings where formulas can only say that it does."""
         from streamgauge.models.simulated import SimulationModel
 
-        if not swinging_operators(parameters_of(behaviour, plan, workload)):
+        if not swinging_operators(find_parameters(behaviour, plan, workload)):
             return None
         try:
             load_simulator(self._say)

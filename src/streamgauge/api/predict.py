@@ -11,7 +11,7 @@ from streamgauge.api.profiles import ChosenProfile, choose_profile
 from streamgauge.api.rates import Rates, choose_workload, measure_workload
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import InvalidInput, NotEnoughData, in_file
-from streamgauge.models.source_plan import measured_plan
+from streamgauge.models.measured_plan import measured_plan
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.reports.prediction import PredictedPlan, PredictionReport

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from streamgauge.errors import Findings, InvalidInput, NotEnoughData, did_you_mean
-from streamgauge.models.source_plan import measured_workload
+from streamgauge.models.measured_plan import measured_workload
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.topology import Topology

@@ -11,33 +11,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.bursts import siblings_into
-from streamgauge.models.conversion import Conversion
-from streamgauge.models.flow import Rates, data_keys, gain, window_tuples
+from streamgauge.models.arrivals import siblings_into
+from streamgauge.models.flow import Traffic, Vector, data_keys, gain
 from streamgauge.topology.topology import (
     ACK_ACK,
     ACK_INIT,
     ACKER,
     Operator,
     OperatorKind,
-    Stream,
     StreamKey,
 )
 from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow
-from streamgauge.transport.mechanics import Mechanics
 
 
-def roots_per_tuple(
-    flow: TupleFlow,
-    rates: Rates,
-    conversions: Mapping[str, Conversion],
-    mechanics: Mechanics,
-) -> dict[StreamKey, float]:
+def roots_per_tuple(traffic: Traffic) -> dict[StreamKey, float]:
     """Mean roots of a tuple: what a window gives belongs to all roots of its tuples.
 
     On a cycle a tuple is taken to have one, unless windows are passed before it.
     """
-    topology = flow.plan.logical.topology
+    flow, topology = traffic.flow, traffic.flow.plan.logical.topology
     roots = {stream.key: 1.0 for stream in topology.data_streams}
     if topology.cycle() is not None:
         return roots
@@ -45,59 +37,47 @@ def roots_per_tuple(
         if operator.kind is not OperatorKind.PROCESSOR:
             continue
         blocks = [block for block in flow.data_blocks if block.stream.target == operator.name]
-        conversion = conversions[operator.name]
         for key in data_keys(flow, operator.name):
-            weights = {
-                block.stream.key: _weight(flow, block, key, rates, conversion) for block in blocks
-            }
+            weights = {block.stream.key: _weight(traffic, block, key) for block in blocks}
             total = sum(weights.values())
             if total <= 0.0:
                 continue
-            mean = sum(roots[one] * weight for one, weight in weights.items()) / total
+            mean = sum(roots[source] * weight for source, weight in weights.items()) / total
             if operator.window is not None:
-                together = siblings_into(flow, rates, conversions, mechanics, operator.name)
-                mean *= _distinct(flow, operator, rates, conversion, together)
+                mean *= _count_distinct(traffic, operator)
             roots[key] = mean
     return roots
 
 
-def _weight(
-    flow: TupleFlow, block: ConnectionBlock, key: StreamKey, rates: Rates, conversion: Conversion
-) -> float:
+def _weight(traffic: Traffic, block: ConnectionBlock, key: StreamKey) -> float:
     """How much a block's tuples count among what a stream's are made of."""
-    came = rates.arrived[block.stream.subscription]
-    if flow.plan.logical.topology.operator(key.source).window is not None:
+    came = traffic.rates.arrived[block.stream.subscription]
+    if traffic.flow.plan.logical.topology.operator(key.source).window is not None:
         return float(came.sum())
-    return float(np.sum(gain(flow, block, key.name, conversion) * came))
+    factor = gain(traffic.flow, block, key.name, traffic.conversions[key.source])
+    return float(np.sum(factor * came))
 
 
-def _distinct(
-    flow: TupleFlow, operator: Operator, rates: Rates, conversion: Conversion, together: float
-) -> float:
+def _count_distinct(traffic: Traffic, operator: Operator) -> float:
     """Different roots among the tuples of a window: those that came together share theirs."""
-    fired = rates.triggers[operator.name]
+    fired = traffic.rates.triggers[operator.name]
     if not fired.any():
         return 1.0
-    sizes = window_tuples(flow, operator, rates.arrived, conversion)
+    sizes = traffic.window_tuples(operator)
     size = max(float(sizes @ fired / fired.sum()), 1.0)
-    return 1.0 + (size - 1.0) / together
+    return 1.0 + (size - 1.0) / siblings_into(traffic, operator.name)
 
 
-def with_acks(flow: TupleFlow, rates: Rates, roots: Mapping[StreamKey, float]) -> Rates:
+def with_acks(traffic: Traffic, roots: Mapping[StreamKey, float]) -> Traffic:
     """The engine's messages beside the job's tuples (`storm-tracer` 2.4.5).
 
-    Args:
-        flow: A plan with ackers.
-        rates: Of the job's tuples.
-        roots: By stream, of a tuple.
+    Ackers answer each root to where it began.
     """
+    flow, rates = traffic.flow, traffic.rates
     logical = flow.plan.logical
     emitted, arrived = dict(rates.emitted), dict(rates.arrived)
     began = {
-        source.name: sum(
-            (rates.emitted[key] for key in data_keys(flow, source.name)),
-            start=np.zeros(len(logical.spans[source.name])),
-        )
+        source.name: rates.out_of(flow, source.name, system=False)
         for source in logical.topology.sources
     }
     for stream in logical.topology.streams_into(ACKER):
@@ -122,27 +102,25 @@ def with_acks(flow: TupleFlow, rates: Rates, roots: Mapping[StreamKey, float]) -
     )
     for name, rate in began.items():
         arrived[ACKER, ACK_ACK, name] = rate
-    return replace(rates, emitted=emitted, arrived=arrived)
+    return replace(
+        traffic,
+        flow=_share_answers(flow, began),
+        rates=replace(rates, emitted=emitted, arrived=arrived),
+    )
 
 
-def with_answers(flow: TupleFlow, rates: Rates) -> TupleFlow:
-    """The flow with the shares of the ackers' answers: each goes to where its root began."""
-    answers = {s.target: rates.arrived[s.subscription] for s in _answers(flow)}
-    total = sum(float(rate.sum()) for rate in answers.values())
+def _share_answers(flow: TupleFlow, began: Mapping[str, Vector]) -> TupleFlow:
+    """The flow with the shares of the ackers' answers, by the roots that began at each source."""
+    answers = [s.target for s in flow.plan.logical.topology.streams if s.source == ACKER]
+    total = sum(float(began[source].sum()) for source in answers)
     if total <= 0.0:
         return flow
     blocks = [
         replace(
-            block,
-            shares=np.broadcast_to(answers[block.stream.target] / total, block.types.shape),
+            block, shares=np.broadcast_to(began[block.stream.target] / total, block.types.shape)
         )
         if block.stream.source == ACKER
         else block
         for block in flow.blocks
     ]
     return replace(flow, blocks=tuple(blocks))
-
-
-def _answers(flow: TupleFlow) -> list[Stream]:
-    topology = flow.plan.logical.topology
-    return [stream for stream in topology.streams if stream.source == ACKER]

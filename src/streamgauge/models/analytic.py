@@ -12,18 +12,17 @@ from functools import partial
 import numpy as np
 
 from streamgauge.errors import InvalidInput
-from streamgauge.models.assembly import assemble
 from streamgauge.models.chained import split_chains
+from streamgauge.models.contract import check_case
 from streamgauge.models.delays import DelayFormulas, Delays
 from streamgauge.models.end_to_end_latency import PROBABILITIES
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import Loaded, limit_of, load
-from streamgauge.models.measured_parameters import measured_parameters
-from streamgauge.models.network import MEDIAN, network_of
-from streamgauge.models.parameters import Parameters, parameters_of
-from streamgauge.models.plan_check import check_case
-from streamgauge.models.prediction import Limit, Prediction
-from streamgauge.models.regimes import regimes_of
+from streamgauge.models.loading import Limit, Loaded, find_limit, load
+from streamgauge.models.measured_plan import measured_parameters
+from streamgauge.models.network import MEDIAN, find_network
+from streamgauge.models.parameters import Parameters, find_parameters
+from streamgauge.models.prediction import Prediction, assemble
+from streamgauge.models.regimes import find_regimes
 from streamgauge.models.tuple_trees import TupleTrees
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -49,7 +48,7 @@ class AnalyticModel:
     def __init__(self, *, brief: bool = False, link_percentile: float = MEDIAN) -> None:
         self.brief = brief
         self._assembled = partial(assemble, self.name, link_percentile=link_percentile)
-        self._network = partial(network_of, percentile=link_percentile)
+        self._network = partial(find_network, percentile=link_percentile)
 
     def describe(self) -> str:
         """One sentence on what it looks at."""
@@ -61,43 +60,36 @@ class AnalyticModel:
     ) -> Prediction:
         """How the job would behave on `plan` under `workload`."""
         check_case(behaviour, plan, workload)
-        parameters = parameters_of(behaviour, plan, workload)
+        parameters = find_parameters(behaviour, plan, workload)
         loaded = load(parameters)
         if self.brief:
-            delays = delays_of(parameters, loaded)
+            delays = find_delays(parameters, loaded)
             return self._assembled(parameters, loaded, delays, Limit.unknown(), BRIEF)
-        return self._whole(parameters, loaded, limit_of(parameters, workload, loaded))
+        return self._whole(parameters, loaded, find_limit(parameters, workload, loaded))
 
     def as_measured(self, profile: Profile) -> Prediction:
         """The profile's own plan with measured shares, rates and service times.
 
         What then differs from the measured latency is not the fault of predicted parameters.
         """
-        measured = measured_parameters(profile)
-        return self._whole(measured.parameters, measured.loaded, Limit.unknown())
+        parameters, loaded = measured_parameters(profile)
+        return self._whole(parameters, loaded, Limit.unknown())
 
     def _whole(self, parameters: Parameters, loaded: Loaded, limit: Limit) -> Prediction:
-        delays = delays_of(parameters, loaded)
+        delays = find_delays(parameters, loaded)
         found = self._assembled(parameters, loaded, delays, limit, PROBABILITIES)
         if loaded.overloaded:
-            regimes = regimes_of(parameters, loaded)
+            regimes = find_regimes(parameters, loaded)
             found = replace(found, notes=(*found.notes, *regimes.notes()))
         plan = parameters.flow.plan
         if not plan.logical.topology.has_ackers:
             return found
-        complete, seen = TupleTrees(
-            parameters.flow,
-            parameters.rates,
-            parameters.conversions,
-            delays,
-            self._network(plan, parameters.behaviour),
-            loaded.service,
-            parameters.mechanics,
-        ).latencies()
+        network = self._network(plan, parameters.behaviour)
+        complete, seen = TupleTrees(parameters, delays, network, loaded.service).latencies()
         return replace(found, complete=complete, seen_by_source=seen)
 
 
-def delays_of(parameters: Parameters, loaded: Loaded) -> Delays:
+def find_delays(parameters: Parameters, loaded: Loaded) -> Delays:
     """The delays in a plan's elements under its load."""
     formulas = _formulas_of(parameters.flow.plan.logical.configuration.engine)
     service, rate = loaded.service, parameters.works.tuples.per_second
@@ -111,9 +103,7 @@ def delays_of(parameters: Parameters, loaded: Loaded) -> Delays:
         trigger_mean=np.where(infinite, 0.0, service.trigger_mean),
         trigger_variance=np.where(infinite, 0.0, service.trigger_variance),
     )
-    return formulas(
-        parameters.flow, parameters.rates, parameters.conversions, finite, parameters.mechanics
-    )
+    return formulas(parameters, finite)
 
 
 def _formulas_of(engine: str) -> DelayFormulas:

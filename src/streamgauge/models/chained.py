@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from streamgauge.models.contract import check_plan
 from streamgauge.models.delays import Part
 from streamgauge.models.job_behaviour import (
     Coefficient,
@@ -19,12 +20,11 @@ from streamgauge.models.job_behaviour import (
     ServiceTime,
     TimeMoments,
 )
-from streamgauge.models.plan_check import check_plan
+from streamgauge.models.loading import Limit
 from streamgauge.models.prediction import (
     Bottleneck,
     ExecutorPrediction,
     Explanation,
-    Limit,
     OperatorPrediction,
     Prediction,
     Sensitivity,
@@ -34,6 +34,7 @@ from streamgauge.topology.topology import StreamKey
 from streamgauge.topology.workload import Workload
 from streamgauge.transport.chaining import Chaining, Member, chain_members, find_chaining
 
+Figures = TypeVar("Figures", OperatorPrediction, ExecutorPrediction)
 Predict = Callable[[Any, JobBehaviour, PhysicalPlan, Workload], Prediction]
 
 
@@ -199,14 +200,7 @@ def _mean_of(estimates: Sequence[Estimate]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainedJob:
-    """A job on a plan, with its chains as single operators.
-
-    Attributes:
-        behaviour: Of the chains.
-        plan: Of the chains.
-        own_plan: Of the job's own operators.
-        members: By chain: its operators.
-    """
+    """A job on a plan, with its chains as single operators; `own_plan` has the job's own."""
 
     behaviour: JobBehaviour
     plan: PhysicalPlan
@@ -292,19 +286,15 @@ def _operator_part(chain: OperatorPrediction, member: Member) -> OperatorPredict
 
     Its utilisation is its part of the threads' time; `busiest` stays that of a whole thread.
     """
-    service = _per_call(chain.service_seconds, member)
+    part = _rescale(chain, member)
     parts = {
-        name: service if name == Part.SERVICE else seconds * member.is_first
+        name: part.service_seconds if name == Part.SERVICE else seconds
         for name, seconds in chain.parts.items()
         if name == Part.SERVICE or member.is_first
     }
     return replace(
-        chain,
-        arrived_per_second=member.calls * chain.arrived_per_second,
-        emitted_per_second=_emitted(chain, member, chain.emitted_per_second),
-        tuples_out_per_second=_emitted(chain, member, chain.tuples_out_per_second),
+        part,
         utilisation=member.share * chain.utilisation,
-        service_seconds=service,
         delay_seconds=sum(parts.values()),
         parts=parts,
     )
@@ -312,28 +302,31 @@ def _operator_part(chain: OperatorPrediction, member: Member) -> OperatorPredict
 
 def _executor_part(chain: ExecutorPrediction, member: Member) -> ExecutorPrediction:
     """What is predicted of an operator in one thread, whose utilisation is that of the thread."""
-    service = _per_call(chain.service_seconds, member)
+    part = _rescale(chain, member)
     waiting = chain.delay_seconds - chain.service_seconds if member.is_first else 0.0
     return replace(
-        chain,
-        arrived_per_second=member.calls * chain.arrived_per_second,
-        emitted_per_second=_emitted(chain, member, chain.emitted_per_second),
-        tuples_out_per_second=_emitted(chain, member, chain.tuples_out_per_second),
-        service_seconds=service,
-        delay_seconds=waiting + service,
+        part,
+        delay_seconds=waiting + part.service_seconds,
         queue_length=chain.queue_length if member.is_first else 0.0,
     )
 
 
-def _per_call(seconds: float, member: Member) -> float:
-    """Of a chain's service time, what one tuple takes in an operator."""
-    return seconds * member.share / member.calls if member.calls > 0.0 else 0.0
+def _rescale(chain: Figures, member: Member) -> Figures:
+    """Rates of one operator of a chain, and its part of the service time, for each of its calls.
 
-
-def _emitted(
-    chain: OperatorPrediction | ExecutorPrediction, member: Member, at_its_end: float
-) -> float:
-    """What an operator of a chain emits: what the next one is called with, or the chain's end."""
-    if member.next_calls is None:
-        return at_its_end
-    return member.next_calls * chain.arrived_per_second
+    It emits what the next one is called with; the last one what leaves the chain.
+    """
+    calls, share, handed_on = member.calls, member.share, member.next_calls
+    arrived, service = chain.arrived_per_second, chain.service_seconds
+    part = replace(
+        chain,
+        arrived_per_second=calls * arrived,
+        service_seconds=service * share / calls if calls > 0.0 else 0.0,
+    )
+    if handed_on is None:
+        return part
+    return replace(
+        part,
+        emitted_per_second=handed_on * arrived,
+        tuples_out_per_second=handed_on * arrived,
+    )

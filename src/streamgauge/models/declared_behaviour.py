@@ -24,7 +24,7 @@ from streamgauge.models.job_behaviour import (
     TimeMoments,
     WindowBehaviour,
 )
-from streamgauge.models.parameters import parameters_of
+from streamgauge.models.parameters import find_parameters
 from streamgauge.profile.behaviour import (
     Behaviour,
     Costs,
@@ -48,15 +48,12 @@ DECLARED_NOTE = "figures are declared, not measured"
 EITHER = 0.5
 
 
-def behaviour_of_job(job: Job) -> JobBehaviour:
-    """The behaviour that a job file declares.
+def describe_job(job: Job) -> JobBehaviour:
+    """As `JobBehaviour.from_job`.
 
     How keys divide a stream over tasks follows from the workload, where that has rates.
-
-    Raises:
-        InvalidInput: A processor has no behaviour.
     """
-    check_described(job)
+    _check_described(job)
     acked = job.topology.acked and job.configuration.acker_count > 0
     operators = {
         one.name: _operator(
@@ -85,7 +82,7 @@ def behaviour_of_job(job: Job) -> JobBehaviour:
     return _with_task_weights(declared, workload)
 
 
-def check_described(job: Job) -> None:
+def _check_described(job: Job) -> None:
     """Raise InvalidInput where a processor has no behaviour, so that nothing can be predicted."""
     findings = Findings()
     for operator in job.topology.operators:
@@ -231,7 +228,7 @@ def _acker(job: Job) -> OperatorBehaviour:
 
 def _with_task_weights(behaviour: JobBehaviour, workload: Workload) -> JobBehaviour:
     """The behaviour with what would come to each task under a workload."""
-    rates = parameters_of(behaviour, _task_by_task(behaviour), workload).rates
+    rates = find_parameters(behaviour, _task_by_task(behaviour), workload).rates
     operators = dict(behaviour.operators)
     for operator in behaviour.topology.operators:
         if operator.kind is not OperatorKind.PROCESSOR:

@@ -8,17 +8,11 @@ from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from streamgauge.models.conversion import Conversion
-from streamgauge.models.flow import Rates
+from streamgauge.models.flow import Traffic
 from streamgauge.models.queueing import Moments
 from streamgauge.models.service import ServiceTimes
-from streamgauge.models.transforms import Transform
-from streamgauge.topology.tuple_flow import TupleFlow
-from streamgauge.transport.mechanics import Mechanics
-
-Vector = NDArray[np.float64]
+from streamgauge.models.transforms import Transform, Vector
 
 
 class Part(StrEnum):
@@ -43,7 +37,6 @@ class Delays:
         spread: Variance of the whole of that.
         executor_transform: E[e^(−sT)] of the same, points × executors.
         send: From emission until the sender's own thread has passed a tuple on, by executor.
-        send_transform: Of the same.
         transfer: In the sender's worker's transfer thread, by worker.
         transfer_transform: Of the same, points × workers.
         utilisation: Part of the time that each executor is busy; one and more: overloaded.
@@ -64,24 +57,15 @@ class Delays:
         return np.asarray(np.sum(list(self.executors.values()), axis=0))
 
 
+def no_wait(size: int) -> tuple[Moments, Transform]:
+    """The moments and the transform of what takes no time, in so many elements."""
+    none = np.zeros(size)
+    return Moments(mean=none, variance=none), lambda s: np.ones((len(s), size), dtype=np.complex128)
+
+
 class DelayFormulas(Protocol):
     """What an engine's record names as `delays`."""
 
-    def __call__(
-        self,
-        flow: TupleFlow,
-        rates: Rates,
-        conversions: Mapping[str, Conversion],
-        service: ServiceTimes,
-        mechanics: Mechanics,
-    ) -> Delays:
-        """The delays in a plan's elements.
-
-        Args:
-            flow: The plan.
-            rates: Tuples per second that come to its executors.
-            conversions: What its processors make of them.
-            service: Service times by wall clock.
-            mechanics: Of the engine under the plan's settings.
-        """
+    def __call__(self, traffic: Traffic, service: ServiceTimes) -> Delays:
+        """The delays in a plan's elements, by wall-clock service times."""
         ...

@@ -14,19 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamgauge.models import transforms
-from streamgauge.models.conversion import Conversion
 from streamgauge.models.delays import Delays, Part
-from streamgauge.models.flow import Rates, came_to, gain, window_tuples
-from streamgauge.models.hops import HopTransforms, nodes_of
-from streamgauge.models.network import Network
-from streamgauge.models.transforms import Complex
+from streamgauge.models.flow import Traffic, gain
+from streamgauge.models.network import HopTransforms, Network, locate_nodes
+from streamgauge.models.transforms import Complex, Vector
 from streamgauge.topology.topology import Operator, OperatorKind, Subscription
-from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, TupleFlow, as_slice
-
-Vector = NDArray[np.float64]
+from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, as_slice
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 
@@ -36,9 +31,6 @@ class Latency:
     """How long tuples, or trees of them, take, in seconds.
 
     Attributes:
-        mean: Of all of them.
-        variance: Of the same.
-        quantiles: By probability.
         parts: What the mean is made up of; empty where that is not known.
         halfwidth: Of the mean's 95 % interval, where it was sampled.
     """
@@ -50,66 +42,47 @@ class Latency:
     halfwidth: float | None = None
 
 
-def onward_of(
-    flow: TupleFlow,
-    rates: Rates,
-    conversions: Mapping[str, Conversion],
-    block: ConnectionBlock,
-) -> list[tuple[ConnectionBlock, Vector]]:
+def list_onward(traffic: Traffic, block: ConnectionBlock) -> list[tuple[ConnectionBlock, Vector]]:
     """Where a block's tuples go on to, and how many of them, for each receiving executor."""
+    flow = traffic.flow
     operator = flow.plan.logical.topology.operator(block.stream.target)
-    copies = windows_per_tuple(flow, rates, conversions, operator)
-    found = []
+    copies = windows_per_tuple(traffic, operator)
+    onward = []
     for other in flow.data_blocks:
         if other.stream.source != operator.name:
             continue
-        conversion = conversions[operator.name]
+        conversion = traffic.conversions[operator.name]
         factor: Vector | float
         if operator.window is not None:
             factor = copies * conversion.per_trigger.get(other.stream.name, 0.0)
         else:
             factor = gain(flow, block, other.stream.name, conversion)
-        found.append((other, np.broadcast_to(factor, (len(block.targets),))))
-    return found
+        onward.append((other, np.broadcast_to(factor, (len(block.targets),))))
+    return onward
 
 
-def windows_per_tuple(
-    flow: TupleFlow, rates: Rates, conversions: Mapping[str, Conversion], operator: Operator
-) -> Vector:
+def windows_per_tuple(traffic: Traffic, operator: Operator) -> Vector:
     """How many windows a tuple is in, for each executor of an operator; one without windows."""
     if operator.window is None:
-        return np.ones(len(flow.plan.logical.spans[operator.name]))
-    tuples = window_tuples(flow, operator, rates.arrived, conversions[operator.name])
-    fired = rates.triggers[operator.name]
-    came = came_to(flow, operator.name, rates.arrived)
+        return np.ones(len(traffic.flow.plan.logical.spans[operator.name]))
+    tuples, fired = traffic.window_tuples(operator), traffic.rates.triggers[operator.name]
+    came = traffic.rates.into(traffic.flow, operator.name, system=False)
     return np.divide(tuples * fired, came, out=np.zeros_like(came), where=came > 0)
 
 
 class Ways:
     """All ways of a plan's tuples, and how long they take.
 
-    Args:
-        flow: The plan, with routing shares; its data streams have no cycle.
-        rates: Of its tuples.
-        conversions: What its processors emit.
-        delays: In its elements.
-        network: Between its nodes.
+    The data streams have no cycle.
     """
 
-    def __init__(
-        self,
-        flow: TupleFlow,
-        rates: Rates,
-        conversions: Mapping[str, Conversion],
-        delays: Delays,
-        network: Network,
-    ) -> None:
-        self._flow, self._rates, self._conversions = flow, rates, conversions
-        self._delays, self._network = delays, network
+    def __init__(self, traffic: Traffic, delays: Delays, network: Network) -> None:
+        self._traffic, self._delays, self._network = traffic, delays, network
+        self._flow, self._rates = traffic.flow, traffic.rates
         self._mean = delays.executor_mean
-        plan = flow.plan
+        flow, plan = traffic.flow, traffic.flow.plan
         self._worker = np.asarray(plan.placement, dtype=np.intp)
-        self._node = nodes_of(flow)
+        self._node = locate_nodes(flow)
         order = {
             one.name: rank for rank, one in enumerate(plan.logical.topology.topological_order())
         }
@@ -173,7 +146,7 @@ class Ways:
         """Whether tuples that begin there come to an executor that cannot serve all it gets."""
         for name in {block.stream.target for block in self._back_to(first)}:
             span = as_slice(self._flow.plan.logical.spans[name])
-            used = came_to(self._flow, name, self._rates.arrived) > 0.0
+            used = self._rates.into(self._flow, name, system=False) > 0.0
             if np.any(np.isinf(self._mean[span]) & used):
                 return True
         return False
@@ -190,7 +163,7 @@ class Ways:
         return found[::-1]
 
     def _onward(self, block: ConnectionBlock) -> list[tuple[ConnectionBlock, Vector]]:
-        return onward_of(self._flow, self._rates, self._conversions, block)
+        return list_onward(self._traffic, block)
 
     def _reaching(self) -> dict[Subscription, Vector]:
         """Tuples that come to a sink for each that comes to an executor."""

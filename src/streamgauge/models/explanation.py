@@ -12,21 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.analytic import delays_of
-from streamgauge.models.assembly import assemble
+from streamgauge.models.analytic import find_delays
 from streamgauge.models.chained import chain_job
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import PRECISION, limit_of, load
-from streamgauge.models.parameters import Parameters, parameters_of
-from streamgauge.models.prediction import (
-    Bottleneck,
-    Drawback,
-    Explanation,
-    Limit,
-    Sensitivity,
-)
-from streamgauge.models.service import Work
+from streamgauge.models.loading import PRECISION, Limit, find_limit, load
+from streamgauge.models.parameters import Parameters, find_parameters
+from streamgauge.models.prediction import Bottleneck, Drawback, Explanation, Sensitivity, assemble
 from streamgauge.topology.logical_plan import Executor, LogicalPlan, even_sizes
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER
@@ -40,13 +32,7 @@ LONGER = 0.05
 
 
 def explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Explanation:
-    """Why the job would behave so on `plan`, and what would change it.
-
-    Args:
-        behaviour: Of the job.
-        plan: Of the same job.
-        workload: What its sources emit.
-    """
+    """Why the job would behave so on `plan`, and what would change it."""
     chained = chain_job(behaviour, plan)
     if chained is None:
         return _explain(behaviour, plan, workload)
@@ -54,7 +40,7 @@ def explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> 
 
 
 def _explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Explanation:
-    parameters = parameters_of(behaviour, plan, workload)
+    parameters = find_parameters(behaviour, plan, workload)
     before = _latency(parameters)
     chain = tuple(_bottlenecks(behaviour, plan, workload))
     limit_now = chain[0].limit.per_second if chain else math.inf
@@ -72,8 +58,8 @@ def _explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) ->
         )
         if count < operator.tasks:
             wider = with_executors(plan, operator.name, count + 1)
-            spread = parameters_of(behaviour, wider, workload)
-            limit = limit_of(spread, workload)
+            spread = find_parameters(behaviour, wider, workload)
+            limit = find_limit(spread, workload)
             lower = limit.per_second < limit_now * (1.0 - 2.0 * PRECISION)
             change = replace(
                 change,
@@ -113,7 +99,7 @@ def _bottlenecks(
 ) -> Iterator[Bottleneck]:
     """What is full first, and what next with twice as many executors of each one before it."""
     for _ in range(LONGEST_CHAIN):
-        limit = limit_of(parameters_of(behaviour, plan, workload), workload)
+        limit = find_limit(find_parameters(behaviour, plan, workload), workload)
         if not math.isfinite(limit.factor):
             return
         owner = {one.label: one.operator for one in plan.logical.executors}.get(limit.by)
@@ -130,32 +116,19 @@ def _bottlenecks(
 
 def _latency(parameters: Parameters) -> Latency:
     loaded = load(parameters)
-    delays = delays_of(parameters, loaded)
+    delays = find_delays(parameters, loaded)
     return assemble("", parameters, loaded, delays, Limit.unknown()).latency
 
 
 def _slower(parameters: Parameters, operator: str) -> Parameters:
     """The same with longer services of one operator, its windows included."""
-    span = as_slice(parameters.flow.plan.logical.spans[operator])
     works = parameters.works
-    return replace(
-        parameters,
-        works=replace(
-            works, tuples=_longer(works.tuples, span), triggers=_longer(works.triggers, span)
-        ),
+    factor = np.ones(len(works.tuples.per_second))
+    factor[as_slice(parameters.flow.plan.logical.spans[operator])] += LONGER
+    longer = replace(
+        works, tuples=works.tuples.stretch(factor), triggers=works.triggers.stretch(factor)
     )
-
-
-def _longer(work: Work, span: slice) -> Work:
-    factor = np.ones(len(work.per_second))
-    factor[span] += LONGER
-    return replace(
-        work,
-        cpu=work.cpu * factor,
-        cpu_variance=work.cpu_variance * factor**2,
-        wait=work.wait * factor,
-        wait_variance=work.wait_variance * factor**2,
-    )
+    return replace(parameters, works=longer)
 
 
 def _elasticity(before: float, after: float) -> float:

@@ -23,7 +23,7 @@ from streamgauge.profile.distribution import (
 GRID = 400
 
 
-def distribution_of(time: TimeMoments) -> Distribution:
+def fit_distribution(time: TimeMoments) -> Distribution:
     """A distribution with the moments of a time, and with its shape where that is known."""
     mean = float(time.mean_ms)
     if time.shape is not None and time.shape.mean > 0.0:

@@ -1,13 +1,16 @@
 """Rates: how many tuples a second come to every executor and leave it.
 
-Cooper 2020, section 4.8, in topological order, since breadth first is wrong where ways have
+Cooper 2020, sections 4.6 to 4.8. A task's outputs are linear in its inputs (eq. 4.9). Tasks that
+differ, because keys decide what they get, are weighted by their part of their executor's input
+(eq. 4.10 and 4.11), which is exact; the others share the mean of all. A window's outputs come with
+its triggers. Rates follow in topological order, since breadth first is wrong where ways have
 different lengths; with cycles, as the solution of x = b + A·x.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -15,19 +18,90 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from streamgauge.errors import CyclicTopology, InvalidInput
-from streamgauge.models.conversion import Conversion
+from streamgauge.models.job_behaviour import JobBehaviour
+from streamgauge.models.routing import depends_on_keys, task_parts
+from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.paths import factorise_convergent
-from streamgauge.topology.topology import (
-    Operator,
-    OperatorKind,
-    StreamKey,
-    Subscription,
-)
-from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow
+from streamgauge.topology.topology import Operator, OperatorKind, StreamKey, Subscription
+from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow, as_slice
 from streamgauge.topology.workload import Workload
+from streamgauge.transport.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Conversion:
+    """What the executors of one operator emit.
+
+    Attributes:
+        per_input: Tuples out per tuple in, by input stream and name of the output: a number for
+            each executor.
+        per_trigger: Tuples out per window that fires, by name of the output.
+        task_parts: Of an operator with windows, which belong to tasks: for each executor the part
+            of its input that each of its tasks gets.
+    """
+
+    per_input: Mapping[tuple[StreamKey, str], Vector]
+    per_trigger: Mapping[str, float] = field(default_factory=FrozenDict)
+    task_parts: tuple[Vector, ...] = ()
+
+    @property
+    def busy_tasks(self) -> Vector:
+        """How many tasks of each executor get anything."""
+        return np.asarray([float(np.count_nonzero(parts)) for parts in self.task_parts])
+
+
+def find_conversion(
+    logical: LogicalPlan, operator: str, behaviour: JobBehaviour, mechanics: Mechanics
+) -> Conversion:
+    """The coefficients of an operator's executors in a proposed plan."""
+    own = behaviour.operators[operator]
+    if own.window is not None:
+        return Conversion(
+            per_input={},
+            per_trigger={name: float(mean) for name, mean in own.window.outputs.items()},
+            task_parts=task_parts(logical, operator, behaviour, mechanics),
+        )
+    weights = input_weights(logical, operator, behaviour)
+    count = len(logical.executors_of(operator))
+    per_input: dict[tuple[StreamKey, str], Vector] = {}
+    for key, one in own.inputs.items():
+        for name, coefficient in one.outputs.items():
+            per_input[key, name] = (
+                sum_by_executor(logical, operator, weights[key] * coefficient.by_task.value)
+                if key in weights
+                else np.full(count, float(coefficient.mean))
+            )
+    return Conversion(per_input=per_input)
+
+
+def input_weights(
+    logical: LogicalPlan, operator: str, behaviour: JobBehaviour
+) -> dict[StreamKey, Vector]:
+    """By input stream, the weight of each task in its executor: ETIP (eq. 4.11).
+
+    Those of an executor sum to one. Nothing for an operator whose tasks are alike.
+    """
+    if not depends_on_keys(logical.topology, operator):
+        return {}
+    sizes = [len(executor.tasks) for executor in logical.executors_of(operator)]
+    weights = {}
+    for key, one in behaviour.operators[operator].inputs.items():
+        parts = one.task_weights.value
+        totals = np.repeat(sum_by_executor(logical, operator, parts), sizes)
+        # Even where nothing is known to come (0/0).
+        even = 1.0 / np.repeat(np.asarray(sizes, dtype=np.float64), sizes)
+        weights[key] = np.divide(parts, totals, out=even, where=totals > 0.0)
+    return weights
+
+
+def sum_by_executor(logical: LogicalPlan, operator: str, by_task: Vector) -> Vector:
+    """The sum over the tasks of each executor of an operator."""
+    start = logical.tasks_of(operator).start
+    first = [executor.first_task - start for executor in logical.executors_of(operator)]
+    return np.asarray(np.add.reduceat(by_task, first))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,11 +118,9 @@ class Rates:
     arrived: Mapping[Subscription, Vector]
     triggers: Mapping[str, Vector]
 
-    def into(self, flow: TupleFlow, operator: str) -> Vector:
-        """All that comes to each executor of an operator, the engine's messages included."""
-        streams = flow.plan.logical.topology.streams_into(operator)
-        zero = np.zeros(len(flow.plan.logical.spans[operator]))
-        return sum((self.arrived[stream.subscription] for stream in streams), start=zero)
+    def into(self, flow: TupleFlow, operator: str, *, system: bool = True) -> Vector:
+        """What comes to each executor of an operator, with or without the engine's own messages."""
+        return _sum_arrived(flow, operator, self.arrived, system=system)
 
     def out_of(self, flow: TupleFlow, operator: str, *, system: bool = True) -> Vector:
         """What each executor of an operator emits, with or without the engine's own messages."""
@@ -56,6 +128,42 @@ class Rates:
         keys = {stream.key for stream in streams if system or not stream.is_system}
         zero = np.zeros(len(flow.plan.logical.spans[operator]))
         return sum((self.emitted[key] for key in sorted(keys)), start=zero)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Traffic:
+    """Tuples on their way through a plan.
+
+    Attributes:
+        flow: The plan, with routing shares.
+        rates: Of tuples and messages.
+        conversions: What processors make of tuples.
+        mechanics: Of the plan's engine.
+    """
+
+    flow: TupleFlow
+    rates: Rates
+    conversions: Mapping[str, Conversion]
+    mechanics: Mechanics
+
+    def leaving_workers(self) -> Vector:
+        """Tuples and messages a second that each worker sends to others."""
+        workers = np.asarray(self.flow.plan.placement, dtype=np.intp)
+        sent = np.zeros(len(self.flow.plan.workers))
+        for block in self.flow.blocks:
+            away = np.where(block.types > 0, block.shares, 0.0).sum(axis=1)
+            leaving = self.rates.emitted[block.stream.key] * away
+            np.add.at(sent, workers[as_slice(block.sources)], leaving)
+        return sent
+
+    def window_tuples(self, operator: Operator) -> Vector:
+        """Mean tuples in a window that fires, of each executor's tasks."""
+        window, came = operator.window, self.rates.into(self.flow, operator.name, system=False)
+        assert window is not None
+        if window.length_tuples is not None:
+            return np.full(len(came), float(window.length_tuples))
+        assert window.length_seconds is not None
+        return came / self.conversions[operator.name].busy_tasks * window.length_seconds
 
 
 def source_rates(logical: LogicalPlan, workload: Workload) -> dict[StreamKey, Vector]:
@@ -95,11 +203,6 @@ def propagate(
 ) -> Rates:
     """The rates of the job's tuples in steady state, if no executor is overloaded.
 
-    Args:
-        flow: The plan, with routing shares.
-        sources: What the sources' executors emit.
-        conversions: What every processor's executors make of their input.
-
     Raises:
         CyclicTopology: Tuples multiply on their way round a cycle.
     """
@@ -117,7 +220,9 @@ def propagate(
     }
     triggers = {
         operator.name: _triggers(
-            operator, came_to(flow, operator.name, arrived), conversions[operator.name]
+            operator,
+            _sum_arrived(flow, operator.name, arrived, system=False),
+            conversions[operator.name],
         )
         for operator in topology.operators
         if operator.window is not None
@@ -150,14 +255,14 @@ def _outputs(
     flow: TupleFlow, operator: str, emitted: Mapping[StreamKey, Vector], conversion: Conversion
 ) -> dict[StreamKey, Vector]:
     """σ_o = Σ_S β_So·λ_S (eq. 4.9), and what windows give."""
-    found = {}
+    outputs = {}
     for key in data_keys(flow, operator):
-        found[key] = _emitted_by_timers(flow, operator, key.name, conversion)
+        outputs[key] = _emitted_by_timers(flow, operator, key.name, conversion)
         for block in flow.data_blocks:
             if block.stream.target == operator:
                 came = emitted[block.stream.key] @ block.shares
-                found[key] = found[key] + gain(flow, block, key.name, conversion) * came
-    return found
+                outputs[key] = outputs[key] + gain(flow, block, key.name, conversion) * came
+    return outputs
 
 
 def data_keys(flow: TupleFlow, operator: str) -> list[StreamKey]:
@@ -207,8 +312,8 @@ def _solved(
             expected="fewer tuples after a round than before",
             remedy="give the feedback stream a share below one",
         )
-    found = np.maximum(factors.solve(given), 0.0)
-    return {key: found[part] for key, part in place.items()}
+    emissions = np.maximum(factors.solve(given), 0.0)
+    return {key: emissions[part] for key, part in place.items()}
 
 
 def _triggers(operator: Operator, came: Vector, conversion: Conversion) -> Vector:
@@ -221,23 +326,9 @@ def _triggers(operator: Operator, came: Vector, conversion: Conversion) -> Vecto
     return came / window.slide_tuples
 
 
-def came_to(flow: TupleFlow, operator: str, arrived: Mapping[Subscription, Vector]) -> Vector:
-    """Tuples of the job that come to each executor of an operator."""
+def _sum_arrived(
+    flow: TupleFlow, operator: str, arrived: Mapping[Subscription, Vector], *, system: bool
+) -> Vector:
     zero = np.zeros(len(flow.plan.logical.spans[operator]))
     streams = flow.plan.logical.topology.streams_into(operator)
-    return sum((arrived[s.subscription] for s in streams if not s.is_system), start=zero)
-
-
-def window_tuples(
-    flow: TupleFlow,
-    operator: Operator,
-    arrived: Mapping[Subscription, Vector],
-    conversion: Conversion,
-) -> Vector:
-    """Mean tuples in a window that fires, of each executor's tasks."""
-    window, came = operator.window, came_to(flow, operator.name, arrived)
-    assert window is not None
-    if window.length_tuples is not None:
-        return np.full(len(came), float(window.length_tuples))
-    assert window.length_seconds is not None
-    return came / conversion.busy_tasks * window.length_seconds
+    return sum((arrived[s.subscription] for s in streams if system or not s.is_system), start=zero)

@@ -100,7 +100,6 @@ class TimeMoments:
     """A random time, in milliseconds.
 
     Attributes:
-        mean_ms: Its mean.
         variance: Its variance, in squared milliseconds.
         shape: A distribution with these moments, where quantiles were measured.
         probabilities: Of the quantiles, rising; none where none were measured.
@@ -249,7 +248,6 @@ class JobBehaviour:
     """What the operators of a job do, with cores to spare.
 
     Attributes:
-        topology: The job.
         configuration: What it was measured under, or is declared to run with.
         origin: Whether it was measured or declared; single figures may be assumed.
         operators: By name; ackers too, where something is known of them.
@@ -286,9 +284,9 @@ class JobBehaviour:
             InvalidInput: Nothing at all was measured of a processor.
             NotEnoughData: A processor has no measured service time.
         """
-        from streamgauge.models.measured_behaviour import behaviour_of_profile
+        from streamgauge.models.measured_behaviour import describe_profile
 
-        return behaviour_of_profile(profile)
+        return describe_profile(profile)
 
     @classmethod
     def from_job(cls, job: Job) -> JobBehaviour:
@@ -297,9 +295,9 @@ class JobBehaviour:
         Raises:
             InvalidInput: A processor has no behaviour.
         """
-        from streamgauge.models.declared_behaviour import behaviour_of_job
+        from streamgauge.models.declared_behaviour import describe_job
 
-        return behaviour_of_job(job)
+        return describe_job(job)
 
     def share_by_hash(self, engine: str, stream: Stream) -> Array | None:
         """The part of a stream that each receiving task gets, by where an engine hashes its keys.

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.analytic import delays_of
+from streamgauge.models.analytic import find_delays
+from streamgauge.models.contract import check_plan
 from streamgauge.models.end_to_end_latency import Ways
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import load
-from streamgauge.models.network import MEDIAN, network_of
-from streamgauge.models.parameters import parameters_of
-from streamgauge.models.plan_check import check_plan
+from streamgauge.models.network import MEDIAN, find_network
+from streamgauge.models.parameters import find_parameters
 from streamgauge.topology.paths import (
     count_paths,
     iter_logical_paths,
@@ -51,8 +51,6 @@ class LogicalPathLatency:
     """The paths along one sequence of operators, in seconds.
 
     Attributes:
-        operators: From source to sink.
-        streams: Between them.
         paths: How many paths of executors there are.
         mean: Over these paths, each weighted by the part of the tuples that takes it.
         longest: Of the slowest that carries tuples; infinite where an executor is overloaded.
@@ -71,7 +69,6 @@ class SourcePathLatency:
 
     Attributes:
         paths: How many paths of executors begin there.
-        mean: Over these paths, each weighted by the part of the tuples that takes it.
         p90: 90th percentile over the same; None where there are too many paths to list.
         longest: Of the slowest.
         complete: Of the slowest that goes on to an acker; None where nothing is acknowledged.
@@ -89,7 +86,6 @@ class PathLatencies:
     """Latency by path of a plan under a load.
 
     Attributes:
-        by_source: By the source's name.
         logical: The first 200 sequences of operators.
     """
 
@@ -113,22 +109,16 @@ def predict_paths(
 ) -> PathLatencies:
     """Latency by path, by the delays of the analytic model.
 
-    Args:
-        behaviour: What operators do.
-        plan: Where executors run.
-        workload: What sources emit.
-        link_percentile: Which latency between nodes counts.
-
     Raises:
         CyclicTopology: There are infinitely many paths.
         InvalidInput: The plan is of another job, or its engine has no formulas.
     """
     check_plan(behaviour, plan)
     plan.logical.topology.topological_order()
-    parameters = parameters_of(behaviour, plan, workload)
-    delays = delays_of(parameters, load(parameters))
-    network = network_of(plan, behaviour, percentile=link_percentile)
-    ways = Ways(parameters.flow, parameters.rates, parameters.conversions, delays, network)
+    parameters = find_parameters(behaviour, plan, workload)
+    delays = find_delays(parameters, load(parameters))
+    network = find_network(plan, behaviour, percentile=link_percentile)
+    ways = Ways(parameters, delays, network)
     return _Paths(parameters.flow, ways).summarise()
 
 

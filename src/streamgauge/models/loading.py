@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.cpu_contention import TOLERANCE, Contention, contention
+from streamgauge.models.cpu_contention import Contention, Machines, Threads, contention
 from streamgauge.models.parameters import Parameters
-from streamgauge.models.prediction import Limit
-from streamgauge.models.service import ServiceTimes
-from streamgauge.models.threads import Machines, Polling, Threads
+from streamgauge.models.processor_sharing import TOLERANCE, multiply
+from streamgauge.models.service import ServiceTimes, stretch_service
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import TupleFlow
@@ -37,7 +36,6 @@ class Loaded:
 
     Attributes:
         contention: Of all threads: executors first, then the triggers of time windows.
-        service: Wall-clock service times.
         utilisation: Offered load of each executor; one and more: overloaded.
         overloaded: What is overloaded, the worst first: executors and machines, with their load.
     """
@@ -55,77 +53,49 @@ def load(
     near: Loaded | None = None,
     tolerance: float = TOLERANCE,
 ) -> Loaded:
-    """What the threads of a plan do to each other.
+    """What the threads of a plan do to each other, with all rates `factor` times as high.
 
-    Args:
-        parameters: The plan's rates and work.
-        factor: By which all rates are higher.
-        near: What was found for a factor that is not far off: where to begin.
-        tolerance: By which part stretches may be wrong.
+    `near` is what was found for a factor that is not far off: where to begin. Stretches may be
+    wrong by the part `tolerance`.
     """
     if factor != 1.0 and not parameters.is_linear:
         parameters, factor = parameters.rescaled(factor), 1.0
-    flow, works = parameters.flow, parameters.works
-    plan = flow.plan
-    machine = machine_of_executor(plan)
-    mechanics = parameters.mechanics
-    on_thread = fires_on_thread(flow)
+    flow, works, plan = parameters.flow, parameters.works, parameters.flow.plan
+    machine, on_thread = machine_of_executor(plan), fires_on_thread(flow)
     tuples, triggers = works.tuples, works.triggers
     rate = factor * tuples.per_second
     # Windows by count fire more often with more tuples, those by time do not.
     fired = np.where(on_thread, factor, 1.0) * triggers.per_second
     share = np.divide(fired, rate, out=np.zeros_like(rate), where=on_thread & (rate > 0.0))
-    kinds = np.asarray([is_bolt(flow, one.operator) for one in plan.logical.executors])
     alone = np.flatnonzero(~on_thread & (fired > 0.0))
     threads = Threads(
         machine=np.concatenate([machine, machine[alone]]),
         rate=np.concatenate([rate, fired[alone]]),
         cpu_seconds=np.concatenate([tuples.cpu + share * triggers.cpu, triggers.cpu[alone]]),
         wait_seconds=np.concatenate([tuples.wait + share * triggers.wait, triggers.wait[alone]]),
-        polls=np.concatenate([kinds, np.zeros(len(alone), dtype=bool)]),
+        polls=np.concatenate([mark_bolts(flow), np.zeros(len(alone), dtype=bool)]),
     )
-    cluster = plan.cluster
-    machines = Machines(
-        cores=np.asarray([one.cores for one in cluster.machines]),
-        background_cores=np.asarray([one.background_cores for one in cluster.machines]),
-    )
-    polling = Polling(
-        poll_cores=mechanics.poll_cores,
-        poll_growth=mechanics.poll_growth,
-        bolt_spin=mechanics.bolt_spin,
-        bolt_sleep=mechanics.bolt_sleep,
-    )
-    found = contention(
+    machines = Machines.of(plan.cluster)
+    shared = contention(
         threads,
         machines,
-        polling,
+        parameters.mechanics,
         near=None if near is None else near.contention,
         tolerance=tolerance,
     )
-    size = len(rate)
-    stretch = found.stretch[:size]
-    slower = stretch.copy()
-    slower[alone] = found.stretch[size:]
-    service = ServiceTimes(
-        mean=_stretched(tuples.cpu, stretch) + tuples.wait,
-        variance=_stretched(tuples.cpu_variance, stretch**2) + tuples.wait_variance,
-        trigger_mean=_stretched(triggers.cpu, slower) + triggers.wait,
-        trigger_variance=_stretched(triggers.cpu_variance, slower**2) + triggers.wait_variance,
-    )
-    utilisation = _stretched(rate, service.mean) + np.where(
-        on_thread, _stretched(fired, service.trigger_mean), 0.0
+    stretch = shared.stretch[: len(rate)]
+    trigger_stretch = stretch.copy()
+    trigger_stretch[alone] = shared.stretch[len(rate) :]
+    service = stretch_service(works, stretch, trigger_stretch)
+    utilisation = multiply(rate, service.mean) + np.where(
+        on_thread, multiply(fired, service.trigger_mean), 0.0
     )
     return Loaded(
-        contention=found,
+        contention=shared,
         service=service,
         utilisation=utilisation,
-        overloaded=_overloaded(plan, found, threads, utilisation, machines),
+        overloaded=_overloaded(plan, shared, threads, utilisation, machines),
     )
-
-
-def _stretched(amount: Vector, factor: Vector) -> Vector:
-    """The product; zero for an amount of zero, even if its machine stretches without bound."""
-    return np.multiply(amount, factor, out=np.zeros_like(amount), where=amount > 0.0)
 
 
 def machine_of_executor(plan: PhysicalPlan) -> NDArray[np.int64]:
@@ -140,17 +110,22 @@ def is_bolt(flow: TupleFlow, operator: str) -> bool:
     return flow.plan.logical.topology.operator(operator).kind is not OperatorKind.SOURCE
 
 
+def mark_bolts(flow: TupleFlow) -> NDArray[np.bool_]:
+    """Which executors are fed by others."""
+    return np.asarray([is_bolt(flow, one.operator) for one in flow.plan.logical.executors])
+
+
 def fires_on_thread(flow: TupleFlow) -> NDArray[np.bool_]:
     """Whether an executor's windows fire by count, and so on its own thread."""
     topology = flow.plan.logical.topology
     windows = {one.name: one.window for one in topology.operators}
-    found = [windows[one.operator] for one in flow.plan.logical.executors]
-    return np.asarray([one is not None and one.slide_tuples is not None for one in found])
+    of_executors = [windows[one.operator] for one in flow.plan.logical.executors]
+    return np.asarray([one is not None and one.slide_tuples is not None for one in of_executors])
 
 
 def _overloaded(
     plan: PhysicalPlan,
-    found: Contention,
+    shared: Contention,
     threads: Threads,
     utilisation: Vector,
     machines: Machines,
@@ -160,10 +135,10 @@ def _overloaded(
     )
     worst = {
         plan.cluster.machines[index].name: _ratio(float(wanted[index]), float(machines.free[index]))
-        for index in found.overloaded_machines
+        for index in shared.overloaded_machines
     }
     # Executors of such a machine are as slow as it is, and say nothing of themselves.
-    crowded = found.overloaded[threads.machine[: len(utilisation)]]
+    crowded = shared.overloaded[threads.machine[: len(utilisation)]]
     for index in np.flatnonzero((utilisation >= 1.0) & ~crowded).tolist():
         worst[plan.logical.executors[index].label] = float(utilisation[index])
     return dict(sorted(worst.items(), key=lambda one: -one[1]))
@@ -174,17 +149,33 @@ def _ratio(wanted: float, free: float) -> float:
     return wanted / free if free > 0.0 else math.inf
 
 
-def limit_of(parameters: Parameters, workload: Workload, loaded: Loaded | None = None) -> Limit:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """How much more of the same load a plan would carry.
+
+    Attributes:
+        factor: By which all rates may grow, or must shrink; infinite where nothing limits them,
+            NaN where it was not looked for.
+        per_second: What all sources then emit together.
+        by: What would be overloaded first: an executor or a machine.
+    """
+
+    factor: float
+    per_second: float
+    by: str
+
+    @classmethod
+    def unknown(cls) -> Limit:
+        """It was not looked for."""
+        return cls(factor=math.nan, per_second=math.nan, by="")
+
+
+def find_limit(parameters: Parameters, workload: Workload, loaded: Loaded | None = None) -> Limit:
     """The highest multiple of the load that fits; and what then overloads first.
 
     No more than every thread could do with a core to itself, and every machine with its threads
     never idle; where threads get in each other's way it is less. The busiest executor's
     utilisation is nearly a power of the rate, which tells where to look next.
-
-    Args:
-        parameters: The plan's rates and work.
-        workload: What its sources emit.
-        loaded: What their load does, if that is known already.
     """
     emitted = sum(one.per_second or 0.0 for one in workload.emissions)
     executors, machines = _bounds(parameters)
@@ -221,16 +212,16 @@ def limit_of(parameters: Parameters, workload: Workload, loaded: Loaded | None =
             break
         if low > HIGHEST:
             return Limit(factor=math.inf, per_second=math.inf, by="nothing")
-        asked = _between(low, high, {one: _busiest(found) for one, found in seen.items()})
+        asked = _between(low, high, {at: _busiest(load_there) for at, load_there in seen.items()})
     by = next(iter((seen.get(high) or load(parameters, high)).overloaded), "nothing")
     return Limit(factor=low, per_second=low * emitted, by=by)
 
 
-def _busiest(found: Loaded) -> float:
+def _busiest(loaded: Loaded) -> float:
     """Utilisation of the busiest executor; infinite with a machine that is overloaded."""
-    if found.contention.overloaded.any():
+    if loaded.contention.overloaded.any():
         return math.inf
-    return float(found.utilisation.max(initial=0.0))
+    return float(loaded.utilisation.max(initial=0.0))
 
 
 def _between(low: float, high: float, busiest: Mapping[float, float]) -> float:
@@ -272,6 +263,6 @@ def _bounds(parameters: Parameters) -> tuple[float, float]:
     wanted = np.bincount(
         machine_of_executor(plan), weights=cores, minlength=len(plan.cluster.machines)
     )
-    free = np.asarray([one.cores - one.background_cores for one in plan.cluster.machines])
+    free = Machines.of(plan.cluster).free
     with np.errstate(divide="ignore"):
         return float((1.0 / busy).min()), float((free / wanted)[wanted > 0.0].min(initial=np.inf))

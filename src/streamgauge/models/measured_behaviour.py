@@ -2,7 +2,9 @@
 
 Tasks of an operator are pooled, each weighted by what it handled (its samples); differences
 between tasks remain as `relative_service`. Together they reproduce every task's mean and the
-operator's mean and variance.
+operator's mean and variance. Errors of tasks are taken to be independent. Service times are given
+as they would be with cores to spare: the stretch by crowded machines (`measured_plan`) is taken
+off; where the time on a core was not measured, it is the wall-clock time without the stretch.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from dataclasses import replace
 import numpy as np
 
 from streamgauge.errors import InvalidInput, NotEnoughData
+from streamgauge.models.fitting import from_quantiles
 from streamgauge.models.job_behaviour import (
+    NO_TIME,
     NONE,
     Coefficient,
     Estimate,
@@ -27,14 +31,7 @@ from streamgauge.models.job_behaviour import (
     TimeMoments,
     WindowBehaviour,
 )
-from streamgauge.models.measured_slowdown import take_off_crowding
-from streamgauge.models.pooled_times import (
-    error_of,
-    pool_service,
-    pool_time,
-    variance_error_of,
-    variance_of,
-)
+from streamgauge.models.measured_plan import find_crowding
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,
@@ -42,18 +39,22 @@ from streamgauge.profile.figures import (
     TaskProfile,
     TimeFigures,
 )
-from streamgauge.profile.pooling import pool_mean, pool_times
+from streamgauge.profile.pooling import pool_mean, pool_times, weigh_by_samples
 from streamgauge.profile.profile import Profile
-from streamgauge.topology.topology import ACKER, Operator, OperatorKind, Stream, StreamKey
+from streamgauge.topology.topology import ACKER, Operator, OperatorKind, StreamKey, Subscription
+
+# Fewer quantiles than this say less of a shape than mean and variability do.
+ENOUGH_QUANTILES = 3
+# Less than this is not worth a word.
+NOTEWORTHY = 1.05
+# The stretch is known to about this part of it: less waiting than that may be none.
+UNCERTAIN = 0.1
+# What is left of a variance after a larger one was taken off says little beyond this.
+WIDEST = 4.0
 
 
-def behaviour_of_profile(profile: Profile) -> JobBehaviour:
-    """The behaviour that reproduces what was measured, crowding taken off.
-
-    Raises:
-        InvalidInput: Nothing at all was measured of a processor.
-        NotEnoughData: A processor has no measured service time.
-    """
+def describe_profile(profile: Profile) -> JobBehaviour:
+    """As `JobBehaviour.from_profile`."""
     operators = [o for o in profile.topology.operators if o.kind is not OperatorKind.ACKER]
     tasks = {one.name: _own_streams(profile, one.name) for one in operators}
     _check_measured(operators, tasks)
@@ -70,7 +71,7 @@ def behaviour_of_profile(profile: Profile) -> JobBehaviour:
         links={(one.source, one.target): _link(one.latency) for one in profile.links},
         provenance=_provenance(profile),
     )
-    return take_off_crowding(measured, profile)
+    return _take_off_crowding(measured, profile)
 
 
 def _check_measured(
@@ -151,11 +152,11 @@ def _by_place(values: Mapping[int, float], tasks: int, *, missing: float = 0.0) 
 
 
 def _by_output(tasks: Iterable[TaskProfile]) -> dict[str, list[OutputFigures]]:
-    found: dict[str, list[OutputFigures]] = {}
+    by_name: dict[str, list[OutputFigures]] = {}
     for task in tasks:
         for name, figures in task.outputs.items():
-            found.setdefault(name, []).append(figures)
-    return {name: found[name] for name in sorted(found)}
+            by_name.setdefault(name, []).append(figures)
+    return {name: by_name[name] for name in sorted(by_name)}
 
 
 def _input_weight(task: TaskProfile) -> float:
@@ -188,12 +189,12 @@ def _coefficients(
         for name, figures in task.outputs.items():
             if key in figures.coefficients:
                 by_name.setdefault(name, {})[place] = figures.coefficients[key]
-    found = {}
+    coefficients = {}
     for name, by_place in by_name.items():
         mean = pool_mean(list(by_place.values()))
         assert mean is not None
         each = [by_place.get(place, mean) for place in range(count)]
-        found[name] = Coefficient(
+        coefficients[name] = Coefficient(
             mean=_estimate(mean),
             by_task=Estimate.of(
                 [one.value for one in each],
@@ -201,7 +202,7 @@ def _coefficients(
                 [math.nan if one.standard_error is None else one.standard_error for one in each],
             ),
         )
-    return found
+    return coefficients
 
 
 def _speeds(tasks: Mapping[int, TaskProfile]) -> dict[int, float]:
@@ -285,66 +286,47 @@ def _acker(tasks: Sequence[TaskProfile]) -> OperatorBehaviour:
     for key in dict.fromkeys(key for task in tasks for key in task.inputs):
         figures = [task.inputs[key] for task in tasks if key in task.inputs]
         cpu = pool_times([one.cpu for one in figures if one.cpu is not None])
-        wall = pool_times([one.wall for one in figures if one.wall is not None])
-        known = cpu if cpu is not None else wall
-        if known is not None:
-            time = TimeMoments.of(
-                known.mean_ms.value,
-                variance_of(known),
-                Origin.MEASURED,
-                mean_error=error_of(known.mean_ms),
-                variance_error=variance_error_of(known),
-            )
-            inputs[key] = InputBehaviour(service=ServiceTime(cpu=time), task_weights=NONE)
+        time = cpu or pool_times([one.wall for one in figures if one.wall is not None])
+        if time is not None:
+            service = ServiceTime(cpu=_moments(time, _variance(time)))
+            inputs[key] = InputBehaviour(service=service, task_weights=NONE)
     return OperatorBehaviour(inputs=inputs, task_weights=NONE)
 
 
 def _shares(
     profile: Profile, tasks: Mapping[str, Mapping[int, TaskProfile]]
-) -> dict[tuple[str, str, str], TaskShares]:
-    found = {}
+) -> dict[Subscription, TaskShares]:
+    """By subscription; silent tasks have none (eq. 4.2 has no value for them)."""
+    by_subscription = {}
     for stream in profile.topology.data_streams:
-        sizes = [profile.topology.operator(name).tasks for name in (stream.source, stream.target)]
-        shares = _shares_of(stream, tasks[stream.source], *sizes)
-        if shares is not None:
-            found[stream.subscription] = shares
-    return found
-
-
-def _shares_of(
-    stream: Stream, tasks: Mapping[int, TaskProfile], senders: int, receivers: int
-) -> TaskShares | None:
-    """Silent tasks have none (eq. 4.2 has no value for them)."""
-    parts = np.full((senders, receivers), math.nan)
-    weights, output_shares = np.zeros(senders), np.zeros(senders)
-    for place, task in tasks.items():
-        figures = task.outputs.get(stream.name)
-        if figures is None or stream.target not in figures.shares:
-            continue
-        dealt, rate, share = figures.shares[stream.target], figures.per_second, figures.share
-        parts[place] = dealt.parts
-        weights[place] = float(dealt.samples or 1) if rate is None else rate.value
-        output_shares[place] = weights[place] if share is None else share.value
-    if np.isnan(parts).all():
-        return None
-    return TaskShares(
-        parts=Estimate.of(parts, Origin.MEASURED),
-        weights=Estimate.of(weights, Origin.MEASURED),
-        output_shares=Estimate.of(output_shares, Origin.MEASURED),
-    )
+        senders, receivers = (
+            profile.topology.operator(name).tasks for name in (stream.source, stream.target)
+        )
+        parts = np.full((senders, receivers), math.nan)
+        weights, output_shares = np.zeros(senders), np.zeros(senders)
+        for place, task in tasks[stream.source].items():
+            figures = task.outputs.get(stream.name)
+            if figures is None or stream.target not in figures.shares:
+                continue
+            dealt, rate, share = figures.shares[stream.target], figures.per_second, figures.share
+            parts[place] = dealt.parts
+            weights[place] = float(dealt.samples or 1) if rate is None else rate.value
+            output_shares[place] = weights[place] if share is None else share.value
+        if not np.isnan(parts).all():
+            by_subscription[stream.subscription] = TaskShares(
+                parts=Estimate.of(parts, Origin.MEASURED),
+                weights=Estimate.of(weights, Origin.MEASURED),
+                output_shares=Estimate.of(output_shares, Origin.MEASURED),
+            )
+    return by_subscription
 
 
 def _link(latency: TimeFigures) -> TimeMoments:
     """Latency between two nodes; constant where no variability was measured."""
-    mean, scv = latency.mean_ms.value, latency.scv
-    moments = TimeMoments.of(
-        mean,
-        0.0 if scv is None else scv.value * mean * mean,
-        Origin.MEASURED,
-        mean_error=error_of(latency.mean_ms),
-        variance_error=variance_error_of(latency),
-        variance_origin=Origin.ASSUMED if scv is None else None,
-    )
+    if latency.scv is None:
+        moments = _moments(latency, 0.0, variance_origin=Origin.ASSUMED)
+    else:
+        moments = _moments(latency, _variance(latency))
     if not latency.quantiles_ms:
         return moments
     return replace(
@@ -354,9 +336,194 @@ def _link(latency: TimeFigures) -> TimeMoments:
     )
 
 
+def _moments(
+    time: TimeFigures, variance: float, variance_origin: Origin | None = None
+) -> TimeMoments:
+    return TimeMoments.of(
+        time.mean_ms.value,
+        variance,
+        Origin.MEASURED,
+        mean_error=_mean_error(time.mean_ms),
+        variance_error=_variance_error(time),
+        variance_origin=variance_origin,
+    )
+
+
 def _provenance(profile: Profile) -> dict[str, str]:
     """Which plan and period a profile rests on."""
-    found = {"plan_id": profile.plan_id or ""}
+    provenance = {"plan_id": profile.plan_id or ""}
     if profile.period is not None:
-        found |= {"from": profile.period.start, "to": profile.period.end}
-    return {key: value for key, value in found.items() if value}
+        provenance |= {"from": profile.period.start, "to": profile.period.end}
+    return {key: value for key, value in provenance.items() if value}
+
+
+def pool_service(
+    figures: Mapping[int, InputFigures] | Mapping[int, OutputFigures],
+    speeds: Mapping[int, float],
+) -> ServiceTime:
+    """Pooled service: CPU as measured, waiting as the wall-clock time beyond it."""
+    wall = pool_time({i: one.wall for i, one in figures.items() if one.wall is not None}, speeds)
+    cpu = pool_time({i: one.cpu for i, one in figures.items() if one.cpu is not None}, speeds)
+    if cpu is None:
+        if wall is None:
+            return ServiceTime()
+        # That all of it is spent on a core is a guess.
+        return ServiceTime(cpu=replace(wall, mean_ms=replace(wall.mean_ms, origin=Origin.ASSUMED)))
+    if wall is None:
+        return ServiceTime(cpu=cpu)
+    wait = TimeMoments.of(
+        float(wall.mean_ms) - float(cpu.mean_ms),
+        max(0.0, float(wall.variance) - float(cpu.variance)),
+        Origin.MEASURED,
+        mean_error=math.hypot(wall.mean_ms.error, cpu.mean_ms.error),
+        variance_error=math.hypot(wall.variance.error, cpu.variance.error),
+    )
+    return ServiceTime(cpu=cpu, wait=wait)
+
+
+def pool_time(times: Mapping[int, TimeFigures], speeds: Mapping[int, float]) -> TimeMoments | None:
+    """A time that, scaled by each task's speed, has the moments of all of them.
+
+    Exponential where no variability was measured.
+    """
+    if not times:
+        return None
+    known = list(times.values())
+    weights = weigh_by_samples([one.mean_ms for one in known])
+    parts = list(zip(weights, (speeds.get(place, 1.0) for place in times), known, strict=True))
+    mean = math.fsum(weight * one.mean_ms.value for weight, _, one in parts)
+    variance = math.fsum(weight * _variance(one) for weight, _, one in parts)
+    slower = math.fsum(weight * speed for weight, speed, _ in parts)
+    squares = math.fsum(weight * speed * speed for weight, speed, _ in parts)
+    pooled = TimeMoments.of(
+        mean / slower,
+        variance / squares,
+        Origin.MEASURED,
+        mean_error=_combine_errors([(w, _mean_error(one.mean_ms)) for w, _, one in parts]) / slower,
+        variance_error=_combine_errors([(w, _variance_error(one)) for w, _, one in parts])
+        / squares,
+        variance_origin=Origin.ASSUMED if any(one.scv is None for one in known) else None,
+    )
+    return _with_shape(pooled, known)
+
+
+def _with_shape(pooled: TimeMoments, known: Sequence[TimeFigures]) -> TimeMoments:
+    """With the moments and the shape of measured quantiles, where there is one task with enough."""
+    if len(known) > 1 or len(known[0].quantiles_ms) < ENOUGH_QUANTILES:
+        return pooled
+    (time,) = known
+    scv = None if time.scv is None else time.scv.value
+    shape = from_quantiles(time.mean_ms.value, time.quantiles_ms, scv)
+    if shape is None:
+        return pooled
+    return TimeMoments(
+        mean_ms=replace(pooled.mean_ms, value=np.asarray(shape.mean)),
+        variance=replace(pooled.variance, value=np.asarray(shape.variance)),
+        shape=shape,
+    )
+
+
+def _mean_error(figure: Figure) -> float:
+    """The standard error of a figure; NaN where it is not known."""
+    return math.nan if figure.standard_error is None else figure.standard_error
+
+
+def _combine_errors(parts: Iterable[tuple[float, float]]) -> float:
+    """The error of a weighted sum of independent figures; NaN where one that counts has none."""
+    return math.hypot(*(weight * error for weight, error in parts if weight > 0.0))
+
+
+def _variance(times: TimeFigures) -> float:
+    """Of a time; that of an exponential one where no variability was measured."""
+    scv = 1.0 if times.scv is None else times.scv.value
+    return scv * times.mean_ms.value * times.mean_ms.value
+
+
+def _variance_error(times: TimeFigures) -> float:
+    """To the first order; NaN where mean or variability have none."""
+    if times.scv is None:
+        return math.nan
+    mean, scv = times.mean_ms, times.scv
+    return math.hypot(
+        mean.value * mean.value * _mean_error(scv), 2.0 * scv.value * mean.value * _mean_error(mean)
+    )
+
+
+def _take_off_crowding(behaviour: JobBehaviour, profile: Profile) -> JobBehaviour:
+    """The behaviour without what other threads of the measured plan did to it."""
+    crowding = find_crowding(profile)
+    if crowding is None:
+        note = (
+            "the profile does not say on which machines it was measured: slowdown by sharing is"
+            " not corrected"
+        )
+        return replace(behaviour, notes=(note,))
+    stretches, warnings = crowding
+    crowded = [f"{name} {by:.2f}" for name, by in stretches.items() if by > NOTEWORTHY]
+    notes = list(warnings)
+    if crowded:
+        notes.append(
+            "CPU times were measured on crowded machines and are corrected for it; the measured"
+            f" times were longer by a factor: {', '.join(crowded)}"
+        )
+    return replace(
+        behaviour,
+        operators={
+            name: _relieve(operator, stretches.get(name, 1.0))
+            for name, operator in behaviour.operators.items()
+        },
+        stretch={name: Estimate.of(by, Origin.MEASURED) for name, by in stretches.items()},
+        notes=tuple(notes),
+    )
+
+
+def _relieve(operator: OperatorBehaviour, stretch: float) -> OperatorBehaviour:
+    """The operator with the stretch taken off all its times."""
+    if stretch <= 1.0:
+        return operator
+    window = operator.window
+    if window is not None:
+        window = replace(window, service=_without(window.service, stretch))
+    return replace(
+        operator,
+        inputs={
+            key: replace(one, service=_without(one.service, stretch))
+            for key, one in operator.inputs.items()
+        },
+        emit=_without(operator.emit, stretch),
+        window=window,
+    )
+
+
+def _without(service: ServiceTime, stretch: float) -> ServiceTime:
+    """Waiting less what the crowd added; where time on a core was not measured, that shortened."""
+    cpu, wait = service.cpu, service.wait
+    if cpu.mean_ms.origin is not Origin.MEASURED:
+        return replace(
+            service,
+            cpu=replace(
+                cpu,
+                mean_ms=_scale(cpu.mean_ms, 1.0 / stretch),
+                variance=_scale(cpu.variance, (1.0 / stretch) ** 2),
+            ),
+        )
+    added = stretch - 1.0
+    mean = float(wait.mean_ms) - added * float(cpu.mean_ms)
+    if mean < UNCERTAIN * stretch * float(cpu.mean_ms):
+        return replace(service, wait=NO_TIME)
+    variance = float(wait.variance) - (stretch * stretch - 1.0) * float(cpu.variance)
+    relieved = TimeMoments.of(
+        mean,
+        min(max(variance, 0.0), WIDEST * mean * mean),
+        Origin.MEASURED,
+        mean_error=math.hypot(wait.mean_ms.error, added * cpu.mean_ms.error),
+    )
+    return replace(service, wait=relieved)
+
+
+def _scale(estimate: Estimate, factor: float) -> Estimate:
+    return replace(
+        estimate,
+        value=estimate.value * factor,
+        standard_error=estimate.standard_error * factor,
+    )

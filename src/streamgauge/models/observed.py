@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.loading import Loaded, is_bolt
+from streamgauge.models.loading import Loaded, is_bolt, mark_bolts
 from streamgauge.models.parameters import Parameters
-from streamgauge.models.prediction import ExecutorPrediction, OperatorPrediction
+from streamgauge.models.prediction import ExecutorPrediction, OperatorPrediction, Swing
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Topology
 from streamgauge.topology.tuple_flow import as_slice
@@ -29,6 +30,9 @@ LEFT_UNDONE, CHANCE = 0.01, 5.0
 HELD_BACK = 0.05
 # Where waiting takes a larger part of the busy time than this, the rest is not known well enough.
 MOSTLY_WAITING = 0.5
+# Parts of the range that a line has to fall below and to rise above between two crests.
+LOW, HIGH = 0.4, 0.6
+FEWEST_CRESTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,7 +80,7 @@ class Overload:
     loads: Mapping[int, float]
 
 
-def overload_of(
+def find_overload(
     observed: Observed, bolts: Flags, *, bounded: Flags, outgrown: bool = False
 ) -> Overload:
     """Who gets more than can be served.
@@ -118,29 +122,25 @@ def _left_undone(wanted: Vector, done: Vector, seconds: float) -> Flags:
     )
 
 
-def _ratio(part: float, whole: float) -> float:
-    return float(part / whole) if whole > 0.0 else math.inf
+def _ratio(part: float, whole: float, otherwise: float = math.inf) -> float:
+    return float(part / whole) if whole > 0.0 else otherwise
 
 
 def named_loads(plan: PhysicalPlan, overload: Overload, loaded: Loaded) -> dict[str, float]:
     """Overloaded executors and machines by name, the worst first.
 
-    Executors of a machine that is asked for more cores than it has say nothing of themselves.
-
-    Args:
-        plan: Where executors run.
-        overload: Of its executors, as simulated.
-        loaded: What the same load does by formula; what machines are asked for is taken from there.
+    Executors of a machine that is asked for more cores than it has say nothing of themselves. What
+    machines are asked for is by formula.
     """
     asked = loaded.overloaded
-    found: dict[str, float] = {}
+    loads: dict[str, float] = {}
     for place, one in overload.loads.items():
         machine = plan.cluster.machine_of(plan.workers[plan.placement[place]].node).name
         if machine in asked:
-            found[machine] = asked[machine]
+            loads[machine] = asked[machine]
         else:
-            found[plan.logical.executors[place].label] = one
-    return dict(sorted(found.items(), key=lambda one: -one[1]))
+            loads[plan.logical.executors[place].label] = one
+    return dict(sorted(loads.items(), key=lambda one: -one[1]))
 
 
 def holds_back(parameters: Parameters) -> bool:
@@ -152,13 +152,13 @@ def holds_back(parameters: Parameters) -> bool:
 
 def reached_from(topology: Topology, operators: Sequence[str]) -> set[str]:
     """Operators that tuples of those come to, those included."""
-    found, waiting = set(operators), list(operators)
+    reached, waiting = set(operators), list(operators)
     while waiting:
         name = waiting.pop()
-        new = {one.target for one in topology.streams_from(name) if not one.is_system} - found
-        found |= new
+        new = {one.target for one in topology.streams_from(name) if not one.is_system} - reached
+        reached |= new
         waiting += new
-    return found
+    return reached
 
 
 def executor_predictions(
@@ -190,7 +190,7 @@ def operator_predictions(
     parameters: Parameters, observed: Observed, overload: Overload
 ) -> dict[str, OperatorPrediction]:
     """Every operator, over its executors; what a tuple's time is made up of is not known."""
-    found = {}
+    operators = {}
     work = _work(parameters, observed)
     delay = _delay(parameters, observed, overload)
     loads = observed.utilisation.copy()
@@ -201,7 +201,7 @@ def operator_predictions(
         came = observed.arrived[here]
         weights = work[here]
         used = weights > 0.0
-        found[name] = OperatorPrediction(
+        operators[name] = OperatorPrediction(
             executors=len(span),
             idle=int(np.count_nonzero(came <= 0.0)) if is_bolt(parameters.flow, name) else 0,
             arrived_per_second=float(came.sum()),
@@ -209,22 +209,16 @@ def operator_predictions(
             tuples_out_per_second=observed.by_operator[name],
             utilisation=float(loads[here].mean()),
             busiest=float(loads[here].max()),
-            service_seconds=_quotient(observed.utilisation[here].sum(), weights.sum()),
-            delay_seconds=_quotient(float(weights[used] @ delay[here][used]), weights.sum()),
+            service_seconds=_ratio(observed.utilisation[here].sum(), weights.sum(), math.nan),
+            delay_seconds=_ratio(float(weights[used] @ delay[here][used]), weights.sum(), math.nan),
             parts={},
         )
-    return found
-
-
-def bolts_of(parameters: Parameters) -> Flags:
-    """Which executors are fed by others."""
-    executors = parameters.flow.plan.logical.executors
-    return np.asarray([is_bolt(parameters.flow, one.operator) for one in executors])
+    return operators
 
 
 def _work(parameters: Parameters, observed: Observed) -> Vector:
     """What an executor is busy with, per second: tuples in; of a source, tuples out."""
-    return np.where(bolts_of(parameters), observed.executed, observed.emitted)
+    return np.where(mark_bolts(parameters.flow), observed.executed, observed.emitted)
 
 
 def _service(parameters: Parameters, observed: Observed) -> Vector:
@@ -235,35 +229,74 @@ def _service(parameters: Parameters, observed: Observed) -> Vector:
 def _delay(parameters: Parameters, observed: Observed, overload: Overload) -> Vector:
     """Waiting, by Little's law, and service; not known where tuples then wait for their window."""
     plan = parameters.flow.plan
-    bolts = bolts_of(parameters)
+    bolts = mark_bolts(parameters.flow)
     waiting = np.where(bolts, _divided(observed.length, observed.arrived), 0.0)
-    found = np.where(overload.growing, math.inf, waiting + _service(parameters, observed))
+    delay = np.where(overload.growing, math.inf, waiting + _service(parameters, observed))
     for operator in plan.logical.topology.operators:
         if operator.window is not None:
-            found[as_slice(plan.logical.spans[operator.name])] = math.nan
-    return found
+            delay[as_slice(plan.logical.spans[operator.name])] = math.nan
+    return delay
 
 
 def _stretch(parameters: Parameters, observed: Observed) -> Vector:
     """Busy time less what is expected to be waiting, over CPU time; NaN where that says little."""
     waiting = _work(parameters, observed) * parameters.works.tuples.wait
-    found = np.maximum(_divided(observed.utilisation - waiting, observed.cores), 1.0)
-    return np.where(waiting > MOSTLY_WAITING * observed.utilisation, math.nan, found)
+    stretch = np.maximum(_divided(observed.utilisation - waiting, observed.cores), 1.0)
+    return np.where(waiting > MOSTLY_WAITING * observed.utilisation, math.nan, stretch)
 
 
 def _emitted(parameters: Parameters, observed: Observed) -> Vector:
     """What leaves each executor; what windows' own threads emit by how often they would fire."""
-    found = observed.emitted.copy()
+    emitted = observed.emitted.copy()
     for name, fired in parameters.rates.triggers.items():
         here = as_slice(parameters.flow.plan.logical.spans[name])
-        rest = max(observed.by_operator[name] - float(found[here].sum()), 0.0)
-        found[here] += rest * fired / fired.sum() if fired.any() else 0.0
-    return found
+        rest = max(observed.by_operator[name] - float(emitted[here].sum()), 0.0)
+        emitted[here] += rest * fired / fired.sum() if fired.any() else 0.0
+    return emitted
 
 
 def _divided(parts: Vector, whole: Vector) -> Vector:
     return np.divide(parts, whole, out=np.full_like(whole, math.nan), where=whole > 0.0)
 
 
-def _quotient(part: float, whole: float) -> float:
-    return float(part / whole) if whole > 0.0 else math.nan
+def find_swing(times: Vector, waiting: Vector, latency: Vector) -> Swing:
+    """The swing of a run.
+
+    Args:
+        times: End of each stretch of time, in seconds.
+        waiting: Tuples that wait then, where it swings.
+        latency: Mean latency in seconds in each stretch; NaN where nothing came to its end.
+    """
+    known = latency[~np.isnan(latency)].tolist()
+    return Swing(
+        lowest=min(known, default=math.nan),
+        highest=max(known, default=math.nan),
+        period=period_of(times, waiting),
+    )
+
+
+def period_of(times: Vector, line: Vector) -> float | None:
+    """Mean seconds from one crest to the next; nothing with fewer than two whole ones."""
+    crests = find_crests(line)
+    if len(crests) < FEWEST_CRESTS:
+        return None
+    return float(np.mean([times[other] - times[one] for one, other in pairwise(crests)]))
+
+
+def find_crests(line: Vector) -> list[int]:
+    """Where a line is highest between two valleys.
+
+    What begins or ends with the line may be higher still before or after, and is no crest.
+    """
+    low, high = (line.min() + part * np.ptp(line) for part in (LOW, HIGH))
+    crests: list[int] = []
+    best: int | None = None
+    seen_valley = False
+    for place, value in enumerate(line.tolist()):
+        if value < low:
+            if best is not None:
+                crests.append(best)
+            best, seen_valley = None, True
+        elif value > high and seen_valley and (best is None or value > line[best]):
+            best = place
+    return crests

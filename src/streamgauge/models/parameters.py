@@ -5,26 +5,23 @@ The chain of Cooper 2020, section 4.14, in the order in which its steps need eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from streamgauge.errors import InvalidInput
-from streamgauge.models.acks import roots_per_tuple, with_acks, with_answers
-from streamgauge.models.conversion import Conversion, conversion_of
-from streamgauge.models.flow import Rates, propagate, source_rates
+from streamgauge.models.acks import roots_per_tuple, with_acks
+from streamgauge.models.flow import Traffic, find_conversion, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.load_aware_shuffle import SCOPES
-from streamgauge.models.routing import Routing, route
-from streamgauge.models.service import Works, works_of
+from streamgauge.models.routing import SCOPES, Routing, route
+from streamgauge.models.service import Works, find_work
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.workload import Workload
 from streamgauge.transport.engine import load_engine
-from streamgauge.transport.mechanics import Mechanics
 
 # Larger numbers are slips, and products of far larger ones are no numbers any more.
 MOST_LOAD = 1e30
@@ -33,27 +30,15 @@ MANY_NAMES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Parameters:
+class Parameters(Traffic):
     """Everything that a plan's delays follow from.
 
     Attributes:
-        behaviour: What the job's operators do.
-        flow: The plan, with predicted shares.
-        mechanics: Of its engine.
-        routing: How tuples are dealt.
-        conversions: What processors make of tuples.
-        rates: Of tuples and messages.
-        works: What they cost.
-        notes: What was assumed.
         rescaled: The same with all sources' rates so many times as high.
     """
 
     behaviour: JobBehaviour
-    flow: TupleFlow
-    mechanics: Mechanics
     routing: Routing
-    conversions: Mapping[str, Conversion]
-    rates: Rates
     works: Works
     notes: tuple[str, ...]
     rescaled: Callable[[float], Parameters]
@@ -88,7 +73,7 @@ def _check_magnitude(logical: LogicalPlan, works: Works) -> None:
         )
 
 
-def parameters_of(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Parameters:
+def find_parameters(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Parameters:
     """Routing, rates and work of a plan that has never run."""
     configuration = plan.logical.configuration
     transport = load_engine(configuration.engine)
@@ -96,15 +81,15 @@ def parameters_of(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workloa
     routing = route(TupleFlow.of(plan, transport.hops), behaviour, mechanics)
     flow, logical = routing.flow, plan.logical
     conversions = {
-        one.name: conversion_of(logical, one.name, behaviour, mechanics)
+        one.name: find_conversion(logical, one.name, behaviour, mechanics)
         for one in logical.topology.operators
         if one.kind is OperatorKind.PROCESSOR
     }
     rates = propagate(flow, source_rates(logical, workload), conversions)
+    traffic = Traffic(flow=flow, rates=rates, conversions=conversions, mechanics=mechanics)
     if logical.topology.has_ackers:
-        rates = with_acks(flow, rates, roots_per_tuple(flow, rates, conversions, mechanics))
-        flow = with_answers(flow, rates)
-    works = works_of(flow, rates, behaviour, conversions)
+        traffic = with_acks(traffic, roots_per_tuple(traffic))
+    works = find_work(traffic, behaviour)
     _check_magnitude(logical, works)
     notes = [*behaviour.notes, *routing.notes, *works.notes]
     if behaviour.topology.name != logical.topology.name:
@@ -128,12 +113,12 @@ def parameters_of(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workloa
         notes.append(f"shuffle would send outside the sender's worker: {', '.join(sorted(wide))}")
     return Parameters(
         behaviour=behaviour,
-        flow=flow,
+        flow=traffic.flow,
+        rates=traffic.rates,
+        conversions=conversions,
         mechanics=mechanics,
         routing=routing,
-        conversions=conversions,
-        rates=rates,
         works=works,
         notes=tuple(notes),
-        rescaled=lambda factor: parameters_of(behaviour, plan, workload.times(factor)),
+        rescaled=lambda factor: find_parameters(behaviour, plan, workload.times(factor)),
     )

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from streamgauge.models.end_to_end_latency import Latency
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.models.cpu_contention import Contention
+from streamgauge.models.delays import Delays, Part
+from streamgauge.models.end_to_end_latency import PROBABILITIES, Latency, Ways
+from streamgauge.models.loading import Limit, Loaded, is_bolt
+from streamgauge.models.network import MEDIAN, find_network
+from streamgauge.models.parameters import Parameters
 from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.tuple_flow import as_slice
+
+Vector = NDArray[np.float64]
+
+# Of an executor's delay, what is not waiting in a queue.
+_OWN = (Part.SERVICE, Part.WINDOW)
 
 
 class Verdict(StrEnum):
@@ -25,8 +39,6 @@ class ExecutorPrediction:
 
     Attributes:
         name: ``OPERATOR[FIRST-LAST]`` by its tasks.
-        operator: Whose tasks it runs.
-        worker: Where it runs.
         arrived_per_second: Tuples and messages that come.
         emitted_per_second: Tuples and messages that leave, before copies.
         tuples_out_per_second: The same without messages of the engine.
@@ -52,17 +64,12 @@ class ExecutorPrediction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorPrediction:
-    """One operator, over all its executors.
+    """One operator, over all its executors; rates and times as of one of them.
 
     Attributes:
-        executors: How many.
         idle: How many of them would get nothing.
-        arrived_per_second: Tuples and messages that come.
-        emitted_per_second: Tuples and messages that leave, before copies.
-        tuples_out_per_second: The same without messages of the engine.
         utilisation: Mean over executors.
         busiest: The same of the busiest.
-        service_seconds: Mean wall-clock service time of a tuple.
         delay_seconds: Mean time of a tuple here.
         parts: What that is made up of.
     """
@@ -85,7 +92,6 @@ class WorkerPrediction:
 
     Attributes:
         name: ``NODE:PORT``.
-        executors: How many it runs.
         cores: CPU time of its executors, per second.
         sent_per_second: Tuples and messages to other workers.
     """
@@ -101,8 +107,6 @@ class MachinePrediction:
     """One machine.
 
     Attributes:
-        name: Of the machine.
-        cores: How many it has.
         background: Cores that something else keeps busy.
         busy: Cores that the job's work keeps busy.
         polling: Cores that its idle threads keep busy.
@@ -115,27 +119,6 @@ class MachinePrediction:
     busy: float
     polling: float
     overloaded: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """How much more of the same load a plan would carry.
-
-    Attributes:
-        factor: By which all rates may grow, or must shrink; infinite where nothing limits them,
-            NaN where it was not looked for.
-        per_second: What all sources then emit together.
-        by: What would be overloaded first: an executor or a machine.
-    """
-
-    factor: float
-    per_second: float
-    by: str
-
-    @classmethod
-    def unknown(cls) -> Limit:
-        """It was not looked for."""
-        return cls(factor=math.nan, per_second=math.nan, by="")
 
 
 class Drawback(StrEnum):
@@ -198,7 +181,6 @@ class Explanation:
     Attributes:
         bottlenecks: What is full first as all rates grow; what would be if that operator had twice
             as many executors; and so on up to a machine, or an operator that has as many as tasks.
-        sensitivities: By operator.
     """
 
     bottlenecks: tuple[Bottleneck, ...]
@@ -225,13 +207,9 @@ class Prediction:
     """How a job would behave on a plan.
 
     Attributes:
-        model: Which one says so.
-        verdict: Whether the plan carries the load.
         overloaded: What is overloaded, the worst first, with its utilisation.
         limit: The highest rate that fits, and what stands in its way
         latency: From emission to the end of service at a sink, all sources together.
-        by_source: The same by source.
-        operators: By name.
         executors: In the plan's order.
         workers: In the plan's order.
         machines: In the cluster's order.
@@ -263,3 +241,138 @@ class Prediction:
     def to_dict(self) -> dict[str, Any]:
         """A plain document."""
         return asdict(self)
+
+
+def assemble(
+    model: str,
+    parameters: Parameters,
+    loaded: Loaded,
+    delays: Delays,
+    limit: Limit,
+    probabilities: Sequence[float] = PROBABILITIES,
+    *,
+    link_percentile: float = MEDIAN,
+) -> Prediction:
+    """What a model found, put together."""
+    plan = parameters.flow.plan
+    network = find_network(plan, parameters.behaviour, percentile=link_percentile)
+    ways = Ways(parameters, delays, network)
+    latency = ways.latency(probabilities)
+    return Prediction(
+        model=model,
+        verdict=Verdict.OVERLOADED if loaded.overloaded else Verdict.FITS,
+        overloaded=loaded.overloaded,
+        limit=limit,
+        latency=latency,
+        by_source=ways.by_source(latency, probabilities),
+        operators=_operators(parameters, loaded, delays),
+        executors=_executors(parameters, loaded, delays),
+        workers=_workers(parameters, loaded),
+        machines=_machines(plan, loaded.contention),
+        notes=(*parameters.notes, *network.notes),
+        provenance=parameters.behaviour.provenance,
+    )
+
+
+def _executors(
+    parameters: Parameters, loaded: Loaded, delays: Delays
+) -> tuple[ExecutorPrediction, ...]:
+    plan = parameters.flow.plan
+    came, left, tuples = _add_rates(parameters)
+    total = delays.executor_mean
+    own = [values for part, values in delays.executors.items() if part in _OWN]
+    waiting = total - np.sum(own, axis=0)
+    return tuple(
+        ExecutorPrediction(
+            name=one.label,
+            operator=one.operator,
+            worker=str(plan.workers[plan.placement[index]]),
+            arrived_per_second=float(came[index]),
+            emitted_per_second=float(left[index]),
+            tuples_out_per_second=float(tuples[index]),
+            utilisation=float(loaded.utilisation[index]),
+            stretch=float(loaded.contention.stretch[index]),
+            service_seconds=float(loaded.service.mean[index]),
+            delay_seconds=float(total[index]),
+            queue_length=float(came[index] * waiting[index]) if came[index] > 0.0 else 0.0,
+        )
+        for index, one in enumerate(plan.logical.executors)
+    )
+
+
+def _add_rates(parameters: Parameters) -> tuple[Vector, Vector, Vector]:
+    """What comes to and leaves every executor, and what of the latter are tuples of the job."""
+    flow, rates = parameters.flow, parameters.rates
+    size = len(flow.plan.logical.executors)
+    came, left, tuples = np.zeros(size), np.zeros(size), np.zeros(size)
+    for name, span in flow.plan.logical.spans.items():
+        here = as_slice(span)
+        came[here] = rates.into(flow, name)
+        left[here] = rates.out_of(flow, name)
+        tuples[here] = rates.out_of(flow, name, system=False)
+    return came, left, tuples
+
+
+def _operators(
+    parameters: Parameters, loaded: Loaded, delays: Delays
+) -> dict[str, OperatorPrediction]:
+    came, left, tuples = _add_rates(parameters)
+    total = delays.executor_mean
+    operators = {}
+    for name, span in parameters.flow.plan.logical.spans.items():
+        here = as_slice(span)
+        weights = came[here] if came[here].any() else np.ones(len(span))
+        operators[name] = OperatorPrediction(
+            executors=len(span),
+            idle=int(np.count_nonzero(came[here] <= 0.0)) if is_bolt(parameters.flow, name) else 0,
+            arrived_per_second=float(came[here].sum()),
+            emitted_per_second=float(left[here].sum()),
+            tuples_out_per_second=float(tuples[here].sum()),
+            utilisation=float(loaded.utilisation[here].mean()),
+            busiest=float(loaded.utilisation[here].max()),
+            service_seconds=_mean(weights, loaded.service.mean[here]),
+            delay_seconds=_mean(weights, total[here]),
+            parts={
+                part.value: _mean(weights, values[here])
+                for part, values in delays.executors.items()
+            },
+        )
+    return operators
+
+
+def _mean(weights: Vector, values: Vector) -> float:
+    """Of those that get anything."""
+    busy = weights > 0.0
+    return float(weights[busy] @ values[busy] / weights[busy].sum())
+
+
+def _workers(parameters: Parameters, loaded: Loaded) -> tuple[WorkerPrediction, ...]:
+    flow = parameters.flow
+    place = np.asarray(flow.plan.placement, dtype=np.intp)
+    sent = parameters.leaving_workers()
+    cores = np.bincount(
+        place, weights=loaded.contention.used_cores[: len(place)], minlength=len(sent)
+    )
+    return tuple(
+        WorkerPrediction(
+            name=str(worker),
+            executors=int(np.count_nonzero(place == index)),
+            cores=float(cores[index]),
+            sent_per_second=float(sent[index]),
+        )
+        for index, worker in enumerate(flow.plan.workers)
+    )
+
+
+def _machines(plan: PhysicalPlan, contention: Contention) -> tuple[MachinePrediction, ...]:
+    return tuple(
+        MachinePrediction(
+            name=one.name,
+            cores=one.cores,
+            background=one.background_cores,
+            busy=float(contention.busy_cores[index]),
+            polling=float(contention.polling_cores[index]),
+            overloaded=bool(contention.overloaded[index]),
+        )
+        for index, one in enumerate(plan.cluster.machines)
+    )

@@ -20,7 +20,6 @@ transform zero: overload is an answer, not an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,9 +28,7 @@ from scipy import special
 
 from streamgauge.errors import Findings
 from streamgauge.models import transforms
-from streamgauge.models.transforms import Chosen, Complex, Transform
-
-Vector = NDArray[np.float64]
+from streamgauge.models.transforms import Chosen, Complex, Transform, Vector
 
 # Closer to a Poisson distribution than this, its neighbours only lose digits.
 NEAR_POISSON = 1e-6
@@ -50,11 +47,6 @@ class Moments:
     mean: Vector
     variance: Vector
 
-    @property
-    def std(self) -> Vector:
-        """Standard deviation in seconds."""
-        return np.asarray(np.sqrt(self.variance))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Setup:
@@ -62,8 +54,6 @@ class Setup:
 
     Attributes:
         first: Mean, in seconds; zero counts where the server was awake.
-        second: Second moment.
-        third: Third moment.
         transform: E[e^(−sU)].
     """
 
@@ -71,41 +61,6 @@ class Setup:
     second: Vector
     third: Vector
     transform: Transform
-
-    @classmethod
-    def none(cls) -> Setup:
-        """A server that is always awake."""
-        return cls.exponential(0.0)
-
-    @classmethod
-    def uniform(cls, longest: ArrayLike) -> Setup:
-        """What is left of a sleep met at a random time in it: uniform on (0, `longest`).
-
-        Right where batches are rare against sleeps; `sleep` is exact.
-        """
-        top = as_vector(longest)
-
-        def transform(s: Complex) -> Complex:
-            return transforms.uniform(s, top)
-
-        return cls(first=top / 2.0, second=top**2 / 3.0, third=top**3 / 4.0, transform=transform)
-
-    @classmethod
-    def exponential(cls, mean: ArrayLike) -> Setup:
-        """A wake-up of exponential length."""
-        return cls.gamma(mean, 1.0)
-
-    @classmethod
-    def gamma(cls, mean: ArrayLike, scv: ArrayLike) -> Setup:
-        """A wake-up of gamma length: two moments known, and no more."""
-        first, variation = np.broadcast_arrays(as_vector(mean), as_vector(scv))
-
-        def transform(s: Complex) -> Complex:
-            return transforms.gamma(s, first, variation)
-
-        second = first**2 * (1.0 + variation)
-        third = second * first * (1.0 + 2.0 * variation)
-        return cls(first=first, second=second, third=third, transform=transform)
 
     @classmethod
     def sleep(cls, period: ArrayLike, batches_per_second: ArrayLike) -> Setup:
@@ -132,27 +87,15 @@ class Setup:
         ]
         return cls(first=moments[0], second=moments[1], third=moments[2], transform=transform)
 
-    @classmethod
-    def mixture(cls, parts: Sequence[tuple[ArrayLike, Setup]]) -> Setup:
-        """One of several setups, each with its probability; none with what these leave of one."""
-        weighted = [(as_vector(share), part) for share, part in parts]
-
-        def transform(s: Complex) -> Complex:
-            total = np.ones_like(s)
-            for share, part in weighted:
-                total = total + share * (part.transform(s) - 1.0)
-            return np.asarray(total)
-
-        return cls(
-            first=as_vector(sum(share * part.first for share, part in weighted)),
-            second=as_vector(sum(share * part.second for share, part in weighted)),
-            third=as_vector(sum(share * part.third for share, part in weighted)),
-            transform=transform,
-        )
-
     def met_with(self, probability: ArrayLike) -> Setup:
         """The same for a server that is found asleep with `probability`, and else is awake."""
-        return Setup.mixture([(probability, self)])
+        asleep = as_vector(probability)
+        return Setup(
+            first=asleep * self.first,
+            second=asleep * self.second,
+            third=asleep * self.third,
+            transform=lambda s: np.asarray(1.0 + asleep * (self.transform(s) - 1.0)),
+        )
 
 
 def asleep_probability(batches_per_second: ArrayLike, spin_seconds: ArrayLike) -> Vector:
@@ -260,22 +203,17 @@ class BatchSize:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BulkQueue:
+class BatchArrivals:
     """Batches that come as a Poisson process to one server with gamma service times.
 
     Every figure may be an array; they broadcast against each other.
 
     Attributes:
-        batches_per_second: Arrival rate of batches.
         batch_mean: Mean tuples in a batch, at least one.
-        batch_variance: Their variance.
         service_seconds: Mean service time of a tuple.
         service_scv: Its squared coefficient of variation; zero is a constant.
-        service_third_moment: E[S³], where known; else that of a gamma distribution. Only the
-            variance looks at it.
-        setup: What a batch that finds the server idle waits for.
         wait_factor: Wait for the batches before, in multiples of that with arrivals at random:
-            regular ones make it shorter (`streamgauge.models.regularity`).
+            regular ones make it shorter (`streamgauge.models.arrivals`).
     """
 
     batches_per_second: ArrayLike
@@ -283,8 +221,6 @@ class BulkQueue:
     batch_variance: ArrayLike = 0.0
     service_seconds: ArrayLike
     service_scv: ArrayLike = 1.0
-    service_third_moment: ArrayLike | None = None
-    setup: Setup | None = None
     wait_factor: ArrayLike = 1.0
 
     def __post_init__(self) -> None:
@@ -312,16 +248,30 @@ class BulkQueue:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BulkQueue(BatchArrivals):
+    """Batches join the queue as they come; one that finds the server idle waits for its setup."""
+
+    setup: Setup | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FlushedQueue(BatchArrivals):
+    """Batches are lists that gather, and are released together every interval.
+
+    What gathers has no limit: batches that fill up between flushes are not foreseen.
+    """
+
+    flush_seconds: ArrayLike
+
+    def __post_init__(self) -> None:
+        BatchArrivals.__post_init__(self)
+        _check(flush_seconds=self.flush_seconds)
+
+
 def wait(queue: BulkQueue) -> Moments:
     """Time of a random tuple from its arrival to the start of its service, setup included."""
     return _added(_queue_wait(queue), _setup_delay(queue), _inside(queue))
-
-
-def sojourn(queue: BulkQueue) -> Moments:
-    """Time of a random tuple from its arrival to the end of its service."""
-    service = as_vector(queue.service_seconds)
-    served = Moments(mean=service, variance=service**2 * as_vector(queue.service_scv))
-    return _added(wait(queue), served)
 
 
 def sojourn_transform(queue: BulkQueue) -> Transform:
@@ -359,12 +309,6 @@ def sojourn_transform(queue: BulkQueue) -> Transform:
     return transform
 
 
-def sojourn_quantiles(queue: BulkQueue, probabilities: Sequence[float]) -> Vector:
-    """Quantiles of the sojourn of a random tuple, a row a probability."""
-    moments = sojourn(queue)
-    return transforms.quantiles(sojourn_transform(queue), probabilities, moments.mean, moments.std)
-
-
 def _queue_wait(queue: BulkQueue) -> Moments:
     """Wait of a batch for those before it, without setups (Kleinrock 1975, 5.70 and 5.113)."""
     rate = as_vector(queue.batches_per_second)
@@ -375,14 +319,12 @@ def _queue_wait(queue: BulkQueue) -> Moments:
     return Moments(mean=_times(factor, mean), variance=_times(factor**2, variance))
 
 
-def _work_moments(queue: BulkQueue | FlushedQueue) -> tuple[Vector, Vector, Vector]:
+def _work_moments(queue: BatchArrivals) -> tuple[Vector, Vector, Vector]:
     """First three moments of the service of a whole batch or list."""
     tuples, pairs, triples = queue.size.factorial_moments
     first, scv = as_vector(queue.service_seconds), as_vector(queue.service_scv)
     second = first**2 * (1.0 + scv)
     third = second * first * (1.0 + 2.0 * scv)
-    if queue.service_third_moment is not None:
-        third = as_vector(queue.service_third_moment)
     return (
         tuples * first,
         tuples * second + pairs * first**2,
@@ -423,65 +365,12 @@ def _ahead(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FlushedQueue:
-    """Lists that gather and are released together every interval, to one server.
-
-    Every figure may be an array; they broadcast against each other. The batch has no limit: use
-    `streamgauge.models.executor` where it fills up between flushes.
-
-    Attributes:
-        lists_per_second: Arrival rate of lists, a Poisson process.
-        list_mean: Mean tuples in a list, at least one.
-        list_variance: Their variance.
-        flush_seconds: Time between releases.
-        service_seconds: Mean service time of a tuple.
-        service_scv: Its squared coefficient of variation.
-        service_third_moment: E[S³], where known; else that of a gamma distribution.
-        wait_factor: Work found by a release, in multiples of that with arrivals at random.
-    """
-
-    lists_per_second: ArrayLike
-    list_mean: ArrayLike = 1.0
-    list_variance: ArrayLike = 0.0
-    flush_seconds: ArrayLike
-    service_seconds: ArrayLike
-    service_scv: ArrayLike = 1.0
-    service_third_moment: ArrayLike | None = None
-    wait_factor: ArrayLike = 1.0
-
-    def __post_init__(self) -> None:
-        _check(
-            lists_per_second=self.lists_per_second,
-            wait_factor=self.wait_factor,
-            list_variance=self.list_variance,
-            flush_seconds=self.flush_seconds,
-            service_seconds=self.service_seconds,
-            service_scv=self.service_scv,
-        )
-        _check(least=1.0, list_mean=self.list_mean)
-
-    @property
-    def size(self) -> BatchSize:
-        """Tuples in a list."""
-        return BatchSize.of(self.list_mean, self.list_variance)
-
-    @property
-    def utilisation(self) -> Vector:
-        """Offered load of the server; the queue is stable below one."""
-        return np.asarray(
-            as_vector(self.lists_per_second)
-            * as_vector(self.list_mean)
-            * as_vector(self.service_seconds)
-        )
-
-
 def released_wait(queue: FlushedQueue) -> Moments:
     """Time of a random tuple from its release to the start of its service.
 
     The mean is within 0.6 % of the exact one from two lists a flush on, within 2 % from half a
     list on and 3.5 % at a twentieth, up to a utilisation of 0.98 (exponential service, lists of
-    1 to 3 tuples; `streamgauge.models.executor`). Most of the error lies at low and middle load.
+    1 to 3 tuples). Most of the error lies at low and middle load.
 
     What it waited before, uniform on (0, δ), is not in it. The two are not independent: who came
     early waits long for the release and is served early after it.
@@ -489,16 +378,9 @@ def released_wait(queue: FlushedQueue) -> Moments:
     return _added(_backlog(queue), _inside_release(queue))
 
 
-def released_sojourn(queue: FlushedQueue) -> Moments:
-    """Time of a random tuple from its release to the end of its service."""
-    service = as_vector(queue.service_seconds)
-    served = Moments(mean=service, variance=service**2 * as_vector(queue.service_scv))
-    return _added(released_wait(queue), served)
-
-
 def _inside_release(queue: FlushedQueue) -> Moments:
     """Service of the tuples before a random one in its release, a Poisson number of lists."""
-    lists = as_vector(queue.lists_per_second) * as_vector(queue.flush_seconds)
+    lists = as_vector(queue.batches_per_second) * as_vector(queue.flush_seconds)
     tuples, pairs, triples = queue.size.factorial_moments
     first = lists * tuples
     second = lists * pairs + first**2
@@ -513,7 +395,7 @@ def _backlog(queue: FlushedQueue) -> Moments:
     cumulants of a compound Poisson variable; n may then be any number, and beyond the first terms
     the sum becomes an integral, over z = (n·drift)/(√n·deviation) as in heavy traffic.
     """
-    lists = as_vector(queue.lists_per_second) * as_vector(queue.flush_seconds)
+    lists = as_vector(queue.batches_per_second) * as_vector(queue.flush_seconds)
     flush, first, second, third = np.broadcast_arrays(
         as_vector(queue.flush_seconds), *(lists * moment for moment in _work_moments(queue))
     )

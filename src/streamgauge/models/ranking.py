@@ -36,12 +36,10 @@ class Ranking:
     """What models make of several plans.
 
     Attributes:
-        by: The criterion.
         order: Plans, the best first, by the first model.
         votes: By model, the plan it prefers.
         preferred: The plan that most models prefer; the first model decides where as many prefer
             another.
-        majority: How many prefer it.
         equals: Other plans that the first model takes to be as good.
     """
 

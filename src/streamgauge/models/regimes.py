@@ -19,10 +19,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.flow import came_to
-from streamgauge.models.load_aware_shuffle import SCOPES
 from streamgauge.models.loading import Loaded, load
 from streamgauge.models.parameters import Parameters
+from streamgauge.models.routing import SCOPES
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 from streamgauge.transport.mechanics import NO_LIMIT
 
@@ -34,7 +33,6 @@ class Overfull:
     """A scope of shuffle whose executors get more than they can serve.
 
     Attributes:
-        operator: Whose executors.
         executors: In scope, as places in the plan.
         arrived_per_second: What comes to them.
         served_per_second: What they can serve at most.
@@ -106,25 +104,15 @@ class Regimes:
 
 def swinging_operators(parameters: Parameters, loaded: Loaded | None = None) -> tuple[str, ...]:
     """Operators to which shuffle would widen and narrow again and again."""
-    return _named(regimes_of(parameters, loaded).swinging)
-
-
-def blocked_operators(parameters: Parameters, loaded: Loaded | None = None) -> tuple[str, ...]:
-    """Operators whose queues could never get full enough for shuffle to widen."""
-    return _named(regimes_of(parameters, loaded).blocked)
+    return _named(find_regimes(parameters, loaded).swinging)
 
 
 def _named(scopes: Iterable[Overfull]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.operator for one in scopes))
 
 
-def regimes_of(parameters: Parameters, loaded: Loaded | None = None) -> Regimes:
-    """The scopes of a plan's shuffle that cannot serve what they get, by what becomes of them.
-
-    Args:
-        parameters: Of the plan.
-        loaded: What the load does to it, where that is known already.
-    """
+def find_regimes(parameters: Parameters, loaded: Loaded | None = None) -> Regimes:
+    """The scopes of a plan's shuffle that cannot serve what they get, by what becomes of them."""
     scopes = _overfull(parameters, loaded)
     wide = [one for one in scopes if one.most_waiting >= one.widens_at]
     return Regimes(
@@ -143,7 +131,7 @@ def _overfull(parameters: Parameters, loaded: Loaded | None) -> list[Overfull]:
     if not blocks:
         return []
     loads = _loads(parameters, loaded or load(parameters))
-    found: dict[tuple[int, ...], Overfull] = {}
+    overfull: dict[tuple[int, ...], Overfull] = {}
     for block in blocks:
         if not np.any(loads[as_slice(block.targets)] >= 1.0) or not _fits_evenly(parameters, block):
             continue
@@ -151,8 +139,8 @@ def _overfull(parameters: Parameters, loaded: Loaded | None) -> list[Overfull]:
             scope = _scope(parameters, block, members, loads)
             # Inside a scope tuples go to executors that have less to do.
             if scope.arrived_per_second > scope.served_per_second:
-                found[members] = scope
-    return list(found.values())
+                overfull[members] = scope
+    return list(overfull.values())
 
 
 def _loads(parameters: Parameters, loaded: Loaded) -> Vector:
@@ -180,7 +168,7 @@ def _scope(
     plan, mechanics = parameters.flow.plan, parameters.mechanics
     place = list(members)
     operator = block.stream.target
-    came = came_to(parameters.flow, operator, parameters.rates.arrived)
+    came = parameters.rates.into(parameters.flow, operator, system=False)
     came = came[[index - block.targets.start for index in place]]
     busy = loads[place]
     served = np.divide(came, busy, out=np.full_like(came, np.inf), where=busy > 0.0)
@@ -240,13 +228,13 @@ def _most_waiting(parameters: Parameters, operator: str, members: tuple[int, ...
         for place in _senders(parameters, members)
         if executors[place].operator in sources
     )
-    came = float(came_to(flow, operator, rates.arrived).sum())
+    came = float(rates.into(flow, operator, system=False).sum())
     return limit * tasks * came / emitted
 
 
 def _senders(parameters: Parameters, members: tuple[int, ...]) -> set[int]:
     """Executors whose tuples, or what they lead to, can come to some executors."""
-    found, waiting = set(members), list(members)
+    reached, waiting = set(members), list(members)
     while waiting:
         target = waiting.pop()
         for block in parameters.flow.data_blocks:
@@ -254,6 +242,6 @@ def _senders(parameters: Parameters, members: tuple[int, ...]) -> set[int]:
                 continue
             column = block.shares[:, target - block.targets.start]
             new = {block.sources.start + row for row in np.flatnonzero(column > 0.0).tolist()}
-            waiting += new - found
-            found |= new
-    return found
+            waiting += new - reached
+            reached |= new
+    return reached

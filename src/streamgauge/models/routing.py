@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.job_behaviour import JobBehaviour, TaskShares
-from streamgauge.models.load_aware_shuffle import nearest_shares
 from streamgauge.topology.grouping import (
     Custom,
     Direct,
@@ -25,6 +24,7 @@ from streamgauge.topology.grouping import (
     Shuffle,
 )
 from streamgauge.topology.logical_plan import LogicalPlan
+from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Stream, Subscription, Topology
 from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, TupleFlow, as_slice
 from streamgauge.transport.mechanics import Mechanics
@@ -33,6 +33,8 @@ Vector = NDArray[np.float64]
 
 # Where these deal tuples to tasks is in the data.
 KEYED = (Fields, PartialKey, Direct)
+# How far a sending task looks, from near to far.
+SCOPES = ("worker", "node", "rack", "everywhere")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,11 +42,9 @@ class Routing:
     """How tuples would be dealt.
 
     Attributes:
-        flow: The plan's connections with the predicted shares.
         scopes: For each subscription by load-aware shuffle, the scope of every sending executor,
             as a place in `SCOPES`.
         idle: Executors that would get no tuples, by label.
-        notes: What was assumed for want of figures.
     """
 
     flow: TupleFlow
@@ -54,13 +54,7 @@ class Routing:
 
 
 def route(flow: TupleFlow, behaviour: JobBehaviour, mechanics: Mechanics) -> Routing:
-    """The routing of a plan that has never run.
-
-    Args:
-        flow: The proposed plan, with the shares that its groupings declare.
-        behaviour: Of the job.
-        mechanics: Of the proposed plan's engine.
-    """
+    """The routing of a plan that has never run."""
     plan = flow.plan
     blocks: list[ConnectionBlock] = []
     scopes: dict[Subscription, NDArray[np.int8]] = {}
@@ -97,13 +91,7 @@ def keyed_shares(
     Where the sending tasks see the same keys, one vector serves for all of them (fields after
     shuffle). Where keys decided what they got, each keeps its own, weighted by its part of what
     its executor emits (fields after fields; eq. 4.4 to 4.6). Without figures, traced keys are put
-    where the engine's hash puts them.
-
-    Args:
-        logical: The proposed executors.
-        stream: Dealt by keys.
-        behaviour: Of the job.
-        as_measured: Whether every sending task keeps its own shares in any case.
+    where the engine's hash puts them. `as_measured` lets every sending task keep its own anyway.
 
     Returns:
         Shares of sending × receiving executors; nothing where neither was measured.
@@ -185,7 +173,7 @@ def task_parts(
     keyed = behaviour.operators[operator].task_weights.value
     start = logical.tasks_of(operator).start
     streams = [one for one in logical.topology.streams_into(operator) if not one.is_system]
-    found = []
+    by_executor = []
     for executor in logical.executors_of(operator):
         count = len(executor.tasks)
         total = np.zeros(count)
@@ -197,8 +185,8 @@ def task_parts(
                 known = keyed[[task - start for task in executor.tasks]]
                 part = known / known.sum() if known.any() else part
             total = total + part / len(streams)
-        found.append(total)
-    return tuple(found)
+        by_executor.append(total)
+    return tuple(by_executor)
 
 
 def _without_input(flow: TupleFlow) -> Iterator[str]:
@@ -211,3 +199,49 @@ def _without_input(flow: TupleFlow) -> Iterator[str]:
         reached[as_slice(block.targets)] |= block.exists.any(axis=0)
     for index in np.flatnonzero(subscribed & ~reached).tolist():
         yield executors[index].label
+
+
+def nearest_shares(
+    plan: PhysicalPlan, stream: Stream, widen_load: float
+) -> tuple[Matrix, NDArray[np.int8]]:
+    """Load-aware shuffle while no queue fills up: even over the nearest scope.
+
+    Only the lowest task of an executor reports a load; the others count as full, and get nothing.
+    A scope of idle executors with k tasks each has the mean load (k − 1)/k: above `widen_load` the
+    next wider one is taken.
+
+    Returns:
+        Shares of sending × receiving executors, and the scope of each sending one.
+    """
+    spans = plan.logical.spans
+    sources, targets = spans[stream.source], spans[stream.target]
+    tasks = np.asarray(
+        [len(plan.logical.executors[index].tasks) for index in targets], dtype=np.float64
+    )
+    placement = np.asarray(plan.placement, dtype=np.intp)
+    senders, receivers = placement[as_slice(sources)], placement[as_slice(targets)]
+    shares = np.zeros((len(sources), len(targets)))
+    scopes = np.zeros(len(sources), dtype=np.int8)
+    for worker in np.unique(senders).tolist():
+        near = _nearness(plan, worker)[receivers]
+        for scope in range(len(SCOPES)):
+            inside = near <= scope
+            if not inside.any():
+                continue
+            idle_load = 1.0 - inside.sum() / tasks[inside].sum()
+            if idle_load <= widen_load or scope == len(SCOPES) - 1:
+                shares[senders == worker] = inside / inside.sum()
+                scopes[senders == worker] = scope
+                break
+    return shares, scopes
+
+
+def _nearness(plan: PhysicalPlan, worker: int) -> NDArray[np.int8]:
+    """For each worker the narrowest scope of `worker` that holds it."""
+    own = plan.workers[worker]
+    rack = plan.cluster.node(own.node).rack
+    scopes = []
+    for other in plan.workers:
+        apart = (other != own, other.node != own.node, plan.cluster.node(other.node).rack != rack)
+        scopes.append(sum(apart))
+    return np.asarray(scopes, dtype=np.int8)

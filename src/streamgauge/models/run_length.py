@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streamgauge.models.flow import came_to
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.regimes import Regimes
 from streamgauge.topology.topology import Topology
@@ -123,15 +122,11 @@ def steady_length(
 ) -> RunLength:
     """How long to simulate a plan whose rates are known.
 
-    Args:
-        parameters: Of the plan.
-        workload: What its sources should emit.
-        runs: Independent ones that would be best.
-        part: Of the rates, that gets through: less than one, where sources emit what they can.
+    `part` of the rates gets through: less than one, where sources emit what they can.
     """
     flow, rates = parameters.flow, parameters.rates
     topology = flow.plan.logical.topology
-    sinks = [came_to(flow, sink.name, rates.arrived) for sink in topology.sinks]
+    sinks = [rates.into(flow, sink.name, system=False) for sink in topology.sinks]
     backlog = _backlog_seconds(parameters) if part < 1.0 else 0.0
     windows = [_window_seconds(parameters, one.name) for one in topology.operators]
     found = sensible_length(
@@ -205,7 +200,7 @@ def _window_seconds(parameters: Parameters, operator: str) -> float:
     window = parameters.flow.plan.logical.topology.operator(operator).window
     if window is None:
         return 0.0
-    came = float(came_to(parameters.flow, operator, parameters.rates.arrived).sum())
+    came = float(parameters.rates.into(parameters.flow, operator, system=False).sum())
     tasks = float(parameters.conversions[operator].busy_tasks.sum())
     tuples = max(window.length_tuples or 0, window.slide_tuples or 0)
     by_count = tuples * tasks / came if came > 0.0 else 0.0

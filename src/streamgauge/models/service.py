@@ -8,14 +8,11 @@ time spent waiting are kept apart, since only the former is stretched by what sh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from streamgauge.models.conversion import Conversion, input_weights, sum_by_executor
-from streamgauge.models.flow import Rates, data_keys, window_tuples
+from streamgauge.models.flow import Traffic, Vector, input_weights, sum_by_executor
 from streamgauge.models.job_behaviour import (
     NONE,
     JobBehaviour,
@@ -23,10 +20,10 @@ from streamgauge.models.job_behaviour import (
     ServiceTime,
     WindowBehaviour,
 )
+from streamgauge.models.processor_sharing import multiply
 from streamgauge.topology.topology import ACKER, OperatorKind
-from streamgauge.topology.tuple_flow import TupleFlow, as_slice
+from streamgauge.topology.tuple_flow import as_slice
 
-Vector = NDArray[np.float64]
 SECONDS_PER_MS = 1e-3
 # An acker of whose messages nothing is known.
 NOTHING_KNOWN = OperatorBehaviour(task_weights=NONE)
@@ -39,9 +36,7 @@ class Work:
     Attributes:
         per_second: How many there are.
         cpu: Mean time on a core.
-        cpu_variance: Of that.
         wait: Mean time off the cores.
-        wait_variance: Of that.
     """
 
     per_second: Vector
@@ -74,6 +69,16 @@ class Work:
             means[f"{name}_variance"] = within + (weights * (each - mean) ** 2).sum(axis=0)
         return cls(per_second=total, **means)
 
+    def stretch(self, factor: Vector) -> Work:
+        """The same with times so many times as long."""
+        return replace(
+            self,
+            cpu=self.cpu * factor,
+            cpu_variance=self.cpu_variance * factor**2,
+            wait=self.wait * factor,
+            wait_variance=self.wait_variance * factor**2,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Works:
@@ -82,7 +87,6 @@ class Works:
     Attributes:
         tuples: What executing a tuple costs; of a source, emitting one.
         triggers: What a window that fires costs.
-        notes: What was assumed for want of figures.
     """
 
     tuples: Work
@@ -90,37 +94,25 @@ class Works:
     notes: tuple[str, ...]
 
 
-def works_of(
-    flow: TupleFlow,
-    rates: Rates,
-    behaviour: JobBehaviour,
-    conversions: Mapping[str, Conversion],
-) -> Works:
-    """What tuples and windows cost every executor.
-
-    Args:
-        flow: The proposed plan.
-        rates: What comes to its executors.
-        behaviour: Of the job.
-        conversions: What processors make of their input.
-    """
-    logical = flow.plan.logical
+def find_work(traffic: Traffic, behaviour: JobBehaviour) -> Works:
+    """What tuples and windows cost every executor of a plan."""
+    logical = traffic.flow.plan.logical
     size = len(logical.executors)
     tuples, triggers = Work.nothing(size), Work.nothing(size)
     notes: list[str] = []
     for operator in logical.topology.operators:
         span = logical.spans[operator.name]
         if operator.kind is OperatorKind.SOURCE:
-            found = _source(flow, rates, behaviour, operator.name)
+            work = _source(traffic, behaviour, operator.name)
         else:
-            found = _receiver(flow, rates, behaviour, operator.name)
-        if operator.kind is OperatorKind.ACKER and not found.cpu.any():
+            work = _receiver(traffic, behaviour, operator.name)
+        if operator.kind is OperatorKind.ACKER and not work.cpu.any():
             notes.append("the CPU time of ackers was not measured: taken as zero")
-        _put(tuples, found, span)
+        _put(tuples, work, span)
         window = None if operator.window is None else behaviour.operators[operator.name].window
         if window is not None:
-            sizes = window_tuples(flow, operator, rates.arrived, conversions[operator.name])
-            _put(triggers, _windows(rates.triggers[operator.name], sizes, window), span)
+            sizes, fired = traffic.window_tuples(operator), traffic.rates.triggers[operator.name]
+            _put(triggers, _windows(fired, sizes, window), span)
     return Works(tuples=tuples, triggers=triggers, notes=tuple(notes))
 
 
@@ -141,20 +133,19 @@ def _work(rate: Vector, service: ServiceTime, factor: Vector | float = 1.0) -> W
     )
 
 
-def _source(flow: TupleFlow, rates: Rates, behaviour: JobBehaviour, operator: str) -> Work:
-    zero = np.zeros(len(flow.plan.logical.spans[operator]))
-    emitted = sum((rates.emitted[key] for key in data_keys(flow, operator)), start=zero)
+def _source(traffic: Traffic, behaviour: JobBehaviour, operator: str) -> Work:
+    emitted = traffic.rates.out_of(traffic.flow, operator, system=False)
     return _work(emitted, behaviour.operators[operator].emit)
 
 
-def _receiver(flow: TupleFlow, rates: Rates, behaviour: JobBehaviour, operator: str) -> Work:
+def _receiver(traffic: Traffic, behaviour: JobBehaviour, operator: str) -> Work:
     """What a tuple costs a processor, or a message an acker."""
-    logical = flow.plan.logical
+    logical = traffic.flow.plan.logical
     own = behaviour.operators.get(operator, NOTHING_KNOWN)
     weights = {} if operator == ACKER else input_weights(logical, operator, behaviour)
     parts = [
         _work(
-            rates.arrived[stream.subscription],
+            traffic.rates.arrived[stream.subscription],
             own.service_of(stream.key),
             # Σ_t η_t·(relative service time of t); one where tasks are alike.
             sum_by_executor(logical, operator, weights[stream.key] * own.relative_service.value)
@@ -167,9 +158,9 @@ def _receiver(flow: TupleFlow, rates: Rates, behaviour: JobBehaviour, operator: 
 
 
 def _windows(fired: Vector, sizes: Vector, window: WindowBehaviour) -> Work:
-    found = _work(fired, window.service)
+    work = _work(fired, window.service)
     more = sizes * float(window.per_tuple_ms) * SECONDS_PER_MS
-    return replace(found, cpu=found.cpu + more)
+    return replace(work, cpu=work.cpu + more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -178,9 +169,7 @@ class ServiceTimes:
 
     Attributes:
         mean: Of a tuple.
-        variance: Of the same.
         trigger_mean: Of a window that fires.
-        trigger_variance: Of the same.
     """
 
     mean: Vector
@@ -189,12 +178,16 @@ class ServiceTimes:
     trigger_variance: Vector
 
 
-def stretch_service(works: Works, stretch: Vector) -> ServiceTimes:
-    """Service times where time on a core takes `stretch` times as long, waiting does not."""
+def stretch_service(works: Works, stretch: Vector, trigger_stretch: Vector) -> ServiceTimes:
+    """Service times where time on a core takes `stretch` times as long, waiting does not.
+
+    No time on a core stays none, even if its machine stretches without bound.
+    """
     tuples, triggers = works.tuples, works.triggers
     return ServiceTimes(
-        mean=stretch * tuples.cpu + tuples.wait,
-        variance=stretch**2 * tuples.cpu_variance + tuples.wait_variance,
-        trigger_mean=stretch * triggers.cpu + triggers.wait,
-        trigger_variance=stretch**2 * triggers.cpu_variance + triggers.wait_variance,
+        mean=multiply(tuples.cpu, stretch) + tuples.wait,
+        variance=multiply(tuples.cpu_variance, stretch**2) + tuples.wait_variance,
+        trigger_mean=multiply(triggers.cpu, trigger_stretch) + triggers.wait,
+        trigger_variance=multiply(triggers.cpu_variance, trigger_stretch**2)
+        + triggers.wait_variance,
     )

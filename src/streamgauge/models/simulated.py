@@ -15,21 +15,21 @@ from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.models.chained import split_chains
+from streamgauge.models.contract import check_case
 from streamgauge.models.end_to_end_latency import PROBABILITIES, Latency
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import Loaded, limit_of, load
+from streamgauge.models.loading import Loaded, find_limit, load, mark_bolts
 from streamgauge.models.observed import (
     Observed,
-    bolts_of,
     executor_predictions,
+    find_overload,
+    find_swing,
     holds_back,
     named_loads,
     operator_predictions,
-    overload_of,
     reached_from,
 )
-from streamgauge.models.parameters import Parameters, parameters_of
-from streamgauge.models.plan_check import check_case
+from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.prediction import (
     MachinePrediction,
     Prediction,
@@ -37,10 +37,9 @@ from streamgauge.models.prediction import (
     Verdict,
     WorkerPrediction,
 )
-from streamgauge.models.regimes import Regimes, regimes_of
+from streamgauge.models.regimes import Regimes, find_regimes
 from streamgauge.models.run_length import RunLength, steady_length, transient_length
-from streamgauge.models.simulated_job import fill_in_rates, simulated_job
-from streamgauge.models.swing import swing_of
+from streamgauge.models.simulated_job import build_simulation, fill_in_rates
 from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER
@@ -95,18 +94,18 @@ class SimulationModel:
         check_case(behaviour, plan, workload)
         simulate = _simulator()
         steady = fill_in_rates(plan, workload, behaviour)
-        parameters = parameters_of(behaviour, plan, steady)
+        parameters = find_parameters(behaviour, plan, steady)
         loaded = load(parameters)
-        limit = limit_of(parameters, steady, loaded)
-        regimes = regimes_of(parameters, loaded)
+        limit = find_limit(parameters, steady, loaded)
+        regimes = find_regimes(parameters, loaded)
         # Of what sources could emit at most, the plan lets through what it can do at most.
         part = 1.0 if steady is workload else min(limit.factor, 1.0)
         length = self._length(parameters, steady, regimes, part)
-        job = simulated_job(parameters)
+        informed, behaviours, assumed = build_simulation(parameters)
         results = [
             simulate(
-                job.plan,
-                job.behaviours,
+                informed,
+                behaviours,
                 workload,
                 seconds=length.seconds,
                 warmup=length.warmup,
@@ -133,7 +132,7 @@ class SimulationModel:
             swing=runs.swing,
             notes=(
                 *parameters.notes,
-                *job.notes,
+                *assumed,
                 *regimes.notes(),
                 *_of_length(length),
                 *runs.notes(),
@@ -176,15 +175,7 @@ def _simulator() -> Callable[..., SimulationResult]:
 
 
 class _Runs:
-    """What the runs of a plan showed, all together.
-
-    Args:
-        parameters: Of the plan.
-        workload: What its sources should emit.
-        results: Of the runs.
-        regimes: What shuffle does where its nearest executors are overloaded.
-        loaded: What the load does by formula.
-    """
+    """What the runs of a plan showed, all together."""
 
     def __init__(
         self,
@@ -202,9 +193,9 @@ class _Runs:
         eager = any(one.per_second is None for one in workload.emissions)
         eager = eager and holds_back(parameters)
         executors = self._plan.logical.executors
-        self.overload = overload_of(
+        self.overload = find_overload(
             self.observed,
-            bolts_of(parameters),
+            mark_bolts(parameters.flow),
             bounded=np.asarray([eager or one.operator in self._swinging for one in executors]),
             outgrown=any(one.overloaded for one in results),
         )
@@ -259,7 +250,7 @@ class _Runs:
         }
         if growing & (reached | {ACKER}):
             return ENDLESS
-        return latency_of([pick(one) for one in self._results])
+        return combine_latencies([pick(one) for one in self._results])
 
     def workers(self) -> tuple[WorkerPrediction, ...]:
         """Every worker, in the plan's order."""
@@ -299,7 +290,7 @@ class _Runs:
         line = result.timeline
         later = line.ends > result.warmup
         waiting = np.sum([line.queued[name] for name in self._swinging], axis=0)
-        return swing_of(line.ends[later], waiting[later], line.mean_seconds[later])
+        return find_swing(line.ends[later], waiting[later], line.mean_seconds[later])
 
     def notes(self) -> Iterator[str]:
         """What to keep in mind."""
@@ -322,13 +313,13 @@ class _Runs:
             yield f"sources are held back: they emit {_short(emitted)} of {_short(due)} tuples/s"
         failed = self._mean(lambda one: sum(f.failed_per_second for f in one.operators.values()))
         dropped = self._mean(lambda one: sum(f.dropped_per_second for f in one.operators.values()))
-        if failed > NOTEWORTHY * self.observed.emitted[~bolts_of(self._parameters)].sum():
+        if failed > NOTEWORTHY * self.observed.emitted[~mark_bolts(self._parameters.flow)].sum():
             yield f"{_short(failed)} roots/s fail or time out"
         if dropped > 0.0:
             yield f"{_short(dropped)} tuples/s are dropped because queues are full"
 
 
-def latency_of(parts: Sequence[Latencies]) -> Latency:
+def combine_latencies(parts: Sequence[Latencies]) -> Latency:
     """Latencies of several runs as one; their means say how far the whole can be trusted."""
     from streamgauge.simulation.estimates import estimate
     from streamgauge.simulation.latencies import Latencies

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.fitting import distribution_of
+from streamgauge.models.fitting import fit_distribution
 from streamgauge.models.job_behaviour import JobBehaviour, OperatorBehaviour, ServiceTime
-from streamgauge.models.network import Network, network_of
+from streamgauge.models.network import Network, find_network
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.routing import KEYED, depends_on_keys, keyed_shares
 from streamgauge.profile.behaviour import Behaviour, Costs, InputBehaviour, Service, WindowFunction
@@ -34,34 +34,16 @@ NOTEWORTHY = 0.05
 MS_PER_SECOND = 1e3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulatedJob:
-    """What to simulate.
-
-    Attributes:
-        plan: The proposed one, with what is known of routing and network.
-        behaviours: By operator, ackers included.
-        notes: What was assumed.
-    """
-
-    plan: PhysicalPlan
-    behaviours: Mapping[str, Behaviour]
-    notes: tuple[str, ...]
-
-
-def simulated_job(parameters: Parameters) -> SimulatedJob:
-    """The job on the plan that `parameters` are of."""
+def build_simulation(
+    parameters: Parameters,
+) -> tuple[PhysicalPlan, dict[str, Behaviour], tuple[str, ...]]:
+    """Plan, behaviours (ackers included) and notes on what was assumed, of the job to simulate."""
     plan, behaviour = parameters.flow.plan, parameters.behaviour
-    network = network_of(plan, behaviour)
-    return SimulatedJob(
-        plan=replace(
-            plan,
-            logical=_routed(plan.logical, behaviour),
-            cluster=_linked(plan, network),
-        ),
-        behaviours=_behaviours(parameters),
-        notes=(*network.notes, *_uneven(parameters)),
+    network = find_network(plan, behaviour)
+    informed = replace(
+        plan, logical=_routed(plan.logical, behaviour), cluster=_linked(plan, network)
     )
+    return informed, _behaviours(parameters), (*network.notes, *_uneven(parameters))
 
 
 def fill_in_rates(plan: PhysicalPlan, workload: Workload, behaviour: JobBehaviour) -> Workload:
@@ -184,7 +166,7 @@ def _behaviour(operator: OperatorBehaviour, keys: Mapping[StreamKey, KeyDistribu
 
 
 def _service(service: ServiceTime) -> Service:
-    return Service(cpu_ms=distribution_of(service.cpu), wait_ms=distribution_of(service.wait))
+    return Service(cpu_ms=fit_distribution(service.cpu), wait_ms=fit_distribution(service.wait))
 
 
 def _acker_seconds(parameters: Parameters) -> float:

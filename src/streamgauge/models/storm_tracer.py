@@ -19,22 +19,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from streamgauge.errors import InvalidInput
+from streamgauge.errors import Infeasible, InternalError, InvalidInput
 from streamgauge.models import transforms
-from streamgauge.models.assembly import assemble
+from streamgauge.models.batching import Connections, ListSizes, list_sizes
 from streamgauge.models.chained import split_chains
+from streamgauge.models.contract import check_case
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import Latency
-from streamgauge.models.executor import mean_sojourn
-from streamgauge.models.flow import came_to
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.list_sizes import Connections, ListSizes, list_sizes
 from streamgauge.models.loading import Loaded, is_bolt
-from streamgauge.models.parameters import Parameters, parameters_of
-from streamgauge.models.plan_check import check_case
-from streamgauge.models.prediction import Prediction
+from streamgauge.models.parameters import Parameters, find_parameters
+from streamgauge.models.prediction import Prediction, assemble
 from streamgauge.models.queueing import Moments, divide_or
-from streamgauge.models.transforms import Transform
+from streamgauge.models.transforms import Transform, Vector
 from streamgauge.models.uncontended import single_servers, uncontended_limit, uncontended_load
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -44,10 +41,13 @@ from streamgauge.topology.workload import Workload
 from streamgauge.transport.batched_queue import BatchedQueue, Flush, Sojourn
 from streamgauge.transport.engine import load_engine
 
-Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 
 # What takes no time takes this: a server needs some, and no clock shows it.
 LEAST_SERVICE = 1e-9
+# Phases of the batch below this probability change no digit shown.
+NEGLIGIBLE = 1e-15
+MAX_ITERATIONS = 100_000
 
 
 class StormTracerModel:
@@ -67,7 +67,7 @@ class StormTracerModel:
         check_case(behaviour, plan, workload)
         _check_send_threads(plan.logical.configuration)
         _check_windows(plan.logical.topology)
-        found = parameters_of(behaviour, plan, workload)
+        found = find_parameters(behaviour, plan, workload)
         note = f"the model {self.name} leaves out shared cores and bursts, and knows means only"
         parameters = replace(found, notes=(*found.notes, note))
         stations = single_servers(parameters)
@@ -204,6 +204,116 @@ def _executors(parameters: Parameters, loaded: Loaded, sizes: ListSizes) -> tupl
     return batching, waiting
 
 
+def mean_sojourn(queue: BatchedQueue) -> Sojourn:
+    """Mean sojourn of a tuple in an executor's queue with random flushes, to numerical precision.
+
+    The number of lists in the batch is a Markov chain of its own, and each release starts it anew;
+    the tuples beyond the batch are a BMAP/M/1 queue whose phase is that number. Its mean follows
+    from the matrix G of first passages one tuple down (Neuts 1989).
+
+    Raises:
+        Infeasible: The server is offered as much as it can do, or more.
+    """
+    assert queue.flush is Flush.EXPONENTIAL
+    check_feasible(queue)
+    arrival, flush = queue.lists_per_second, 1.0 / queue.flush_seconds
+    service = 1.0 / queue.service_seconds
+    growth = arrival / (arrival + flush)
+    enough = math.ceil(math.log(NEGLIGIBLE) / math.log(growth))
+    phases = max(1, min(queue.batch_limit, enough))
+    release = np.full(phases, flush)
+    release[0] = 0.0
+    # The last phase releases on arrival too, with one list more than it holds.
+    stay = np.diag(-(arrival + release)) + np.diag(np.full(phases - 1, arrival), k=1)
+    first_passage = _first_passage(queue, stay, release, service)
+    mean = queue.list_size
+    part = mean - math.floor(mean)
+    # A fraction of the mean is the chance of one tuple more.
+    variance = part * (1.0 - part)
+    lists = np.arange(phases)
+    released = release * (lists * mean)
+    released[-1] += arrival * phases * mean
+    # D''(1): second factorial moments of what is released.
+    second = release * _second_factorial(lists, mean, variance)
+    second[-1] += arrival * _second_factorial(phases, mean, variance)
+    generator = stay.copy()
+    generator[:, 0] += release
+    generator[-1, 0] += arrival
+    steady = find_stationary(generator)
+    empty = (1.0 - queue.utilisation) * find_stationary(first_passage - np.eye(phases))
+    # Π'(1)·D = μθ − μπ₀ − θD'(1), with every release ending in phase 0.
+    right = service * steady - service * empty
+    right[0] -= steady @ released
+    ones = np.ones(phases)
+    particular = np.linalg.solve((generator + np.outer(ones, steady)).T, right)
+    particular -= particular.sum() * steady
+    spare = service * ones - released
+    beyond = float((steady @ (released + second / 2.0) - particular @ spare) / (steady @ spare))
+    # P(n) ∝ rⁿ lists in the batch with r = λ/(λ + τ), n below the limit (`storm-tracer` 2.10.4).
+    waiting = np.arange(queue.batch_limit)
+    load = arrival * queue.flush_seconds
+    weights = (load / (1.0 + load)) ** waiting
+    # By Little's law, for lists in the batch and for tuples beyond it.
+    return Sojourn(
+        batch_seconds=float(waiting @ weights / weights.sum()) / arrival,
+        rest_seconds=beyond / (arrival * queue.list_size),
+    )
+
+
+def check_feasible(queue: BatchedQueue) -> None:
+    """Raise Infeasible where the server is offered as much as it can do, or more."""
+    if queue.utilisation >= 1.0:
+        raise Infeasible(
+            f"utilisation {queue.utilisation:.3f}: expected below 1 for a mean to exist; "
+            "give the operator more executors or less load"
+        )
+
+
+def _second_factorial(lists: NDArray[np.int64] | int, mean: float, variance: float) -> Vector:
+    size = np.asarray(lists * mean, dtype=np.float64)
+    return np.asarray(lists * variance + size * size - size, dtype=np.float64)
+
+
+def _first_passage(queue: BatchedQueue, stay: Matrix, release: Vector, service: float) -> Matrix:
+    """G: phase in which the tuples beyond the batch first fall by one, from each phase.
+
+    Fixed point of G = −U⁻¹·μ with U = D₀ − μI + Σ Dₘ·Gᵐ; a release of n lists takes n times
+    the passage H through one list's tuples.
+    """
+    phases = len(release)
+    arrival = queue.lists_per_second
+    whole = math.floor(queue.list_size)
+    part = queue.list_size - whole
+    identity = np.eye(phases)
+    passage: Matrix = identity
+    for _ in range(MAX_ITERATIONS):
+        through = np.linalg.matrix_power(passage, whole)
+        if part > 0.0:
+            through = (1.0 - part) * through + part * (through @ passage)
+        inner = stay - service * identity
+        row = identity[0]
+        for n in range(1, phases + 1):
+            row = row @ through
+            if n < phases:
+                inner[n] += release[n] * row
+            else:
+                inner[phases - 1] += arrival * row
+        updated = np.asarray(-service * np.linalg.inv(inner), dtype=np.float64)
+        if np.max(np.abs(updated - passage)) < NEGLIGIBLE * 10:
+            return updated
+        passage = updated
+    raise InternalError("first passages of the executor's queue did not converge")
+
+
+def find_stationary(generator: Matrix) -> Vector:
+    """The distribution that a generator leaves as it is."""
+    size = len(generator)
+    system = np.vstack([generator.T[:-1], np.ones(size)]) if size > 1 else np.ones((1, 1))
+    right = np.zeros(size)
+    right[-1] = 1.0
+    return np.asarray(np.linalg.solve(system, right))
+
+
 def _windows(parameters: Parameters, loaded: Loaded) -> Vector:
     """Half of what a window takes to fill, and what it takes when it fires (section 4.13.1)."""
     flow = parameters.flow
@@ -217,7 +327,7 @@ def _windows(parameters: Parameters, loaded: Loaded) -> Vector:
 
 def _filling(parameters: Parameters, operator: Operator) -> Vector:
     """τ_W of each executor's windows, one for every task that gets anything."""
-    came = came_to(parameters.flow, operator.name, parameters.rates.arrived)
+    came = parameters.rates.into(parameters.flow, operator.name, system=False)
     window = operator.window
     assert window is not None
     if window.length_seconds is not None:

@@ -23,22 +23,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models import transforms
-from streamgauge.models.bursts import bursts_into
-from streamgauge.models.conversion import Conversion
+from streamgauge.models.arrivals import bursts_into
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import (
     PROBABILITIES,
     Latency,
-    onward_of,
+    list_onward,
     windows_per_tuple,
 )
-from streamgauge.models.flow import Rates, came_to
-from streamgauge.models.hops import HopTransforms
-from streamgauge.models.network import Network
+from streamgauge.models.flow import Traffic
+from streamgauge.models.network import HopTransforms, Network
 from streamgauge.models.queueing import asleep_probability
 from streamgauge.models.routing import deals_evenly, deals_in_turn
 from streamgauge.models.service import ServiceTimes
-from streamgauge.models.transforms import Complex
+from streamgauge.models.transforms import Complex, Vector
 from streamgauge.models.windows import turns
 from streamgauge.topology.topology import (
     ACK_INIT,
@@ -49,10 +47,8 @@ from streamgauge.topology.topology import (
     Subscription,
     Topology,
 )
-from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow, as_slice
-from streamgauge.transport.mechanics import Mechanics
+from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 
-Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 TIMES = 512
@@ -114,31 +110,16 @@ class TimeGrid:
 
 
 class TupleTrees:
-    """The trees of a plan's tuples.
-
-    Args:
-        flow: A plan with ackers, with routing shares.
-        rates: Of its tuples and messages.
-        conversions: What its processors emit.
-        delays: In its elements.
-        network: Between its nodes.
-        service: By the clock.
-        mechanics: Of its engine.
-    """
+    """The trees of a plan's tuples; the plan has ackers."""
 
     def __init__(
-        self,
-        flow: TupleFlow,
-        rates: Rates,
-        conversions: Mapping[str, Conversion],
-        delays: Delays,
-        network: Network,
-        service: ServiceTimes,
-        mechanics: Mechanics,
+        self, traffic: Traffic, delays: Delays, network: Network, service: ServiceTimes
     ) -> None:
-        self._flow, self._rates, self._conversions = flow, rates, conversions
+        self._traffic, self._service = traffic, service
         self._delays, self._network = delays, network
-        self._service, self._mechanics = service, mechanics
+        flow = traffic.flow
+        self._flow, self._rates = flow, traffic.rates
+        self._conversions, self._mechanics = traffic.conversions, traffic.mechanics
         self._topology = flow.plan.logical.topology
         order = {one.name: rank for rank, one in enumerate(self._topology.topological_order())}
         self._backwards = sorted(
@@ -173,7 +154,7 @@ class TupleTrees:
             operator = self._topology.operator(block.stream.target)
             leaving, firing = self._after_firing(operator, grid.points)
             rest = grid.distribution(leaving * self._heard(hops, operator))
-            for other, copies in onward_of(self._flow, self._rates, self._conversions, block):
+            for other, copies in list_onward(self._traffic, block):
                 follows = grid.distribution(
                     firing * hops.carried(other, found[other.stream.subscription])
                 )
@@ -233,16 +214,13 @@ class TupleTrees:
             nothing = np.ones((len(points), size), dtype=np.complex128)
             return nothing, nothing
         slide = self._slide(operator)
-        held = np.maximum(
-            windows_per_tuple(self._flow, self._rates, self._conversions, operator), 1.0
-        )
+        held = np.maximum(windows_per_tuple(self._traffic, operator), 1.0)
         varied = np.zeros(size)
         count = operator.window.slide_tuples
         if count is not None:
             span = as_slice(self._flow.plan.logical.spans[operator.name])
-            turn = turns(self._flow, operator, self._mechanics)
-            bursts = bursts_into(self._flow, self._rates, self._conversions, self._mechanics)
-            varied = bursts.dispersion[span] / turn / count
+            dispersion = bursts_into(self._traffic).dispersion[span]
+            varied = dispersion / turns(self._traffic, operator) / count
         return (
             transforms.gamma(points, slide * (held + 1.0) / 2.0, varied * 2.0 / (held + 1.0)),
             transforms.constant(points, slide * (held - 1.0) / 2.0),
@@ -301,7 +279,7 @@ class TupleTrees:
         """Tuples that an operator emits on a stream at once."""
         if source.window is not None:
             return self._conversions[source.name].per_trigger.get(block.stream.name, 0.0)
-        came = float(came_to(self._flow, source.name, self._rates.arrived).sum())
+        came = float(self._rates.into(self._flow, source.name, system=False).sum())
         out = float(self._rates.emitted[block.stream.key].sum())
         return out / came if came > 0.0 else 0.0
 
@@ -359,10 +337,10 @@ class TupleTrees:
         found: dict[Subscription, float] = {}
         for block in self._backwards:
             operator = self._topology.operator(block.stream.target)
-            came = came_to(self._flow, operator.name, self._rates.arrived) > 0.0
+            came = self._rates.into(self._flow, operator.name, system=False) > 0.0
             here = float(own[as_slice(block.targets)][came].max(initial=0.0))
             if operator.window is not None:
-                held = windows_per_tuple(self._flow, self._rates, self._conversions, operator)
+                held = windows_per_tuple(self._traffic, operator)
                 here += float((self._slide(operator) * (held + 1.0) / 2.0).max()) * 1.5
             here += float(FAR * self._behind(block).max())
             follows = [found[other.stream.subscription] for other in self._onward(block)]
@@ -386,10 +364,7 @@ def _after_windows(topology: Topology) -> set[str]:
 def all_of(distribution: Matrix, copies: Vector, parts: Matrix) -> Matrix:
     """P(all of some siblings ≤ t), times × sending executors.
 
-    Args:
-        distribution: Of one of them.
-        copies: How many there are on the mean; whole, with a chance of one more.
-        parts: As `distinct` takes them.
+    `copies` is how many there are on the mean: whole, with a chance of one more.
     """
     whole = np.floor(copies)
     more = copies - whole

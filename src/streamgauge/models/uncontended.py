@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.cpu_contention import Contention
-from streamgauge.models.loading import Loaded, fires_on_thread, machine_of_executor
+from streamgauge.models.cpu_contention import Contention, Machines
+from streamgauge.models.loading import Limit, Loaded, fires_on_thread, machine_of_executor
 from streamgauge.models.parameters import Parameters
-from streamgauge.models.prediction import Limit
 from streamgauge.models.queueing import divide_or
 from streamgauge.models.service import stretch_service
 from streamgauge.topology.tuple_flow import as_slice
@@ -33,7 +32,6 @@ class Stations:
         per_second: Tuples that come to the queue.
         servers: Executors that serve it.
         mean: How long a tuple occupies one of them, in seconds.
-        variance: Of that.
     """
 
     per_second: Vector
@@ -55,7 +53,7 @@ def single_servers(parameters: Parameters) -> Stations:
     """
     works = parameters.works
     rate = works.tuples.per_second
-    service = stretch_service(works, np.ones_like(rate))
+    service = stretch_service(works, np.ones_like(rate), np.ones_like(rate))
     fired = np.where(fires_on_thread(parameters.flow), works.triggers.per_second, 0.0)
     share = divide_or(fired, rate, otherwise=0.0)
     trigger = service.trigger_mean
@@ -77,14 +75,14 @@ def pooled_servers(parameters: Parameters) -> Stations:
     for span in parameters.flow.plan.logical.spans.values():
         here = as_slice(span)
         servers[here], rate[here] = len(span), alone.per_second[here].sum()
-        weights = shares_of(alone.per_second[here])
+        weights = normalise(alone.per_second[here])
         mean[here] = weights @ alone.mean[here]
         # The law of total variance.
         variance[here] = weights @ (alone.variance[here] + (alone.mean[here] - mean[here]) ** 2)
     return Stations(per_second=rate, servers=servers, mean=mean, variance=variance)
 
 
-def shares_of(rates: Vector) -> Vector:
+def normalise(rates: Vector) -> Vector:
     """Parts of one; even where there is nothing."""
     total = rates.sum()
     return rates / total if total > 0.0 else np.full_like(rates, 1.0 / len(rates))
@@ -97,8 +95,11 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
     have an infinite stretch.
     """
     busy = stations.utilisation
-    service = stretch_service(parameters.works, np.ones_like(busy))
-    machine, free = machine_of_executor(parameters.flow.plan), _free_cores(parameters)
+    service = stretch_service(parameters.works, np.ones_like(busy), np.ones_like(busy))
+    machine, free = (
+        machine_of_executor(parameters.flow.plan),
+        Machines.of(parameters.flow.plan.cluster).free,
+    )
     growing, fixed = _wanted_cores(parameters)
     wanted = _by_machine(parameters, growing + fixed)
     overloaded = (wanted > 0.0) & (wanted >= free)
@@ -106,18 +107,13 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
     used = (growing + fixed) / np.maximum(busy, 1.0)
     enough = divide_or(np.maximum(free, 0.0), _by_machine(parameters, used))
     used = used * np.minimum(enough, 1.0)[machine]
-    busy_cores = _by_machine(parameters, used)
     return Loaded(
         contention=Contention(
             stretch=np.where(overloaded[machine], np.inf, 1.0),
             tilt=np.ones_like(busy),
-            wall_seconds=service.mean,
-            utilisation=np.minimum(busy, 1.0),
-            saturated=busy >= 1.0,
             used_cores=used,
-            busy_cores=busy_cores,
+            busy_cores=_by_machine(parameters, used),
             polling_cores=np.zeros_like(free),
-            run_queue=busy_cores,
             overloaded=overloaded,
         ),
         service=service,
@@ -139,7 +135,7 @@ def uncontended_limit(parameters: Parameters, workload: Workload, stations: Stat
     Of a machine, what windows by the clock take does not grow with the rate.
     """
     growing, fixed = (_by_machine(parameters, one) for one in _wanted_cores(parameters))
-    left = np.maximum(_free_cores(parameters) - fixed, 0.0)
+    left = np.maximum(Machines.of(parameters.flow.plan.cluster).free - fixed, 0.0)
     machines = np.where((fixed > 0.0) & (left <= 0.0), 0.0, divide_or(left, growing))
     executors = divide_or(np.ones_like(stations.mean), stations.utilisation)
     factors = _named(parameters, executors, machines)
@@ -174,8 +170,3 @@ def _by_machine(parameters: Parameters, amounts: Vector) -> Vector:
     sums = np.bincount(machine_of_executor(parameters.flow.plan), weights=amounts, minlength=size)
     # Of no executors at all, NumPy would make whole numbers.
     return sums.astype(np.float64, copy=False)
-
-
-def _free_cores(parameters: Parameters) -> Vector:
-    machines = parameters.flow.plan.cluster.machines
-    return np.asarray([one.cores - one.background_cores for one in machines], dtype=np.float64)

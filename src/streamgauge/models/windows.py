@@ -10,25 +10,20 @@ slide count by their length, whatever their slide.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamgauge.models import transforms
-from streamgauge.models.bursts import Bursts
-from streamgauge.models.conversion import Conversion
-from streamgauge.models.flow import Rates, came_to
+from streamgauge.models.arrivals import Bursts
+from streamgauge.models.flow import Traffic
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.service import ServiceTimes
-from streamgauge.models.transforms import Complex, Transform
+from streamgauge.models.transforms import Complex, Transform, Vector
 from streamgauge.topology.topology import Operator
-from streamgauge.topology.tuple_flow import TupleFlow, as_slice
+from streamgauge.topology.tuple_flow import as_slice
 from streamgauge.topology.window import Window
-from streamgauge.transport.mechanics import Mechanics
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,7 +32,6 @@ class Age:
 
     Attributes:
         mean: Of all tuples of all windows; infinite where nothing comes.
-        variance: Of the same.
         transform: E[e^(−sT)], points × tasks.
     """
 
@@ -109,14 +103,7 @@ def _last_seconds(window: Window, seconds: float, gap: Vector) -> Age:
 def mixed_ages(
     window: Window, per_second: Vector, dispersion: Vector, task_parts: Sequence[Vector]
 ) -> Age:
-    """Ages in the windows of executors, which belong to their tasks.
-
-    Args:
-        window: Of the operator.
-        per_second: Tuples that come to each executor.
-        dispersion: Of these.
-        task_parts: For each executor the part that each of its tasks gets.
-    """
+    """Ages in the windows of executors, whose tasks get these parts of what comes."""
     owner = np.repeat(np.arange(len(task_parts)), [len(parts) for parts in task_parts])
     parts = np.concatenate(list(task_parts))
     used = parts > 0.0
@@ -141,11 +128,9 @@ class WindowDelays:
 
     Attributes:
         mean: Age at the trigger, and the trigger's own time; zero where there is no window.
-        variance: Of the same.
         transform: E[e^(−sT)], points × executors.
         occupied_mean: How long a tuple occupies its executor: where counts fire, one tuple in each
             slide takes the trigger's time too. Clocks fire on a thread of their own.
-        occupied_variance: Of the same.
     """
 
     mean: Vector
@@ -155,15 +140,9 @@ class WindowDelays:
     occupied_variance: Vector
 
 
-def window_delays(
-    flow: TupleFlow,
-    rates: Rates,
-    conversions: Mapping[str, Conversion],
-    service: ServiceTimes,
-    bursts: Bursts,
-    mechanics: Mechanics,
-) -> WindowDelays:
+def window_delays(traffic: Traffic, service: ServiceTimes, bursts: Bursts) -> WindowDelays:
     """What windows add to the delays of a plan's executors."""
+    flow = traffic.flow
     mean, variance = np.zeros_like(service.mean), np.zeros_like(service.mean)
     occupied, spread = service.mean.copy(), service.variance.copy()
     ages: list[tuple[slice, Age]] = []
@@ -172,13 +151,14 @@ def window_delays(
         if window is None:
             continue
         span = as_slice(flow.plan.logical.spans[operator.name])
-        came = came_to(flow, operator.name, rates.arrived)
+        came = traffic.rates.into(flow, operator.name, system=False)
         if not came.any():
             continue
         # Where nothing comes nobody waits: any age does.
         came = np.where(came > 0.0, came, came.max())
-        dispersion = bursts.dispersion[span] / turns(flow, operator, mechanics)
-        age = mixed_ages(window, came, dispersion, conversions[operator.name].task_parts)
+        dispersion = bursts.dispersion[span] / turns(traffic, operator)
+        task_parts = traffic.conversions[operator.name].task_parts
+        age = mixed_ages(window, came, dispersion, task_parts)
         ages.append((span, age))
         trigger, varied = service.trigger_mean[span], service.trigger_variance[span]
         mean[span] = age.mean + trigger
@@ -204,10 +184,8 @@ def window_delays(
     )
 
 
-def turns(flow: TupleFlow, operator: Operator, mechanics: Mechanics) -> float:
+def turns(traffic: Traffic, operator: Operator) -> float:
     """How many tasks take turns: each then gets every so many-th tuple, which is as regular."""
-    streams = [
-        one for one in flow.plan.logical.topology.streams_into(operator.name) if not one.is_system
-    ]
-    in_turn = all(deals_in_turn(stream, mechanics) for stream in streams)
+    streams = traffic.flow.plan.logical.topology.streams_into(operator.name)
+    in_turn = all(deals_in_turn(s, traffic.mechanics) for s in streams if not s.is_system)
     return float(operator.tasks) if in_turn else 1.0

@@ -11,7 +11,8 @@ from streamgauge.reports.content import Grade, Verdict
 from streamgauge.reports.wording import MANIFOLD, list_names, show_utilisation
 
 if TYPE_CHECKING:
-    from streamgauge.models.prediction import Limit, Prediction
+    from streamgauge.models.loading import Limit
+    from streamgauge.models.prediction import Prediction
 
 FITS, OVERLOADED = "Fits", "Overloaded"
 

@@ -38,11 +38,11 @@ TRANSPORT = Transport(
 )
 
 
-def delays(flow, rates, conversions, service, mechanics):
+def delays(traffic, service):
     """M/G/1 everywhere: the wait by Pollaczek and Khinchine, its spread as of an exponential."""
-    arrived = np.zeros(len(service.mean))
+    flow, arrived = traffic.flow, np.zeros(len(service.mean))
     for name, span in flow.plan.logical.spans.items():
-        arrived[span.start : span.stop] = rates.into(flow, name)
+        arrived[span.start : span.stop] = traffic.rates.into(flow, name)
     busy = arrived * service.mean
     square = service.mean**2 + service.variance
     with np.errstate(divide="ignore"):

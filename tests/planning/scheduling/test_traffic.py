@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.parameters import parameters_of
+from streamgauge.models.parameters import find_parameters
 from streamgauge.planning.scheduling.contract import Expected
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.planning.scheduling.even import EvenScheduler
@@ -136,7 +136,7 @@ def test_traffic_is_what_the_models_of_a_whole_plan_have(name):
     job = load_job(f"examples/{name}.yaml")
     expected = expected_of_job(job)
     plan = place_job(job, "even").plan
-    parameters = parameters_of(JobBehaviour.from_job(job), plan, job.workload)
+    parameters = find_parameters(JobBehaviour.from_job(job), plan, job.workload)
     remote = sum(
         float(
             (parameters.rates.emitted[block.stream.key][:, np.newaxis] * block.shares)[

@@ -3,8 +3,8 @@
 import pytest
 
 from streamgauge.errors import InvalidInput
-from streamgauge.models.executor import mean_sojourn
 from streamgauge.transport.batched_queue import BatchedQueue, Flush
+from tests.models.exact_executor import mean_sojourn
 from tests.simulation.oracles.storm1_executor import simulate_executor
 
 # Two-sided 99.9 % quantile of Student's t with 19 degrees of freedom (20 batch means).

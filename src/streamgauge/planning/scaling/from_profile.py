@@ -19,10 +19,10 @@ from streamgauge.models.chained import chain_job
 from streamgauge.models.flow import data_keys
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import fires_on_thread
+from streamgauge.models.measured_plan import measured_workload
 from streamgauge.models.observed import holds_back
-from streamgauge.models.parameters import Parameters, parameters_of
+from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.simulated_job import fill_in_rates
-from streamgauge.models.source_plan import measured_workload
 from streamgauge.planning.scaling.capacity import (
     WHOLE_CORE,
     unit_capacity,
@@ -116,7 +116,7 @@ def graph_of(
     if chained is not None:
         # A unit of a chain does the work of all its operators.
         behaviour, plan = chained.behaviour, chained.plan
-    parameters = parameters_of(behaviour, plan, fill_in_rates(plan, workload, behaviour))
+    parameters = find_parameters(behaviour, plan, fill_in_rates(plan, workload, behaviour))
     reading = _Reading(parameters=parameters, unit_cores=unit_cores)
     graph = ScalingGraph(
         name=behaviour.topology.name,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.parameters import Parameters, parameters_of
+from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.routing import KEYED, keyed_shares
 from streamgauge.planning.scheduling.contract import Expected
 from streamgauge.profile.job import Job
@@ -57,7 +57,7 @@ def expected_of(
         CyclicTopology: Tuples multiply on their way round a cycle.
     """
     plan = _in_one_worker(LogicalPlan.of(behaviour.topology, configuration))
-    parameters = parameters_of(behaviour, plan, workload)
+    parameters = find_parameters(behaviour, plan, workload)
     return Expected(
         rates={key: float(rate.sum()) for key, rate in parameters.rates.emitted.items()},
         cores=_cores(parameters),

@@ -3,8 +3,8 @@
 import pytest
 
 from streamgauge.errors import Infeasible, InvalidInput
-from streamgauge.models.executor import mean_lists_in_batch, mean_sojourn
 from streamgauge.transport.batched_queue import BatchedQueue, Flush
+from tests.models.exact_executor import mean_lists_in_batch, mean_sojourn
 
 # λ lists, μ, k_B, I → wait in the batch and beyond it, flush rate 1 (`storm-tracer` 5.9).
 REFERENCE = [

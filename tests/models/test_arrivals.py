@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import brentq
 
 from streamgauge.models.analytic import AnalyticModel
+from streamgauge.models.arrivals import departures, merge_streams, thin_stream, wait_factor
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.queueing import BulkQueue, FlushedQueue, released_wait, sojourn_transform
 from streamgauge.models.queueing import wait as mean_wait
-from streamgauge.models.regularity import departures, merge_streams, thin_stream, wait_factor
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.planning.scheduling.deploy import place_job
@@ -113,7 +113,7 @@ def test_what_is_overloaded_stays_so_however_regular():
     full = BulkQueue(batches_per_second=2.0, service_seconds=1.0, wait_factor=0.0)
     assert math.isinf(mean_wait(full).mean)
     flushed = FlushedQueue(
-        lists_per_second=2.0, flush_seconds=0.1, service_seconds=1.0, wait_factor=0.0
+        batches_per_second=2.0, flush_seconds=0.1, service_seconds=1.0, wait_factor=0.0
     )
     assert math.isinf(released_wait(flushed).mean)
 

@@ -1,0 +1,337 @@
+"""Arrivals: how many tuples come to an executor together, and how regularly.
+
+What one execution or one window emits comes at once; a source that slept emits all that was due
+meanwhile. A transfer thread of Storm 2.x that slept hands over all that came meanwhile
+(docs/storm-rules.md); in Storm 1.x queues gather tuples until they are flushed. Batches of
+different origin are taken as independent Poisson processes.
+
+A queue whose customers come more evenly than at random is shorter. Tuples dealt in turn to n
+executors come to each after n gaps of the sender; a busy executor whose services vary little
+emits evenly. The approximations are those of the Queueing Network Analyzer (Whitt 1983): thinned,
+merged and served streams are renewal processes again, known by rate and variation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.models.flow import Traffic, Vector
+from streamgauge.models.queueing import BatchArrivals, divide_or
+from streamgauge.models.routing import deals_in_turn
+from streamgauge.topology.topology import Operator, OperatorKind
+from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
+
+Matrix = NDArray[np.float64]
+
+# Of a service, as departures see it: even constant ones leave them uneven (Whitt 1983, 4.6).
+LEAST_SERVICE_SCV = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bursts:
+    """Batches into every executor of a plan.
+
+    Attributes:
+        per_second: How many come.
+        mean: Tuples in one, at least one.
+        variance: Of that.
+    """
+
+    per_second: Vector
+    mean: Vector
+    variance: Vector
+
+    @property
+    def dispersion(self) -> Vector:
+        """Index of dispersion of what comes: E[X²]/E[X], one where tuples come by themselves."""
+        return self.mean + self.variance / self.mean
+
+
+class Events(NamedTuple):
+    """Moments at which executors emit on a stream.
+
+    Attributes:
+        per_second: By executor.
+        mean: Tuples emitted at once.
+        second: Factorial moment E[N(N − 1)] of these.
+        gathered: Whether their number is Poisson, as of what was due during a sleep; else it is
+            whole, with a chance of one more.
+    """
+
+    per_second: Vector
+    mean: Vector
+    second: Vector
+    gathered: bool
+
+
+class Counts(NamedTuple):
+    """Sums over batches: of one, of their tuples, and of the squares of these, per second."""
+
+    batches: Vector
+    tuples: Vector
+    squares: Vector
+
+
+def bursts_into(traffic: Traffic) -> Bursts:
+    """How tuples come to the executors of a plan."""
+    flow, mechanics = traffic.flow, traffic.mechanics
+    flushed = mechanics.flush_seconds if mechanics.send_threads else 0.0
+    executors = len(flow.plan.logical.executors)
+    workers = np.asarray(flow.plan.placement, dtype=np.intp)
+    near = np.zeros((3, executors))
+    far = np.zeros((3, len(flow.plan.workers), executors))
+    for block in flow.blocks:
+        # One for the worker of each sending executor: sums by worker are products with this.
+        of_worker = np.zeros((len(flow.plan.workers), len(block.sources)))
+        of_worker[workers[as_slice(block.sources)], np.arange(len(block.sources))] = 1.0
+        is_local = block.types == 0
+        parts = [
+            deal_events(events, block.shares, in_turn=deals_in_turn(block.stream, mechanics))
+            for events in list_events(traffic, block)
+        ]
+        if not parts:
+            continue
+        sent = Counts(*(sum(same[1:], start=same[0]) for same in zip(*parts, strict=True)))
+        for place, counts in enumerate(_bundled(sent, flushed)):
+            near[place, as_slice(block.targets)] += np.where(is_local, counts, 0.0).sum(axis=0)
+        for place, counts in enumerate(sent):
+            rest = np.where(is_local, 0.0, counts)
+            far[place][:, as_slice(block.targets)] += of_worker @ rest
+    bundles = _bundled(Counts(*far), flushed or mechanics.transfer_sleep)
+    batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
+    some = batches > 0.0
+    safe = np.where(some, batches, 1.0)
+    mean = np.where(some, tuples / safe, 1.0)
+    variance = np.where(some, squares / safe, 1.0) - mean**2
+    return Bursts(
+        per_second=batches, mean=np.maximum(mean, 1.0), variance=np.maximum(variance, 0.0)
+    )
+
+
+def siblings_into(traffic: Traffic, operator: str) -> float:
+    """How many tuples of one execution, and so of one root, come to a task together.
+
+    Every tuple of a source is a root of its own.
+    """
+    parts = traffic.conversions[operator].task_parts
+    batches = tuples = 0.0
+    for block in traffic.flow.data_blocks:
+        if block.stream.target != operator:
+            continue
+        source = traffic.flow.plan.logical.topology.operator(block.stream.source)
+        if source.kind is OperatorKind.SOURCE:
+            came = float(traffic.rates.arrived[block.stream.subscription].sum())
+            batches, tuples = batches + came, tuples + came
+            continue
+        in_turn = deals_in_turn(block.stream, traffic.mechanics)
+        to_tasks = np.concatenate(
+            [block.shares[:, [column]] * parts[column] for column in range(len(parts))], axis=1
+        )
+        for events in list_events(traffic, block):
+            counts = deal_events(events, to_tasks, in_turn=in_turn)
+            batches += float(counts.batches.sum())
+            tuples += float(counts.tuples.sum())
+    return max(tuples / batches, 1.0) if batches > 0.0 else 1.0
+
+
+def list_events(traffic: Traffic, block: ConnectionBlock) -> Iterator[Events]:
+    """When the executors of a block's source emit on its stream, by what made them emit."""
+    stream, flow, rates = block.stream, traffic.flow, traffic.rates
+    operator = flow.plan.logical.topology.operator(stream.source)
+    emitted = rates.emitted[stream.key]
+    if stream.is_system:
+        yield Events(emitted, np.ones_like(emitted), np.zeros_like(emitted), gathered=False)
+    elif operator.kind is OperatorKind.SOURCE:
+        yield _clumps(emitted, traffic.mechanics.source_sleep)
+    elif operator.window is not None:
+        count = traffic.conversions[stream.source].per_trigger.get(stream.name, 0.0)
+        yield _whole(rates.triggers[stream.source], np.full_like(emitted, count))
+    else:
+        per_input = traffic.conversions[stream.source].per_input
+        for other in flow.data_blocks:
+            coefficients = per_input.get((other.stream.key, stream.name))
+            if other.stream.target == stream.source and coefficients is not None:
+                yield _whole(rates.arrived[other.stream.subscription], coefficients)
+
+
+def _clumps(per_second: Vector, sleep: float) -> Events:
+    """All that a source finds due when it wakes: Poisson with mean λ·sleep, if there is any."""
+    if sleep <= 0.0:
+        return _whole(per_second, np.ones_like(per_second))
+    return Events(
+        per_second=np.full_like(per_second, 1.0 / sleep),
+        mean=per_second * sleep,
+        second=(per_second * sleep) ** 2,
+        gathered=True,
+    )
+
+
+def _whole(per_second: Vector, mean: Vector) -> Events:
+    """A fixed number, whose fraction is the chance of one tuple more."""
+    mean = np.broadcast_to(mean, per_second.shape)
+    low = np.floor(mean)
+    part = mean - low
+    return Events(per_second, mean, low * (low - 1.0) + 2.0 * low * part, gathered=False)
+
+
+def deal_events(events: Events, shares: NDArray[np.float64], *, in_turn: bool) -> Counts:
+    """What of each event goes to each receiving executor.
+
+    Every tuple is dealt by itself, or one after the other in turn: then an executor gets as many of
+    an event's tuples as are its due, give or take one. A share above one is a copy for each of
+    several tasks.
+    """
+    rate, mean, second = (one[:, np.newaxis] for one in events[:3])
+    chance, copies = np.minimum(shares, 1.0), np.maximum(shares, 1.0)
+    tuples = rate * mean * chance
+    if events.gathered:
+        batches = rate * -np.expm1(-mean * chance)
+        pairs = rate * second * chance**2
+    elif in_turn:
+        low = np.floor(mean * chance)
+        part = mean * chance - low
+        batches = rate * np.where(low > 0.0, 1.0, part)
+        pairs = rate * (low * (low - 1.0) + 2.0 * low * part)
+    else:
+        low = np.floor(mean)
+        # (1 − R)^N for N = n or n + 1.
+        batches = rate * (1.0 - (1.0 - chance) ** low * (1.0 - (mean - low) * chance))
+        pairs = rate * second * chance**2
+    return Counts(batches=batches, tuples=tuples * copies, squares=(pairs + tuples) * copies**2)
+
+
+def _bundled(bursts: Counts, sleep: float) -> Counts:
+    """What is handed over after each sleep, or flush: the bursts that came meanwhile."""
+    if sleep <= 0.0:
+        return bursts
+    return Counts(
+        batches=-np.expm1(-bursts.batches * sleep) / sleep,
+        tuples=bursts.tuples,
+        # A compound Poisson number has the variance rate·E[X²].
+        squares=bursts.squares + bursts.tuples**2 * sleep,
+    )
+
+
+def wait_factors(traffic: Traffic, queue: BatchArrivals) -> Vector:
+    """How long the queues of a plan's executors are in multiples of those at random."""
+    service_scv, size = np.asarray(queue.service_scv), queue.size
+    arrival = arrival_scv(traffic, utilisation=queue.utilisation, service_scv=service_scv)
+    # Of a batch's work: services of a number that varies too.
+    work = service_scv / size.mean + size.variance / size.mean**2
+    return wait_factor(arrival, work, queue.utilisation)
+
+
+def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -> Vector:
+    """Squared coefficient of variation of the time between batches into every executor.
+
+    One, as for arrivals at random, for sources and ackers: nobody follows single messages.
+    """
+    flow, logical = traffic.flow, traffic.flow.plan.logical
+    came, left = np.ones(len(logical.executors)), np.ones(len(logical.executors))
+    for operator in logical.topology.topological_order():
+        if operator.kind is not OperatorKind.PROCESSOR:
+            continue
+        here = as_slice(logical.spans[operator.name])
+        streams = [
+            stream
+            for block in flow.data_blocks
+            if block.stream.target == operator.name
+            for stream in _streams(traffic, block, left)
+        ]
+        if not streams:
+            continue
+        came[here] = merge_streams(
+            np.concatenate([per_second for per_second, _ in streams]),
+            np.concatenate([scv for _, scv in streams]),
+            utilisation[here],
+        )
+        left[here] = _emissions(operator, came[here], utilisation[here], service_scv[here])
+    return came
+
+
+def _streams(
+    traffic: Traffic, block: ConnectionBlock, left: Vector
+) -> Iterator[tuple[Matrix, Matrix]]:
+    """Batches from executors to executors: how many a second, and how unevenly."""
+    stream, flow, rates = block.stream, traffic.flow, traffic.rates
+    sender = flow.plan.logical.topology.operator(stream.source)
+    in_turn = deals_in_turn(stream, traffic.mechanics)
+    emitted = left[as_slice(block.sources)]
+    of_inputs = sender.kind is OperatorKind.PROCESSOR and sender.window is None
+    for events in list_events(traffic, block):
+        scv = emitted
+        if of_inputs:
+            # Ends of service of one input among several, as if drawn at random.
+            scv = thin_stream(scv, divide_or(events.per_second, rates.into(flow, sender.name), 0.0))
+        # An event that emits a tuple now and then.
+        emitting = np.minimum(events.mean, 1.0)
+        if not events.gathered:
+            scv = thin_stream(scv, emitting)
+        batches = deal_events(events, block.shares, in_turn=in_turn).batches
+        chance = divide_or(batches, (events.per_second * emitting)[:, np.newaxis], 0.0)
+        yield batches, thin_stream(scv[:, np.newaxis], chance, in_turn=in_turn)
+
+
+def _emissions(
+    operator: Operator, came: Vector, utilisation: Vector, service_scv: Vector
+) -> Vector:
+    """Variation of the time between emissions: ends of service, or windows that fire."""
+    if operator.window is None:
+        return departures(came, utilisation, service_scv)
+    slide = operator.window.slide_tuples
+    # The sum of as many gaps; timers of several tasks are taken as at random.
+    return np.ones_like(came) if slide is None else came / slide
+
+
+def thin_stream(scv: Vector, part: Vector, *, in_turn: bool = False) -> Vector:
+    """Variation of what is left of a stream of which a part is taken, at random or in turn.
+
+    At random: a geometric number of gaps makes one (Whitt 1983, 4.4); in turn: 1/part of them.
+    """
+    return np.asarray(part * scv + (0.0 if in_turn else 1.0 - part))
+
+
+def merge_streams(per_second: Matrix, scv: Matrix, utilisation: Vector) -> Vector:
+    """Variation of the sum of streams, a row each, as a queue of that utilisation sees it.
+
+    Whitt 1983, 4.10: the mean of theirs where queues are long; many streams at a short queue are as
+    arrivals at random.
+    """
+    parts = divide_or(per_second, per_second.sum(axis=0), 0.0)
+    count = divide_or(np.ones_like(utilisation), (parts**2).sum(axis=0), 1.0)
+    idle = np.clip(1.0 - utilisation, 0.0, 1.0)
+    weight = 1.0 / (1.0 + 4.0 * idle**2 * (count - 1.0))
+    mean = np.where(per_second.sum(axis=0) > 0.0, (parts * scv).sum(axis=0), 1.0)
+    return np.asarray(1.0 + weight * (mean - 1.0))
+
+
+def departures(scv: Vector, utilisation: Vector, service_scv: Vector) -> Vector:
+    """Variation of the time between ends of service: that of services as far as it is busy.
+
+    Whitt 1983, 4.6 for one server.
+    """
+    busy = np.minimum(utilisation, 1.0) ** 2
+    return np.asarray((1.0 - busy) * scv + busy * np.maximum(service_scv, LEAST_SERVICE_SCV))
+
+
+def wait_factor(arrival: Vector, work: Vector, utilisation: Vector) -> Vector:
+    """How long a queue is in multiples of the one that arrivals at random would make.
+
+    Kraemer and Langenbach-Belz 1976: (c²_a + c²_s)/2 for the mean wait of a GI/G/1 queue, and less
+    where arrivals are regular and queues short.
+
+    Args:
+        arrival: Squared coefficient of variation of the time between arrivals.
+        work: That of what each brings.
+        utilisation: Of the server.
+    """
+    load = np.clip(utilisation, 1e-9, 1.0)
+    both = np.maximum(arrival + work, 1e-9)
+    regular = -2.0 * (1.0 - load) * (1.0 - arrival) ** 2 / (3.0 * load * both)
+    bursty = -(1.0 - load) * (arrival - 1.0) / (arrival + 4.0 * work + 1e-9)
+    return np.asarray(both / (1.0 + work) * np.exp(np.where(arrival < 1.0, regular, bursty)))

@@ -1,0 +1,207 @@
+"""Delays in Storm 1.x and 2.x (docs/storm-rules.md).
+
+In Storm 1.x every queue gathers what comes until a timer flushes it. Cooper 2020, sections 2.7, 2.8
+and 4.13, repaired: timers are periodic, so that a tuple waits for half an interval in each queue it
+passes, and lists are as large as what comes together, not only as what comes by chance in an
+interval. A released batch is served tuple by tuple.
+
+In Storm 2.x bursts come to single servers whose threads sleep when idle. An executor is a queue
+M^X/G/1. A tuple that finds it asleep waits for the rest of its sleep; it polls for a while before
+it sleeps, and is then awake at once. A transfer thread sleeps whenever its queue is empty and takes
+next to no time for what it finds, so that a tuple waits for the rest of one sleep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from streamgauge.models import transforms
+from streamgauge.models.arrivals import bursts_into, wait_factors
+from streamgauge.models.batching import flush_wait, flush_wait_variance
+from streamgauge.models.delays import Delays, Part, no_wait
+from streamgauge.models.flow import Traffic
+from streamgauge.models.queueing import (
+    BulkQueue,
+    FlushedQueue,
+    Moments,
+    Setup,
+    asleep_probability,
+    divide_or,
+    released_wait,
+    sojourn_transform,
+    wait,
+)
+from streamgauge.models.service import ServiceTimes
+from streamgauge.models.transforms import Complex, Transform, Vector
+from streamgauge.models.windows import window_delays
+from streamgauge.topology.tuple_flow import as_slice
+from streamgauge.transport.mechanics import Mechanics
+
+
+def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
+    """Delays in a plan on Storm 1.x, by wall-clock service times."""
+    mechanics = traffic.mechanics
+    lists = bursts_into(traffic)
+    windows = window_delays(traffic, service, lists)
+    mean = windows.occupied_mean
+    queue = FlushedQueue(
+        batches_per_second=lists.per_second,
+        batch_mean=lists.mean,
+        batch_variance=lists.variance,
+        flush_seconds=mechanics.flush_seconds,
+        service_seconds=mean,
+        service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
+    )
+    queue = replace(queue, wait_factor=wait_factors(traffic, queue))
+    gathered = _flushed(lists.per_second, mechanics)
+    released = released_wait(queue)
+    send = _flushed(_sent(traffic), mechanics)
+    transfer = _flushed(traffic.leaving_workers(), mechanics)
+    served = Moments(
+        mean=released.mean + service.mean, variance=released.variance + service.variance
+    )
+
+    def executor_transform(s: Complex) -> Complex:
+        value = _gathering(gathered, mechanics)(s) * _gamma(served)(s)
+        return np.asarray(value * windows.transform(s))
+
+    return Delays(
+        executors={
+            Part.BATCHING: gathered.mean,
+            Part.QUEUEING: released.mean,
+            Part.SERVICE: service.mean,
+            Part.WINDOW: windows.mean,
+        },
+        spread=gathered.variance + served.variance + windows.variance,
+        executor_transform=executor_transform,
+        send=send,
+        send_transform=_gathering(send, mechanics),
+        transfer=transfer,
+        transfer_transform=_gathering(transfer, mechanics),
+        utilisation=queue.utilisation,
+    )
+
+
+def _flushed(per_second: Vector, mechanics: Mechanics) -> Moments:
+    """Wait of what comes at a rate for its batch to be full or flushed."""
+    return Moments(
+        mean=flush_wait(per_second, limit=mechanics.batch, flush_seconds=mechanics.flush_seconds),
+        variance=flush_wait_variance(
+            per_second, limit=mechanics.batch, flush_seconds=mechanics.flush_seconds
+        ),
+    )
+
+
+def _sent(traffic: Traffic) -> Vector:
+    """Tuples a second into every executor's send queue."""
+    sent = np.zeros(len(traffic.flow.plan.placement))
+    for block in traffic.flow.blocks:
+        emitted = traffic.rates.emitted[block.stream.key]
+        sent[as_slice(block.sources)] += emitted * block.shares.sum(axis=1)
+    return sent
+
+
+def _gathering(wait: Moments, mechanics: Mechanics) -> Transform:
+    """Even over a flush interval where batches do not fill; else shorter, and as varied."""
+    longest = np.minimum(2.0 * wait.mean, mechanics.flush_seconds)
+    return lambda s: transforms.uniform(s, longest)
+
+
+def _gamma(time: Moments) -> Transform:
+    # Infinite times have no transform; callers are refused before one is taken.
+    mean = np.where(np.isfinite(time.mean), time.mean, 1.0)
+    variance = np.where(np.isfinite(time.variance), time.variance, 1.0)
+    scv = divide_or(variance, mean**2, otherwise=0.0)
+    return lambda s: transforms.gamma(s, mean, scv)
+
+
+def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
+    """Delays in a plan on Storm 2.x, by wall-clock service times."""
+    mechanics = traffic.mechanics
+    bursts = bursts_into(traffic)
+    windows = window_delays(traffic, service, bursts)
+    mean = windows.occupied_mean
+    queue = BulkQueue(
+        batches_per_second=bursts.per_second,
+        batch_mean=bursts.mean,
+        batch_variance=bursts.variance,
+        service_seconds=mean,
+        service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
+        setup=_wake_up(bursts.per_second, mechanics),
+    )
+    queue = replace(queue, wait_factor=wait_factors(traffic, queue))
+    awake, whole = wait(replace(queue, setup=None)), wait(queue)
+    sojourn = _sojourn(traffic, queue)
+    send, send_transform = no_wait(len(mean))
+    sleep, workers = mechanics.transfer_sleep, len(traffic.flow.plan.workers)
+    return Delays(
+        executors={
+            Part.QUEUEING: awake.mean,
+            Part.WAKE_UP: np.subtract(
+                whole.mean, awake.mean, out=np.zeros_like(mean), where=np.isfinite(whole.mean)
+            ),
+            Part.SERVICE: service.mean,
+            Part.WINDOW: windows.mean,
+        },
+        spread=whole.variance + service.variance + windows.variance,
+        executor_transform=lambda s: np.asarray(sojourn(s) * windows.transform(s)),
+        send=send,
+        send_transform=send_transform,
+        transfer=Moments(
+            mean=np.full(workers, sleep / 2.0), variance=np.full(workers, sleep**2 / 12.0)
+        ),
+        transfer_transform=lambda s: np.broadcast_to(
+            transforms.uniform(s, sleep), (len(s), workers)
+        ),
+        utilisation=queue.utilisation,
+    )
+
+
+def _wake_up(batches_per_second: Vector, mechanics: Mechanics) -> Setup | None:
+    if mechanics.bolt_sleep <= 0.0:
+        return None
+    asleep = asleep_probability(batches_per_second, mechanics.bolt_spin)
+    return Setup.sleep(mechanics.bolt_sleep, batches_per_second).met_with(asleep)
+
+
+def _sojourn(traffic: Traffic, queue: BulkQueue) -> Transform:
+    """Transform of the time in a queue and service, taken once for executors that are alike.
+
+    One for sources and those that get nothing: no tuple goes there.
+    """
+    logical = traffic.flow.plan.logical
+    figures = np.asarray(
+        [
+            queue.batches_per_second,
+            queue.batch_mean,
+            queue.batch_variance,
+            queue.service_seconds,
+            queue.service_scv,
+            queue.wait_factor,
+        ]
+    )
+    used = figures[0] > 0.0
+    for source in logical.topology.sources:
+        used[as_slice(logical.spans[source.name])] = False
+    distinct, place = np.unique(figures[:, used], axis=1, return_inverse=True)
+    rate, size, spread, seconds, scv, factor = distinct
+    alike = sojourn_transform(
+        BulkQueue(
+            batches_per_second=rate,
+            batch_mean=size,
+            batch_variance=spread,
+            service_seconds=seconds,
+            service_scv=scv,
+            setup=_wake_up(rate, traffic.mechanics),
+            wait_factor=factor,
+        )
+    )
+
+    def transform(s: Complex) -> Complex:
+        value = np.ones((len(s), len(used)), dtype=np.complex128)
+        value[:, used] = alike(s)[:, place.ravel()]
+        return value
+
+    return transform
