@@ -77,7 +77,6 @@ def test_counts_of_classes_say_what_a_placement_costs(made):
     apart = np.not_equal.outer(nodes, nodes)
     counts = problem.count_nodes(nodes)
     assert problem.remote(counts) == pytest.approx(float((between * apart).sum()), abs=1e-6)
-    assert np.array_equal(problem.count_nodes(problem.deal_nodes(counts)), counts)
 
 
 @given(tiny_problems())

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.parameters import parameters_of
-from streamgauge.planning.scheduling.contract import Expected
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.contract import Expected, PlacementRequest
+from streamgauge.planning.scheduling.deploy import expected_of_job, place_job
 from streamgauge.planning.scheduling.even import EvenScheduler
-from streamgauge.planning.scheduling.expectation import expected_of_job
 from streamgauge.planning.scheduling.traffic import (
     TrafficSplit,
     even_traffic,
@@ -154,7 +153,11 @@ def plans(draw):
     made = draw(topologies(names=PLAIN_NAMES))
     engine = draw(st.sampled_from(("storm-1", "storm-2")))
     configuration = Configuration(engine=engine, workers=draw(st.integers(1, 4)))
-    plan = EvenScheduler.for_engine(engine).schedule(made, configuration, TWO_NODES).plan
+    plan = (
+        EvenScheduler.for_engine(engine)
+        .schedule(PlacementRequest(made, configuration, TWO_NODES))
+        .plan
+    )
     rates = {one.key: float(draw(st.integers(0, 100))) for one in made.streams}
     return plan, Expected(rates=rates)
 

@@ -8,42 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from streamgauge.planning.scaling.congestion import BY_CAPACITY, CongestionRule
-from streamgauge.planning.scaling.contract import Scaling
+from streamgauge.planning.scaling.contract import Scaling, ScalingOptions, Selection
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph, check_budget
 from streamgauge.planning.scaling.packages import (
     Candidate,
+    Cost,
     Package,
     candidates,
     decongest,
-    union,
-)
-from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel
-from streamgauge.planning.scaling.selection import (
-    Cost,
     greedy,
     knapsack,
     plain_cost,
+    union,
     worthwhile,
 )
+from streamgauge.planning.scaling.rates import (
+    BY_CAPACITY,
+    EVEN_WEIGHTS,
+    CongestionRule,
+    Flow,
+    FlowModel,
+)
 from streamgauge.topology.frozen import FrozenDict
-
-if TYPE_CHECKING:
-    from streamgauge.planning.scaling.options import ScalingOptions
-
-
-class Selection(StrEnum):
-    """How packages are chosen.
-
-    GREEDY: by what a unit gains, as published.
-    KNAPSACK: the set that gains most.
-    """
-
-    GREEDY = "greedy"
-    KNAPSACK = "knapsack"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,17 +9,21 @@ from streamgauge.errors import Infeasible, InvalidInput, NotEnoughData
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
-from streamgauge.planning.scaling.capacity import WHOLE_CORE
 from streamgauge.planning.scaling.combined import SAME
-from streamgauge.planning.scaling.congestion import find_congested
-from streamgauge.planning.scaling.contract import Scaler, Scaling, load_scaler, scaler_names
-from streamgauge.planning.scaling.from_profile import graph_of_job, graph_of_profile
+from streamgauge.planning.scaling.contract import (
+    DEFAULT_OPTIONS,
+    Scaler,
+    Scaling,
+    ScalingOptions,
+    load_scaler,
+    scaler_names,
+)
+from streamgauge.planning.scaling.from_profile import WHOLE_CORE, graph_of_job, graph_of_profile
 from streamgauge.planning.scaling.graph import ScalingGraph, TableLaw, check_budget
-from streamgauge.planning.scaling.options import DEFAULT_OPTIONS, ScalingOptions
-from streamgauge.planning.scaling.rates import GraphRates, propagate
+from streamgauge.planning.scaling.rates import GraphRates, find_congested, propagate
 from streamgauge.planning.scaling.sweep import Bottleneck, SweepRow, next_bottleneck, sweep
 from streamgauge.planning.scaling.translation import Translation, Unit, scaled_job
-from streamgauge.planning.scheduling.contract import Schedule
+from streamgauge.planning.scheduling.contract import PlacementRequest, Schedule
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.planning.scheduling.isolation import IsolationScheduler
 from streamgauge.profile.job import Job
@@ -252,7 +256,7 @@ def _place(job: Job, translation: Translation | None) -> Schedule:
         return place_job(job)
     isolation = IsolationScheduler.for_engine(job.configuration.engine)
     isolation = replace(isolation, units=translation.workers)
-    return isolation.schedule(job.topology, job.configuration, job.cluster)
+    return isolation.schedule(PlacementRequest(job.topology, job.configuration, job.cluster))
 
 
 def _preference(item: tuple[str, Proposal]) -> tuple[float, bool, int]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from streamgauge.planning.scheduling.contract import Expected
-from streamgauge.planning.scheduling.needs import (
+from streamgauge.planning.scheduling.packing import (
     COMPONENT_MEMORY,
     DEFAULTS,
     MEBIBYTE,
@@ -177,7 +177,7 @@ def _heap_risks(plan: PhysicalPlan, ackers: Mapping[Worker, int]) -> list[Worker
     declarations would be blamed.
     """
     logical = plan.logical
-    requirements = Requirements.of(logical.topology, logical.configuration)
+    requirements = Requirements.of(logical)
     acker = requirements.needs[ACKER].memory_bytes or DEFAULTS[COMPONENT_MEMORY] * MEBIBYTE
     declared = {
         name: float(one.memory_bytes or 0) for name, one in logical.configuration.resources.items()

@@ -82,10 +82,10 @@ def solve(
     status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return Solution(counts=None, least_remote=least_remote, optimal=False)
-    found = _values(solver, counts)
+    solution = _values(solver, counts)
     proven = problem.total - solver.best_objective_bound / scale
     return Solution(
-        counts=found if problem.allows(found) else None,
+        counts=solution if problem.allows(solution) else None,
         least_remote=max(least_remote, proven),
         optimal=status == cp_model.OPTIMAL,
     )
@@ -130,13 +130,13 @@ def _solver(effort: float) -> CpSolver:
 
 
 def _values(solver: CpSolver, counts: list[list[IntVar]]) -> Counts:
-    return np.asarray([[solver.value(one) for one in row] for row in counts], dtype=np.int64)
+    return np.asarray([[solver.value(count) for count in row] for row in counts], dtype=np.int64)
 
 
 def _counts(model: CpModel, problem: PlacementProblem) -> list[list[IntVar]]:
     counts = []
-    for one, size in enumerate(problem.sizes.tolist()):
-        row = [model.new_int_var(0, size, f"x{one},{node}") for node in range(problem.nodes)]
+    for kind, size in enumerate(problem.sizes.tolist()):
+        row = [model.new_int_var(0, size, f"x{kind},{node}") for node in range(problem.nodes)]
         model.add(sum(row) == size)
         counts.append(row)
     return counts
@@ -192,16 +192,16 @@ def _staying(
     """
     scale = SCALE / float(problem.pairs.max())
     terms = []
-    for one, other in np.argwhere(np.triu(problem.pairs) > 0.0).tolist():
-        weight = math.ceil(problem.pairs[one, other] * scale)
-        size, partners = int(problem.sizes[one]), int(problem.sizes[other])
-        if one == other and size < 2:
+    for kind, other in np.argwhere(np.triu(problem.pairs) > 0.0).tolist():
+        weight = math.ceil(problem.pairs[kind, other] * scale)
+        size, partners = int(problem.sizes[kind]), int(problem.sizes[other])
+        if kind == other and size < 2:
             continue
         for node in range(problem.nodes):
-            x, y = counts[one][node], counts[other][node]
-            most = size * (size - 1) // 2 if one == other else size * partners
-            both = model.new_int_var(0, most, f"{one},{other},{node}")
-            if one == other:
+            x, y = counts[kind][node], counts[other][node]
+            most = size * (size - 1) // 2 if kind == other else size * partners
+            both = model.new_int_var(0, most, f"{kind},{other},{node}")
+            if kind == other:
                 pairs = [(n, n * (n - 1) // 2) for n in range(size + 1)]
                 model.add_allowed_assignments([x, both], pairs)
             elif size == 1 and partners == 1:

@@ -3,16 +3,21 @@
 Puttaswamy 2018, chapter 6, names what his program reads (free resources, and for each component its
 parents, children, rates and child ratios) but not its keys; these are the names of the thesis's own
 variables (section 5.2.3).
+
+A file whose rates cannot all be true is still of use, since capacities, ratios and what spouts emit
+are all that a graph is made of; but a number that contradicts the others may be the misprint of one
+that counts, so every such rate is named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
 
-from streamgauge.errors import Findings, InvalidInput, did_you_mean
+from streamgauge.errors import Findings, InvalidInput, Place, Problem, did_you_mean
 from streamgauge.planning.scaling.graph import MAX_UNITS, LinearLaw, ScalingLaw, TableLaw
 from streamgauge.topology.field_checks import check_name, check_number, check_whole
 from streamgauge.topology.files.schema import FileModel, Name
@@ -21,6 +26,8 @@ from streamgauge.topology.files.schema import FileModel, Name
 MOST_DIGITS = 1e15
 # Rates by the names that people know them by.
 RATES = ("inputRate", "processingRate", "droppedRate", "outputRate", "outInRatio")
+# Published rates are rounded to whole tuples: contradictions up to this many a second are none.
+TOLERANCE = 1.0
 
 
 class ComponentRow(FileModel):
@@ -254,3 +261,154 @@ def format_row(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_whole(value: object) -> bool:
     return isinstance(value, float) and value.is_integer() and abs(value) < MOST_DIGITS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettledRow:
+    """A row with what it leaves out.
+
+    Attributes:
+        row: As written.
+        arriving: What its parents send it, by what they are said to emit.
+        processing: As written, else the lesser of input and capacity (eq. 12).
+        ratio: Tuples out per tuple processed (eq. 5).
+        output: As written, else by the ratio.
+        assumed: Whether the ratio is neither written nor to be derived.
+    """
+
+    row: ComponentRow
+    arriving: float
+    processing: float
+    ratio: float
+    output: float
+    assumed: bool = False
+
+    @property
+    def input(self) -> float:
+        """As written, else what arrives."""
+        return self.arriving if self.row.input_rate is None else self.row.input_rate
+
+
+def settle(row: ComponentRow, arriving: float) -> SettledRow:
+    """What a row says, and what follows where it says nothing."""
+    if row.is_spout:
+        emitted = row.output_rate
+        assert emitted is not None
+        return SettledRow(row=row, arriving=0.0, processing=emitted, ratio=1.0, output=emitted)
+    came = arriving if row.input_rate is None else row.input_rate
+    processing = row.processing_rate
+    if processing is None:
+        processing = min(came, row.capacity())
+    ratio, output = row.out_in_ratio, row.output_rate
+    assumed = ratio is None and (output is None or processing <= 0.0)
+    if ratio is None:
+        # Nothing over nothing says nothing: as many out as in.
+        ratio = 1.0 if output is None or processing <= 0.0 else output / processing
+    return SettledRow(
+        row=row,
+        arriving=arriving,
+        processing=processing,
+        ratio=ratio,
+        output=processing * ratio if output is None else output,
+        assumed=assumed,
+    )
+
+
+def contradictions(
+    rows: Mapping[int, SettledRow], *, orphans: frozenset[str], tolerance: float
+) -> tuple[Problem, ...]:
+    """Every rate that disagrees with the others, in the order of the rows.
+
+    Args:
+        rows: By their place in the file.
+        orphans: Bolts that nobody feeds.
+        tolerance: Tuples per second by which rates may differ.
+    """
+    problems: list[Problem] = []
+    for index in sorted(rows):
+        row = _RowCheck(rows[index], ("components", index), tolerance)
+        if row.settled.row.is_spout:
+            row.check_spout()
+        elif row.settled.row.id in orphans:
+            row.report(
+                "parents",
+                "a bolt that no component feeds",
+                "at least one parent with a ratio for it",
+                "until then nothing arrives there or downstream",
+            )
+        else:
+            row.check_bolt()
+        problems += row.problems
+    return tuple(problems)
+
+
+class _RowCheck:
+    """One row under examination."""
+
+    def __init__(self, settled: SettledRow, place: Place, tolerance: float) -> None:
+        self.settled, self.place, self.tolerance = settled, place, tolerance
+        self.problems: list[Problem] = []
+
+    def check_spout(self) -> None:
+        """What a spout has no use for, where it contradicts what it emits."""
+        row = self.settled.row
+        self._differs("processingRate", row.processing_rate, row.output_rate, "what it emits")
+        limit, emitted = row.max_processing_rate, row.output_rate
+        if limit is not None and emitted is not None and limit < emitted - self.tolerance:
+            wanted = f"none, or at least the {emitted:g} it emits"
+            self.report("maxProcessingRate", f"{limit:g}", wanted)
+
+    def check_bolt(self) -> None:
+        """Input, processing, drops and output (eq. 2, 4, 12 and 13)."""
+        settled, row = self.settled, self.settled.row
+        capacity = row.capacity()
+        self._differs("inputRate", row.input_rate, settled.arriving, "what its parents send")
+        processed = min(settled.input, capacity)
+        self._differs(
+            "processingRate",
+            row.processing_rate,
+            processed,
+            "its capacity" if capacity < settled.input else "its input",
+        )
+        dropped = max(settled.input - settled.processing, 0.0)
+        self._differs("droppedRate", row.dropped_rate, dropped, "input less processing")
+        if row.out_in_ratio is not None:
+            emitted = settled.processing * row.out_in_ratio
+            self._differs("outputRate", row.output_rate, emitted, "processing times outInRatio")
+        if row.max_processing_rates is not None:
+            self._differs(
+                "maxProcessingRate",
+                row.max_processing_rate,
+                capacity,
+                f"the table's for {row.unit_count} units",
+            )
+        if settled.assumed:
+            self._unknown_ratio()
+
+    def _unknown_ratio(self) -> None:
+        row = self.settled.row
+        if row.output_rate is not None and row.output_rate > self.tolerance:
+            seen = f"an output of {row.output_rate:g} with nothing processed"
+        else:
+            seen = "nothing processed" if row.output_rate is not None else "no output"
+        self.report(
+            "outInRatio",
+            seen,
+            "an outInRatio, or rates it follows from",
+            "as many out as in is assumed",
+        )
+
+    def _differs(self, key: str, seen: float | None, due: float | None, what: str) -> None:
+        if seen is not None and due is not None and abs(seen - due) > self.tolerance:
+            self.report(key, f"{seen:g}", f"{due:g}, {what}")
+
+    def report(self, key: str, seen: str, expected: str, remedy: str = "") -> None:
+        """Name a key of the row that cannot be true."""
+        self.problems.append(
+            Problem(
+                place=(*self.place, key),
+                seen=f"component {self.settled.row.id}: {seen}",
+                expected=expected,
+                remedy=remedy,
+            )
+        )

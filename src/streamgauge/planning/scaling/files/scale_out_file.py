@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import CyclicTopology, Findings, InvalidInput, Problem
-from streamgauge.planning.scaling.files.consistency import (
+from streamgauge.planning.scaling.files.rows import (
     TOLERANCE,
+    ScaleOutFile,
     SettledRow,
     contradictions,
+    format_row,
     settle,
 )
-from streamgauge.planning.scaling.files.rows import ComponentRow, ScaleOutFile, format_row
 from streamgauge.planning.scaling.graph import (
     Component,
     Edge,
@@ -149,7 +150,7 @@ def _scale_out(document: Document, stem: str, tolerance: float) -> ScaleOut:
     try:
         file: ScaleOutFile = validate(ScaleOutFile, document.data, _known_keys())
         file.check()
-        settled = _settled(file, _order(file))
+        settled = _settle_rows(file, _order(file))
         graph = _graph(file, settled, stem)
     except InvalidInput as error:
         raise document.locate_error(error) from None
@@ -157,8 +158,8 @@ def _scale_out(document: Document, stem: str, tolerance: float) -> ScaleOut:
         row.id for row in file.components if not row.is_spout and not graph.parents[row.id]
     )
     by_place = {index: settled[row.id] for index, row in enumerate(file.components)}
-    found = contradictions(by_place, orphans=orphans, tolerance=tolerance)
-    warnings = document.locate_error(InvalidInput(found)).problems if found else ()
+    problems = contradictions(by_place, orphans=orphans, tolerance=tolerance)
+    warnings = document.locate_error(InvalidInput(problems)).problems if problems else ()
     return ScaleOut(
         graph=graph, free_units=file.free_resources, about=file.about, warnings=warnings
     )
@@ -169,7 +170,15 @@ def _graph(file: ScaleOutFile, settled: Mapping[str, SettledRow], stem: str) -> 
     components = []
     for index, row in enumerate(file.components):
         with findings.at(SECTION, index):
-            components.append(_component(settled[row.id]))
+            components.append(
+                Component(
+                    name=row.id,
+                    units=row.unit_count,
+                    law=row.law(),
+                    source=row.is_spout,
+                    out_per_in=settled[row.id].ratio,
+                )
+            )
     findings.raise_if_any()
     return ScalingGraph(
         name=file.name or stem, components=tuple(components), edges=tuple(_edges(file))
@@ -199,29 +208,18 @@ def _order(file: ScaleOutFile) -> tuple[str, ...]:
         ) from None
 
 
-def _settled(file: ScaleOutFile, order: tuple[str, ...]) -> dict[str, SettledRow]:
+def _settle_rows(file: ScaleOutFile, order: tuple[str, ...]) -> dict[str, SettledRow]:
     """Every row with what it leaves out, from the spouts on."""
     rows = {row.id: row for row in file.components}
     parents = file.parents_by_child()
-    found: dict[str, SettledRow] = {}
+    settled: dict[str, SettledRow] = {}
     for name in order:
         arriving = sum(
-            found[parent].output * rows[parent].child_output_ratio[name]
+            settled[parent].output * rows[parent].child_output_ratio[name]
             for parent in parents.get(name, ())
         )
-        found[name] = settle(rows[name], arriving)
-    return found
-
-
-def _component(settled: SettledRow) -> Component:
-    row: ComponentRow = settled.row
-    return Component(
-        name=row.id,
-        units=row.unit_count,
-        law=row.law(),
-        source=row.is_spout,
-        out_per_in=settled.ratio,
-    )
+        settled[name] = settle(rows[name], arriving)
+    return settled
 
 
 @cache
