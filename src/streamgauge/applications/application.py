@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from streamgauge.applications.data import Data
-from streamgauge.applications.flow import Flow
+from streamgauge.applications.datastream import Data, Flow
 from streamgauge.errors import Findings, did_you_mean
 from streamgauge.topology.field_checks import check_name, check_number, check_whole
 from streamgauge.topology.topology import MAX_TASKS, SYSTEM_PREFIX

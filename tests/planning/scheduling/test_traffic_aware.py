@@ -11,7 +11,7 @@ from streamgauge.errors import Infeasible
 from streamgauge.planning.scheduling import placement_model, traffic_aware
 from streamgauge.planning.scheduling.contract import Expected, PlacementRequest
 from streamgauge.planning.scheduling.even import EvenScheduler
-from streamgauge.planning.scheduling.traffic import remote_traffic, split_traffic
+from streamgauge.planning.scheduling.traffic import split_traffic
 from streamgauge.planning.scheduling.traffic_aware import TrafficAwareScheduler
 from streamgauge.topology import Cluster, Configuration, Machine, StreamKey
 from tests.planning.scheduling.graphs import configured, topology
@@ -179,7 +179,7 @@ def test_without_the_solver_the_search_stands_alone_and_says_so(monkeypatch):
     rates = {HEAVY: 90.0, StreamKey("a", "default"): 60.0}
     schedule = scheduled(made, Expected(rates=rates), nodes=3)
     assert "pip install 'streamgauge[planning]'" in schedule.warnings[0]
-    assert schedule.least_remote <= remote_traffic(schedule.plan, Expected(rates=rates))
+    assert schedule.least_remote <= split_traffic(schedule.plan, Expected(rates=rates)).remote
 
 
 def test_the_same_problem_has_the_same_plan():
@@ -215,10 +215,10 @@ def test_never_more_remote_traffic_than_even_placement_within_the_same_limits(ma
         PlacementRequest(job, configuration, CLUSTER)
     )
     schedule = scheduler.schedule(PlacementRequest(job, configuration, CLUSTER, expected=expected))
-    remote = remote_traffic(schedule.plan, expected)
+    remote = split_traffic(schedule.plan, expected).remote
     assert schedule.least_remote <= remote + 1e-6
     if _busiest(even.plan, expected) <= scheduler.utilisation * 4.0:
-        assert remote <= remote_traffic(even.plan, expected) + 1e-6
+        assert remote <= split_traffic(even.plan, expected).remote + 1e-6
 
 
 @given(asked())

@@ -24,7 +24,6 @@ class CombinedScaler:
 
     Attributes:
         residual: The one that is kept where both expect the same.
-        stela: The other.
     """
 
     residual: ResidualScaler = field(default_factory=ResidualScaler)

@@ -19,7 +19,6 @@ class Scaling:
     """Who gets how many more units.
 
     Attributes:
-        scaler: Whose choice it is.
         allocation: Additional units; only components that get some.
         throughput: Tuples per second that all leaves emit, before anything is added.
         expected: The same with the allocation.

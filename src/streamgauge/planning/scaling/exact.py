@@ -43,7 +43,6 @@ class ExactScaler:
     Attributes:
         nodes: Nodes of the search tree after which it stops with the best so far and a bound; a
             limit of time would give another answer on another machine.
-        weights: What a tuple of a leaf counts.
     """
 
     nodes: int = 100_000

@@ -52,7 +52,6 @@ class DerivedGraph:
 
     Attributes:
         graph: A component for every operator, with its executors as units.
-        behaviour: What it was derived from.
         estimated: Operators whose service times are estimated from the CPU of their executors.
         notes: What was assumed, and where a graph says less than the behaviour.
     """
@@ -68,10 +67,8 @@ def graph_of_profile(
 ) -> DerivedGraph:
     """The graph of a measured job.
 
-    Args:
-        profile: What was measured.
-        workload: What sources emit with the executors they have; as measured if not given.
-        unit_cores: Cores that a unit may keep busy; less than one where a control group limits it.
+    The workload is what sources emit with the executors they have, as measured if not given. A unit
+    may keep less than one core busy where a control group limits it.
 
     Raises:
         CyclicTopology: The job has a cycle.
@@ -98,11 +95,6 @@ def graph_of(
     behaviour: JobBehaviour, workload: Workload, *, unit_cores: float = WHOLE_CORE
 ) -> DerivedGraph:
     """The graph of a job of known behaviour under a workload.
-
-    Args:
-        behaviour: Of the job.
-        workload: What sources emit with the executors they have.
-        unit_cores: Cores that a unit may keep busy; less than one where a control group limits it.
 
     Raises:
         CyclicTopology: The job has a cycle.

@@ -91,12 +91,7 @@ def _add_up(figures: Iterable[Figure | None]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One rate, in tuples per second.
-
-    Attributes:
-        measured: In a run.
-        estimated: By the graph.
-    """
+    """A rate in a run, and by the graph, in tuples per second."""
 
     measured: float
     estimated: float
@@ -118,7 +113,6 @@ class Accuracy:
     Attributes:
         components: What each processes; of a source, what it emits.
         throughput: Of the whole; None where a leaf was not measured.
-        missing: Components that were not measured.
         band: Relative error up to which an estimate counts as right.
     """
 

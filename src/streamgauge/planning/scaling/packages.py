@@ -27,7 +27,6 @@ class Package:
 
     Attributes:
         head: The component that may stay congested in part; nothing below it does.
-        head_units: Units for the head itself.
         allocation: Units for the head and those below it.
         increase: Throughput that is gained by it alone.
         relieved: Whether the head is not congested any more.
@@ -68,12 +67,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A package that was considered.
-
-    Attributes:
-        package: What it asks for, and gains.
-        taken: Whether it was chosen.
-    """
+    """A package that was considered."""
 
     package: Package
     taken: bool

@@ -40,7 +40,6 @@ class Choice:
     Attributes:
         chosen: Best ratio first, except where a package took the place of others.
         packages: All candidates, those that were too large included.
-        allocation: What the chosen ones get together.
     """
 
     chosen: Sequence[Package] = ()
@@ -64,12 +63,9 @@ class PredictiveScaler:
     """Packages by throughput gained per unit.
 
     Attributes:
-        selection: How packages are chosen.
         recheck: Whether chosen packages are looked at together. Each is safe alone; several may
             congest what all of them feed. That then gets the units it needs, or the package that
             needs them is passed over. Not part of the publication.
-        rule: Who is congested.
-        weights: What a tuple of a leaf counts.
     """
 
     selection: Selection = Selection.GREEDY

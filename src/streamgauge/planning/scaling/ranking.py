@@ -41,8 +41,6 @@ class ScalingProblem:
     Attributes:
         graph: Components with the units they have.
         job: Whose operators they are; None where a file only has components.
-        units: To hand out.
-        unit: What a unit of a job is.
         notes: What was assumed, or contradicts other figures.
         behaviour: Of the job; None where the latency of its tuples is not known.
     """
@@ -101,11 +99,8 @@ class Proposal:
     """What one scaler proposes.
 
     Attributes:
-        scaling: Which component gets how many units.
-        rates: What would flow.
         bottleneck: The busiest component then; None where there are only sources.
         job: As it would be; None for components without one.
-        translation: The configuration and command that apply it.
     """
 
     scaling: Scaling
@@ -120,11 +115,8 @@ class RankedScalings:
     """What all scalers propose.
 
     Attributes:
-        problem: What was scaled.
-        options: The settings of scalers.
         before: What flows now.
         proposals: By scaler, the best first.
-        refused: Why other scalers propose nothing that can be done.
         sweep: The same with one unit, two …, where that was asked for.
         prediction: How the job would behave with the best proposal on its own cluster; None where
             it has none, or where that cannot be predicted.
@@ -160,11 +152,7 @@ def rank_scalings(
 ) -> RankedScalings:
     """What one scaler or all of them propose, the best first.
 
-    Args:
-        problem: Components or a job, and the units to hand out.
-        planner: A scaler's name, or ``all``.
-        options: Settings of the scalers.
-        with_sweep: Whether to ask for 1, 2 … units as well.
+    The planner is a scaler's name, or ``all``; with a sweep, 1, 2 … units are asked for as well.
 
     Raises:
         Infeasible: Nothing that can be done.

@@ -34,8 +34,6 @@ class ComponentRates:
     Of a source all but `dropped` are what it emits: it keeps up with itself.
 
     Attributes:
-        units: What it has, with what was added.
-        input: What arrives.
         capacity: The most that its units process.
         processed: The lesser of the two (eq. 12).
         dropped: The rest of the input (eq. 2).
@@ -91,15 +89,11 @@ class FlowModel:
     """A graph made ready to be evaluated thousands of times.
 
     Attributes:
-        graph: What it was made of.
         names: In topological order; an index is a place in this.
-        index: Where a name stands.
         below: All descendants of a component, in topological order.
         children: The targets of a component's edges, as declared.
-        is_source: Whether tuples begin there.
         weights: What a tuple of a leaf counts, by leaf.
         declared: Indices in declared order, in which ties are broken.
-        most: Units that a component can have.
     """
 
     def __init__(self, graph: ScalingGraph, weights: Mapping[str, float] = EVEN_WEIGHTS) -> None:

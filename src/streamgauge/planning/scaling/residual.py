@@ -19,11 +19,7 @@ from streamgauge.planning.scaling.rates import Flow, FlowModel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResidualScaler:
-    """Uses all units.
-
-    Attributes:
-        predictive: Who chooses packages.
-    """
+    """Uses all units."""
 
     predictive: PredictiveScaler = field(default_factory=PredictiveScaler)
     name: str = "residual"

@@ -32,8 +32,6 @@ class StelaScaler:
 
     Attributes:
         ties: Who gets a unit among equals; the publication leaves it open.
-        rule: Who is congested.
-        weights: What a tuple of a leaf counts.
     """
 
     ties: TieRule = TieRule.FIRST

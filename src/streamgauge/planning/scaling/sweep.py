@@ -20,7 +20,6 @@ class Bottleneck:
     """The component that limits next.
 
     Attributes:
-        component: Its name.
         utilisation: What arrives over what it can process.
         congested: Whether that is too much already; if not, it is the first to be once more comes.
     """
@@ -35,10 +34,8 @@ class SweepRow:
     """One scaler with one number of units.
 
     Attributes:
-        scaler: Whose choice it is.
         units: To hand out.
         used: Handed out; a scaler may leave some.
-        allocation: Who gets how many.
         throughput: Tuples per second with these.
         increase: Of that over the throughput without.
         bound: What no allocation of so many units exceeds, where the scaler knows.

@@ -263,13 +263,9 @@ def search(
 ) -> Counts:
     """The best placement found from several starts.
 
-    Args:
-        problem: With limits that the starts keep.
-        starts: At least one; the result is never worse than the best of them, and of equal ones
-            it is that on the fewest nodes.
-        steps: Moves and exchanges in all.
-        rounds: How often nodes are emptied and grown again.
-        seed: For which nodes those are.
+    The result is never worse than the best start, and of equal ones it is that on the fewest nodes.
+    Moves and exchanges are counted in steps; in each round nodes, drawn by the seed, are emptied
+    and grown again.
     """
     candidates = list(starts)
     for counts in sorted(starts, key=problem.remote):
@@ -359,12 +355,8 @@ def split_workers(
 ) -> list[tuple[int, int]] | None:
     """For each executor its node and its worker there; nothing where heaps do not hold a node.
 
-    Args:
-        problem: What was placed.
-        counts: Where.
-        workers: How many each node may have.
-        load: What one executor of each class takes of a heap.
-        heap: What a worker has.
+    Each node may have so many workers. One executor of each class takes `load` of the `heap` that a
+    worker has.
     """
     places = [(0, 0)] * int(problem.sizes.sum())
     begin = np.cumsum(counts, axis=1) - counts

@@ -77,9 +77,7 @@ class PlacementProblem:
         members: Executors of each class.
         pairs: Tuples per second, both ways, between an executor of one class and one of another;
             on the diagonal, between two of the same.
-        nodes: How many nodes there are to choose from.
         most_nodes: How many of them may be used.
-        limits: What they can take.
     """
 
     members: Members
@@ -174,7 +172,6 @@ class Site:
     """Where a job may run.
 
     Attributes:
-        cluster: With its machines.
         slots: The free slots of every node that has any, nodes in the order of the cluster.
     """
 

@@ -95,9 +95,7 @@ class TrafficAwareScheduler(TaskNumbering):
         utilisation: Part of a machine's free cores that is planned with.
         slack: How many executors more than its even part a node may have, as a part of that,
             where cores are not known.
-        acks: Whether the engine's own messages count.
         effort: How long the solver may work, by its own measure (about seconds).
-        seed: Of the search.
     """
 
     utilisation: float = 0.8
@@ -135,10 +133,8 @@ class TrafficAwareScheduler(TaskNumbering):
         plan, more = _choose_steady(filter(None, plans), expected, logical)
         warnings = [*notes, *more, *_other_workers(request.configuration, plan)]
         if request.expected is None:
-            warnings.insert(
-                0, "no rates are known: all streams are assumed to carry the same traffic"
-            )
-            return Schedule(plan=plan, warnings=tuple(warnings))
+            assumed = "no rates are known: all streams are assumed to carry the same traffic"
+            return Schedule(plan=plan, warnings=(assumed, *warnings))
         if level > 1.0:
             warnings.insert(
                 0,
@@ -240,12 +236,12 @@ class TrafficAwareScheduler(TaskNumbering):
                 "installed: pip install 'streamgauge[planning]'"
             )
             return best, bound, [note]
-        solution = placement_model.solve(
+        counts, bound = placement_model.solve(
             problem, start=best, least_remote=bound, effort=self.effort
         )
-        if solution.counts is not None and problem.remote(solution.counts) < problem.remote(best):
-            best = solution.counts
-        return best, solution.least_remote, []
+        if counts is not None and problem.remote(counts) < problem.remote(best):
+            best = counts
+        return best, bound, []
 
 
 def _choose_steady(
@@ -264,7 +260,9 @@ def _choose_steady(
             f"the executors that {logical.topology.name!r} would have on a node do not fit into "
             "its workers' heaps; raise the heap, ask for more workers, or declare smaller needs"
         )
-    if not _is_load_aware(logical) or not cores_are_known(logical, expected):
+    configuration = logical.configuration
+    mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
+    if not mechanics.load_aware or not cores_are_known(logical, expected):
         return plan, []
     even = cores_of(even_traffic(plan.logical, expected, acks=False), expected)
     crowded = _crowded(plan, expected, even)
@@ -285,11 +283,6 @@ def _choose_steady(
 def _assume_rates(logical: LogicalPlan) -> Expected:
     """A tuple a second on every stream."""
     return Expected(rates={stream.key: 1.0 for stream in logical.topology.data_streams})
-
-
-def _is_load_aware(logical: LogicalPlan) -> bool:
-    configuration = logical.configuration
-    return load_engine(configuration.engine).mechanics(configuration.settings).load_aware
 
 
 def _make_placements(problem: PlacementProblem) -> list[Counts | None]:

@@ -268,7 +268,6 @@ class SettledRow:
     """A row with what it leaves out.
 
     Attributes:
-        row: As written.
         arriving: What its parents send it, by what they are said to emit.
         processing: As written, else the lesser of input and capacity (eq. 12).
         ratio: Tuples out per tuple processed (eq. 5).
@@ -319,10 +318,7 @@ def contradictions(
 ) -> tuple[Problem, ...]:
     """Every rate that disagrees with the others, in the order of the rows.
 
-    Args:
-        rows: By their place in the file.
-        orphans: Bolts that nobody feeds.
-        tolerance: Tuples per second by which rates may differ.
+    Rows come by their place in the file, orphans are bolts that nobody feeds.
     """
     problems: list[Problem] = []
     for index in sorted(rows):

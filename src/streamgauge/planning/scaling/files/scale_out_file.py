@@ -45,7 +45,6 @@ class ScaleOut:
     Attributes:
         graph: Made of capacities, ratios and what spouts emit.
         free_units: To hand out, where the file says so.
-        about: In its writer's words.
         warnings: Rates that contradict others, by row and key; the graph does not rest on them.
     """
 
@@ -58,9 +57,8 @@ class ScaleOut:
 def load_scale_out(path: str | Path, *, tolerance: float = TOLERANCE) -> ScaleOut:
     """What a file says, named like the file unless it names itself.
 
-    Args:
-        path: Of the file; ``-`` reads standard input.
-        tolerance: Tuples per second by which rates may differ without a warning.
+    The path ``-`` reads standard input; rates may differ by the tolerance, in tuples per second,
+    without a warning.
 
     Raises:
         UnreadableFile: The file is no document.
