@@ -35,7 +35,6 @@ class Data:
 
     Attributes:
         size: Bytes, which are letters, of a value.
-        values: How many different values there are.
         distribution: Whether all are equally frequent, or those in the middle more than others.
     """
 
@@ -87,12 +86,9 @@ class Flow:
     """The arrival flow of one instance of a source.
 
     Attributes:
-        kind: What the rate does.
         rate: Tuples per second: the constant rate, the peak of a sinusoid or sawtooth, the rate
             between bursts; zero is as fast as possible, whatever the kind.
         phase_seconds: Length of a cycle of a sinusoid or sawtooth.
-        interval_seconds: Time between two bursts.
-        duration_seconds: Time a burst lasts.
         burst_rate: Tuples per second within a burst; NAMB's bursts have no limit.
     """
 

@@ -190,7 +190,6 @@ class Part:
     """Tuples of one kind: a source's data, cut to a size.
 
     Attributes:
-        data: What the source made.
         size: Bytes that are left of it.
         per_second: How many; relative to each other where a source has no limit.
     """
@@ -202,12 +201,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What a task emits.
-
-    Attributes:
-        received: The kinds of tuples that it receives.
-        emitted: The kinds of tuples that it emits to each subscriber.
-    """
+    """The kinds of tuples that a task receives, and that it emits to each subscriber."""
 
     received: tuple[Part, ...]
     emitted: tuple[Part, ...]

@@ -104,14 +104,9 @@ class Workflow:
 
     Attributes:
         depth: Levels of the graph, the sources' included.
-        scalability: Instances.
-        connection: Edges.
-        workload: Load of tasks.
         filtering: Part of its tuples that the task in the middle forwards; 1 where none filters.
         window: What the second task gathers, if it does.
         reliability: Whether the engine makes sure that every tuple is processed.
-        data: What sources emit.
-        flow: How fast each instance of a source emits it.
     """
 
     depth: int = 3

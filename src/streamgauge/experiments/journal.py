@@ -57,13 +57,9 @@ class Repetition:
     """A repetition that is done.
 
     Attributes:
-        turn: Which one.
         folder: Where its raw lines lie, seen from the experiment's folder.
         began_at: When its plan was in place.
-        measured_from: Start of the first window.
-        measured_to: End of the last.
         executors: Who ran where, as read back while it was measured.
-        notes: What a reader of its figures should know.
     """
 
     turn: Turn
@@ -115,13 +111,7 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
-    """An experiment on an engine, and what of it is done.
-
-    Attributes:
-        experiment: What is done.
-        engine: On what.
-        done: Repetitions in the order in which they were run.
-    """
+    """An experiment on an engine, and what of it is done."""
 
     experiment: Experiment
     engine: str

@@ -40,12 +40,7 @@ HELD = 1e-9
 
 
 def observe(journal: Journal, folder: Path) -> Truth:
-    """What the raw lines of all repetitions that are done come to.
-
-    Args:
-        journal: Of the experiment.
-        folder: Where it lies.
-    """
+    """What the raw lines of all repetitions that are done come to."""
     steps = []
     for step in journal.experiment.steps:
         repetitions = [

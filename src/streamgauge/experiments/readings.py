@@ -62,9 +62,6 @@ class Readings:
     """Gathers the lines of one repetition.
 
     Attributes:
-        windows: What was read of each.
-        series: How it went.
-        lines: Lines read.
         repeated: Lines that had been read before.
         rejected: Lines that are no records.
         faults: Files that could be read only in part, and why.

@@ -5,7 +5,7 @@ Steps are variants of a job: another rate, other service times.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -59,7 +59,6 @@ class LoadSweep:
 
     Attributes:
         baseline: The step that is known to be without back-pressure.
-        rule: How events are found in the others.
     """
 
     kind: ClassVar[str] = "sweep"
@@ -85,11 +84,7 @@ class BottleneckSearch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
-    """How near other steps come to a reference.
-
-    Attributes:
-        reference: The step that the others imitate.
-    """
+    """How near other steps come to a reference."""
 
     kind: ClassVar[str] = "fidelity"
 
@@ -105,13 +100,7 @@ def make_rate_steps(job: Job, rates: Sequence[float]) -> dict[str, Job]:
     Raises:
         InvalidInput: A rate that cannot be, or one that is given twice.
     """
-    findings = Findings()
-    steps: dict[str, Job] = {}
-    for place, rate in enumerate(rates):
-        with findings.at(place):
-            _add_step(steps, f"rate-{rate:g}", set_rate(job, rate))
-    findings.raise_if_any()
-    return steps
+    return _make_steps(rates, "rate-", lambda rate: set_rate(job, rate))
 
 
 def make_service_steps(job: Job, operator: str, factors: Sequence[float]) -> dict[str, Job]:
@@ -120,11 +109,19 @@ def make_service_steps(job: Job, operator: str, factors: Sequence[float]) -> dic
     Raises:
         InvalidInput: A factor that cannot be, or one that is given twice.
     """
+    return _make_steps(
+        factors, f"{operator}-x", lambda factor: scale_service(job, {operator: factor})
+    )
+
+
+def _make_steps(
+    values: Sequence[float], prefix: str, make: Callable[[float], Job]
+) -> dict[str, Job]:
     findings = Findings()
     steps: dict[str, Job] = {}
-    for place, factor in enumerate(factors):
+    for place, value in enumerate(values):
         with findings.at(place):
-            _add_step(steps, f"{operator}-x{factor:g}", scale_service(job, {operator: factor}))
+            _add_step(steps, f"{prefix}{value:g}", make(value))
     findings.raise_if_any()
     return steps
 
@@ -134,9 +131,7 @@ def make_halving_steps(
 ) -> tuple[dict[str, Job], BottleneckSearch]:
     """The job as it is, and with the service time of each operator halved in its turn.
 
-    Args:
-        job: With behaviours.
-        operators: Those to halve; all but the sources if empty.
+    If no operators are named, all but the sources are halved.
 
     Raises:
         InvalidInput: An operator without a behaviour.

@@ -59,9 +59,6 @@ class RepetitionRegime:
     """What one repetition was like.
 
     Attributes:
-        regime: By its events.
-        events: Times of high latency.
-        measured_seconds: How long it was looked at.
         throughput_deviation: Standard deviation of tuples emitted per second, by bucket.
         latency_deviation: The same of the mean latency in seconds.
     """
@@ -183,11 +180,9 @@ class Gain:
     """What became better when an operator was made twice as fast.
 
     Attributes:
-        operator: Which one.
         throughput: Part that the sources emitted more.
         latency: Part that the mean latency was shorter.
         throughput_floor: What chance alone makes of the throughput.
-        latency_floor: The same of the latency.
     """
 
     operator: str
@@ -228,16 +223,7 @@ def rank_gains(truth: Truth, search: BottleneckSearch) -> list[Gain]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A figure of a step beside that of the reference.
-
-    Attributes:
-        step: Which one.
-        figure: What is compared.
-        reference: Value there.
-        value: Value here.
-        part: (value − reference) / reference.
-        floor: What chance alone makes of it.
-    """
+    """A figure of a step and of the reference, their relative difference, and that of chance."""
 
     step: str
     figure: str

@@ -81,8 +81,6 @@ class Span:
 
     Attributes:
         start_us: When the first begins, in microseconds since 1970.
-        windows: How many.
-        window_us: How long each is.
         bucket_us: Time that one sample spans.
     """
 
@@ -133,7 +131,6 @@ class Times:
 
     Attributes:
         count: How many there are a mean of.
-        total_ns: Their sum.
         bins: How many by class of the lake.
         single: How many by time, of those that were seen one by one.
     """
@@ -228,14 +225,7 @@ class WindowReadings:
 
 @dataclass(slots=True)
 class Series:
-    """How a repetition went, bucket by bucket.
-
-    Attributes:
-        latency_ns: Sum of the latencies at sinks.
-        arrived: How many these are.
-        emitted: Tuples that sources emitted.
-        held_ns: Time in which executors were held back, all together.
-    """
+    """How a repetition went, bucket by bucket: sums over all sinks, sources and executors."""
 
     latency_ns: NDArray[np.float64]
     arrived: NDArray[np.float64]

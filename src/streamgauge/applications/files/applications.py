@@ -252,9 +252,7 @@ class ApplicationFile(FileModel):
 def load_application(path: str | Path, *, routed: RoutedEdges = RoutedEdges.ALL) -> Application:
     """The application that a file describes, named like the file unless it names itself.
 
-    Args:
-        path: Of the file; ``-`` reads standard input.
-        routed: Which connections of a workflow get its routing.
+    The path ``-`` reads standard input.
 
     Raises:
         UnreadableFile: The file is not a readable document.

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Protocol, Self, runtime_checkable
 
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph
-from streamgauge.planning.scaling.packages import Candidate
+from streamgauge.planning.scaling.packages import Package
 from streamgauge.planning.scaling.rates import CongestionRule, Flow, FlowModel
 from streamgauge.plugins import SCALERS, load_plugin, plugin_names
 from streamgauge.topology.frozen import FrozenDict
@@ -35,7 +35,7 @@ class Scaling:
     reasons: tuple[str, ...] = ()
     bound: float | None = None
     considered: tuple[Scaling, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[Package, ...] = ()
 
     @classmethod
     def of(
@@ -47,7 +47,7 @@ class Scaling:
         reasons: Iterable[str] = (),
         bound: float | None = None,
         considered: Iterable[Scaling] = (),
-        candidates: Iterable[Candidate] = (),
+        candidates: Iterable[Package] = (),
     ) -> Scaling:
         """With the throughputs that the model expects."""
         return cls(

@@ -31,6 +31,7 @@ class Package:
         increase: Throughput that is gained by it alone.
         relieved: Whether the head is not congested any more.
         complete: Whether all below it can be decongested; laws that level off may forbid it.
+        taken: Whether it was chosen, once that is known.
     """
 
     head: str
@@ -39,6 +40,7 @@ class Package:
     increase: float
     relieved: bool
     complete: bool = True
+    taken: bool = False
 
     @property
     def units(self) -> int:
@@ -64,26 +66,17 @@ class Package:
             f" +{format_rate(self.increase)} tuples/s, {format_rate(self.ratio)} per unit"
         )
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A package that was considered."""
-
-    package: Package
-    taken: bool
-
     def to_dict(self) -> dict[str, Any]:
         """A flat record for ``--json``."""
-        package = self.package
         return {
-            "head": package.head,
-            "head_units": package.head_units,
-            "allocation": dict(package.allocation),
-            "units": package.units,
-            "increase": package.increase,
-            "increase_per_unit": package.ratio,
-            "relieved": package.relieved,
-            "complete": package.complete,
+            "head": self.head,
+            "head_units": self.head_units,
+            "allocation": dict(self.allocation),
+            "units": self.units,
+            "increase": self.increase,
+            "increase_per_unit": self.ratio,
+            "relieved": self.relieved,
+            "complete": self.complete,
             "taken": self.taken,
         }
 

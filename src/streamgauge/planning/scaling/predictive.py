@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from streamgauge.planning.scaling.contract import Scaling, ScalingOptions, Selection
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph, check_budget
 from streamgauge.planning.scaling.packages import (
-    Candidate,
     Cost,
     Package,
     candidates,
@@ -98,8 +97,7 @@ class PredictiveScaler:
         choice = self.choose(model, model.flow(), units)
         reasons = [*choice.reasons, *_unused(choice, units)]
         considered = [
-            Candidate(package=package, taken=package in choice.chosen)
-            for package in choice.packages
+            replace(package, taken=package in choice.chosen) for package in choice.packages
         ]
         return Scaling.of(
             self.name, model, choice.allocation, reasons=reasons, candidates=considered

@@ -145,16 +145,16 @@ def improve(placement: Placement, steps: int) -> int:
     gains = _Gains(placement)
     while steps > 0:
         steps -= 1
-        move = gains.best_move()
-        if move is not None and move[0] > least:
-            gains.move(*move[1:])
-            continue
-        exchange = gains.best_exchange(least)
-        if exchange is None:
+        gain, move = gains.best_move()
+        moves = [move] if gain > least else gains.best_exchange(least)
+        if not moves:
             return steps
-        (kind, source), (other, target) = exchange
-        gains.exchange(kind, source, other, target)
+        gains.carry_out(moves)
     return steps
+
+
+# A class, and the nodes that one executor of it leaves and enters.
+_Move = tuple[int, int, int]
 
 
 class _Gains:
@@ -173,8 +173,8 @@ class _Gains:
             self.entering[:, node] = np.where(placement.room(node), pull, -np.inf)
             self.leaving[:, node] = np.where(placement.counts[:, node] > 0, pull, np.inf)
 
-    def best_move(self) -> tuple[float, int, int, int] | None:
-        """Gain, class, from where and to where."""
+    def best_move(self) -> tuple[float, _Move]:
+        """The move that gains most, and how much; minus infinity where there is none."""
         own = self.placement.own
         target = self.entering.argmax(axis=1)
         source = self.leaving.argmin(axis=1)
@@ -182,24 +182,15 @@ class _Gains:
         gain = self.entering[rows, target] - self.leaving[rows, source] + own
         gain[(target == source) | ~np.isfinite(gain)] = -np.inf
         kind = int(gain.argmax())
-        if not np.isfinite(gain[kind]):
-            return None
-        return float(gain[kind]), kind, int(source[kind]), int(target[kind])
+        return float(gain[kind]), (kind, int(source[kind]), int(target[kind]))
 
-    def move(self, kind: int, source: int, target: int) -> None:
-        """Carry out a move."""
+    def carry_out(self, moves: Sequence[_Move]) -> None:
+        """Make a move, or both moves of an exchange."""
         used = self.placement.used
-        self.placement.add(kind, source, -1)
-        self.placement.add(kind, target)
-        self._renew(self._touched(source, target, used))
-
-    def exchange(self, kind: int, source: int, other: int, target: int) -> None:
-        """Carry out an exchange."""
-        used = self.placement.used
-        self.placement.add(kind, source, -1)
-        self.placement.add(other, target, -1)
-        self.placement.add(kind, target)
-        self.placement.add(other, source)
+        for kind, source, _ in moves:
+            self.placement.add(kind, source, -1)
+        for kind, _, target in moves:
+            self.placement.add(kind, target)
         self._renew(self._touched(source, target, used))
 
     def _touched(self, source: int, target: int, used: int) -> Iterable[int]:
@@ -212,8 +203,8 @@ class _Gains:
             touched.update(np.flatnonzero(shared).tolist())
         return touched
 
-    def best_exchange(self, least: float) -> tuple[tuple[int, int], tuple[int, int]] | None:
-        """The first exchange found that gains something, or none.
+    def best_exchange(self, least: float) -> list[_Move]:
+        """Both moves of the first exchange found that gains something; nothing where none does.
 
         Executors are looked at in the order of what they would gain at the node that pulls them
         most; there the partner is the best one.
@@ -231,14 +222,15 @@ class _Gains:
         for flat in order.tolist():
             kind, source = divmod(int(flat), counts.shape[1])
             if not gain[kind, source] > least:
-                return None
-            partner = self._partner(kind, source, int(target[kind]))
-            if partner is not None and gain[kind, source] + partner[0] > least:
-                return (kind, source), (partner[1], int(target[kind]))
-        return None
+                break
+            there = int(target[kind])
+            back, partner = self._partner(kind, source, there)
+            if gain[kind, source] + back > least:
+                return [(kind, source, there), (partner, there, source)]
+        return []
 
-    def _partner(self, kind: int, source: int, target: int) -> tuple[float, int] | None:
-        """Who goes back in exchange for a class, and what that adds to the gain."""
+    def _partner(self, kind: int, source: int, target: int) -> tuple[float, int]:
+        """What going back in exchange for a class adds to the gain, and who goes."""
         placement = self.placement
         pairs = placement.problem.pairs
         fits = placement.counts[:, target] > 0
@@ -250,8 +242,6 @@ class _Gains:
             change = limit.load - limit.load[kind]
             fits &= loads[near] + change <= limit.allowed[near]
             fits &= loads[far] - change <= limit.allowed[far]
-        if not fits.any():
-            return None
         back = placement.pull[:, source] - placement.pull[:, target] + placement.own
         back = np.where(fits, back - 2.0 * pairs[:, kind], -np.inf)
         best = int(back.argmax())

@@ -11,8 +11,9 @@ that counts, so every such rate is named.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import Field
@@ -165,36 +166,32 @@ class ScaleOutFile(FileModel):
         known = [row.id for row in self.components]
         fed_by = self.parents_by_child()
         for index, row in enumerate(self.components):
-            place = ("components", index)
-            listed = {
-                "parents": row.parents or [],
-                "children": row.children or [],
-                "childOutputRatio": list(row.child_output_ratio),
-            }
-            for key, names in listed.items():
-                for position, name in enumerate(names):
-                    if name in known:
-                        continue
-                    findings.add(
-                        *place,
+            add = partial(findings.add, "components", index)
+            ends: list[tuple[str, str | int, str]] = [
+                *(("parents", position, name) for position, name in enumerate(row.parents or ())),
+                *(("children", position, name) for position, name in enumerate(row.children or ())),
+                *(("childOutputRatio", name, name) for name in row.child_output_ratio),
+            ]
+            for key, position, name in ends:
+                if name not in known:
+                    add(
                         key,
-                        name if key == "childOutputRatio" else position,
+                        position,
                         seen=f"unknown component {name!r}",
                         expected="the id of a component",
                         remedy=did_you_mean(name, known),
                     )
-            _check_children(findings, row, *place)
             feeding = fed_by.get(row.id, [])
+            _check_children(add, row)
             if row.is_spout and (fed := dict.fromkeys((*(row.parents or ()), *feeding))):
-                findings.add(
-                    *place,
+                add(
                     "parents",
                     seen=f"spout {row.id!r}, which {', '.join(fed)} feeds",
                     expected="none, as tuples begin there",
                     remedy="call it a bolt, or leave that child out",
                 )
             elif row.parents is not None:
-                _check_parents(findings, row, feeding, *place)
+                _check_parents(add, row, row.parents, feeding)
 
     def parents_by_child(self) -> Mapping[str, list[str]]:
         """Who says of itself that it feeds a component."""
@@ -205,49 +202,40 @@ class ScaleOutFile(FileModel):
         return found
 
 
-def _check_children(findings: Findings, row: ComponentRow, *place: str | int) -> None:
+def _check_children(add: Callable[..., None], row: ComponentRow) -> None:
     """Every child has a ratio, and every ratio a child."""
     if row.children is None:
         return
     for child in dict.fromkeys(row.children):
         if child not in row.child_output_ratio:
-            findings.add(
-                *place,
-                "childOutputRatio",
-                seen=f"no ratio for child {child!r} of {row.id!r}",
-                expected="one for every child",
-            )
+            seen = f"no ratio for child {child!r} of {row.id!r}"
+            add("childOutputRatio", seen=seen, expected="one for every child")
     for child in row.child_output_ratio:
         if child not in row.children:
-            findings.add(
-                *place,
+            seen = f"a ratio for {child!r}, which is no child of {row.id!r}"
+            add(
                 "children",
-                seen=f"a ratio for {child!r}, which is no child of {row.id!r}",
+                seen=seen,
                 expected="every component that has a ratio among the children",
             )
 
 
 def _check_parents(
-    findings: Findings, row: ComponentRow, feeding: list[str], *place: str | int
+    add: Callable[..., None], row: ComponentRow, parents: list[str], feeding: list[str]
 ) -> None:
     """Whoever is named as a parent has this child, and the other way round."""
-    assert row.parents is not None
-    for parent in dict.fromkeys(row.parents):
-        if parent not in feeding:
-            findings.add(
-                *place,
-                "parents",
-                seen=f"{parent!r} as a parent of {row.id!r}, and no such child there",
-                expected="the same connections in parents and in children",
-            )
-    for parent in feeding:
-        if parent not in row.parents:
-            findings.add(
-                *place,
-                "parents",
-                seen=f"{row.id!r} as a child of {parent!r}, and no such parent here",
-                expected="the same connections in parents and in children",
-            )
+    unanswered = [
+        f"{parent!r} as a parent of {row.id!r}, and no such child there"
+        for parent in dict.fromkeys(parents)
+        if parent not in feeding
+    ]
+    unnamed = [
+        f"{row.id!r} as a child of {parent!r}, and no such parent here"
+        for parent in feeding
+        if parent not in parents
+    ]
+    for seen in (*unanswered, *unnamed):
+        add("parents", seen=seen, expected="the same connections in parents and in children")
 
 
 def format_row(values: Mapping[str, Any]) -> dict[str, Any]:
