@@ -13,7 +13,12 @@ from benchmarks.planners_statistics import count_signs, divide, noise, quartiles
 from streamgauge.errors import Infeasible
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.ranking import rank
-from streamgauge.planning.scheduling.contract import Expected, load_scheduler, scheduler_names
+from streamgauge.planning.scheduling.contract import (
+    Expected,
+    PlacementRequest,
+    load_scheduler,
+    scheduler_names,
+)
 from streamgauge.planning.scheduling.traffic import even_traffic, split_traffic
 from streamgauge.planning.scheduling.traffic_aware import TrafficAwareScheduler
 from streamgauge.profile.job import Job
@@ -107,7 +112,7 @@ def _make_plan(job: Job, name: str, expected: Expected) -> PhysicalPlan | None:
     assert job.cluster is not None
     inputs = (job.topology, job.configuration, job.cluster)
     try:
-        return scheduler.schedule(*inputs, expected=expected).plan
+        return scheduler.schedule(PlacementRequest(*inputs, expected=expected)).plan
     except Infeasible:
         return None
 

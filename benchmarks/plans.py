@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.jobs import random_topology
 from benchmarks.report import Entry, growth
+from streamgauge.planning.scheduling.contract import PlacementRequest
 from streamgauge.planning.scheduling.even import EvenScheduler
 from streamgauge.topology import Cluster, Configuration, TupleFlow
 from streamgauge.topology.paths import count_paths, sum_paths
@@ -50,5 +51,5 @@ def _make_flow(operators: int) -> TupleFlow:
     executors = dict.fromkeys(topology.operator_names, EXECUTORS)
     configuration = Configuration(executors=executors, workers=workers)
     cluster = Cluster.uniform(nodes=nodes, slots=-(-workers // nodes), cores=8)
-    plan = EvenScheduler().schedule(topology, configuration, cluster).plan
+    plan = EvenScheduler().schedule(PlacementRequest(topology, configuration, cluster)).plan
     return TupleFlow.of(plan, storm1.HOPS)

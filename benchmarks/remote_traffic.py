@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Entry
-from streamgauge.planning.scheduling.contract import Expected
+from streamgauge.planning.scheduling.contract import Expected, PlacementRequest
+from streamgauge.planning.scheduling.deploy import expected_of_job
 from streamgauge.planning.scheduling.even import EvenScheduler
-from streamgauge.planning.scheduling.expectation import expected_of_job
 from streamgauge.planning.scheduling.traffic import split_traffic
 from streamgauge.planning.scheduling.traffic_aware import TrafficAwareScheduler
 from streamgauge.profile.files.jobs import load_job
@@ -50,9 +50,9 @@ def _place(job: Job, expected: Expected, *, by_cores: bool) -> dict[str, Any]:
     assert job.cluster is not None
     inputs = (job.topology, job.configuration, job.cluster)
     engine = job.configuration.engine
-    even = EvenScheduler.for_engine(engine).schedule(*inputs)
+    even = EvenScheduler.for_engine(engine).schedule(PlacementRequest(*inputs))
     aware = TrafficAwareScheduler.for_engine(engine).schedule(
-        *inputs, expected=expected if by_cores else replace(expected, cores={})
+        PlacementRequest(*inputs, expected=expected if by_cores else replace(expected, cores={}))
     )
     case: dict[str, Any] = {
         "proven least per second": aware.least_remote,

@@ -6,7 +6,12 @@ from functools import partial
 
 from benchmarks.jobs import random_topology
 from benchmarks.report import Entry, growth
-from streamgauge.planning.scheduling.contract import Expected, load_scheduler, scheduler_names
+from streamgauge.planning.scheduling.contract import (
+    Expected,
+    PlacementRequest,
+    load_scheduler,
+    scheduler_names,
+)
 from streamgauge.topology import Cluster, Configuration, Resources
 
 ALLOWED_SECONDS = 2.0
@@ -54,5 +59,6 @@ def _time_scheduler(entry: Entry, name: str, executors: int, nodes: int) -> floa
         cores=dict.fromkeys(topology.operator_names, 1.0),
     )
     scheduler = load_scheduler(name, configuration)
-    work = partial(scheduler.schedule, topology, configuration, cluster, expected=expected)
+    request = PlacementRequest(topology, configuration, cluster, expected=expected)
+    work = partial(scheduler.schedule, request)
     return entry.time(f"{name}, {executors} on {nodes}", work, repetitions=3).seconds

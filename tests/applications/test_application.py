@@ -17,7 +17,7 @@ from streamgauge.applications import (
     list_remarks,
     make_job,
 )
-from streamgauge.applications.content import trace_contents
+from streamgauge.applications.expansion import trace_contents
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.files.jobs import job_to_data, parse_job
 from streamgauge.topology.files.document import dump_yaml

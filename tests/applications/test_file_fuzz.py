@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.applications import list_remarks, make_job
-from streamgauge.applications.content import trace_contents
+from streamgauge.applications.expansion import trace_contents
 from streamgauge.applications.files.applications import parse_application
 from streamgauge.applications.files.platforms import parse_platform
 from streamgauge.errors import InvalidInput

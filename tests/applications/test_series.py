@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.applications.series import Balancing, spread_load, spread_parallelism
+from streamgauge.applications.workflow import Balancing, spread_load, spread_parallelism
 from streamgauge.errors import InvalidInput
 
 BALANCED, INCREASING, DECREASING, PYRAMID = Balancing

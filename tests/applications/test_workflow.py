@@ -3,8 +3,14 @@
 import pytest
 
 from streamgauge.applications import Application, Routing, Workflow, expand_workflow
-from streamgauge.applications.series import Balancing
-from streamgauge.applications.workflow import Connection, GraphShape, Load, RoutedEdges, Scalability
+from streamgauge.applications.workflow import (
+    Balancing,
+    Connection,
+    GraphShape,
+    Load,
+    RoutedEdges,
+    Scalability,
+)
 from streamgauge.errors import InvalidInput
 from streamgauge.topology.window import Window
 

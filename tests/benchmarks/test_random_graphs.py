@@ -4,9 +4,8 @@ import pytest
 
 from benchmarks.random_graphs import RandomGraphs
 from streamgauge.errors import InvalidInput
-from streamgauge.planning.scaling.congestion import find_congested
 from streamgauge.planning.scaling.graph import TableLaw
-from streamgauge.planning.scaling.rates import propagate
+from streamgauge.planning.scaling.rates import find_congested, propagate
 
 
 def test_a_seed_is_a_graph():

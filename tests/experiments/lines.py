@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from streamgauge.experiments.experiment import Marking
-from streamgauge.experiments.figures import compute_figures
-from streamgauge.experiments.marks import list_marks
-from streamgauge.experiments.placements import Placement
-from streamgauge.experiments.readings import Readings, Span
+from streamgauge.experiments.figures import compute_figures, list_marks
+from streamgauge.experiments.readings import Readings
+from streamgauge.experiments.windows import Placement, Span
 from streamgauge.lake.raw import encode
 from streamgauge.lake.records import Hop, PlacedExecutor, Record, Sample, Trace
 
@@ -23,7 +22,6 @@ PLACEMENT = Placement(
         PlacedExecutor(component="far", first_task=3, last_task=3, worker=THERE, node="n2"),
     ),
     sources=("in",),
-    sinks=("near", "far"),
 )
 TASKS = {"in": (1, HERE), "near": (2, HERE), "far": (3, THERE)}
 # Two windows of two buckets of a second.

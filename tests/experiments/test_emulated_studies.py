@@ -6,8 +6,7 @@ from streamgauge.engines.emulator.session import EmulatorRunner
 from streamgauge.experiments.controller import run_experiment
 from streamgauge.experiments.files.experiment_file import load_experiment
 from streamgauge.experiments.observing import observe
-from streamgauge.experiments.regimes import Regime, find_regimes
-from streamgauge.experiments.step_differences import rank_gains
+from streamgauge.experiments.study_results import Regime, find_regimes, rank_gains
 from tests.experiments.small import write_experiment
 
 # One executor of 5 ms serves 200 tuples a second; of 20 ms, 50.

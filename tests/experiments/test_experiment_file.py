@@ -3,12 +3,12 @@
 import pytest
 
 from streamgauge.errors import InvalidInput
-from streamgauge.experiments.description import (
+from streamgauge.experiments.files.experiment_file import load_experiment
+from streamgauge.experiments.journal import (
     experiment_from_data,
     experiment_to_data,
     list_changes,
 )
-from streamgauge.experiments.files.experiment_file import load_experiment
 from streamgauge.experiments.studies import BottleneckSearch, LoadSweep
 from streamgauge.topology.cluster import Cluster, Machine, Node
 from tests.experiments.small import EXPERIMENT, small_experiment, write_experiment

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import Infeasible
+from streamgauge.planning.scheduling.contract import PlacementRequest
 from streamgauge.planning.scheduling.even import Cursor, EvenScheduler, SlotOrder
 from streamgauge.topology import (
     Cluster,
@@ -62,7 +63,7 @@ FIGURE_2_1 = {
 def figure_2_1(*, acked: bool = False) -> PhysicalPlan:
     made = topology(*FIGURE_2_1["edges"], acked=acked, **FIGURE_2_1["tasks"])
     configuration = one_executor_a_task(made, workers=3)
-    return STORM_1.schedule(made, configuration, cluster(A=3, B=3)).plan
+    return STORM_1.schedule(PlacementRequest(made, configuration, cluster(A=3, B=3))).plan
 
 
 def test_slots_are_sorted_by_number_then_supervisor():
@@ -105,7 +106,9 @@ def test_loads_of_the_test_cluster(executors, workers, loads):
     """Placement 5.1, executors and one acker a worker."""
     made = topology(S=executors, acked=True)
     configuration = one_executor_a_task(made, workers=workers)
-    plan = STORM_1.schedule(made, configuration, Cluster.uniform(nodes=workers)).plan
+    plan = STORM_1.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=workers))
+    ).plan
     sizes = [len(plan.executors_in(worker)) for worker in plan.workers]
     ackers = Counter(e.operator for worker in plan.workers for e in plan.executors_in(worker)[-1:])
     assert Counter(sizes) == loads
@@ -119,7 +122,9 @@ def fractions(nodes: int, spouts: int, bolts: int, slots: int, cursor: Cursor):
         task_order=TaskOrder.DECLARED, slot_order=SlotOrder.BY_SLOT, cursor=cursor
     )
     configuration = one_executor_a_task(made, workers=nodes * slots)
-    plan = scheduler.schedule(made, configuration, Cluster.uniform(nodes=nodes, slots=slots)).plan
+    plan = scheduler.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=nodes, slots=slots))
+    ).plan
     counts = TupleFlow.of(plan, load_engine("storm-1").hops).count_types()
     total = sum(counts.values())
     return *(counts[kind] / total for kind in (LOCAL, INTER_LOCAL, REMOTE)), len(plan.workers)
@@ -179,7 +184,9 @@ def test_placement_fractions_with_a_restarting_cursor(setting, expected):
 def test_two_edges_are_placed_as_in_engine_costs_5_1():
     made = topology("s-b1", "b1-b2", s=2, b1=4, b2=2)
     configuration = one_executor_a_task(made, workers=4)
-    plan = STORM_1.schedule(made, configuration, Cluster.uniform(nodes=2, slots=2)).plan
+    plan = STORM_1.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=2, slots=2))
+    ).plan
     assert placed(plan) == {
         "n1:6700": ["s[1]", "b1[5]"],
         "n2:6700": ["s[2]", "b1[6]"],
@@ -194,7 +201,7 @@ def test_worked_example_5_6_of_the_thesis():
     """Storm-tracer 5.6: executors in task order, dealt alternately to two workers."""
     made = topology("S-A", "A-B", S=4, A=6, B=6, acked=True)
     configuration = Configuration(executors={"S": 2, "A": 3, "B": 3}, workers=2)
-    plan = STORM_1.schedule(made, configuration, Cluster.uniform(nodes=2)).plan
+    plan = STORM_1.schedule(PlacementRequest(made, configuration, Cluster.uniform(nodes=2))).plan
     assert list(placed(plan).values()) == [
         ["S[1-2]", "A[5-6]", "A[9-10]", "B[13-14]", "__acker[17]"],
         ["S[3-4]", "A[7-8]", "B[11-12]", "B[15-16]", "__acker[18]"],
@@ -227,7 +234,9 @@ def test_a_taken_slot_leaves_the_order_of_the_others():
 
 def test_storm_2_numbers_tasks_alphabetically_ackers_before_lower_case():
     made = topology("source-work", source=1, work=2, acked=True)
-    plan = STORM_2.schedule(made, Configuration(workers=2), Cluster.uniform(nodes=2)).plan
+    plan = STORM_2.schedule(
+        PlacementRequest(made, Configuration(workers=2), Cluster.uniform(nodes=2))
+    ).plan
     assert placed(plan) == {
         "n1:6700": ["__acker[1]", "source[3]"],
         "n2:6700": ["__acker[2]", "work[4-5]"],
@@ -238,7 +247,9 @@ def test_what_was_seen_on_a_real_cluster():
     """Storm-2x 4: two spouts, four `work`, three workers; two executors get nothing."""
     made = topology("spout-work", spout=2, work=4, acked=True, grouping=LocalOrShuffle())
     configuration = one_executor_a_task(made, workers=3)
-    plan = STORM_2.schedule(made, configuration, Cluster.uniform(nodes=1, slots=3)).plan
+    plan = STORM_2.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=1, slots=3))
+    ).plan
     shares = TupleFlow.of(plan, load_engine("storm-2").hops).blocks[0].shares
     assert sorted(shares.sum(axis=0).tolist()) == [0.0, 0.0, 1.0, 1.0]
 
@@ -246,13 +257,17 @@ def test_what_was_seen_on_a_real_cluster():
 def test_fewer_slots_than_workers_are_used_with_a_warning():
     made = topology(s=4)
     configuration = one_executor_a_task(made, workers=5)
-    schedule = STORM_2.schedule(made, configuration, Cluster.uniform(nodes=1, slots=2))
+    schedule = STORM_2.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=1, slots=2))
+    )
     assert len(schedule.plan.workers) == 2
     assert any("5 workers were asked for and 2 slots are free" in w for w in schedule.warnings)
 
 
 def test_workers_that_would_idle_are_left_out_with_a_warning():
-    schedule = STORM_2.schedule(topology(s=1), Configuration(workers=3), Cluster.uniform(nodes=3))
+    schedule = STORM_2.schedule(
+        PlacementRequest(topology(s=1), Configuration(workers=3), Cluster.uniform(nodes=3))
+    )
     assert len(schedule.plan.workers) == 1
     assert any("1 of 3 workers get an executor" in warning for warning in schedule.warnings)
 
@@ -260,7 +275,7 @@ def test_workers_that_would_idle_are_left_out_with_a_warning():
 def test_enough_slots_need_no_warning():
     made = topology(s=2)
     schedule = STORM_2.schedule(
-        made, one_executor_a_task(made, workers=2), Cluster.uniform(nodes=2)
+        PlacementRequest(made, one_executor_a_task(made, workers=2), Cluster.uniform(nodes=2))
     )
     assert schedule.warnings == ()
 
@@ -268,7 +283,9 @@ def test_enough_slots_need_no_warning():
 def test_no_free_slot_is_infeasible():
     taken = cluster(a=2).slots
     with pytest.raises(Infeasible, match="no free slot for 't': all 2 slots"):
-        EvenScheduler().schedule(topology(s=1), Configuration(), cluster(a=2), taken=taken)
+        EvenScheduler().schedule(
+            PlacementRequest(topology(s=1), Configuration(), cluster(a=2), taken=taken)
+        )
 
 
 @st.composite
@@ -282,7 +299,7 @@ def scheduled(draw: st.DrawFn, cursor: Cursor) -> tuple[PhysicalPlan, int]:
         slot_order=draw(st.sampled_from(SlotOrder)),
         cursor=cursor,
     )
-    plan = scheduler.schedule(made, configuration, cluster(**free)).plan
+    plan = scheduler.schedule(PlacementRequest(made, configuration, cluster(**free))).plan
     return plan, min(configuration.workers, sum(free.values()))
 
 
@@ -325,6 +342,8 @@ def test_renaming_nodes_changes_no_fraction(names, spouts, bolts):
     counts = []
     for order in (["x", "y", "z"], names):
         free = cluster(**dict.fromkeys(order, 2))
-        plan = STORM_1.schedule(made, one_executor_a_task(made, workers=6), free).plan
+        plan = STORM_1.schedule(
+            PlacementRequest(made, one_executor_a_task(made, workers=6), free)
+        ).plan
         counts.append(TupleFlow.of(plan, load_engine("storm-1").hops).count_types())
     assert counts[0] == counts[1]

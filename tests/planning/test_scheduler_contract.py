@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given, settings
 
 from streamgauge.errors import Infeasible, InvalidInput
-from streamgauge.planning.scheduling.contract import load_scheduler, scheduler_names
+from streamgauge.planning.scheduling.contract import (
+    PlacementRequest,
+    load_scheduler,
+    scheduler_names,
+)
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology import Cluster, Configuration, Operator, OperatorKind, Topology
@@ -29,7 +33,7 @@ def test_every_executor_is_in_exactly_one_worker_of_a_free_slot(name, made: Topo
     taken = cluster.slots[:2]
     configuration = Configuration(workers=3)
     scheduler = load_scheduler(name, configuration)
-    plan = scheduler.schedule(made, configuration, cluster, taken=taken).plan
+    plan = scheduler.schedule(PlacementRequest(made, configuration, cluster, taken=taken)).plan
     placed = [one for executors in plan.executors_by_worker.values() for one in executors]
     assert sorted(placed) == list(plan.logical.executors)
     assert set(plan.workers) <= set(cluster.slots) - set(taken)
@@ -42,8 +46,8 @@ def test_the_same_question_has_the_same_answer(name, made: Topology):
     configuration = Configuration(executors={op.name: op.tasks for op in made.operators})
     cluster = Cluster.uniform(nodes=3, slots=4, cores=8)
     scheduler = load_scheduler(name, configuration)
-    first = scheduler.schedule(made, configuration, cluster)
-    assert scheduler.schedule(made, configuration, cluster) == first
+    first = scheduler.schedule(PlacementRequest(made, configuration, cluster))
+    assert scheduler.schedule(PlacementRequest(made, configuration, cluster)) == first
 
 
 @every_scheduler
@@ -52,7 +56,7 @@ def test_a_cluster_without_a_free_slot_is_infeasible(name):
     cluster = Cluster.uniform(nodes=2)
     scheduler = load_scheduler(name, Configuration())
     with pytest.raises(Infeasible, match="free"):
-        scheduler.schedule(made, Configuration(), cluster, taken=cluster.slots)
+        scheduler.schedule(PlacementRequest(made, Configuration(), cluster, taken=cluster.slots))
 
 
 @every_scheduler
@@ -60,7 +64,9 @@ def test_more_executors_than_tasks_are_refused(name):
     made = Topology(name="t", operators=(Operator(name="s", kind=OperatorKind.SOURCE),))
     configuration = Configuration(executors={"s": 2})
     with pytest.raises(InvalidInput, match="2 executors for 1 tasks"):
-        load_scheduler(name, configuration).schedule(made, configuration, Cluster.uniform(nodes=2))
+        load_scheduler(name, configuration).schedule(
+            PlacementRequest(made, configuration, Cluster.uniform(nodes=2))
+        )
 
 
 @every_scheduler

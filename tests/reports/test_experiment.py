@@ -7,8 +7,8 @@ import pytest
 from streamgauge.experiments.experiment import Turn
 from streamgauge.experiments.figures import FigureKind, Key
 from streamgauge.experiments.journal import Journal, Repetition, list_placed_executors
-from streamgauge.experiments.regimes import Regime, find_regime
 from streamgauge.experiments.studies import BottleneckSearch, EventRule, Fidelity, LoadSweep
+from streamgauge.experiments.study_results import Regime, find_regime
 from streamgauge.experiments.truth import Course, Truth, summarise_step
 from streamgauge.reports.experiment import ExperimentReport
 from streamgauge.reports.experiment_studies import name_regime

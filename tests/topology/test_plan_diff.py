@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from streamgauge.errors import InvalidInput
+from streamgauge.planning.scheduling.contract import PlacementRequest
 from streamgauge.planning.scheduling.even import EvenScheduler
 from streamgauge.topology import (
     Cluster,
@@ -89,9 +90,11 @@ def test_ids_that_shift_with_the_ackers_move_nothing():
     before, after = (
         EvenScheduler()
         .schedule(
-            topology,
-            Configuration(executors={"b": 2}, workers=1, ackers=ackers),
-            Cluster.uniform(nodes=1),
+            PlacementRequest(
+                topology,
+                Configuration(executors={"b": 2}, workers=1, ackers=ackers),
+                Cluster.uniform(nodes=1),
+            )
         )
         .plan
         for ackers in (1, 2)

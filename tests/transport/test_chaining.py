@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from streamgauge.errors import InvalidInput
+from streamgauge.planning.scheduling.contract import PlacementRequest
 from streamgauge.planning.scheduling.even import EvenScheduler
 from streamgauge.topology import (
     Cluster,
@@ -54,7 +55,9 @@ def chained(whole=None, configuration=CONFIGURATION):
 def place(one: Chaining) -> PhysicalPlan:
     cluster = Cluster.uniform(nodes=2)
     scheduler = EvenScheduler.for_engine("storm-2")
-    return scheduler.schedule(one.chained_topology, one.chained_configuration, cluster).plan
+    return scheduler.schedule(
+        PlacementRequest(one.chained_topology, one.chained_configuration, cluster)
+    ).plan
 
 
 def test_a_chain_has_the_streams_that_leave_it():

@@ -10,16 +10,13 @@ from streamgauge.api.described_job import describe_job
 from streamgauge.api.loading import JobLike, ProfileLike, load_profile
 from streamgauge.api.rates import Rates, list_rates
 from streamgauge.errors import InvalidInput, in_file, suggest_name
-from streamgauge.planning.scaling.accuracy import compare_with_run
-from streamgauge.planning.scaling.capacity import WHOLE_CORE
+from streamgauge.planning.scaling.contract import ScalingOptions, Selection, TieRule
 from streamgauge.planning.scaling.files.scale_out_file import is_scale_out, scale_out_of
+from streamgauge.planning.scaling.from_profile import WHOLE_CORE
 from streamgauge.planning.scaling.graph import ScalingGraph
-from streamgauge.planning.scaling.measured import measured_rates
-from streamgauge.planning.scaling.options import ScalingOptions
-from streamgauge.planning.scaling.predictive import Selection
+from streamgauge.planning.scaling.measured import compare_with_run, measured_rates
 from streamgauge.planning.scaling.ranking import DEFAULT_PLANNER, ScalingProblem
 from streamgauge.planning.scaling.ranking import rank_scalings as rank
-from streamgauge.planning.scaling.stela import TieRule
 from streamgauge.planning.scaling.translation import Unit
 from streamgauge.profile.job import Job
 from streamgauge.reports.scaling import ScalingRanking

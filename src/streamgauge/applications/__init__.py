@@ -6,9 +6,8 @@ Côte d'Azur, 2021, chapter 4. Sections and figures in these modules are that do
 """
 
 from streamgauge.applications.application import Application, Routing, Task
-from streamgauge.applications.data import Data, DataDistribution
+from streamgauge.applications.datastream import Data, DataDistribution, Flow, FlowKind
 from streamgauge.applications.expansion import list_remarks, make_job
-from streamgauge.applications.flow import Flow, FlowKind
 from streamgauge.applications.platform import Platform
 from streamgauge.applications.workflow import Workflow, expand_workflow
 

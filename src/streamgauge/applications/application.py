@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from streamgauge.applications.data import Data
-from streamgauge.applications.flow import Flow
+from streamgauge.applications.datastream import Data, Flow
 from streamgauge.errors import Findings, did_you_mean
 from streamgauge.topology.field_checks import check_name, check_number, check_whole
 from streamgauge.topology.topology import MAX_TASKS, SYSTEM_PREFIX
@@ -33,12 +32,7 @@ class Task:
     """One task; a source has data and a flow, every other task has parents.
 
     Attributes:
-        name: Unique in its application.
-        parallelism: Instances.
-        data: What a source emits.
         flow: How fast each instance of a source emits it.
-        parents: Whose output it gets.
-        routing: How that is divided over its instances.
         processing: Load of a tuple, in thousands of busy-wait cycles.
         filtering: Part of its tuples that it forwards.
         resized_bytes: Size of what it emits, where that is less than what it gets.
@@ -121,10 +115,8 @@ class Application:
     """A directed acyclic graph of tasks.
 
     Attributes:
-        name: What a topology of it is called.
         tasks: In the order of their description.
         reliable: Whether the engine makes sure that every tuple is processed.
-        about: What it is and where it comes from.
     """
 
     name: str

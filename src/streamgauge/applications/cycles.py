@@ -37,13 +37,7 @@ MOST_MS = 1000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadTiming:
-    """The loop with one number of cycles, timed in several rounds.
-
-    Attributes:
-        cycles: Of a call.
-        cpu_ns: CPU nanoseconds of a call, by round.
-        wall_ns: Wall-clock nanoseconds of a call, by round.
-    """
+    """The loop with one number of cycles: nanoseconds of a call, in several rounds."""
 
     cycles: int
     cpu_ns: tuple[float, ...]
@@ -69,13 +63,9 @@ class CycleTime:
     """What cycles take on a machine: cpu(cycles) = overhead + cycles * cycle.
 
     Attributes:
-        cycle_ns: CPU nanoseconds of a cycle.
-        cycle_ns_error: Its standard error.
         overhead_ns: CPU nanoseconds of a call in addition to its cycles.
-        overhead_ns_error: Its standard error.
         spread: Standard deviation of a cycle's time over the rounds, as a part of it.
         waiting: Part of the time in which the loop had no core.
-        timings: The measurements.
     """
 
     cycle_ns: float
@@ -131,10 +121,7 @@ class FoundLoad:
     """The load found for a target CPU time, and the CPU time measured with it.
 
     Attributes:
-        wanted_ms: Target CPU milliseconds per tuple.
-        cycles: Of a call.
         measured_ms: Measured CPU milliseconds, the engine's own included.
-        error_ms: Their standard error.
     """
 
     wanted_ms: float
@@ -221,11 +208,7 @@ def find_load(
     The fitted line gives the first guess; where a try is not close enough, the number of cycles is
     corrected in proportion, which on a line converges faster than bisection.
 
-    Args:
-        wanted_ms: CPU milliseconds of a tuple.
-        time: What cycles take.
-        probe: Times the loop.
-        engine_ms: What the engine itself spends on a tuple, if that is part of `wanted_ms`.
+    The engine's own CPU time on a tuple counts, if `wanted_ms` includes it.
 
     Raises:
         InvalidInput: See `check_cpu_times`.

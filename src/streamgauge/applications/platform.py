@@ -28,15 +28,11 @@ class Platform:
     """A platform file, with NAMB's defaults.
 
     Attributes:
-        engine: Whose transport moves the tuples.
-        workers: Worker processes.
         ackers: Ackers of a reliable application; one per worker when not given.
         max_spout_pending: Open tuple trees that an instance of a source may have, where the
             application is reliable.
         debug_frequency: Part of the tuples that are traced.
-        cycle_ns: Nanoseconds that a cycle of an empty loop takes.
         source_ms: CPU milliseconds to generate a tuple.
-        settings: Further settings of the engine.
         cluster: Machines and nodes; one node per worker when not given.
     """
 

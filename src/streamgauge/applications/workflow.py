@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 
 from streamgauge.applications.application import MAX_PROCESSING, Application, Routing, Task
-from streamgauge.applications.data import Data
-from streamgauge.applications.flow import Flow
-from streamgauge.applications.series import (
-    DEFAULT_VARIABILITY,
-    Balancing,
-    spread_load,
-    spread_parallelism,
-)
+from streamgauge.applications.datastream import Data, Flow
 from streamgauge.errors import Findings
 from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.topology import MAX_TASKS
@@ -21,6 +16,20 @@ from streamgauge.topology.window import Window
 
 # No application has more levels; the time to compute a series grows with the square of its length.
 MAX_DEPTH = 1000
+DEFAULT_VARIABILITY = 0.5
+# With each component of a series, the variability of those after it falls to this part.
+FADING = 0.7
+# Section 4.6.2: each load is 20 % above, or below, that of the task before.
+GROWTH, DECAY = 1.2, 0.8
+
+
+class Balancing(StrEnum):
+    """How something is distributed over tasks in their order."""
+
+    BALANCED = "balanced"
+    INCREASING = "increasing"
+    DECREASING = "decreasing"
+    PYRAMID = "pyramid"
 
 
 class GraphShape(StrEnum):
@@ -95,14 +104,9 @@ class Workflow:
 
     Attributes:
         depth: Levels of the graph, the sources' included.
-        scalability: Instances.
-        connection: Edges.
-        workload: Load of tasks.
         filtering: Part of its tuples that the task in the middle forwards; 1 where none filters.
         window: What the second task gathers, if it does.
         reliability: Whether the engine makes sure that every tuple is processed.
-        data: What sources emit.
-        flow: How fast each instance of a source emits it.
     """
 
     depth: int = 3
@@ -164,11 +168,7 @@ def expand_workflow(
 ) -> Application:
     """The tasks of a workflow, each with its part of the workflow's totals.
 
-    Args:
-        workflow: The description.
-        name: Of the application.
-        about: What it is.
-        routed: Which connections get the workflow's routing; the others are direct.
+    Connections that do not get the workflow's routing are direct.
     """
     levels = _name_levels(workflow.widths)
     scalability, load = workflow.scalability, workflow.workload
@@ -178,28 +178,28 @@ def expand_workflow(
         scalability.balancing,
         scalability.variability,
     )
-    instances = dict(zip((one for level in levels for one in level), parallelism, strict=True))
-    names = [one for level in levels[1:] for one in level]
+    instances = dict(zip(chain.from_iterable(levels), parallelism, strict=True))
+    names = list(chain.from_iterable(levels[1:]))
     loads = dict(zip(names, spread_load(load.processing, len(names), load.balancing), strict=True))
     # Section 4.6.2: the second task, or the only one.
     windowed = names[min(1, len(names) - 1)]
     tasks = [
-        Task(name=one, parallelism=instances[one], data=workflow.data, flow=workflow.flow)
-        for one in levels[0]
+        Task(name=source, parallelism=instances[source], data=workflow.data, flow=workflow.flow)
+        for source in levels[0]
     ]
     for number, level in enumerate(levels[1:], start=2):
         is_routed = routed is RoutedEdges.ALL or number == 2
         tasks += [
             Task(
-                name=one,
-                parallelism=instances[one],
+                name=task,
+                parallelism=instances[task],
                 parents=_list_parents(workflow.connection.shape, levels, number),
                 routing=workflow.connection.routing if is_routed else Routing.NONE,
-                processing=loads[one],
+                processing=loads[task],
                 filtering=workflow.filtering if number == workflow.filter_level else 1.0,
-                window=workflow.window if one == windowed else None,
+                window=workflow.window if task == windowed else None,
             )
-            for one in level
+            for task in level
         ]
     return Application(name=name, tasks=tuple(tasks), reliable=workflow.reliability, about=about)
 
@@ -219,3 +219,88 @@ def _list_parents(shape: GraphShape, levels: list[list[str]], number: int) -> tu
     before = levels[number - 2]
     # Only the upper branch of a star goes on; the lower one is a sink.
     return tuple(before[:1] if shape is GraphShape.STAR and number == 4 else before)
+
+
+def spread_parallelism(
+    total: int,
+    components: int,
+    balancing: Balancing = Balancing.BALANCED,
+    variability: float = DEFAULT_VARIABILITY,
+) -> tuple[int, ...]:
+    """Instances of every component, sources first: each at least one, `total` in all.
+
+    The variability, from 0 to 1, is how steep the series is. The thesis shows the increasing series
+    only in a picture (Figure 4.11); its numbers are those of the author's own software.
+    """
+    findings = Findings()
+    if check_whole(findings, components, "components"):
+        check_whole(findings, total, "total", least=components)
+    check_number(findings, variability, "variability", most=1.0)
+    findings.raise_if_any()
+    match balancing:
+        case Balancing.BALANCED:
+            base, rest = divmod(total, components)
+            return (base + 1,) * rest + (base,) * (components - rest)
+        case Balancing.INCREASING:
+            return tuple(_increase(total, components, variability))
+        case Balancing.DECREASING:
+            return tuple(reversed(_increase(total, components, variability)))
+        case Balancing.PYRAMID:
+            return tuple(_build_pyramid(total, components, variability))
+
+
+def spread_load(
+    first: float, tasks: int, balancing: Balancing = Balancing.BALANCED
+) -> tuple[float, ...]:
+    """The load of every task in order; `first` is that of the first, not a total (section 4.6.2).
+
+    The highest load of a pyramid is in the middle, the earlier of two middles.
+    """
+    rising = {
+        Balancing.BALANCED: None,
+        Balancing.INCREASING: tasks,
+        Balancing.DECREASING: 0,
+        Balancing.PYRAMID: (tasks - 1) // 2,
+    }[balancing]
+    if rising is None:
+        return (first,) * tasks
+    return tuple(
+        first * GROWTH ** min(index, rising) * DECAY ** max(index - rising, 0)
+        for index in range(tasks)
+    )
+
+
+def _increase(total: int, components: int, variability: float) -> list[int]:
+    """From equal shares, each component in turn gives a part of its share to those after it."""
+    series = [total // components] * components
+    share = 0
+    for place in range(components):
+        for index in range(place, components):
+            series[index] = max(1, math.ceil((series[index] + share) * (1.0 - variability)))
+        left = components - place - 1
+        share = math.trunc((total - sum(series)) / left) if left else 0
+        variability *= FADING
+    series[-1] += max(total - sum(series), 0)
+    return series
+
+
+def _build_pyramid(total: int, components: int, variability: float) -> list[int]:
+    """An increasing series up to the middle, followed by the mirror image of another one."""
+    middle = components // 2
+    before, after = middle + 1, components - middle - 1
+    if after == 0:
+        return _increase(total, components, variability)
+    rising = total // components * before
+    falling = total - rising
+    if falling > rising:
+        rising, falling = falling, rising
+    elif falling == rising:
+        rising, falling = rising + 1, falling - 1
+    tail = reversed(_increase(falling, after, variability))
+    series = [*_increase(rising, before, variability), *tail]
+    # The tail's highest may top the middle's: it changes places until the series falls.
+    for index in range(middle, components - 1):
+        if series[index] >= series[index + 1]:
+            break
+        series[index], series[index + 1] = series[index + 1], series[index]
+    return series

@@ -32,10 +32,7 @@ class ExperimentProgress:
 
     Attributes:
         turn: The repetition under way, or the last one.
-        done: Repetitions that are done.
-        total: Repetitions in all.
         part: Of the one under way, from 0 to 1.
-        doing: What is being done, in a few words.
         is_end: Whether the repetition has just ended, and is one of those that are done.
     """
 
@@ -53,11 +50,7 @@ Watch = Callable[[ExperimentProgress], None]
 def run_experiment(experiment: Experiment, runner: Runner, folder: Path, watch: Watch) -> Journal:
     """Run what is not done yet; the journal is true at every moment.
 
-    Args:
-        experiment: What to run.
-        runner: On what.
-        folder: New, empty, or of this experiment, which then goes on.
-        watch: Called with how far it has come.
+    The folder is new, empty, or of this experiment, which then goes on; `watch` is told how far.
 
     Raises:
         InvalidInput: The folder holds something else; or another process works on it.

@@ -62,8 +62,6 @@ class ExperimentStep:
     """What runs in a step.
 
     Attributes:
-        name: Of the step.
-        job: The job as in this step, with its load.
         placement: A scheduler by name, or a plan by hand; the job's own where neither is given.
     """
 
@@ -92,19 +90,11 @@ class Experiment:
     """Steps that are measured alike.
 
     Attributes:
-        name: What it is called.
         steps: In the order of reports.
-        cluster: What they shall run on.
-        warm_up: What comes before each is measured.
-        windows: Measuring windows of a repetition.
-        window_seconds: Length of each.
         bucket_seconds: Time that one sample spans.
-        repetitions: Of each step.
         shuffled: Whether each round of all steps is in an order of its own.
         seed: Of the order, and of everything random in the steps.
-        marking: Which windows do not count.
         study: What the steps are about, where it is one of those that are known.
-        about: What it is for.
     """
 
     name: str
@@ -136,14 +126,7 @@ class Experiment:
 
     @classmethod
     def of_one_run(cls, job: Job, *, seconds: int, warmup: int, seed: int) -> Experiment:
-        """A job that runs once; the warm-up ends when its time is over, whatever was measured.
-
-        Args:
-            job: What runs, as its only step.
-            seconds: How long it is measured.
-            warmup: How long it runs before.
-            seed: Of everything random.
-        """
+        """A job that runs once; the warm-up ends when its time is over, whatever was measured."""
         windows = next(number for number in WINDOWS_OF_ONE_RUN if seconds % number == 0)
         return cls(
             name=job.topology.name,

@@ -1,4 +1,4 @@
-"""Figures of a window, or of several together: from what was read to numbers with units."""
+"""Figures of a window, or of several together, and the rule by which a window does not count."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from streamgauge.experiments.distributions import NANOSECONDS, Times
-from streamgauge.experiments.placements import Placement
-from streamgauge.experiments.readings import Span, Total, WindowReadings
+from streamgauge.experiments.experiment import Marking
+from streamgauge.experiments.windows import NANOSECONDS, Placement, Span, Times, WindowReadings
 from streamgauge.lake.metrics import Metric
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
@@ -48,13 +47,7 @@ class FigureKind(StrEnum):
 
 
 class Key(NamedTuple):
-    """What a figure is of.
-
-    Attributes:
-        kind: What is measured.
-        subject: Of whom.
-        quantity: Which figure of it.
-    """
+    """What a figure is of: what is measured, of whom, and which figure of it."""
 
     kind: FigureKind
     subject: str
@@ -79,11 +72,12 @@ Figures = dict[Key, Value]
 def compute_figures(window: WindowReadings, placement: Placement, span: Span) -> Figures:
     """Everything that is said of one window."""
     seconds = find_covered_seconds(window, placement, span)
-    found = dict(compute_latencies(window))
-    found.update(_list_throughput(window, placement, seconds))
-    found.update(_list_cpu(window, seconds))
-    found.update(_list_back_pressure(window, seconds))
-    return found
+    return {
+        **dict(compute_latencies(window)),
+        **dict(_list_throughput(window, placement, seconds)),
+        **dict(_list_cpu(window, seconds)),
+        **dict(_list_back_pressure(window, seconds)),
+    }
 
 
 def compute_latencies(window: WindowReadings) -> Iterator[tuple[Key, Value]]:
@@ -106,11 +100,11 @@ def compute_latencies(window: WindowReadings) -> Iterator[tuple[Key, Value]]:
 def group_by_sink(window: WindowReadings) -> dict[tuple[str, str, bool], Times]:
     """Latencies by source and sink: what sinks tell, and traces of sinks that tell nothing."""
     told = {sink for _, sink, _ in window.to_sinks}
-    found = dict(window.to_sinks)
+    by_ends = dict(window.to_sinks)
     for (way, one_clock), times in window.on_paths.items():
         if way[-1] not in told:
-            found.setdefault((way[0], way[-1], one_clock), Times()).merge(times)
-    return found
+            by_ends.setdefault((way[0], way[-1], one_clock), Times()).merge(times)
+    return by_ends
 
 
 def merge_times(parts: Iterable[Times]) -> Times:
@@ -159,39 +153,30 @@ def _list_throughput(
         (Metric.EMITTED, "emitted_per_second"),
         (Metric.EXECUTED, "executed_per_second"),
     ):
-        for operator, spent in window.of(metric):
-            yield (
-                Key(FigureKind.THROUGHPUT, operator, name),
-                Value(spent.value / seconds, int(spent.value)),
-            )
+        for operator, total in window.of(metric):
+            key = Key(FigureKind.THROUGHPUT, operator, name)
+            yield key, Value(total.value / seconds, int(total.value))
             if metric is Metric.EMITTED and operator in placement.sources:
-                in_all += spent.value
-    yield (
-        Key(FigureKind.THROUGHPUT, ALL, "emitted_per_second"),
-        Value(in_all / seconds, int(in_all)),
-    )
+                in_all += total.value
+    key = Key(FigureKind.THROUGHPUT, ALL, "emitted_per_second")
+    yield key, Value(in_all / seconds, int(in_all))
 
 
 def _list_cpu(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:
-    total, known = 0.0, False
     for metric, what in ((Metric.EXECUTOR_CPU, "executor"), (Metric.WORKER_CPU, "worker")):
-        for subject, spent in window.of(metric):
-            yield (
-                Key(FigureKind.CPU, f"{what} {subject}", "cores"),
-                Value(spent.value / _ns(seconds)),
-            )
-            if metric is Metric.WORKER_CPU:
-                total, known = total + spent.value, True
+        for subject, total in window.of(metric):
+            cores = total.value / (seconds * NANOSECONDS)
+            yield Key(FigureKind.CPU, f"{what} {subject}", "cores"), Value(cores)
     # Several processes may report on one machine: the mean of what they say, not the sum.
     for metric, what in ((Metric.NODE_CPU, "node"), (Metric.MACHINE_CPU, "machine")):
-        for subject, spent in window.of(metric):
-            if spent.seconds > 0.0:
-                yield (
-                    Key(FigureKind.CPU, f"{what} {subject}", "cores"),
-                    Value(_divide_by_time(spent)),
-                )
-    if known:
-        yield Key(FigureKind.CPU, ALL, "cores"), Value(total / _ns(seconds))
+        for subject, total in window.of(metric):
+            if total.seconds > 0.0:
+                cores = total.value / (total.seconds * NANOSECONDS)
+                yield Key(FigureKind.CPU, f"{what} {subject}", "cores"), Value(cores)
+    workers = [total.value for _, total in window.of(Metric.WORKER_CPU)]
+    if workers:
+        cores = sum(workers) / (seconds * NANOSECONDS)
+        yield Key(FigureKind.CPU, ALL, "cores"), Value(cores)
 
 
 def _list_back_pressure(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:
@@ -199,16 +184,33 @@ def _list_back_pressure(window: WindowReadings, seconds: float) -> Iterator[tupl
         (Metric.BACKPRESSURE_CAUSED, "caused"),
         (Metric.BACKPRESSURE_HELD, "held"),
     ):
-        total = 0.0
-        for operator, spent in window.of(metric):
-            total += spent.value
-            yield Key(FigureKind.BACK_PRESSURE, operator, name), Value(spent.value / _ns(seconds))
-        yield Key(FigureKind.BACK_PRESSURE, ALL, name), Value(total / _ns(seconds))
+        totals = window.of(metric)
+        by_operator = {operator: total.value for operator, total in totals}
+        for subject, value in {**by_operator, ALL: sum(by_operator.values())}.items():
+            share = value / (seconds * NANOSECONDS)
+            yield Key(FigureKind.BACK_PRESSURE, subject, name), Value(share)
 
 
-def _divide_by_time(spent: Total) -> float:
-    return spent.value / _ns(spent.seconds)
-
-
-def _ns(seconds: float) -> float:
-    return seconds * NANOSECONDS
+def list_marks(
+    window: WindowReadings, placement: Placement, span: Span, rule: Marking
+) -> tuple[str, ...]:
+    """Why a window is left out, by a rule fixed before measuring; nothing where it counts."""
+    marks = []
+    for worker in placement.workers:
+        reported = find_reported_seconds(window, worker)
+        if reported < rule.coverage * span.window_seconds * (1.0 - 1e-9):
+            marks.append(
+                f"worker {worker} reported only {reported:g} s of {span.window_seconds:g} s"
+            )
+    cores = {machine: total.most for machine, total in window.of(Metric.MACHINE_CORES)}
+    for machine, total in window.of(Metric.MACHINE_STOLEN):
+        share = total.value / (total.seconds * NANOSECONDS * cores.get(machine, 1.0))
+        if share > rule.stolen_share:
+            marks.append(f"the host took {100 * share:.1f} % of machine {machine}")
+    for worker, total in window.of(Metric.GC_TIME):
+        if total.most > rule.collection_seconds * NANOSECONDS:
+            marks.append(
+                f"worker {worker} collected garbage for {total.most / NANOSECONDS:.2g} s in one "
+                "bucket"
+            )
+    return tuple(marks)

@@ -1,34 +1,55 @@
 """The journal of an experiment: what it is, and which repetitions are done.
 
 One document in the experiment's folder, written whole after every repetition: whatever ends the
-controller, what was done before is known, and what was under way is done anew.
+controller, what was done before is known, and what was under way is done anew. It holds the
+experiment as plain data, which is compared when the experiment goes on.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from streamgauge.engines.runner import StepRecord
+from streamgauge.engines.runner import StepRecord, WarmUp
 from streamgauge.errors import InvalidInput
-from streamgauge.experiments.description import (
-    experiment_from_data,
-    experiment_to_data,
-    list_changes,
+from streamgauge.experiments.experiment import Experiment, ExperimentStep, Marking, Turn
+from streamgauge.experiments.studies import (
+    BottleneckSearch,
+    EventRule,
+    Fidelity,
+    LoadSweep,
+    Study,
 )
-from streamgauge.experiments.experiment import Experiment, Turn
 from streamgauge.lake.records import PlacedExecutor
+from streamgauge.profile.files.jobs import PlanFile, job_to_data, parse_job
+from streamgauge.profile.job import Assignment
+from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.document import dump_json, write_whole
+from streamgauge.topology.files.schema import to_plain
+from streamgauge.topology.files.sections import ClusterFile
 from streamgauge.topology.physical_plan import PhysicalPlan
 
 VERSION = 1
 NAME = "experiment.json"
 RAW = "raw"
+# Fields of an experiment that are plain data already.
+_PLAIN = (
+    "name",
+    "about",
+    "windows",
+    "window_seconds",
+    "bucket_seconds",
+    "repetitions",
+    "shuffled",
+    "seed",
+)
+# Changes that are listed where a folder holds another form of an experiment.
+MOST_CHANGES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +57,9 @@ class Repetition:
     """A repetition that is done.
 
     Attributes:
-        turn: Which one.
         folder: Where its raw lines lie, seen from the experiment's folder.
         began_at: When its plan was in place.
-        measured_from: Start of the first window.
-        measured_to: End of the last.
         executors: Who ran where, as read back while it was measured.
-        notes: What a reader of its figures should know.
     """
 
     turn: Turn
@@ -94,13 +111,7 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
-    """An experiment on an engine, and what of it is done.
-
-    Attributes:
-        experiment: What is done.
-        engine: On what.
-        done: Repetitions in the order in which they were run.
-    """
+    """An experiment on an engine, and what of it is done."""
 
     experiment: Experiment
     engine: str
@@ -176,14 +187,14 @@ def open_journal(experiment: Experiment, engine: str, folder: Path) -> Journal:
         _check_empty(folder)
         return Journal(experiment=experiment, engine=engine)
     kept = read_journal(folder)
-    found = list_changes(experiment_to_data(kept.experiment), experiment_to_data(experiment))
+    changes = list_changes(experiment_to_data(kept.experiment), experiment_to_data(experiment))
     if kept.engine != engine:
-        found.insert(0, f"engine: {engine!r}, was {kept.engine!r}")
-    if found:
+        changes.insert(0, f"engine: {engine!r}, was {kept.engine!r}")
+    if changes:
         raise InvalidInput.single(
             (),
             file=str(folder),
-            seen="an experiment that has changed since it was begun: " + "; ".join(found),
+            seen="an experiment that has changed since it was begun: " + "; ".join(changes),
             expected="the experiment that was begun there",
             remedy="undo the change, or name another folder with --output",
         )
@@ -192,10 +203,10 @@ def open_journal(experiment: Experiment, engine: str, folder: Path) -> Journal:
 
 def list_placed_executors(plan: PhysicalPlan) -> tuple[PlacedExecutor, ...]:
     """Who runs where, in the plan's order."""
-    found = []
+    placed = []
     for executor, place in zip(plan.logical.executors, plan.placement, strict=True):
         worker = plan.workers[place]
-        found.append(
+        placed.append(
             PlacedExecutor(
                 component=executor.operator,
                 first_task=executor.first_task,
@@ -205,7 +216,7 @@ def list_placed_executors(plan: PhysicalPlan) -> tuple[PlacedExecutor, ...]:
                 machine=plan.cluster.machine_of(worker.node).name,
             )
         )
-    return tuple(found)
+    return tuple(placed)
 
 
 def _check_empty(folder: Path) -> None:
@@ -222,3 +233,81 @@ def _check_empty(folder: Path) -> None:
             expected="a new folder, an empty one, or one of this experiment",
             remedy="name another folder with --output",
         )
+
+
+def experiment_to_data(experiment: Experiment) -> dict[str, Any]:
+    """Everything that an experiment says, its jobs written out."""
+    return {
+        **{name: getattr(experiment, name) for name in _PLAIN},
+        "cluster": ClusterFile.of(experiment.cluster),
+        "warm_up": asdict(experiment.warm_up),
+        "marking": asdict(experiment.marking),
+        "study": None if experiment.study is None else _study_to_data(experiment.study),
+        "steps": {step.name: _step_to_data(step) for step in experiment.steps},
+    }
+
+
+def experiment_from_data(data: Mapping[str, Any]) -> Experiment:
+    """The inverse of `experiment_to_data`."""
+    study = data["study"]
+    return Experiment(
+        **{name: data[name] for name in _PLAIN},
+        cluster=ClusterFile.model_validate(data["cluster"]).build(),
+        warm_up=WarmUp(**data["warm_up"]),
+        marking=Marking(**data["marking"]),
+        study=None if study is None else _study_from_data(study),
+        steps=tuple(_step_from_data(name, step) for name, step in data["steps"].items()),
+    )
+
+
+def list_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs between two descriptions, a line each; what it is for may change."""
+    old, new = (dict(_flatten({**one, "about": ""})) for one in (before, now))
+    lines = []
+    for path in sorted({*old, *new}):
+        if path not in new:
+            lines.append(f"{path}: gone, was {format_value(old[path])}")
+        elif path not in old:
+            lines.append(f"{path}: {format_value(new[path])}, was not there")
+        elif old[path] != new[path]:
+            lines.append(f"{path}: {format_value(new[path])}, was {format_value(old[path])}")
+    more = len(lines) - MOST_CHANGES
+    return [*lines[:MOST_CHANGES], f"and {more} more"] if more > 0 else lines
+
+
+def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _flatten(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and value:
+        for place, inner in enumerate(value):
+            yield from _flatten(inner, f"{path}[{place}]")
+    else:
+        yield path, value
+
+
+def _step_to_data(step: ExperimentStep) -> dict[str, Any]:
+    placement = step.placement
+    written = PlanFile.of(placement) if isinstance(placement, Assignment) else placement
+    return {"job": job_to_data(step.job), "placement": written}
+
+
+def _step_from_data(name: str, data: Mapping[str, Any]) -> ExperimentStep:
+    placement = data["placement"]
+    if isinstance(placement, Mapping):
+        placement = PlanFile.model_validate(placement).build()
+    return ExperimentStep(name=name, job=parse_job(dump_json(data["job"])), placement=placement)
+
+
+def _study_to_data(study: Study) -> dict[str, Any]:
+    return {"kind": study.kind, **{key: to_plain(one) for key, one in asdict(study).items()}}
+
+
+def _study_from_data(data: Mapping[str, Any]) -> Study:
+    given = {key: value for key, value in data.items() if key != "kind"}
+    if data["kind"] == LoadSweep.kind:
+        return LoadSweep(baseline=given["baseline"], rule=EventRule(**given["rule"]))
+    if data["kind"] == BottleneckSearch.kind:
+        halved = tuple((step, operator) for step, operator in given["halved"])
+        return BottleneckSearch(base=given["base"], halved=halved)
+    return Fidelity(**given)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from streamgauge.experiments.distributions import NANOSECONDS
 from streamgauge.experiments.experiment import Experiment
 from streamgauge.experiments.figures import (
     ALL,
@@ -18,13 +17,12 @@ from streamgauge.experiments.figures import (
     Value,
     compute_figures,
     compute_latencies,
+    list_marks,
 )
 from streamgauge.experiments.journal import Journal, Repetition
-from streamgauge.experiments.marks import list_marks
-from streamgauge.experiments.placements import Placement
-from streamgauge.experiments.readings import Readings, Series, Span, WindowReadings
-from streamgauge.experiments.regimes import find_events
+from streamgauge.experiments.readings import Readings
 from streamgauge.experiments.studies import EventRule
+from streamgauge.experiments.study_results import find_events
 from streamgauge.experiments.truth import (
     Course,
     RepetitionTruth,
@@ -32,6 +30,7 @@ from streamgauge.experiments.truth import (
     WindowTruth,
     summarise_step,
 )
+from streamgauge.experiments.windows import NANOSECONDS, Placement, Series, Span, WindowReadings
 from streamgauge.topology.files.document import dump_json, write_whole
 
 NAME = "truth.json"
@@ -41,12 +40,7 @@ HELD = 1e-9
 
 
 def observe(journal: Journal, folder: Path) -> Truth:
-    """What the raw lines of all repetitions that are done come to.
-
-    Args:
-        journal: Of the experiment.
-        folder: Where it lies.
-    """
+    """What the raw lines of all repetitions that are done come to."""
     steps = []
     for step in journal.experiment.steps:
         repetitions = [

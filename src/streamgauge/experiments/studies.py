@@ -1,18 +1,23 @@
-"""Studies: experiments whose steps follow from a question (NAMB: Pagliari 2021, chapter 5)."""
+"""Studies: experiments whose steps follow from a question (NAMB: Pagliari 2021, chapter 5).
+
+Steps are variants of a job: another rate, other service times.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from streamgauge.errors import Findings, InvalidInput
-from streamgauge.experiments.variants import scale_service, set_rate
+from streamgauge.errors import Findings, InvalidInput, did_you_mean
+from streamgauge.profile.behaviour import Behaviour, Service
 from streamgauge.profile.job import Job
 from streamgauge.topology.field_checks import check_number, format_value
 
 AS_IS = "as-is"
 HALF = 0.5
+
+Rate = float | Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +59,6 @@ class LoadSweep:
 
     Attributes:
         baseline: The step that is known to be without back-pressure.
-        rule: How events are found in the others.
     """
 
     kind: ClassVar[str] = "sweep"
@@ -80,11 +84,7 @@ class BottleneckSearch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
-    """How near other steps come to a reference.
-
-    Attributes:
-        reference: The step that the others imitate.
-    """
+    """How near other steps come to a reference."""
 
     kind: ClassVar[str] = "fidelity"
 
@@ -100,13 +100,7 @@ def make_rate_steps(job: Job, rates: Sequence[float]) -> dict[str, Job]:
     Raises:
         InvalidInput: A rate that cannot be, or one that is given twice.
     """
-    findings = Findings()
-    steps: dict[str, Job] = {}
-    for place, rate in enumerate(rates):
-        with findings.at(place):
-            _add_step(steps, f"rate-{rate:g}", set_rate(job, rate))
-    findings.raise_if_any()
-    return steps
+    return _make_steps(rates, "rate-", lambda rate: set_rate(job, rate))
 
 
 def make_service_steps(job: Job, operator: str, factors: Sequence[float]) -> dict[str, Job]:
@@ -115,11 +109,19 @@ def make_service_steps(job: Job, operator: str, factors: Sequence[float]) -> dic
     Raises:
         InvalidInput: A factor that cannot be, or one that is given twice.
     """
+    return _make_steps(
+        factors, f"{operator}-x", lambda factor: scale_service(job, {operator: factor})
+    )
+
+
+def _make_steps(
+    values: Sequence[float], prefix: str, make: Callable[[float], Job]
+) -> dict[str, Job]:
     findings = Findings()
     steps: dict[str, Job] = {}
-    for place, factor in enumerate(factors):
+    for place, value in enumerate(values):
         with findings.at(place):
-            _add_step(steps, f"{operator}-x{factor:g}", scale_service(job, {operator: factor}))
+            _add_step(steps, f"{prefix}{value:g}", make(value))
     findings.raise_if_any()
     return steps
 
@@ -129,9 +131,7 @@ def make_halving_steps(
 ) -> tuple[dict[str, Job], BottleneckSearch]:
     """The job as it is, and with the service time of each operator halved in its turn.
 
-    Args:
-        job: With behaviours.
-        operators: Those to halve; all but the sources if empty.
+    If no operators are named, all but the sources are halved.
 
     Raises:
         InvalidInput: An operator without a behaviour.
@@ -156,3 +156,73 @@ def _add_step(steps: dict[str, Job], name: str, job: Job) -> None:
             (), seen=f"step {format_value(name)} twice", expected="each value once"
         )
     steps[name] = job
+
+
+def set_rate(job: Job, rate: Rate) -> Job:
+    """The job under another load, in tuples per second.
+
+    The rate is that of all sources together, in the proportions they had, or one by source.
+
+    Raises:
+        InvalidInput: A rate is no number above zero, or is for what does not emit.
+    """
+    if job.workload is None:
+        raise InvalidInput.single(
+            (), seen="a rate for a job without a workload", expected="what its sources emit"
+        )
+    if not isinstance(rate, Mapping):
+        return replace(job, workload=job.workload.at_rate(rate))
+    findings = Findings()
+    workload = job.workload
+    sources = list(dict.fromkeys(emission.source for emission in workload.emissions))
+    for name, value in rate.items():
+        streams = [emission.key for emission in workload.emissions if emission.source == name]
+        if not streams:
+            findings.add(
+                name,
+                seen=f"a rate for {name!r}",
+                expected="a source that emits",
+                remedy=did_you_mean(name, sources),
+            )
+            continue
+        with findings.at(name):
+            workload = workload.at_rate(value, streams)
+    findings.raise_if_any()
+    return replace(job, workload=workload)
+
+
+def scale_service(job: Job, factors: Mapping[str, float]) -> Job:
+    """The job with the service times of some operators so many times as long.
+
+    Raises:
+        InvalidInput: A factor is no number above zero, or is for what has no behaviour.
+    """
+    findings = Findings()
+    behaviours = dict(job.behaviours)
+    for name, factor in factors.items():
+        if name not in behaviours:
+            findings.add(
+                name,
+                seen=f"a factor for {name!r}",
+                expected="an operator with a behaviour",
+                remedy=did_you_mean(name, list(behaviours)),
+            )
+        elif check_number(findings, factor, name, above=0.0):
+            behaviours[name] = _stretch(behaviours[name], factor)
+    findings.raise_if_any()
+    return replace(job, behaviours=behaviours)
+
+
+def _stretch(behaviour: Behaviour, factor: float) -> Behaviour:
+    def scale(service: Service) -> Service:
+        return Service(cpu_ms=service.cpu_ms.scale(factor), wait_ms=service.wait_ms.scale(factor))
+
+    inputs = {
+        key: replace(given, service=scale(given.service)) if given.service else given
+        for key, given in behaviour.inputs.items()
+    }
+    window = behaviour.window
+    if window is not None:
+        per_tuple_ms = window.per_tuple_ms * factor
+        window = replace(window, service=scale(window.service), per_tuple_ms=per_tuple_ms)
+    return replace(behaviour, service=scale(behaviour.service), inputs=inputs, window=window)

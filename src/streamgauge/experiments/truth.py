@@ -38,9 +38,7 @@ class Course:
     """How a repetition went, bucket by bucket.
 
     Attributes:
-        bucket_seconds: Length of a bucket.
         latency_seconds: Mean latency of what came to a sink; NaN without any.
-        emitted_per_second: Tuples that sources emitted.
         held: Executors that were held back, on the mean.
     """
 
@@ -55,12 +53,8 @@ class RepetitionTruth:
     """One repetition.
 
     Attributes:
-        turn: Which one.
         began_at: When its plan was in place.
-        windows: One after the other.
         pooled: Figures of all windows that count together.
-        course: How it went.
-        notes: What a reader should know.
     """
 
     turn: Turn
@@ -81,15 +75,8 @@ class Figure:
     """One figure of a step.
 
     Attributes:
-        kind: What is measured.
-        subject: Of whom.
-        quantity: Which figure of it.
-        unit: What it is measured in.
         value: Median over windows, or over repetitions where a window has too few tuples.
         spread: Half of the distance between the quartiles.
-        least: Of all.
-        most: Of all.
-        over: What the median is taken over.
         number: How many of these.
         repetitions: How many repetitions they are of.
         count: Observations in all, where they can be counted.
@@ -147,8 +134,6 @@ class Truth:
     """What an experiment found.
 
     Attributes:
-        experiment: Its name.
-        engine: What it ran on.
         steps: In the experiment's order; those with nothing measured left out.
         left: Repetitions that are not done.
     """
@@ -180,11 +165,11 @@ def summarise_step(name: str, repetitions: Sequence[RepetitionTruth]) -> StepTru
         for figures in (*(window.figures for window in repetition.counted), repetition.pooled)
         for key in figures
     }
-    found = (_summarise_figure(key, repetitions) for key in sorted(keys))
+    figures = (_summarise_figure(key, repetitions) for key in sorted(keys))
     return StepTruth(
         name=name,
         repetitions=tuple(repetitions),
-        figures=tuple(figure for figure in found if figure is not None),
+        figures=tuple(figure for figure in figures if figure is not None),
     )
 
 
@@ -195,36 +180,39 @@ def find_floor(values: Sequence[float]) -> tuple[float, float] | None:
     """
     if len(values) < 2 or not all(values):
         return None
-    errors = [abs(by - one) / abs(one) for one, by in permutations(values, 2)]
+    errors = [abs(by - value) / abs(value) for value, by in permutations(values, 2)]
     return float(np.median(errors)), max(errors)
 
 
 def _summarise_figure(key: Key, repetitions: Sequence[RepetitionTruth]) -> Figure | None:
     missing = [Value(0.0)] if key.kind in _ADDING_UP else []
-    by_window = [[window.figures.get(key) for window in one.counted] for one in repetitions]
+    by_window = [
+        [window.figures.get(key) for window in repetition.counted] for repetition in repetitions
+    ]
     present = [value is not None for values in by_window for value in values]
     if any(present) and (all(present) or key.quantity != TAIL):
         over = WINDOWS
         by_repetition = [
-            [one for value in values for one in (missing if value is None else [value])]
+            [figure for value in values for figure in (missing if value is None else [value])]
             for values in by_window
         ]
     else:
         # A figure of repetitions, or windows with too few tuples for a tail, which together may
         # have enough.
         over = REPETITIONS
-        by_repetition = [[one.pooled[key]] if key in one.pooled else [] for one in repetitions]
+        by_repetition = [
+            [repetition.pooled[key]] if key in repetition.pooled else []
+            for repetition in repetitions
+        ]
     filled = [values for values in by_repetition if values]
-    values = np.asarray([one.value for values in filled for one in values])
+    values = np.asarray([figure.value for values in filled for figure in values])
     if not len(values):
         return None
     low, middle, high = (float(part) for part in np.quantile(values, (0.25, 0.5, 0.75)))
-    medians = [float(np.median([one.value for one in values])) for values in filled]
+    medians = [float(np.median([figure.value for figure in values])) for values in filled]
     floor = find_floor(medians)
     return Figure(
-        kind=key.kind,
-        subject=key.subject,
-        quantity=key.quantity,
+        **key._asdict(),
         unit=key.unit,
         value=middle,
         spread=(high - low) / 2.0,
@@ -240,7 +228,7 @@ def _summarise_figure(key: Key, repetitions: Sequence[RepetitionTruth]) -> Figur
 
 
 def _count_observations(filled: Sequence[Sequence[Value]]) -> int | None:
-    counts = [one.observed for values in filled for one in values]
+    counts = [figure.observed for values in filled for figure in values]
     return None if None in counts else sum(count or 0 for count in counts)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.applications.application import Application, Task
-from streamgauge.applications.content import trace_contents
 from streamgauge.applications.cycles import DIGITS, CycleTime, FoundLoad
+from streamgauge.applications.expansion import trace_contents
 from streamgauge.applications.platform import Platform
 from streamgauge.drawing.quantities import duration, number
 from streamgauge.drawing.text_picture import draw_text

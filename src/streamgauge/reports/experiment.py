@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.drawing.quantities import duration, number, share
 from streamgauge.experiments.figures import ALL, LEAST_FOR_TAIL, ONE_CLOCK, QUANTILES, FigureKind
-from streamgauge.experiments.step_differences import LATENCY, THROUGHPUT
+from streamgauge.experiments.study_results import LATENCY, THROUGHPUT
 from streamgauge.reports.content import (
     Column,
     FigureRow,

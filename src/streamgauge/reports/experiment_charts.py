@@ -11,7 +11,7 @@ from streamgauge.drawing.charts import Series, draw_line_chart
 from streamgauge.drawing.quantities import duration, number, plain_duration, plain_number
 from streamgauge.drawing.themes import SERIES
 from streamgauge.experiments.figures import ALL, FigureKind
-from streamgauge.experiments.step_differences import THROUGHPUT
+from streamgauge.experiments.study_results import THROUGHPUT
 from streamgauge.reports.content import Chart, ChartRow
 from streamgauge.reports.wording import show_measured
 

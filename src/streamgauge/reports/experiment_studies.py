@@ -8,14 +8,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.drawing.quantities import duration, number, share
-from streamgauge.experiments.regimes import Regime, RepetitionRegime, find_regimes
-from streamgauge.experiments.step_differences import (
+from streamgauge.experiments.studies import BottleneckSearch, Fidelity, LoadSweep
+from streamgauge.experiments.study_results import (
     Difference,
     Gain,
+    Regime,
+    RepetitionRegime,
     compare_with_reference,
+    find_regimes,
     rank_gains,
 )
-from streamgauge.experiments.studies import BottleneckSearch, Fidelity, LoadSweep
 from streamgauge.reports.content import Column, Table, tabulate
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from typing import Any
 from streamgauge.drawing.charts import Series, draw_line_chart
 from streamgauge.drawing.quantities import estimate, number, share
 from streamgauge.errors import InvalidInput
-from streamgauge.planning.scaling.accuracy import Accuracy
 from streamgauge.planning.scaling.files.scale_out_file import ScaleOut, scale_out_to_data
 from streamgauge.planning.scaling.graph import Allocation, Component
-from streamgauge.planning.scaling.measured import MeasuredRates
+from streamgauge.planning.scaling.measured import Accuracy, MeasuredRates
 from streamgauge.planning.scaling.ranking import Proposal, RankedScalings
 from streamgauge.planning.scaling.rates import ComponentRates
 from streamgauge.planning.scaling.sweep import Bottleneck

@@ -11,6 +11,7 @@ from streamgauge.engines.storm.plan_files import (
     write_plan,
 )
 from streamgauge.errors import Infeasible
+from streamgauge.planning.scheduling.contract import PlacementRequest
 from streamgauge.planning.scheduling.even import EvenScheduler
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.topology.cluster import Cluster, Slot
@@ -32,7 +33,7 @@ configuration: {executors: {source: 2, end: 2}, workers: 2, ackers: 1}
 
 @pytest.fixture
 def plan():
-    return EvenScheduler().schedule(JOB.topology, JOB.configuration, CLUSTER).plan
+    return EvenScheduler().schedule(PlacementRequest(JOB.topology, JOB.configuration, CLUSTER)).plan
 
 
 def answer_for(plan, status="ACTIVE"):
@@ -88,7 +89,7 @@ def test_only_workers_with_other_executors_start_anew(plan):
 def test_a_plan_with_other_numbers_is_numbered_as_storm_does():
     declared = LogicalPlan.of(JOB.topology, JOB.configuration, task_order=TaskOrder.DECLARED)
     scheduler = EvenScheduler(task_order=TaskOrder.DECLARED)
-    plan = scheduler.schedule(JOB.topology, JOB.configuration, CLUSTER).plan
+    plan = scheduler.schedule(PlacementRequest(JOB.topology, JOB.configuration, CLUSTER)).plan
     assert plan.logical == declared
     numbered = as_storm_numbers(plan)
     assert numbered.logical.executors[0] == Executor(1, 1, "__acker")

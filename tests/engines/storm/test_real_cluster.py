@@ -14,6 +14,7 @@ from streamgauge.engines.storm.plan_files import plan_document, write_plan
 from streamgauge.engines.storm.processes import processes_of
 from streamgauge.engines.storm.status import status_of
 from streamgauge.errors import Infeasible, InvalidInput, SourceUnreachable
+from streamgauge.planning.scheduling.contract import PlacementRequest
 from streamgauge.planning.scheduling.even import EvenScheduler
 from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
@@ -48,10 +49,12 @@ def even_plan(described, storm, bridge, taken=()):
     plan = (
         EvenScheduler.for_engine("storm-2")
         .schedule(
-            described.topology,
-            described.configuration,
-            ranked,
-            taken={Slot(rank[slot.node], slot.port) for slot in taken},
+            PlacementRequest(
+                described.topology,
+                described.configuration,
+                ranked,
+                taken={Slot(rank[slot.node], slot.port) for slot in taken},
+            )
         )
         .plan
     )
@@ -99,7 +102,7 @@ def test_a_plan_that_does_not_fit_is_infeasible_and_the_reason_is_told(storm, br
     elsewhere = Cluster.uniform(nodes=1)
     with submitted(storm, bridge, described) as name:
         schedule = EvenScheduler.for_engine("storm-2").schedule(
-            described.topology, described.configuration, elsewhere
+            PlacementRequest(described.topology, described.configuration, elsewhere)
         )
         wanted = schedule.plan
         write_plan(storm.layout.plans, wanted, name)

@@ -10,6 +10,7 @@ from streamgauge.engines.storm.plan_files import as_storm_numbers, plan_document
 from streamgauge.engines.storm.processes import processes_of
 from streamgauge.engines.storm.session import StormSession
 from streamgauge.lake.raw import Plan, Sample, Trace, decode
+from streamgauge.planning.scheduling.contract import PlacementRequest
 from streamgauge.planning.scheduling.even import EvenScheduler
 from tests.engines.storm.deployments import command_of, job, parent_of
 
@@ -25,7 +26,7 @@ JOB = job(
 
 def order(session, name, described, folder):
     schedule = EvenScheduler.for_engine("storm-2").schedule(
-        described.topology, described.configuration, session.cluster
+        PlacementRequest(described.topology, described.configuration, session.cluster)
     )
     return StepOrder(
         name=name,

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.planning.scaling.accuracy import Compared, accuracy_of
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph
+from streamgauge.planning.scaling.measured import Compared, accuracy_of
 
 GRAPH = ScalingGraph(
     name="line",

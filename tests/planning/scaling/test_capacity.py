@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput
-from streamgauge.planning.scaling.capacity import estimated_unit_maximum, unit_capacity
+from streamgauge.planning.scaling.from_profile import estimated_unit_maximum, unit_capacity
 
 seconds = st.floats(1e-6, 10.0)
 

@@ -3,9 +3,13 @@
 import pytest
 
 from streamgauge.errors import InvalidInput
-from streamgauge.planning.scaling.congestion import BY_CAPACITY, CongestionRule, find_congested
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph, TableLaw
-from streamgauge.planning.scaling.rates import FlowModel
+from streamgauge.planning.scaling.rates import (
+    BY_CAPACITY,
+    CongestionRule,
+    FlowModel,
+    find_congested,
+)
 from tests.planning.scaling.published import LINEAR, TOPOLOGY_17
 
 

@@ -2,9 +2,18 @@
 
 import pytest
 
-from streamgauge.planning.scaling.etp import etp
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph
+from streamgauge.planning.scaling.rates import BY_CAPACITY, FlowModel
+from streamgauge.planning.scaling.stela import reached_share
 from tests.planning.scaling.published import DIAMOND_AS_PRINTED, TOPOLOGY_17, TREE, TREE_AS_PRINTED
+
+
+def etp(graph, name, allocation=None):
+    """The expected throughput percentage of a component, from 0 to 1."""
+    model = FlowModel(graph)
+    flow = model.flow(allocation or {})
+    congested = set(BY_CAPACITY.find_congested(model, flow))
+    return reached_share(model, flow, model.index[name], congested)
 
 
 def test_both_sides_of_a_diamond_reach_all_of_it():

@@ -3,10 +3,9 @@
 import pytest
 from hypothesis import given
 
-from streamgauge.planning.scaling.congestion import BY_CAPACITY, find_congested
 from streamgauge.planning.scaling.graph import ScalingGraph
 from streamgauge.planning.scaling.packages import Package, candidates, package_of, union
-from streamgauge.planning.scaling.rates import FlowModel
+from streamgauge.planning.scaling.rates import BY_CAPACITY, FlowModel, find_congested
 from tests.planning.scaling.graphs import graphs, levelling_off
 from tests.planning.scaling.published import LINEAR, TOPOLOGY_17, graph
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.planning.scaling.congestion import find_congested
-from streamgauge.planning.scaling.predictive import PredictiveScaler, Selection
-from streamgauge.planning.scaling.rates import FlowModel
+from streamgauge.planning.scaling.contract import Selection
+from streamgauge.planning.scaling.predictive import PredictiveScaler
+from streamgauge.planning.scaling.rates import FlowModel, find_congested
 from tests.planning.scaling.graphs import levelling_off
 from tests.planning.scaling.published import DIAMOND_B, LINEAR, TOPOLOGY_17, TREE, graph
 

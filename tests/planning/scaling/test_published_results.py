@@ -3,11 +3,10 @@
 import pytest
 
 from streamgauge.planning.scaling.combined import CombinedScaler
-from streamgauge.planning.scaling.congestion import find_congested
 from streamgauge.planning.scaling.contract import Scaling
 from streamgauge.planning.scaling.exact import ExactScaler
 from streamgauge.planning.scaling.predictive import PredictiveScaler
-from streamgauge.planning.scaling.rates import propagate
+from streamgauge.planning.scaling.rates import find_congested, propagate
 from streamgauge.planning.scaling.residual import ResidualScaler
 from streamgauge.planning.scaling.stela import StelaScaler
 from tests.planning.scaling.published_results import ROWS, TABLES, Row, Table, allocation

@@ -5,11 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.planning.scaling.combined import CombinedScaler
-from streamgauge.planning.scaling.congestion import find_congested
 from streamgauge.planning.scaling.exact import ExactScaler
 from streamgauge.planning.scaling.graph import ScalingGraph
 from streamgauge.planning.scaling.predictive import PredictiveScaler
-from streamgauge.planning.scaling.rates import FlowModel, propagate
+from streamgauge.planning.scaling.rates import FlowModel, find_congested, propagate
 from streamgauge.planning.scaling.residual import ResidualScaler
 from streamgauge.planning.scaling.stela import StelaScaler
 from tests.planning.scaling.graphs import graphs

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.planning.scaling.accuracy import Accuracy, accuracy_of
 from streamgauge.planning.scaling.from_profile import graph_of_job
+from streamgauge.planning.scaling.measured import Accuracy, accuracy_of
 from streamgauge.planning.scaling.translation import scaled_job
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import load_job

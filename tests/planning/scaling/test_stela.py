@@ -2,7 +2,8 @@
 
 import pytest
 
-from streamgauge.planning.scaling.stela import StelaScaler, TieRule
+from streamgauge.planning.scaling.contract import TieRule
+from streamgauge.planning.scaling.stela import StelaScaler
 from tests.planning.scaling.published import (
     DIAMOND_AS_PRINTED,
     LINEAR,

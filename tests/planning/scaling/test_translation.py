@@ -4,6 +4,7 @@ import pytest
 
 from streamgauge.errors import Infeasible, InvalidInput
 from streamgauge.planning.scaling.translation import Unit, scaled_job, translate
+from streamgauge.planning.scheduling.contract import PlacementRequest
 from streamgauge.planning.scheduling.isolation import IsolationScheduler
 from streamgauge.profile.files.jobs import job_to_data, parse_job
 from streamgauge.profile.job import Job
@@ -65,7 +66,7 @@ def test_a_rebalance_leaves_ackers_as_they_were_submitted(job):
 def test_isolated_units_are_what_the_isolation_scheduler_takes(job):
     told = translate(job.topology, job.configuration, {"split": 1}, unit=Unit.ISOLATED_WORKER)
     schedule = IsolationScheduler(units=told.workers).schedule(
-        job.topology, told.configuration, Cluster.uniform(nodes=2, slots=4)
+        PlacementRequest(job.topology, told.configuration, Cluster.uniform(nodes=2, slots=4))
     )
     assert len(schedule.plan.executors_by_worker) == told.configuration.workers
     assert schedule.warnings == ()

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.planning.scheduling.acker_count import dry_run_ackers
+from streamgauge.planning.scheduling.acker_aware import dry_run_ackers
+from streamgauge.planning.scheduling.contract import PlacementRequest
 from streamgauge.planning.scheduling.isolated_queue import IsolatedQueueScheduler
-from streamgauge.planning.scheduling.needs import Needs
 from streamgauge.planning.scheduling.one_per_worker import OnePerWorkerScheduler
+from streamgauge.planning.scheduling.packing import Needs
 from streamgauge.planning.scheduling.resource_aware import ResourceAwareScheduler
 from streamgauge.topology import ACKER, Cluster, Configuration, Resources
 from tests.planning.scheduling.graphs import (
@@ -51,7 +52,7 @@ def acked_jobs(draw: st.DrawFn) -> tuple:
 
 def without_ackers(made, configuration, cluster=ROOM):
     bare = replace(configuration, ackers=0)
-    return ResourceAwareScheduler().schedule(made, bare, cluster).plan
+    return ResourceAwareScheduler().schedule(PlacementRequest(made, bare, cluster)).plan
 
 
 # Pagliari 2021, Figures 3.8 and 3.9
@@ -60,7 +61,9 @@ def without_ackers(made, configuration, cluster=ROOM):
 def test_one_per_worker_puts_an_acker_beside_the_executors_of_each_worker():
     made = figure_2_1(acked=True)
     configuration = configured(made, megabytes=341, ackers=3)
-    plan = ONE_PER_WORKER.schedule(made, configuration, Cluster.uniform(nodes=2, slots=4)).plan
+    plan = ONE_PER_WORKER.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=2, slots=4))
+    ).plan
     assert placed(plan) == {
         "n1:6700": ["B1", "B2", "S", ACKER],
         "n1:6701": ["B1", "B2", "S", ACKER],
@@ -71,7 +74,9 @@ def test_one_per_worker_puts_an_acker_beside_the_executors_of_each_worker():
 def test_isolated_queue_starts_a_fourth_worker_for_the_ackers():
     made = figure_2_1(acked=True)
     configuration = configured(made, megabytes=341, ackers=3)
-    plan = ISOLATED_QUEUE.schedule(made, configuration, Cluster.uniform(nodes=2, slots=4)).plan
+    plan = ISOLATED_QUEUE.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=2, slots=4))
+    ).plan
     assert placed(plan)["n1:6702"] == ["B3"]
     assert placed(plan)["n1:6703"] == [ACKER, ACKER, ACKER]
 
@@ -83,14 +88,14 @@ def test_isolated_queue_starts_a_fourth_worker_for_the_ackers():
 @given(job=acked_jobs())
 @settings(max_examples=30)
 def test_the_jobs_own_executors_are_where_they_would_be_without_ackers(scheduler, job):
-    plan = scheduler.schedule(*job, ROOM).plan
+    plan = scheduler.schedule(PlacementRequest(*job, ROOM)).plan
     assert of_the_job(plan) == of_the_job(without_ackers(*job))
 
 
 @given(acked_jobs())
 @settings(max_examples=30)
 def test_one_per_worker_starts_no_worker_and_spreads_evenly(job):
-    plan = ONE_PER_WORKER.schedule(*job, ROOM).plan
+    plan = ONE_PER_WORKER.schedule(PlacementRequest(*job, ROOM)).plan
     counts = acker_counts(plan)
     assert set(plan.workers) == set(without_ackers(*job).workers)
     assert max(counts) - min(counts) <= 1
@@ -100,7 +105,7 @@ def test_one_per_worker_starts_no_worker_and_spreads_evenly(job):
 @settings(max_examples=30)
 def test_isolated_queue_has_one_worker_of_ackers_on_every_node_in_use(job):
     bare = without_ackers(*job)
-    plan = ISOLATED_QUEUE.schedule(*job, ROOM).plan
+    plan = ISOLATED_QUEUE.schedule(PlacementRequest(*job, ROOM)).plan
     added = set(plan.workers) - set(bare.workers)
     ackers = job[1].ackers
     assert {worker.node for worker in added} == set(bare.nodes[:ackers])
@@ -116,7 +121,9 @@ def test_ackers_count_as_needing_nothing(scheduler):
     """The node is full, and so is the heap."""
     made = topology(s=2, acked=True)
     configuration = configured(made, cores=0.5, megabytes=512, ackers=2)
-    plan = scheduler.schedule(made, configuration, Cluster.uniform(nodes=1, slots=2)).plan
+    plan = scheduler.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=1, slots=2))
+    ).plan
     assert len(plan.logical.executors_of(ACKER)) == 2
 
 
@@ -125,7 +132,7 @@ def test_ackers_that_no_worker_could_hold_by_their_settings_do_not_matter(schedu
     made = topology(s=1, acked=True)
     settings = {"topology.acker.resources.onheap.memory.mb": 4096}
     plan = scheduler.schedule(
-        made, Configuration(settings=settings), Cluster.uniform(nodes=1, slots=2)
+        PlacementRequest(made, Configuration(settings=settings), Cluster.uniform(nodes=1, slots=2))
     ).plan
     assert len(plan.logical.executors_of(ACKER)) == 1
 
@@ -137,7 +144,9 @@ def test_ackers_that_no_worker_could_hold_by_their_settings_do_not_matter(schedu
 def test_without_a_number_there_is_an_acker_for_each_worker_of_the_job(scheduler):
     made = topology(s=5, acked=True)
     configuration = configured(made, heap=256, workers=1)
-    schedule = scheduler.schedule(made, configuration, Cluster.uniform(nodes=1, slots=9))
+    schedule = scheduler.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=1, slots=9))
+    )
     assert len(schedule.plan.logical.executors_of(ACKER)) == 3
     assert any("submit it with topology.acker.executors: 3" in one for one in schedule.warnings)
 
@@ -147,16 +156,20 @@ def test_without_a_number_there_is_an_acker_for_each_worker_of_the_job(scheduler
 def test_a_number_that_is_given_holds(scheduler, ackers):
     made = topology(s=5, acked=True)
     configuration = configured(made, heap=256, ackers=ackers)
-    plan = scheduler.schedule(made, configuration, Cluster.uniform(nodes=1, slots=9)).plan
+    plan = scheduler.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=1, slots=9))
+    ).plan
     assert sum(one.operator == ACKER for one in plan.logical.executors) == ackers
 
 
 @BOTH
 def test_a_job_that_is_not_acked_is_placed_as_without_them(scheduler):
     made = topology("s-b", s=2, b=2)
-    plan = scheduler.schedule(made, configured(made), Cluster.uniform(nodes=1)).plan
+    plan = scheduler.schedule(
+        PlacementRequest(made, configured(made), Cluster.uniform(nodes=1))
+    ).plan
     assert placed(plan) == {"n1:6700": ["b", "b", "s", "s"]}
-    assert dry_run_ackers(made, configured(made), Cluster.uniform(nodes=1)) == 0
+    assert dry_run_ackers(PlacementRequest(made, configured(made), Cluster.uniform(nodes=1))) == 0
 
 
 def test_a_dry_run_takes_needs_that_differ():
@@ -167,7 +180,10 @@ def test_a_dry_run_takes_needs_that_differ():
         name: Resources(cpu_cores=0, memory_bytes=size * MEGABYTE) for name, size in sizes.items()
     }
     configuration = replace(configured(made), resources=resources)
-    assert dry_run_ackers(made, configuration, Cluster.uniform(nodes=1, slots=9)) == 2
+    assert (
+        dry_run_ackers(PlacementRequest(made, configuration, Cluster.uniform(nodes=1, slots=9)))
+        == 2
+    )
 
 
 def test_the_estimate_is_never_below_the_dry_run_of_equal_needs():
@@ -176,7 +192,7 @@ def test_the_estimate_is_never_below_the_dry_run_of_equal_needs():
             configured(LARGE.topology, cores=cores, megabytes=megabytes), ackers=None
         )
         cluster = Cluster.uniform(nodes=400, slots=40, cores=8)
-        exact = dry_run_ackers(LARGE.topology, configuration, cluster)
+        exact = dry_run_ackers(PlacementRequest(LARGE.topology, configuration, cluster))
         needs = Needs(cores, megabytes * MEGABYTE)
         assert exact <= estimate_ackers(376, needs, node_cores=8, heap_bytes=1024 * MEGABYTE)
 
@@ -187,7 +203,9 @@ def test_the_estimate_is_never_below_the_dry_run_of_equal_needs():
 def test_ackers_of_a_node_without_a_free_slot_share_its_workers():
     made = topology(s=6, acked=True)
     configuration = configured(made, cores=0.25, megabytes=512, ackers=6)
-    schedule = ISOLATED_QUEUE.schedule(made, configuration, Cluster.uniform(nodes=2, slots=2))
+    schedule = ISOLATED_QUEUE.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=2, slots=2))
+    )
     assert placed(schedule.plan) == {
         "n1:6700": [ACKER, ACKER, "s", "s"],
         "n1:6701": [ACKER, "s", "s"],
@@ -201,5 +219,7 @@ def test_a_node_that_gets_no_acker_needs_no_slot():
     made = topology(s=4, acked=True)
     configuration = configured(made, cores=0.5, ackers=1)
     cluster = Cluster.uniform(nodes=2, slots=2)
-    schedule = ISOLATED_QUEUE.schedule(made, configuration, cluster, taken=cluster.slots[3:])
+    schedule = ISOLATED_QUEUE.schedule(
+        PlacementRequest(made, configuration, cluster, taken=cluster.slots[3:])
+    )
     assert not any("no slot left" in one for one in schedule.warnings)

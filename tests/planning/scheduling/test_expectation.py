@@ -6,8 +6,7 @@ import pytest
 
 from streamgauge.errors import CyclicTopology
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.planning.scheduling.deploy import place_job
-from streamgauge.planning.scheduling.expectation import expected_of, expected_of_job
+from streamgauge.planning.scheduling.deploy import expected_of, expected_of_job, place_job
 from streamgauge.profile.behaviour import Behaviour, Service
 from streamgauge.profile.counts import Fixed
 from streamgauge.profile.distribution import Constant

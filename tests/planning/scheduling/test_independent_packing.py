@@ -4,6 +4,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import Infeasible
+from streamgauge.planning.scheduling.contract import PlacementRequest
 from streamgauge.planning.scheduling.isolated_queue import IsolatedQueueScheduler
 from streamgauge.planning.scheduling.one_per_worker import OnePerWorkerScheduler
 from streamgauge.planning.scheduling.resource_aware import ResourceAwareScheduler
@@ -72,7 +73,7 @@ def ours(scheduler, components, edges, nodes, ackers):
     ]
     cluster = Cluster(machines=machines, nodes=supervisors)
     try:
-        plan = scheduler.schedule(made, configuration, cluster).plan
+        plan = scheduler.schedule(PlacementRequest(made, configuration, cluster)).plan
     except Infeasible:
         return None
     return {

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import Infeasible, InvalidInput
+from streamgauge.planning.scheduling.contract import PlacementRequest
 from streamgauge.planning.scheduling.isolation import IsolationScheduler, divide_total, spread_slots
 from streamgauge.topology import ACKER, Cluster, Configuration, Machine, Node, Slot
 from tests.planning.scheduling.graphs import placed, topology
@@ -19,7 +20,9 @@ ALL = {"a": 1, "b": 6, "c": 3}
 def scheduled(units=None, *, nodes=3, slots=4, made=LINE, **given):
     configuration = Configuration(**{"executors": ALL, "workers": 1, **given})
     cluster = Cluster.uniform(nodes=nodes, slots=slots)
-    return IsolationScheduler(units=units or {}).schedule(made, configuration, cluster)
+    return IsolationScheduler(units=units or {}).schedule(
+        PlacementRequest(made, configuration, cluster)
+    )
 
 
 def test_units_are_workers_and_executors_are_dealt_over_them():
@@ -124,7 +127,7 @@ def test_no_two_operators_share_a_worker_and_machines_differ_by_one_at_most(made
         executors={op.name: op.tasks for op in made.operators}, workers=workers
     )
     cluster = Cluster.uniform(nodes=nodes, slots=20)
-    plan = IsolationScheduler().schedule(made, configuration, cluster).plan
+    plan = IsolationScheduler().schedule(PlacementRequest(made, configuration, cluster)).plan
     for executors in plan.executors_by_worker.values():
         assert len({one.operator for one in executors}) == 1
     loads = Counter(worker.node for worker in plan.workers)

@@ -56,10 +56,9 @@ def test_of_four_and_four_on_two_nodes_half_the_tuples_stay_at_most():
 def test_the_solver_takes_equal_nodes_for_equal():
     problem = complete(nodes=2, most=4.0)
     start = np.asarray([[4, 0], [0, 4]])
-    found = solve(problem, start=start, least_remote=0.0, effort=5.0)
-    assert found.optimal
-    assert found.counts.tolist() == [[2, 2], [2, 2]]
-    assert found.least_remote == pytest.approx(8.0)
+    counts, bound = solve(problem, start=start, least_remote=0.0, effort=5.0)
+    assert counts.tolist() == [[2, 2], [2, 2]]
+    assert bound == pytest.approx(8.0)
 
 
 def test_with_room_for_all_nothing_has_to_leave_a_node():
@@ -77,7 +76,6 @@ def test_counts_of_classes_say_what_a_placement_costs(made):
     apart = np.not_equal.outer(nodes, nodes)
     counts = problem.count_nodes(nodes)
     assert problem.remote(counts) == pytest.approx(float((between * apart).sum()), abs=1e-6)
-    assert np.array_equal(problem.count_nodes(problem.deal_nodes(counts)), counts)
 
 
 @given(tiny_problems())
@@ -99,10 +97,9 @@ def test_the_solver_finds_the_best_of_all_placements_and_proves_it(made):
         None,
     )
     assume(remotes and start is not None)
-    found = solve(problem, start=start, least_remote=least_remote(problem), effort=20.0)
-    assert found.optimal
-    assert problem.remote(found.counts) == pytest.approx(min(remotes), abs=1e-6)
-    assert found.least_remote == pytest.approx(min(remotes), abs=1e-6)
+    counts, bound = solve(problem, start=start, least_remote=least_remote(problem), effort=20.0)
+    assert problem.remote(counts) == pytest.approx(min(remotes), abs=1e-6)
+    assert bound == pytest.approx(min(remotes), abs=1e-6)
 
 
 @given(tiny_problems(), st.integers(0, 3))
@@ -167,8 +164,8 @@ def test_a_bound_holds_for_a_placement_that_is_allowed_by_a_rounding():
     )
     together = np.asarray([[1, 0], [1, 0]])
     assert problem.allows(together)
-    found = solve(problem, start=together, least_remote=0.0, effort=5.0)
-    assert found.least_remote == pytest.approx(problem.remote(together))
+    _, bound = solve(problem, start=together, least_remote=0.0, effort=5.0)
+    assert bound == pytest.approx(problem.remote(together))
 
 
 def test_loads_beyond_whole_numbers_are_spread_too():

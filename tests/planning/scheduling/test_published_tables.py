@@ -3,8 +3,10 @@
 import pytest
 
 from streamgauge.errors import Infeasible
-from streamgauge.planning.scheduling.acker_count import dry_run_ackers
-from streamgauge.planning.scheduling.needs import Requirements
+from streamgauge.planning.scheduling.acker_aware import dry_run_ackers
+from streamgauge.planning.scheduling.contract import PlacementRequest
+from streamgauge.planning.scheduling.packing import Requirements
+from streamgauge.topology.logical_plan import LogicalPlan
 from tests.planning.scheduling.word_count import (
     LARGE,
     SMALL,
@@ -88,7 +90,7 @@ def test_first_fit_takes_62_workers_where_58_are_printed():
 @pytest.mark.parametrize(("step", "ackers"), [(step, ackers) for step, ackers, _ in COUNTS])
 def test_the_estimate_gives_the_seven_published_numbers_of_ackers(step, ackers):
     job = at(step)
-    requirements = Requirements.of(job.topology, job.configuration)
+    requirements = Requirements.of(LogicalPlan.of(job.topology, job.configuration))
     assert job.configuration.ackers == ackers
     assert ackers == estimate_ackers(
         sum(job.configuration.executors.values()),
@@ -101,7 +103,7 @@ def test_the_estimate_gives_the_seven_published_numbers_of_ackers(step, ackers):
 @pytest.mark.parametrize(("step", "workers"), [(step, workers) for step, _, workers in COUNTS])
 def test_a_dry_run_counts_the_workers_themselves(step, workers):
     job = at(step)
-    assert dry_run_ackers(job.topology, job.configuration, job.cluster) == workers
+    assert dry_run_ackers(PlacementRequest(job.topology, job.configuration, job.cluster)) == workers
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import Infeasible, InvalidInput
-from streamgauge.planning.scheduling.contract import load_scheduler
+from streamgauge.planning.scheduling.contract import PlacementRequest, load_scheduler
 from streamgauge.planning.scheduling.even import EvenScheduler
 from streamgauge.planning.scheduling.packing import nearest_slots
 from streamgauge.planning.scheduling.resource_aware import (
@@ -70,7 +70,7 @@ def test_executors_take_turns_with_their_neighbours():
 def test_three_executors_a_worker_fill_three_workers_of_one_supervisor():
     made = figure_2_1()
     plan = SCHEDULER.schedule(
-        made, configured(made, megabytes=341), Cluster.uniform(nodes=2, slots=3)
+        PlacementRequest(made, configured(made, megabytes=341), Cluster.uniform(nodes=2, slots=3))
     ).plan
     assert placed(plan) == {
         "n1:6700": ["B1", "B2", "S"],
@@ -82,7 +82,9 @@ def test_three_executors_a_worker_fill_three_workers_of_one_supervisor():
 def test_ackers_that_need_less_all_go_to_the_last_worker():
     made = figure_2_1(acked=True)
     plan = SCHEDULER.schedule(
-        made, configured(made, megabytes=341, ackers=3), Cluster.uniform(nodes=2, slots=3)
+        PlacementRequest(
+            made, configured(made, megabytes=341, ackers=3), Cluster.uniform(nodes=2, slots=3)
+        )
     ).plan
     assert placed(plan)["n1:6702"] == ["B3", ACKER, ACKER, ACKER]
 
@@ -111,7 +113,7 @@ def test_order_of_the_word_count(job, generators):
 def test_cores_are_a_limit_of_the_node():
     made = topology(s=5)
     plan = SCHEDULER.schedule(
-        made, configured(made, cores=0.4), Cluster.uniform(nodes=3, slots=9)
+        PlacementRequest(made, configured(made, cores=0.4), Cluster.uniform(nodes=3, slots=9))
     ).plan
     assert placed(plan) == {"n1:6700": ["s", "s"], "n2:6700": ["s", "s"], "n3:6700": ["s"]}
 
@@ -120,7 +122,7 @@ def test_needs_that_add_up_to_the_node_fit_it():
     """0.3 − 0.1 − 0.1 is 0.1 on paper, and less in floating point."""
     made = topology(s=3)
     plan = SCHEDULER.schedule(
-        made, configured(made, cores=0.1), Cluster.uniform(nodes=1, cores=0.3)
+        PlacementRequest(made, configured(made, cores=0.1), Cluster.uniform(nodes=1, cores=0.3))
     ).plan
     assert len(plan.workers) == 1
 
@@ -128,14 +130,14 @@ def test_needs_that_add_up_to_the_node_fit_it():
 def test_memory_is_a_limit_of_the_machine():
     made = topology(s=3)
     cluster = Cluster.uniform(nodes=2, slots=2, memory_bytes=300 * MEGABYTE)
-    plan = SCHEDULER.schedule(made, configured(made), cluster).plan
+    plan = SCHEDULER.schedule(PlacementRequest(made, configured(made), cluster)).plan
     assert placed(plan) == {"n1:6700": ["s", "s"], "n2:6700": ["s"]}
 
 
 def test_memory_that_is_not_known_is_no_limit():
     made = topology(s=8)
     plan = SCHEDULER.schedule(
-        made, configured(made, megabytes=1024), Cluster.uniform(nodes=1, slots=8)
+        PlacementRequest(made, configured(made, megabytes=1024), Cluster.uniform(nodes=1, slots=8))
     ).plan
     assert len(plan.workers) == 8
 
@@ -143,7 +145,7 @@ def test_memory_that_is_not_known_is_no_limit():
 def test_heap_is_a_limit_of_the_worker():
     made = topology(s=5)
     plan = SCHEDULER.schedule(
-        made, configured(made, heap=256), Cluster.uniform(nodes=2, slots=3)
+        PlacementRequest(made, configured(made, heap=256), Cluster.uniform(nodes=2, slots=3))
     ).plan
     assert placed(plan) == {"n1:6700": ["s", "s"], "n1:6701": ["s", "s"], "n1:6702": ["s"]}
 
@@ -153,7 +155,7 @@ def test_nodes_on_one_machine_share_its_cores():
     machines = (Machine(name="m", cores=1), Machine(name="z", cores=1))
     nodes = [Node(name=name, machine=machine) for name, machine in ("am", "bm", "cz")]
     cluster = Cluster(machines=machines, nodes=nodes)
-    plan = SCHEDULER.schedule(made, configured(made, cores=1), cluster).plan
+    plan = SCHEDULER.schedule(PlacementRequest(made, configured(made, cores=1), cluster)).plan
     assert placed(plan) == {"a:6700": ["s"], "c:6700": ["s"]}
 
 
@@ -165,7 +167,7 @@ def test_cores_that_others_keep_busy_are_not_there():
     )
     nodes = [Node(name=name, machine=name) for name in "ab"]
     plan = SCHEDULER.schedule(
-        made, configured(made, cores=0.5), Cluster(machines=machines, nodes=nodes)
+        PlacementRequest(made, configured(made, cores=0.5), Cluster(machines=machines, nodes=nodes))
     ).plan
     assert placed(plan) == {"b:6700": ["s"], "a:6700": ["s"]}
 
@@ -174,14 +176,14 @@ def test_a_small_executor_fills_what_a_large_one_left():
     made = topology("a-b", a=2, b=2)
     resources = {"a": Resources(cpu_cores=0.6), "b": Resources(cpu_cores=0.4)}
     configuration = replace(configured(made), resources=resources)
-    plan = SCHEDULER.schedule(made, configuration, Cluster.uniform(nodes=2)).plan
+    plan = SCHEDULER.schedule(PlacementRequest(made, configuration, Cluster.uniform(nodes=2))).plan
     assert placed(plan) == {"n1:6700": ["a", "b"], "n2:6700": ["a", "b"]}
 
 
 def test_workers_asked_for_are_no_limit_and_that_is_said():
     made = topology(s=2)
     schedule = SCHEDULER.schedule(
-        made, configured(made, heap=128, workers=1), Cluster.uniform(nodes=2)
+        PlacementRequest(made, configured(made, heap=128, workers=1), Cluster.uniform(nodes=2))
     )
     assert len(schedule.plan.workers) == 2
     assert any("2 workers are used and 1 were asked for" in one for one in schedule.warnings)
@@ -189,7 +191,9 @@ def test_workers_asked_for_are_no_limit_and_that_is_said():
 
 def test_without_a_word_on_ackers_there_is_one_for_each_worker_asked_for():
     made = topology(s=1, acked=True)
-    plan = SCHEDULER.schedule(made, configured(made, workers=4), Cluster.uniform(nodes=1)).plan
+    plan = SCHEDULER.schedule(
+        PlacementRequest(made, configured(made, workers=4), Cluster.uniform(nodes=1))
+    ).plan
     assert len(plan.logical.executors_of(ACKER)) == 4
 
 
@@ -200,7 +204,9 @@ def test_what_is_not_declared_is_storms_default():
     """10 CU and 128 MB an executor, 768 MB a worker (Storm 2.8.3)."""
     made = topology(s=11)
     plan = SCHEDULER.schedule(
-        made, Configuration(executors={"s": 11}), Cluster.uniform(nodes=2, slots=2)
+        PlacementRequest(
+            made, Configuration(executors={"s": 11}), Cluster.uniform(nodes=2, slots=2)
+        )
     ).plan
     sizes = [len(plan.executors_in(worker)) for worker in plan.workers]
     assert (sizes, plan.nodes) == ([6, 4, 1], ("n1", "n2"))
@@ -214,7 +220,9 @@ def test_settings_under_storms_names_change_the_defaults():
         HEAP: 512.0,
     }
     configuration = Configuration(executors={"s": 4}, settings=given)
-    plan = SCHEDULER.schedule(made, configuration, Cluster.uniform(nodes=2, slots=2)).plan
+    plan = SCHEDULER.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=2, slots=2))
+    ).plan
     assert [str(worker) for worker in plan.workers] == ["n1:6700", "n1:6701", "n2:6700", "n2:6701"]
 
 
@@ -222,7 +230,7 @@ def test_ackers_have_settings_of_their_own():
     made = topology(s=1, acked=True)
     given = {"topology.acker.cpu.pcore.percent": 100}
     configuration = Configuration(ackers=1, settings=given)
-    plan = SCHEDULER.schedule(made, configuration, Cluster.uniform(nodes=2)).plan
+    plan = SCHEDULER.schedule(PlacementRequest(made, configuration, Cluster.uniform(nodes=2))).plan
     assert placed(plan) == {"n1:6700": ["s"], "n2:6700": [ACKER]}
 
 
@@ -231,7 +239,7 @@ def test_a_setting_that_is_no_need_is_refused(value):
     made = topology(s=1)
     configuration = Configuration(settings={HEAP: value})
     with pytest.raises(InvalidInput, match=r"configuration\.settings\.topology\.worker\.max"):
-        SCHEDULER.schedule(made, configuration, Cluster.uniform(nodes=1))
+        SCHEDULER.schedule(PlacementRequest(made, configuration, Cluster.uniform(nodes=1)))
 
 
 # Distance
@@ -288,13 +296,15 @@ SITES = racks(rennes=(15, 24), sophia=(16, 32))
 def test_two_sites_are_one_too_many_where_one_holds_the_job(name):
     """Pagliari 2021, section 3.5.1: 16 nodes in Sophia and 15 in Rennes."""
     scheduler = load_scheduler(name, LARGE.configuration)
-    plan = scheduler.schedule(LARGE.topology, LARGE.configuration, SITES).plan
+    plan = scheduler.schedule(PlacementRequest(LARGE.topology, LARGE.configuration, SITES)).plan
     assert {name.split("-")[0] for name in plan.nodes} == {"sophia"}
 
 
 def test_even_spreads_over_both_sites():
     """Thirty-one supervisors; Table 3.1 says 32, which counts the master or one too many."""
-    plan = EvenScheduler().schedule(LARGE.topology, LARGE.configuration, SITES).plan
+    plan = (
+        EvenScheduler().schedule(PlacementRequest(LARGE.topology, LARGE.configuration, SITES)).plan
+    )
     assert len(plan.nodes) == 31
 
 
@@ -306,7 +316,7 @@ def test_what_has_no_slot_is_named_with_what_was_short():
     resources = {"a": Resources(cpu_cores=0.5), "b": Resources(cpu_cores=2)}
     configuration = replace(configured(made), resources=resources)
     with pytest.raises(Infeasible) as caught:
-        SCHEDULER.schedule(made, configuration, Cluster.uniform(nodes=2))
+        SCHEDULER.schedule(PlacementRequest(made, configuration, Cluster.uniform(nodes=2)))
     assert "1 of 3 executors have no slot: b[3]. " in str(caught.value)
     assert "one of b needs 2 cores and 128 MB" in str(caught.value)
     assert "at most 1 cores are left on a machine" in str(caught.value)
@@ -326,32 +336,38 @@ def test_what_has_no_slot_is_named_with_what_was_short():
 def test_memory_and_heap_are_told_apart(given, cluster, short):
     made = topology(s=3)
     with pytest.raises(Infeasible, match=short):
-        SCHEDULER.schedule(made, configured(made, **given), cluster)
+        SCHEDULER.schedule(PlacementRequest(made, configured(made, **given), cluster))
 
 
 def test_a_long_list_of_executors_without_a_slot_is_cut():
     made = topology(s=30)
     with pytest.raises(Infeasible, match=r"20 of 30 executors .*s\[18\] and 12 more\."):
-        SCHEDULER.schedule(made, configured(made, heap=8192), Cluster.uniform(nodes=1))
+        SCHEDULER.schedule(
+            PlacementRequest(made, configured(made, heap=8192), Cluster.uniform(nodes=1))
+        )
 
 
 def test_no_free_slot_is_infeasible():
     made = topology(s=1)
     cluster = Cluster.uniform(nodes=1)
     with pytest.raises(Infeasible, match=r"1 of 1 executors .*no slot is free"):
-        SCHEDULER.schedule(made, configured(made), cluster, taken=cluster.slots)
+        SCHEDULER.schedule(PlacementRequest(made, configured(made), cluster, taken=cluster.slots))
 
 
 def test_more_than_a_workers_heap_is_wrong_on_any_cluster():
     made = topology(s=1)
     with pytest.raises(InvalidInput, match=r"configuration\.resources\.s: .* needs 2048 MB"):
-        SCHEDULER.schedule(made, configured(made, megabytes=2048), Cluster.uniform(nodes=1))
+        SCHEDULER.schedule(
+            PlacementRequest(made, configured(made, megabytes=2048), Cluster.uniform(nodes=1))
+        )
 
 
 def test_what_is_in_taken_slots_is_said_to_be_unknown():
     made = topology(s=1)
     cluster = Cluster.uniform(nodes=1, slots=2)
-    schedule = SCHEDULER.schedule(made, configured(made), cluster, taken=[Slot("n1", 6700)])
+    schedule = SCHEDULER.schedule(
+        PlacementRequest(made, configured(made), cluster, taken=[Slot("n1", 6700)])
+    )
     assert [str(worker) for worker in schedule.plan.workers] == ["n1:6701"]
     assert any("the jobs in 1 taken slots" in warning for warning in schedule.warnings)
 
@@ -377,7 +393,7 @@ def test_no_limit_is_exceeded_whatever_the_needs(made, quarters, data):
     )
     cluster = Cluster.uniform(nodes=8, slots=3, cores=2, memory_bytes=640 * MEGABYTE)
     try:
-        plan = SCHEDULER.schedule(made, configuration, cluster).plan
+        plan = SCHEDULER.schedule(PlacementRequest(made, configuration, cluster)).plan
     except Infeasible:
         assume(False)
     cores = dict.fromkeys(plan.nodes, 0.0)

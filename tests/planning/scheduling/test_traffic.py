@@ -9,14 +9,12 @@ from hypothesis import strategies as st
 
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.parameters import find_parameters
-from streamgauge.planning.scheduling.contract import Expected
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.contract import Expected, PlacementRequest
+from streamgauge.planning.scheduling.deploy import expected_of_job, place_job
 from streamgauge.planning.scheduling.even import EvenScheduler
-from streamgauge.planning.scheduling.expectation import expected_of_job
 from streamgauge.planning.scheduling.traffic import (
     TrafficSplit,
     even_traffic,
-    remote_traffic,
     split_of,
     split_traffic,
 )
@@ -69,7 +67,7 @@ def one_near_one_far(grouping, engine="storm-1"):
     ],
 )
 def test_the_grouping_says_how_much_goes_to_the_other_node(grouping, remote):
-    assert remote_traffic(one_near_one_far(grouping), HUNDRED) == pytest.approx(remote)
+    assert split_traffic(one_near_one_far(grouping), HUNDRED).remote == pytest.approx(remote)
 
 
 @pytest.mark.parametrize(
@@ -83,13 +81,13 @@ def test_the_grouping_says_how_much_goes_to_the_other_node(grouping, remote):
 )
 def test_by_the_nearest_split_tuples_stay_where_the_engine_keeps_them(grouping, engine, remote):
     plan = one_near_one_far(grouping, engine)
-    assert remote_traffic(plan, HUNDRED, nearest=True) == pytest.approx(remote)
+    assert split_traffic(plan, HUNDRED, nearest=True).remote == pytest.approx(remote)
 
 
 def test_known_keys_divide_a_stream_as_they_fall():
     plan = one_near_one_far(Fields(keys=("k",)))
     keys = Expected(rates=HUNDRED.rates, task_shares={("s", "default", "b"): (0.9, 0.1)})
-    assert remote_traffic(plan, keys) == pytest.approx(10.0)
+    assert split_traffic(plan, keys).remote == pytest.approx(10.0)
 
 
 def test_what_an_executor_emits_follows_from_what_it_gets():
@@ -145,7 +143,7 @@ def test_traffic_is_what_the_models_of_a_whole_plan_have(name):
         )
         for block in parameters.flow.blocks
     )
-    assert remote_traffic(plan, expected, nearest=True) == pytest.approx(remote, rel=1e-6)
+    assert split_traffic(plan, expected, nearest=True).remote == pytest.approx(remote, rel=1e-6)
 
 
 @st.composite
@@ -154,7 +152,11 @@ def plans(draw):
     made = draw(topologies(names=PLAIN_NAMES))
     engine = draw(st.sampled_from(("storm-1", "storm-2")))
     configuration = Configuration(engine=engine, workers=draw(st.integers(1, 4)))
-    plan = EvenScheduler.for_engine(engine).schedule(made, configuration, TWO_NODES).plan
+    plan = (
+        EvenScheduler.for_engine(engine)
+        .schedule(PlacementRequest(made, configuration, TWO_NODES))
+        .plan
+    )
     rates = {one.key: float(draw(st.integers(0, 100))) for one in made.streams}
     return plan, Expected(rates=rates)
 

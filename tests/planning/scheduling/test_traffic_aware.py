@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import Infeasible
 from streamgauge.planning.scheduling import placement_model, traffic_aware
-from streamgauge.planning.scheduling.contract import Expected
+from streamgauge.planning.scheduling.contract import Expected, PlacementRequest
 from streamgauge.planning.scheduling.even import EvenScheduler
-from streamgauge.planning.scheduling.traffic import remote_traffic, split_traffic
+from streamgauge.planning.scheduling.traffic import split_traffic
 from streamgauge.planning.scheduling.traffic_aware import TrafficAwareScheduler
 from streamgauge.topology import Cluster, Configuration, Machine, StreamKey
 from tests.planning.scheduling.graphs import configured, topology
@@ -34,7 +34,7 @@ def scheduled(made, expected, *, nodes=2, cores=4.0, scheduler=SCHEDULER, **give
     names = {op.name: op.tasks for op in made.operators}
     configuration = Configuration(**{"executors": names, "workers": nodes, **given})
     cluster = Cluster.uniform(nodes=nodes, cores=cores)
-    return scheduler.schedule(made, configuration, cluster, expected=expected)
+    return scheduler.schedule(PlacementRequest(made, configuration, cluster, expected=expected))
 
 
 def groups(schedule):
@@ -81,7 +81,7 @@ def test_background_load_takes_cores_away():
     busy = Machine(name="m1", cores=4.0, background_cores=3.5)
     cluster = replace(cluster, machines=(busy, cluster.machines[1]))
     configuration = Configuration(executors={"b": 2}, workers=2)
-    schedule = SCHEDULER.schedule(made, configuration, cluster, expected=expected)
+    schedule = SCHEDULER.schedule(PlacementRequest(made, configuration, cluster, expected=expected))
     assert {worker.node for worker in schedule.plan.workers} == {"n2"}
 
 
@@ -106,7 +106,9 @@ def test_a_cluster_without_free_slots_is_refused():
     made, expected = two_streams()
     cluster = Cluster.uniform(nodes=1)
     with pytest.raises(Infeasible, match="no free slot"):
-        SCHEDULER.schedule(made, Configuration(), cluster, expected=expected, taken=cluster.slots)
+        SCHEDULER.schedule(
+            PlacementRequest(made, Configuration(), cluster, expected=expected, taken=cluster.slots)
+        )
 
 
 def test_where_shuffle_prefers_the_near_no_executor_is_asked_for_more_than_a_core():
@@ -138,7 +140,7 @@ def test_executors_are_divided_into_workers_as_heaps_ask():
     made, expected = two_streams()
     configuration = configured(made, megabytes=512, heap=1024, workers=2)
     cluster = Cluster.uniform(nodes=1, slots=2)
-    schedule = SCHEDULER.schedule(made, configuration, cluster, expected=expected)
+    schedule = SCHEDULER.schedule(PlacementRequest(made, configuration, cluster, expected=expected))
     assert groups(schedule) == [["a", "s"], ["b", "b"]]
     assert split_traffic(schedule.plan, expected).inter_worker == pytest.approx(1.0)
 
@@ -147,7 +149,9 @@ def test_memory_of_machines_is_kept_whatever_cores_they_have():
     made, expected = two_streams(s=0.1, a=0.1, b=0.1)
     configuration = configured(made, megabytes=512, heap=4096, workers=2)
     gibibyte = Cluster.uniform(nodes=2, cores=64, memory_bytes=2**30)
-    schedule = SCHEDULER.schedule(made, configuration, gibibyte, expected=expected)
+    schedule = SCHEDULER.schedule(
+        PlacementRequest(made, configuration, gibibyte, expected=expected)
+    )
     assert groups(schedule) == [["a", "s"], ["b", "b"]]
 
 
@@ -156,13 +160,15 @@ def test_executors_without_memory_are_named():
     configuration = configured(made, megabytes=512, heap=1024, workers=1)
     cluster = Cluster.uniform(nodes=1, slots=1)
     with pytest.raises(Infeasible, match=r"not enough memory for 't': no room for .*\[\d\]"):
-        SCHEDULER.schedule(made, configuration, cluster, expected=expected)
+        SCHEDULER.schedule(PlacementRequest(made, configuration, cluster, expected=expected))
 
 
 def test_heaps_that_do_not_suffice_get_more_workers_than_were_asked_for():
     made, expected = two_streams()
     configuration = configured(made, megabytes=512, heap=1024, workers=1)
-    schedule = SCHEDULER.schedule(made, configuration, Cluster.uniform(nodes=4), expected=expected)
+    schedule = SCHEDULER.schedule(
+        PlacementRequest(made, configuration, Cluster.uniform(nodes=4), expected=expected)
+    )
     assert len(schedule.plan.workers) == 2
     assert "2 workers are used and 1 were asked for" in schedule.warnings[-1]
 
@@ -173,7 +179,7 @@ def test_without_the_solver_the_search_stands_alone_and_says_so(monkeypatch):
     rates = {HEAVY: 90.0, StreamKey("a", "default"): 60.0}
     schedule = scheduled(made, Expected(rates=rates), nodes=3)
     assert "pip install 'streamgauge[planning]'" in schedule.warnings[0]
-    assert schedule.least_remote <= remote_traffic(schedule.plan, Expected(rates=rates))
+    assert schedule.least_remote <= split_traffic(schedule.plan, Expected(rates=rates)).remote
 
 
 def test_the_same_problem_has_the_same_plan():
@@ -205,12 +211,14 @@ CLUSTER = Cluster.uniform(nodes=3, slots=2, cores=4.0)
 def test_never_more_remote_traffic_than_even_placement_within_the_same_limits(made):
     job, configuration, expected = made
     scheduler = TrafficAwareScheduler.for_engine(configuration.engine)
-    even = EvenScheduler.for_engine(configuration.engine).schedule(job, configuration, CLUSTER)
-    schedule = scheduler.schedule(job, configuration, CLUSTER, expected=expected)
-    remote = remote_traffic(schedule.plan, expected)
+    even = EvenScheduler.for_engine(configuration.engine).schedule(
+        PlacementRequest(job, configuration, CLUSTER)
+    )
+    schedule = scheduler.schedule(PlacementRequest(job, configuration, CLUSTER, expected=expected))
+    remote = split_traffic(schedule.plan, expected).remote
     assert schedule.least_remote <= remote + 1e-6
     if _busiest(even.plan, expected) <= scheduler.utilisation * 4.0:
-        assert remote <= remote_traffic(even.plan, expected) + 1e-6
+        assert remote <= split_traffic(even.plan, expected).remote + 1e-6
 
 
 @given(asked())
@@ -218,7 +226,7 @@ def test_never_more_remote_traffic_than_even_placement_within_the_same_limits(ma
 def test_machines_are_kept_at_their_utilisation_or_it_is_said(made):
     job, configuration, expected = made
     schedule = TrafficAwareScheduler.for_engine(configuration.engine).schedule(
-        job, configuration, CLUSTER, expected=expected
+        PlacementRequest(job, configuration, CLUSTER, expected=expected)
     )
     fuller = any("keeps machines at" in one for one in schedule.warnings)
     if expected.cores and not fuller:

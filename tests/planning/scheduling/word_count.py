@@ -4,8 +4,8 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from streamgauge.planning.scheduling.contract import Schedule, load_scheduler
-from streamgauge.planning.scheduling.needs import Needs
+from streamgauge.planning.scheduling.contract import PlacementRequest, Schedule, load_scheduler
+from streamgauge.planning.scheduling.packing import Needs
 from streamgauge.profile.files.jobs import load_job
 from streamgauge.profile.job import Job
 from streamgauge.topology import ACKER
@@ -26,7 +26,7 @@ def at(step: str) -> Job:
 def scheduled(scheduler: str, job: Job, **changes) -> Schedule:
     configuration = replace(job.configuration, **changes)
     made = load_scheduler(scheduler, configuration)
-    return made.schedule(job.topology, configuration, job.cluster)
+    return made.schedule(PlacementRequest(job.topology, configuration, job.cluster))
 
 
 def figures(plan: PhysicalPlan) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""The file of an application: a workflow or a pipeline."""
+"""The file of an application: a workflow with its data stream, or a pipeline task by task."""
 
 from __future__ import annotations
 
@@ -6,23 +6,43 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from streamgauge.applications.application import Application
-from streamgauge.applications.data import Data
-from streamgauge.applications.files.former_keys import FormerKeys, rename_keys, restore_keys
-from streamgauge.applications.files.pipelines import PipelineFile
-from streamgauge.applications.files.workflows import DatastreamFile, WorkflowFile
-from streamgauge.applications.flow import Flow
-from streamgauge.applications.workflow import RoutedEdges, Workflow, expand_workflow
+from pydantic import Field
+
+from streamgauge.applications.application import Application, Routing, Task
+from streamgauge.applications.datastream import Data, Flow
+from streamgauge.applications.files.parts import (
+    DataFile,
+    FlowFile,
+    FormerKeys,
+    KafkaFile,
+    RoutingWord,
+    WindowingFile,
+    ZooKeeperFile,
+    convert_filtering,
+    refuse_external,
+    rename_keys,
+    restore_keys,
+)
+from streamgauge.applications.workflow import (
+    DEFAULT_VARIABILITY,
+    Connection,
+    Load,
+    RoutedEdges,
+    Scalability,
+    Workflow,
+    expand_workflow,
+)
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.files.document import (
     STANDARD_INPUT,
     Document,
     parse_document,
     read_document,
 )
-from streamgauge.topology.files.schema import FileModel, Name, list_keys, validate
+from streamgauge.topology.files.schema import FileModel, Name, build_part, list_keys, validate
 
 UNNAMED = "application"
 SECTIONS = ("datastream", "workflow", "pipeline")
@@ -30,6 +50,193 @@ FORMER_KEYS: FormerKeys = {
     (): {"dataflow": "workflow"},
     ("workflow",): {"reliable": "reliability"},
 }
+DEFAULT_PROCESSING = 10.0
+
+BalancingWord = Literal["balanced", "increasing", "decreasing", "pyramid"]
+
+
+class SyntheticFile(FileModel):
+    """Sources that generate their tuples."""
+
+    data: DataFile = DataFile()
+    flow: FlowFile = FlowFile()
+
+
+class ExternalFile(FileModel):
+    """Sources that read their tuples from outside."""
+
+    kafka: KafkaFile = KafkaFile()
+    zookeeper: ZooKeeperFile = ZooKeeperFile()
+
+
+class DatastreamFile(FileModel):
+    """What the sources of a workflow emit."""
+
+    synthetic: SyntheticFile | None = None
+    external: ExternalFile | None = None
+
+    def build(self) -> tuple[Data, Flow]:
+        """The data, and how fast it flows."""
+        findings = Findings()
+        if self.synthetic is not None and self.external is not None:
+            findings.add(
+                "external",
+                seen="synthetic and external together",
+                expected="one of them: external replaces synthetic",
+            )
+        elif self.external is not None:
+            findings.add("external", **refuse_external("Kafka"))
+        findings.raise_if_any()
+        synthetic = self.synthetic or SyntheticFile()
+        data, flow = Data(), Flow()
+        with findings.at("synthetic", "data"):
+            data = synthetic.data.build()
+        with findings.at("synthetic", "flow"):
+            flow = synthetic.flow.build()
+        findings.raise_if_any()
+        return data, flow
+
+
+class ScalabilityFile(FileModel):
+    """Instances in total, sources included."""
+
+    parallelism: int = 10
+    balancing: BalancingWord = "balanced"
+    variability: float = Field(default=DEFAULT_VARIABILITY, description="0 is flat, 1 is steep")
+
+
+class ConnectionFile(FileModel):
+    """Edges."""
+
+    shape: Literal["linear", "diamond", "star"] = "linear"
+    routing: RoutingWord = "balanced"
+
+
+class LoadFile(FileModel):
+    """Load of a tuple."""
+
+    processing: float = Field(default=10.0, description="of the first task, in 1000 cycles")
+    balancing: BalancingWord = "balanced"
+    reliability: bool | None = None
+
+
+class WorkflowFile(FileModel):
+    """An application by its depth, shape and totals."""
+
+    depth: int = Field(default=3, description="levels, sources included")
+    scalability: ScalabilityFile = ScalabilityFile()
+    connection: ConnectionFile = ConnectionFile()
+    workload: LoadFile = LoadFile()
+    reliability: bool | None = None
+    filtering: float = Field(default=0.0, description="part that is forwarded; 0 is no filter")
+    windowing: WindowingFile | None = None
+
+    def build(self, data: Data, flow: Flow) -> Workflow:
+        """The workflow with these sources."""
+        findings = Findings()
+        check_number(findings, self.filtering, "filtering", most=1.0)
+        reliability = {self.reliability, self.workload.reliability} - {None}
+        if len(reliability) > 1:
+            findings.add(
+                "reliability",
+                seen="different values of reliability and workload.reliability",
+                expected="one of them, or the same value twice",
+            )
+        scalability, connection, load, window = Scalability(), Connection(), Load(), None
+        with findings.at("scalability"):
+            scalability = Scalability(**self.scalability.model_dump())
+        with findings.at("connection"):
+            connection = Connection(**self.connection.model_dump())
+        with findings.at("workload"):
+            load = Load(**self.workload.model_dump(exclude={"reliability"}))
+        with findings.at("windowing"):
+            window = None if self.windowing is None else self.windowing.build()
+        findings.raise_if_any()
+        return Workflow(
+            depth=self.depth,
+            scalability=scalability,
+            connection=connection,
+            workload=load,
+            filtering=convert_filtering(self.filtering),
+            window=window,
+            reliability=all(reliability),
+            data=data,
+            flow=flow,
+        )
+
+
+class TaskFile(FileModel):
+    """A task: a source where it has data or flow, else one with parents."""
+
+    name: Name
+    parallelism: int = 1
+    data: DataFile | None = None
+    flow: FlowFile | None = None
+    kafka: KafkaFile | None = None
+    zookeeper: ZooKeeperFile | None = None
+    parents: list[Name] = []
+    routing: RoutingWord = Field(default="none", description="how it is fed from its parents")
+    processing: float | None = Field(default=None, description="of a tuple, in 1000 cycles")
+    filtering: float = Field(default=0.0, description="part that is forwarded; 0 is no filter")
+    resizeddata: int = Field(default=0, description="bytes of what it emits; 0 is unchanged")
+    windowing: WindowingFile | None = None
+    reliability: bool = True
+
+    def build(self) -> Task:
+        """The task."""
+        if self.kafka is not None or self.zookeeper is not None:
+            place = "kafka" if self.kafka is not None else "zookeeper"
+            raise InvalidInput.single((place,), **refuse_external("Kafka"))
+        findings = Findings()
+        check_number(findings, self.filtering, "filtering", most=1.0)
+        check_whole(findings, self.resizeddata, "resizeddata", least=0)
+        findings.raise_if_any()
+        is_source = self.data is not None or self.flow is not None
+        processing = self.processing
+        if processing is None:
+            processing = 0.0 if is_source else DEFAULT_PROCESSING
+        return Task(
+            name=self.name,
+            parallelism=self.parallelism,
+            data=build_part(self.data or DataFile(), "data") if is_source else None,
+            flow=build_part(self.flow or FlowFile(), "flow") if is_source else None,
+            parents=tuple(self.parents),
+            routing=Routing(self.routing),
+            processing=processing,
+            filtering=convert_filtering(self.filtering),
+            resized_bytes=self.resizeddata or None,
+            window=None if self.windowing is None else build_part(self.windowing, "windowing"),
+        )
+
+
+class PipelineFile(FileModel):
+    """An application task by task."""
+
+    tasks: list[TaskFile]
+
+    def build(self, *, name: str, about: str) -> Application:
+        """The application."""
+        findings = Findings()
+        tasks = []
+        for index, task in enumerate(self.tasks):
+            with findings.at("tasks", index):
+                tasks.append(task.build())
+        self._check_reliability(findings)
+        findings.raise_if_any()
+        reliable = all(task.reliability for task in self.tasks)
+        return Application(name=name, tasks=tuple(tasks), reliable=reliable, about=about)
+
+    def _check_reliability(self, findings: Findings) -> None:
+        for index, task in enumerate(self.tasks):
+            if task.reliability != self.tasks[0].reliability:
+                findings.add(
+                    "tasks",
+                    index,
+                    "reliability",
+                    seen=f"different values for {self.tasks[0].name!r} and {task.name!r}",
+                    expected="the same for all tasks: a tuple tree is tracked as a whole",
+                )
+                return
 
 
 class ApplicationFile(FileModel):
@@ -45,9 +252,7 @@ class ApplicationFile(FileModel):
 def load_application(path: str | Path, *, routed: RoutedEdges = RoutedEdges.ALL) -> Application:
     """The application that a file describes, named like the file unless it names itself.
 
-    Args:
-        path: Of the file; ``-`` reads standard input.
-        routed: Which connections of a workflow get its routing.
+    The path ``-`` reads standard input.
 
     Raises:
         UnreadableFile: The file is not a readable document.

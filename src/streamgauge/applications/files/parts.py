@@ -1,15 +1,18 @@
-"""What both description languages share: data, flows, windows, and words with several spellings."""
+"""What files share: data, flows, windows, words with several spellings, former keys.
+
+Keys of earlier versions of NAMB are read under their new names, and reported as written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from streamgauge.applications.data import Data, DataDistribution
-from streamgauge.applications.flow import Flow, FlowKind
-from streamgauge.errors import Findings
+from streamgauge.applications.datastream import Data, Flow, FlowKind
+from streamgauge.errors import Findings, InvalidInput, Place
 from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.files.schema import FileModel
 from streamgauge.topology.window import Window
@@ -33,8 +36,10 @@ def _accept_synonyms(synonyms: Mapping[str, str]) -> BeforeValidator:
 
 
 RoutingWord = Literal["none", "balanced", "hash", "broadcast"]
-BalancingWord = Literal["balanced", "increasing", "decreasing", "pyramid"]
 FlowWord = Literal["uniform", "burst", "sinusoidal", "sawtooth", "reverse-sawtooth"]
+
+# By the section that holds them, ``()`` for the whole file: former key → key.
+FormerKeys = Mapping[Place, Mapping[str, str]]
 
 
 class DataFile(FileModel):
@@ -46,11 +51,7 @@ class DataFile(FileModel):
 
     def build(self) -> Data:
         """The data."""
-        return Data(
-            size=self.size,
-            values=self.values,
-            distribution=DataDistribution(self.distribution),
-        )
+        return Data(**self.model_dump())
 
 
 class FlowFile(FileModel):
@@ -123,3 +124,40 @@ def refuse_external(kind: str) -> dict[str, Any]:
         "expected": "synthetic data and flow",
         "remedy": "sources that read from Kafka are not supported yet",
     }
+
+
+def rename_keys(
+    data: Mapping[str, Any], former: FormerKeys
+) -> tuple[dict[str, Any], dict[Place, str]]:
+    """The data under today's keys, and by place how the file writes them."""
+    written: dict[Place, str] = {}
+
+    def walk(part: Mapping[str, Any], place: Place) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key, value in part.items():
+            today = former.get(place, {}).get(key, key)
+            # Where both are given, the former is left to be refused as unknown.
+            name = key if today in part else today
+            if name != key:
+                written[*place, name] = key
+            inner = (*place, name)
+            result[name] = (
+                walk(value, inner) if inner in former and isinstance(value, dict) else value
+            )
+        return result
+
+    return walk(data, ()), written
+
+
+def restore_keys(error: InvalidInput, written: Mapping[Place, str]) -> InvalidInput:
+    """The error with places as the file writes them."""
+    return type(error)(
+        replace(
+            problem,
+            place=tuple(
+                written.get(problem.place[: depth + 1], part)
+                for depth, part in enumerate(problem.place)
+            ),
+        )
+        for problem in error.problems
+    )

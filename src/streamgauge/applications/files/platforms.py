@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from streamgauge.applications.files.former_keys import FormerKeys, rename_keys, restore_keys
+from streamgauge.applications.files.parts import FormerKeys, rename_keys, restore_keys
 from streamgauge.applications.platform import DEFAULT_CYCLE_NS, DEFAULT_SOURCE_MS, Platform
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.plugins import ENGINES, check_plugin
@@ -56,17 +56,7 @@ class PlatformFile(FileModel):
         with findings.at():
             check_plugin(ENGINES, self.engine, ("engine",))
         findings.raise_if_any()
-        return Platform(
-            engine=self.engine,
-            workers=self.workers,
-            ackers=self.ackers,
-            max_spout_pending=self.max_spout_pending,
-            debug_frequency=self.debug_frequency,
-            cycle_ns=self.cycle_ns,
-            source_ms=self.source_ms,
-            settings=self.settings,
-            cluster=cluster,
-        )
+        return Platform(**self.model_dump(exclude={"deployment", "cluster"}), cluster=cluster)
 
 
 def load_platform(path: str | Path) -> Platform:

@@ -23,8 +23,9 @@ from streamgauge.experiments.studies import (
     make_halving_steps,
     make_rate_steps,
     make_service_steps,
+    scale_service,
+    set_rate,
 )
-from streamgauge.experiments.variants import scale_service, set_rate
 from streamgauge.profile.files.jobs import PlanFile, StepFile, load_job, parse_job
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology.cluster import Cluster

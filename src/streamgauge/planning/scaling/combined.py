@@ -7,16 +7,12 @@ many do; which it is cannot be known beforehand, so both are tried.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from streamgauge.planning.scaling.contract import Scaling
+from streamgauge.planning.scaling.contract import Scaling, ScalingOptions
 from streamgauge.planning.scaling.graph import ScalingGraph
 from streamgauge.planning.scaling.rates import FlowModel, format_rate
 from streamgauge.planning.scaling.residual import ResidualScaler
 from streamgauge.planning.scaling.stela import StelaScaler
-
-if TYPE_CHECKING:
-    from streamgauge.planning.scaling.options import ScalingOptions
 
 # Throughputs that differ by less than this, relatively, are equal.
 SAME = 1e-9
@@ -28,7 +24,6 @@ class CombinedScaler:
 
     Attributes:
         residual: The one that is kept where both expect the same.
-        stela: The other.
     """
 
     residual: ResidualScaler = field(default_factory=ResidualScaler)

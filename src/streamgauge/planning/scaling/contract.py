@@ -1,19 +1,17 @@
-"""What a scaler is, and which ones are installed."""
+"""What a scaler is, what users may set of it, and which ones are installed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from enum import StrEnum
+from typing import Protocol, Self, runtime_checkable
 
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph
-from streamgauge.planning.scaling.packages import Candidate
-from streamgauge.planning.scaling.rates import FlowModel
+from streamgauge.planning.scaling.packages import Package
+from streamgauge.planning.scaling.rates import CongestionRule, Flow, FlowModel
 from streamgauge.plugins import SCALERS, load_plugin, plugin_names
 from streamgauge.topology.frozen import FrozenDict
-
-if TYPE_CHECKING:
-    from streamgauge.planning.scaling.options import ScalingOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +19,6 @@ class Scaling:
     """Who gets how many more units.
 
     Attributes:
-        scaler: Whose choice it is.
         allocation: Additional units; only components that get some.
         throughput: Tuples per second that all leaves emit, before anything is added.
         expected: The same with the allocation.
@@ -38,7 +35,7 @@ class Scaling:
     reasons: tuple[str, ...] = ()
     bound: float | None = None
     considered: tuple[Scaling, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[Package, ...] = ()
 
     @classmethod
     def of(
@@ -50,7 +47,7 @@ class Scaling:
         reasons: Iterable[str] = (),
         bound: float | None = None,
         considered: Iterable[Scaling] = (),
-        candidates: Iterable[Candidate] = (),
+        candidates: Iterable[Package] = (),
     ) -> Scaling:
         """With the throughputs that the model expects."""
         return cls(
@@ -67,9 +64,8 @@ class Scaling:
     def __post_init__(self) -> None:
         given = {name: units for name, units in self.allocation.items() if units}
         object.__setattr__(self, "allocation", FrozenDict(given))
-        object.__setattr__(self, "reasons", tuple(self.reasons))
-        object.__setattr__(self, "considered", tuple(self.considered))
-        object.__setattr__(self, "candidates", tuple(self.candidates))
+        for name in ("reasons", "considered", "candidates"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @property
     def increase(self) -> float:
@@ -80,6 +76,72 @@ class Scaling:
     def units(self) -> int:
         """Units handed out; a scaler may leave some unused."""
         return sum(self.allocation.values())
+
+
+class TieRule(StrEnum):
+    """Who gets the unit among those of equal percentage.
+
+    FIRST: the one declared first.
+    LAST: the one declared last.
+    MOST_DROPPED: the one that drops most, then the one declared first.
+    """
+
+    FIRST = "first"
+    LAST = "last"
+    MOST_DROPPED = "most-dropped"
+
+    def choose(self, tied: Sequence[int], flow: Flow) -> int:
+        """One of several, which are in declared order."""
+        if self is TieRule.FIRST:
+            return tied[0]
+        if self is TieRule.LAST:
+            return tied[-1]
+        return max(tied, key=lambda index: flow.inputs[index] - flow.capacities[index])
+
+
+class Selection(StrEnum):
+    """How packages are chosen.
+
+    GREEDY: by what a unit gains, as published.
+    KNAPSACK: the set that gains most.
+    """
+
+    GREEDY = "greedy"
+    KNAPSACK = "knapsack"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingOptions:
+    """Settings of the published scalers.
+
+    Attributes:
+        ties: Which component gets a unit where several reach as much of the throughput (Stela).
+        selection: How packages are chosen (predictive, residual, combined).
+        recheck: Whether packages that were chosen are checked together (the same).
+        drop_threshold: Tuples per second that a component may drop before it counts as congested.
+        sink_weights: What a tuple of a sink counts in the throughput; 1 where it is not named.
+    """
+
+    ties: TieRule = TieRule.FIRST
+    selection: Selection = Selection.GREEDY
+    recheck: bool = False
+    drop_threshold: float = 0.0
+    sink_weights: Mapping[str, float] = field(default_factory=FrozenDict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sink_weights", FrozenDict(self.sink_weights))
+
+    @property
+    def rule(self) -> CongestionRule:
+        """When a component counts as congested."""
+        return CongestionRule(drop_threshold=self.drop_threshold)
+
+    def apply(self, scaler: Scaler) -> Scaler:
+        """The scaler with these settings; one that takes no settings stays as it is."""
+        return scaler.configure(self) if isinstance(scaler, ConfigurableScaler) else scaler
+
+
+DEFAULT_OPTIONS = ScalingOptions()
 
 
 class Scaler(Protocol):

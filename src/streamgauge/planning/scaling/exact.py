@@ -12,22 +12,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from streamgauge.errors import Findings
 from streamgauge.planning.scaling.combined import CombinedScaler
-from streamgauge.planning.scaling.congestion import BY_CAPACITY
-from streamgauge.planning.scaling.contract import Scaling
+from streamgauge.planning.scaling.contract import Scaling, ScalingOptions
 from streamgauge.planning.scaling.graph import ScalingGraph, check_budget
 from streamgauge.planning.scaling.predictive import PredictiveScaler
 from streamgauge.planning.scaling.programs import Program
-from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel, format_rate
+from streamgauge.planning.scaling.rates import (
+    BY_CAPACITY,
+    EVEN_WEIGHTS,
+    Flow,
+    FlowModel,
+    format_rate,
+)
 from streamgauge.planning.scaling.residual import ResidualScaler
 from streamgauge.planning.scaling.stela import StelaScaler
 from streamgauge.topology.field_checks import check_whole
-
-if TYPE_CHECKING:
-    from streamgauge.planning.scaling.options import ScalingOptions
 
 # Throughputs that differ by less than this, relatively, are equal: what the solver guarantees.
 ACCURACY = 1e-6
@@ -42,7 +43,6 @@ class ExactScaler:
     Attributes:
         nodes: Nodes of the search tree after which it stops with the best so far and a bound; a
             limit of time would give another answer on another machine.
-        weights: What a tuple of a leaf counts.
     """
 
     nodes: int = 100_000
@@ -70,13 +70,13 @@ class ExactScaler:
             residual=ResidualScaler(predictive=PredictiveScaler(weights=self.weights)),
             stela=StelaScaler(weights=self.weights),
         ).scale(graph, units)
-        found, bound = self._solved(model, units)
-        flow = model.flow(found)
+        allocation, bound = self._solve(model, units)
+        flow = model.flow(allocation)
         # Where the search was cut short, and by a hair within the solver's tolerance, another
         # scaler may have done better.
         if model.throughput(flow) < rival.expected:
             flow = model.flow(rival.allocation)
-        flow = _trimmed(model, flow)
+        flow = _trim(model, flow)
         expected = model.throughput(flow)
         proven = bound <= expected * (1.0 + ACCURACY)
         return Scaling.of(
@@ -87,21 +87,20 @@ class ExactScaler:
             bound=expected if proven else bound,
         )
 
-    def _solved(self, model: FlowModel, units: int) -> tuple[dict[str, int], float]:
+    def _solve(self, model: FlowModel, units: int) -> tuple[dict[str, int], float]:
         """The best that was found, and what nothing exceeds."""
         program = Program()
-        granted = _formulated(program, model, units)
+        granted = _formulate(program, model, units)
         if not granted:
             return {}, model.throughput(model.flow())
-        solution = program.solve(self.nodes)
-        found: dict[str, int] = {}
-        if solution.values:
-            for column, name in granted.items():
-                found[name] = found.get(name, 0) + round(solution.values[column])
-        return found, solution.bound
+        values, bound = program.solve(self.nodes)
+        allocation: dict[str, int] = {}
+        for column, name in granted.items() if values else ():
+            allocation[name] = allocation.get(name, 0) + round(values[column])
+        return allocation, bound
 
 
-def _formulated(program: Program, model: FlowModel, units: int) -> dict[int, str]:
+def _formulate(program: Program, model: FlowModel, units: int) -> dict[int, str]:
     """Fill the program; whose units a column counts."""
     graph = model.graph
     plenty = model.flow(dict.fromkeys(graph.by_name, units))
@@ -160,7 +159,7 @@ def _stepwise(program: Program, passing: int, rate: float, steps: list[float]) -
     return columns
 
 
-def _trimmed(model: FlowModel, flow: Flow) -> Flow:
+def _trim(model: FlowModel, flow: Flow) -> Flow:
     """Without units whose loss costs nothing; from the last declared on."""
     least = model.throughput(flow) * (1.0 - 1e-12)
     spare = model.flow()
@@ -180,12 +179,7 @@ def _reasons(model: FlowModel, flow: Flow, bound: float | None) -> list[str]:
     for name, units in model.added(flow).items():
         lost = total - model.throughput(model.with_more(flow, model.index[name], -units))
         lines.append(f"{units} to {name}: without them throughput is {format_rate(lost)} lower")
-    if bound is None:
-        return [
-            *lines,
-            f"no allocation of these units gives more than {format_rate(total)} tuples/s",
-        ]
-    return [
-        *lines,
-        f"no better allocation was found; the upper bound is {format_rate(bound)} tuples/s",
-    ]
+    proven = f"no allocation of these units gives more than {format_rate(total)} tuples/s"
+    if bound is not None:
+        proven = f"no better allocation was found; the upper bound is {format_rate(bound)} tuples/s"
+    return [*lines, proven]

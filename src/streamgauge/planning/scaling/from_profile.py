@@ -1,13 +1,16 @@
 """Graphs to scale from what was measured of a job, or from what is declared of it.
 
-A unit is an executor of the operator, with a core's worth of CPU. What it can process follows from
-service times (`capacity`), ratios and shares from rates: those of the sources pushed through the
-job by the same formulas that predict a plan (`models.parameters`). So windows, joins, broadcasts
-and several streams are all in the ratios; they hold for the mix of inputs at that load.
+A unit is an executor of the operator with so many cores to itself, one unless said otherwise. Its
+thread is busy for the whole of a tuple's time, waiting included, so it processes no more than one
+tuple in that time; and no more than its cores allow. Ratios and shares follow from rates: those of
+the sources pushed through the job by the same formulas that predict a plan (`models.parameters`).
+So windows, joins, broadcasts and several streams are all in the ratios; they hold for the mix of
+inputs at that load.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -23,18 +26,14 @@ from streamgauge.models.measured_plan import measured_workload
 from streamgauge.models.observed import holds_back
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.simulated_job import fill_in_rates
-from streamgauge.planning.scaling.capacity import (
-    WHOLE_CORE,
-    unit_capacity,
-    with_estimated_times,
-)
-from streamgauge.planning.scaling.congestion import find_congested
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph
+from streamgauge.planning.scaling.rates import find_congested
+from streamgauge.profile.figures import Figure, TimeFigures
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.field_checks import check_number
-from streamgauge.topology.logical_plan import LogicalPlan
+from streamgauge.topology.logical_plan import Executor, LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import as_slice
@@ -43,7 +42,8 @@ from streamgauge.transport.engine import load_engine
 
 # Where the busiest executor has so much more to do than the mean of its operator, keys are uneven.
 UNEVEN = 1.05
-SECONDS_PER_MS = 1e-3
+WHOLE_CORE = 1.0
+MS_PER_SECOND = 1e3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,6 @@ class DerivedGraph:
 
     Attributes:
         graph: A component for every operator, with its executors as units.
-        behaviour: What it was derived from.
         estimated: Operators whose service times are estimated from the CPU of their executors.
         notes: What was assumed, and where a graph says less than the behaviour.
     """
@@ -68,10 +67,8 @@ def graph_of_profile(
 ) -> DerivedGraph:
     """The graph of a measured job.
 
-    Args:
-        profile: What was measured.
-        workload: What sources emit with the executors they have; as measured if not given.
-        unit_cores: Cores that a unit may keep busy; less than one where a control group limits it.
+    The workload is what sources emit with the executors they have, as measured if not given. A unit
+    may keep less than one core busy where a control group limits it.
 
     Raises:
         CyclicTopology: The job has a cycle.
@@ -98,11 +95,6 @@ def graph_of(
     behaviour: JobBehaviour, workload: Workload, *, unit_cores: float = WHOLE_CORE
 ) -> DerivedGraph:
     """The graph of a job of known behaviour under a workload.
-
-    Args:
-        behaviour: Of the job.
-        workload: What sources emit with the executors they have.
-        unit_cores: Cores that a unit may keep busy; less than one where a control group limits it.
 
     Raises:
         CyclicTopology: The job has a cycle.
@@ -291,8 +283,8 @@ class _Reading:
         cpu_ms = sum(float(one.cpu.mean_ms) for one in services) / len(services)
         wait_ms = sum(float(one.wait.mean_ms) for one in services) / len(services)
         return unit_capacity(
-            cpu_seconds=cpu_ms * SECONDS_PER_MS,
-            wait_seconds=wait_ms * SECONDS_PER_MS,
+            cpu_seconds=cpu_ms / MS_PER_SECOND,
+            wait_seconds=wait_ms / MS_PER_SECOND,
             unit_cores=self.unit_cores,
         )
 
@@ -308,3 +300,107 @@ class _Reading:
     def _on_thread(self) -> NDArray[np.bool_]:
         """Whether windows fire on the executor's own thread."""
         return fires_on_thread(self.parameters.flow)
+
+
+def unit_capacity(
+    *,
+    cpu_seconds: float,
+    wait_seconds: float = 0.0,
+    beside_seconds: float = 0.0,
+    unit_cores: float = WHOLE_CORE,
+) -> float:
+    """Tuples per second of one unit; infinite where a tuple takes no time.
+
+    Args:
+        cpu_seconds: Of a tuple on a core.
+        wait_seconds: Of a tuple off the cores.
+        beside_seconds: On a core for each tuple, but on another thread: windows by time.
+        unit_cores: Cores that the unit may keep busy.
+    """
+    wall_seconds, on_cores = cpu_seconds + wait_seconds, cpu_seconds + beside_seconds
+    return min(
+        1.0 / wall_seconds if wall_seconds > 0.0 else math.inf,
+        unit_cores / on_cores if on_cores > 0.0 else math.inf,
+    )
+
+
+def estimated_unit_maximum(
+    processed_per_second: float, *, used_cores: float, limit_cores: float = WHOLE_CORE
+) -> float:
+    """What a unit below saturation would process with all of its CPU in use.
+
+    Puttaswamy 2018, chapter 7: CPU in use is correlated with tuples processed. Whatever else its
+    thread does, such as polling, counts as work, so that this is an estimate from below.
+    """
+    findings = Findings()
+    check_number(findings, processed_per_second, "processed_per_second")
+    check_number(findings, used_cores, "used_cores", above=0.0)
+    check_number(findings, limit_cores, "limit_cores", above=0.0)
+    findings.raise_if_any()
+    return processed_per_second / (used_cores / limit_cores)
+
+
+def with_estimated_times(profile: Profile) -> tuple[Profile, tuple[str, ...]]:
+    """The profile, where operators lack service times with those that their CPU suggests.
+
+    Returns:
+        The profile, and the operators whose times are estimates.
+
+    Raises:
+        NotEnoughData: Of an operator neither service time nor CPU and rate were measured.
+    """
+    missing = [
+        operator.name
+        for operator in profile.topology.operators
+        if operator.kind is OperatorKind.PROCESSOR and not _is_timed(profile, operator.name)
+    ]
+    found = {name: _core_seconds(profile, name) for name in missing}
+    unknown = [name for name, seconds in found.items() if seconds is None]
+    if unknown:
+        raise NotEnoughData(
+            f"what a unit of {', '.join(unknown)} can process is not known: neither service times"
+            " nor the CPU of executors and what they processed were measured; profile a longer"
+            " period, or write the figures by hand"
+        )
+    if not missing:
+        return profile, ()
+    tasks = dict(profile.tasks)
+    for one, task in tasks.items():
+        seconds = found.get(one.operator)
+        if seconds is not None:
+            cpu = TimeFigures(mean_ms=Figure(value=seconds * MS_PER_SECOND))
+            inputs = {key: replace(figures, cpu=cpu) for key, figures in task.inputs.items()}
+            tasks[one] = replace(task, inputs=inputs)
+    return replace(profile, tasks=tasks), tuple(missing)
+
+
+def _is_timed(profile: Profile, operator: str) -> bool:
+    """Whether a service time was measured of a stream into it."""
+    received = {stream.key for stream in profile.topology.streams_into(operator)}
+    return any(
+        figures.wall is not None or figures.cpu is not None
+        for task in profile.tasks_of(operator).values()
+        for key, figures in task.inputs.items()
+        if key in received
+    )
+
+
+def _core_seconds(profile: Profile, operator: str) -> float | None:
+    """Time on a core for each tuple, by all that its executors' threads used; None: not known."""
+    rates = [
+        figures.per_second.value
+        for task in profile.tasks_of(operator).values()
+        for figures in task.inputs.values()
+        if figures.per_second is not None
+    ]
+    cores = [
+        figures.cores.value
+        for label, figures in profile.executors.items()
+        if figures.cores is not None and Executor.parse(label).operator == operator
+    ]
+    # What is known of some executors is taken to hold for all.
+    used = math.fsum(cores) / max(len(cores), 1) * profile.configuration.executors_of(operator)
+    processed = math.fsum(rates)
+    if used <= 0.0 or processed <= 0.0:
+        return None
+    return 1.0 / estimated_unit_maximum(processed, used_cores=used)

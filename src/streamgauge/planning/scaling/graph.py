@@ -31,11 +31,7 @@ class ScalingLaw(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearLaw:
-    """Twice the units do twice as much (eq. 6 and 15).
-
-    Attributes:
-        per_unit: Tuples per second of one unit.
-    """
+    """Twice the units do twice as much, in tuples per second (eq. 6 and 15)."""
 
     per_unit: float
 
@@ -51,11 +47,7 @@ class LinearLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableLaw:
-    """What was measured of one unit, two, three …; the last step goes on beyond the table.
-
-    Attributes:
-        rates: Tuples per second of 1, 2, 3 … units; never falling.
-    """
+    """Tuples per second of one unit, two, three …, never falling; the last step goes on beyond."""
 
     rates: tuple[float, ...]
 
@@ -92,9 +84,6 @@ class Component:
     """An operator as scaling sees it.
 
     Attributes:
-        name: Unique in its graph.
-        units: What it has now.
-        law: What units of it can do.
         source: Whether tuples begin here; its rate is then what it emits.
         out_per_in: Tuples out, on all streams together, for one processed.
         most_units: As many as it can have, as an executor needs a task; None: any number.
@@ -122,8 +111,6 @@ class Edge:
     """Who feeds whom.
 
     Attributes:
-        source: The parent.
-        target: The child.
         share: Copies that reach the child of every tuple the parent emits (childOutputRatio, eq.
             7). Shares out of one parent add up to one where its output is divided, to more where
             several children see the same tuples.
@@ -144,7 +131,6 @@ class ScalingGraph:
     """Components and the edges between them, without cycles.
 
     Attributes:
-        name: What the job is called.
         components: In the order in which ties are broken.
         edges: Each pair once.
     """

@@ -8,42 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from streamgauge.planning.scaling.congestion import BY_CAPACITY, CongestionRule
-from streamgauge.planning.scaling.contract import Scaling
+from streamgauge.planning.scaling.contract import Scaling, ScalingOptions, Selection
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph, check_budget
 from streamgauge.planning.scaling.packages import (
-    Candidate,
+    Cost,
     Package,
     candidates,
     decongest,
-    union,
-)
-from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel
-from streamgauge.planning.scaling.selection import (
-    Cost,
     greedy,
     knapsack,
     plain_cost,
+    union,
     worthwhile,
 )
+from streamgauge.planning.scaling.rates import (
+    BY_CAPACITY,
+    EVEN_WEIGHTS,
+    CongestionRule,
+    Flow,
+    FlowModel,
+)
 from streamgauge.topology.frozen import FrozenDict
-
-if TYPE_CHECKING:
-    from streamgauge.planning.scaling.options import ScalingOptions
-
-
-class Selection(StrEnum):
-    """How packages are chosen.
-
-    GREEDY: by what a unit gains, as published.
-    KNAPSACK: the set that gains most.
-    """
-
-    GREEDY = "greedy"
-    KNAPSACK = "knapsack"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +39,6 @@ class Choice:
     Attributes:
         chosen: Best ratio first, except where a package took the place of others.
         packages: All candidates, those that were too large included.
-        allocation: What the chosen ones get together.
     """
 
     chosen: Sequence[Package] = ()
@@ -77,12 +62,9 @@ class PredictiveScaler:
     """Packages by throughput gained per unit.
 
     Attributes:
-        selection: How packages are chosen.
         recheck: Whether chosen packages are looked at together. Each is safe alone; several may
             congest what all of them feed. That then gets the units it needs, or the package that
             needs them is passed over. Not part of the publication.
-        rule: Who is congested.
-        weights: What a tuple of a leaf counts.
     """
 
     selection: Selection = Selection.GREEDY
@@ -115,8 +97,7 @@ class PredictiveScaler:
         choice = self.choose(model, model.flow(), units)
         reasons = [*choice.reasons, *_unused(choice, units)]
         considered = [
-            Candidate(package=package, taken=package in choice.chosen)
-            for package in choice.packages
+            replace(package, taken=package in choice.chosen) for package in choice.packages
         ]
         return Scaling.of(
             self.name, model, choice.allocation, reasons=reasons, candidates=considered

@@ -16,19 +16,6 @@ from streamgauge.errors import InvalidInput
 TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Solution:
-    """What was found.
-
-    Attributes:
-        values: Of the columns; nothing where no solution was found in time.
-        bound: No solution gains more.
-    """
-
-    values: tuple[float, ...]
-    bound: float
-
-
 @dataclass(slots=True)
 class Program:
     """Columns from 0 on and rows that limit their sums, to gain as much as can be."""
@@ -49,12 +36,11 @@ class Program:
         """Columns times factors are at most `limit` together."""
         self.rows.append((terms, limit))
 
-    def solve(self, nodes: int) -> Solution:
-        """The best solution.
+    def solve(self, nodes: int) -> tuple[list[float], float]:
+        """The columns of the best solution, and what none gains more than.
 
-        Args:
-            nodes: Of the search tree, after which the best so far is given. A limit of time would
-                give another answer on another machine.
+        After so many nodes of the search tree it is the best so far, or nothing where there is
+        none yet. A limit of time would give another answer on another machine.
 
         Raises:
             InvalidInput: The solver is not installed.
@@ -88,8 +74,6 @@ class Program:
         status = solver.solve(model)
         solved = (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE)
         if status not in solved:
-            return Solution(values=(), bound=total)
-        return Solution(
-            values=tuple(float(solver.value(column)) for column in columns),
-            bound=min(total, float(solver.best_objective_bound) / scale + TOLERANCE * total),
-        )
+            return [], total
+        bound = float(solver.best_objective_bound) / scale + TOLERANCE * total
+        return [float(solver.value(column)) for column in columns], min(total, bound)

@@ -9,17 +9,21 @@ from streamgauge.errors import Infeasible, InvalidInput, NotEnoughData
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
-from streamgauge.planning.scaling.capacity import WHOLE_CORE
 from streamgauge.planning.scaling.combined import SAME
-from streamgauge.planning.scaling.congestion import find_congested
-from streamgauge.planning.scaling.contract import Scaler, Scaling, load_scaler, scaler_names
-from streamgauge.planning.scaling.from_profile import graph_of_job, graph_of_profile
+from streamgauge.planning.scaling.contract import (
+    DEFAULT_OPTIONS,
+    Scaler,
+    Scaling,
+    ScalingOptions,
+    load_scaler,
+    scaler_names,
+)
+from streamgauge.planning.scaling.from_profile import WHOLE_CORE, graph_of_job, graph_of_profile
 from streamgauge.planning.scaling.graph import ScalingGraph, TableLaw, check_budget
-from streamgauge.planning.scaling.options import DEFAULT_OPTIONS, ScalingOptions
-from streamgauge.planning.scaling.rates import GraphRates, propagate
+from streamgauge.planning.scaling.rates import GraphRates, find_congested, propagate
 from streamgauge.planning.scaling.sweep import Bottleneck, SweepRow, next_bottleneck, sweep
 from streamgauge.planning.scaling.translation import Translation, Unit, scaled_job
-from streamgauge.planning.scheduling.contract import Schedule
+from streamgauge.planning.scheduling.contract import PlacementRequest, Schedule
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.planning.scheduling.isolation import IsolationScheduler
 from streamgauge.profile.job import Job
@@ -37,8 +41,6 @@ class ScalingProblem:
     Attributes:
         graph: Components with the units they have.
         job: Whose operators they are; None where a file only has components.
-        units: To hand out.
-        unit: What a unit of a job is.
         notes: What was assumed, or contradicts other figures.
         behaviour: Of the job; None where the latency of its tuples is not known.
     """
@@ -97,11 +99,8 @@ class Proposal:
     """What one scaler proposes.
 
     Attributes:
-        scaling: Which component gets how many units.
-        rates: What would flow.
         bottleneck: The busiest component then; None where there are only sources.
         job: As it would be; None for components without one.
-        translation: The configuration and command that apply it.
     """
 
     scaling: Scaling
@@ -116,11 +115,8 @@ class RankedScalings:
     """What all scalers propose.
 
     Attributes:
-        problem: What was scaled.
-        options: The settings of scalers.
         before: What flows now.
         proposals: By scaler, the best first.
-        refused: Why other scalers propose nothing that can be done.
         sweep: The same with one unit, two …, where that was asked for.
         prediction: How the job would behave with the best proposal on its own cluster; None where
             it has none, or where that cannot be predicted.
@@ -156,11 +152,7 @@ def rank_scalings(
 ) -> RankedScalings:
     """What one scaler or all of them propose, the best first.
 
-    Args:
-        problem: Components or a job, and the units to hand out.
-        planner: A scaler's name, or ``all``.
-        options: Settings of the scalers.
-        with_sweep: Whether to ask for 1, 2 … units as well.
+    The planner is a scaler's name, or ``all``; with a sweep, 1, 2 … units are asked for as well.
 
     Raises:
         Infeasible: Nothing that can be done.
@@ -252,7 +244,7 @@ def _place(job: Job, translation: Translation | None) -> Schedule:
         return place_job(job)
     isolation = IsolationScheduler.for_engine(job.configuration.engine)
     isolation = replace(isolation, units=translation.workers)
-    return isolation.schedule(job.topology, job.configuration, job.cluster)
+    return isolation.schedule(PlacementRequest(job.topology, job.configuration, job.cluster))
 
 
 def _preference(item: tuple[str, Proposal]) -> tuple[float, bool, int]:

@@ -1,8 +1,9 @@
-"""What flows through a graph: input, capacity, processed, dropped and output of every component.
+"""What flows through a graph, and who is congested: more arrives than its units can process.
 
-Puttaswamy 2018, section 5.2.3, with what closes that model: no back-pressure, so a component
-processes the lesser of its input and its capacity and drops the rest; a component comes after
-all of its parents, so that joins see every input.
+Puttaswamy 2018, sections 5.2.3 and 5.2.5, with what closes that model: no back-pressure, so a
+component processes the lesser of its input and its capacity and drops the rest; a component comes
+after all of its parents, so that joins see every input. Congestion is taken in the strict form: a
+component that just keeps up is not congested, nor is one that lags by what rounding adds.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
-from streamgauge.planning.scaling.graph import Allocation, ScalingGraph
+from streamgauge.planning.scaling.graph import MAX_UNITS, Allocation, ScalingGraph
 from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.frozen import FrozenDict
 
@@ -33,8 +34,6 @@ class ComponentRates:
     Of a source all but `dropped` are what it emits: it keeps up with itself.
 
     Attributes:
-        units: What it has, with what was added.
-        input: What arrives.
         capacity: The most that its units process.
         processed: The lesser of the two (eq. 12).
         dropped: The rest of the input (eq. 2).
@@ -68,7 +67,7 @@ class GraphRates:
         """A record for ``--json`` and the REST service."""
         return {
             "throughput": self.throughput,
-            "components": {name: asdict(one) for name, one in self.components.items()},
+            "components": {name: asdict(rates) for name, rates in self.components.items()},
         }
 
 
@@ -90,15 +89,11 @@ class FlowModel:
     """A graph made ready to be evaluated thousands of times.
 
     Attributes:
-        graph: What it was made of.
         names: In topological order; an index is a place in this.
-        index: Where a name stands.
         below: All descendants of a component, in topological order.
         children: The targets of a component's edges, as declared.
-        is_source: Whether tuples begin there.
         weights: What a tuple of a leaf counts, by leaf.
         declared: Indices in declared order, in which ties are broken.
-        most: Units that a component can have.
     """
 
     def __init__(self, graph: ScalingGraph, weights: Mapping[str, float] = EVEN_WEIGHTS) -> None:
@@ -107,19 +102,20 @@ class FlowModel:
         self.names = graph.order
         self.index = {name: index for index, name in enumerate(self.names)}
         components = [graph.by_name[name] for name in self.names]
-        self.is_source = [one.source for one in components]
-        self.declared = [self.index[one.name] for one in graph.components]
+        self.is_source = [component.source for component in components]
+        self.declared = [self.index[component.name] for component in graph.components]
         self.children = [
             [self.index[edge.target] for edge in graph.children[name]] for name in self.names
         ]
         self.below = [
-            sorted(self.index[one] for one in graph.descendants[name]) for name in self.names
+            sorted(self.index[child] for child in graph.descendants[name]) for name in self.names
         ]
         self.weights = {self.index[name]: weights.get(name, 1.0) for name in graph.leaves}
-        self.most = [math.inf if one.most_units is None else one.most_units for one in components]
-        self._units = [one.units for one in components]
-        self._rate = [one.law.rate for one in components]
-        self._factor = [one.out_per_in for one in components]
+        limits = [component.most_units for component in components]
+        self.most = [math.inf if most is None else most for most in limits]
+        self._units = [component.units for component in components]
+        self._rate = [component.law.rate for component in components]
+        self._factor = [component.out_per_in for component in components]
         self._parents = [
             [(self.index[edge.source], edge.share) for edge in graph.parents[name]]
             for name in self.names
@@ -212,10 +208,7 @@ def propagate(
 ) -> GraphRates:
     """What would flow with so many units more; the graph stays as it is.
 
-    Args:
-        graph: The components with the units they have now.
-        allocation: Units to be added.
-        weights: What a tuple of a leaf counts in the throughput; one where it is not named.
+    A tuple of a leaf counts in the throughput with its weight; one where none is named.
 
     Raises:
         InvalidInput: An allocation or weight of what is not there.
@@ -239,3 +232,82 @@ def _check_weights(graph: ScalingGraph, weights: Mapping[str, float]) -> None:
             )
         check_number(findings, weight, "weights", name)
     findings.raise_if_any()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CongestionRule:
+    """When a component counts as congested.
+
+    Attributes:
+        relative_epsilon: Part of its capacity by which the input may exceed it.
+        drop_threshold: Tuples per second that may be dropped unheeded.
+    """
+
+    relative_epsilon: float = 1e-9
+    drop_threshold: float = 0.0
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        check_number(findings, self.relative_epsilon, "relative_epsilon", most=1.0)
+        check_number(findings, self.drop_threshold, "drop_threshold")
+        findings.raise_if_any()
+
+    def is_congested(self, arriving: float, capacity: float) -> bool:
+        """Whether more is dropped than is tolerated."""
+        return arriving - capacity > max(self.drop_threshold, self.relative_epsilon * capacity)
+
+    def find_congested(self, model: FlowModel, flow: Flow) -> list[int]:
+        """All but sources that are congested, in declared order."""
+        return [
+            index
+            for index in model.declared
+            if not model.is_source[index]
+            and self.is_congested(flow.inputs[index], flow.capacities[index])
+        ]
+
+    def heads(self, model: FlowModel, flow: Flow) -> list[int]:
+        """Who may get units: the congested, and sources once nobody else is (section 6.2.1).
+
+        Who has as many units as it can have counts as nobody.
+        """
+        can_grow = [
+            index
+            for index in self.find_congested(model, flow)
+            if flow.units[index] < model.most[index]
+        ]
+        return can_grow or [index for index in model.declared if model.is_source[index]]
+
+    def units_for(self, model: FlowModel, index: int, arriving: float, least: int) -> int | None:
+        """The fewest units, from `least` on, with which a component is not congested.
+
+        None where no number that it can have is enough: a law may level off.
+        """
+        short, step = least - 1, 1
+        while self.is_congested(arriving, model.capacity(index, short + step)):
+            short += step
+            step *= 2
+            if short > MAX_UNITS:
+                return None
+        enough = short + step
+        while enough - short > 1:
+            middle = (short + enough) // 2
+            if self.is_congested(arriving, model.capacity(index, middle)):
+                short = middle
+            else:
+                enough = middle
+        return enough if enough <= model.most[index] else None
+
+
+BY_CAPACITY = CongestionRule()
+
+
+def find_congested(
+    graph: ScalingGraph,
+    allocation: Allocation = NOTHING,
+    *,
+    rule: CongestionRule = BY_CAPACITY,
+) -> tuple[str, ...]:
+    """Names of all components but sources that are congested, in declared order."""
+    graph.check_allocation(allocation)
+    model = FlowModel(graph)
+    return tuple(model.names[index] for index in rule.find_congested(model, model.flow(allocation)))

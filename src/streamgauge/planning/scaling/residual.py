@@ -9,25 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from streamgauge.planning.scaling.contract import Scaling, merge_allocations
+from streamgauge.planning.scaling.contract import Scaling, ScalingOptions, merge_allocations
 from streamgauge.planning.scaling.graph import Allocation, ScalingGraph, check_budget
 from streamgauge.planning.scaling.packages import Package, package_of
 from streamgauge.planning.scaling.predictive import PredictiveScaler
 from streamgauge.planning.scaling.rates import Flow, FlowModel
 
-if TYPE_CHECKING:
-    from streamgauge.planning.scaling.options import ScalingOptions
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResidualScaler:
-    """Uses all units.
-
-    Attributes:
-        predictive: Who chooses packages.
-    """
+    """Uses all units."""
 
     predictive: PredictiveScaler = field(default_factory=PredictiveScaler)
     name: str = "residual"

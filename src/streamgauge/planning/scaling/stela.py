@@ -1,48 +1,29 @@
 """Stela: one unit at a time to the congested component that reaches most of the throughput.
 
 Puttaswamy 2018, chapter 4 (after Xu, Peng and Gupta 2016). A decision is final; what a unit does
-further down shows only when the next one is given out.
+further down shows only when the next one is given out. What a component reaches is its expected
+throughput percentage (section 4.2): what leaves the sinks that it reaches on paths without another
+congested component, as a part of all that leaves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from streamgauge.planning.scaling.congestion import BY_CAPACITY, CongestionRule
-from streamgauge.planning.scaling.contract import Scaling
-from streamgauge.planning.scaling.etp import reached_share
+from streamgauge.planning.scaling.contract import Scaling, ScalingOptions, TieRule
 from streamgauge.planning.scaling.graph import ScalingGraph, check_budget
-from streamgauge.planning.scaling.rates import EVEN_WEIGHTS, Flow, FlowModel, format_rate
-
-if TYPE_CHECKING:
-    from streamgauge.planning.scaling.options import ScalingOptions
+from streamgauge.planning.scaling.rates import (
+    BY_CAPACITY,
+    EVEN_WEIGHTS,
+    CongestionRule,
+    Flow,
+    FlowModel,
+    format_rate,
+)
 
 # Percentages that differ by less than this, relatively, are equal.
 SAME = 1e-9
-
-
-class TieRule(StrEnum):
-    """Who gets the unit among those of equal percentage.
-
-    FIRST: the one declared first.
-    LAST: the one declared last.
-    MOST_DROPPED: the one that drops most, then the one declared first.
-    """
-
-    FIRST = "first"
-    LAST = "last"
-    MOST_DROPPED = "most-dropped"
-
-    def choose(self, tied: Sequence[int], flow: Flow) -> int:
-        """One of several, which are in declared order."""
-        if self is TieRule.FIRST:
-            return tied[0]
-        if self is TieRule.LAST:
-            return tied[-1]
-        return max(tied, key=lambda index: flow.inputs[index] - flow.capacities[index])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +32,6 @@ class StelaScaler:
 
     Attributes:
         ties: Who gets a unit among equals; the publication leaves it open.
-        rule: Who is congested.
-        weights: What a tuple of a leaf counts.
     """
 
     ties: TieRule = TieRule.FIRST
@@ -102,3 +81,30 @@ class StelaScaler:
             f"and {best:.1%} of the throughput is reached from it"
             + (f" (one of {len(tied)} equally good)" if len(tied) > 1 else "")
         )
+
+
+def reached_share(model: FlowModel, flow: Flow, index: int, congested: Collection[int]) -> float:
+    """Part of the throughput, from 0 to 1, that a component reaches undisturbed.
+
+    Of a sink it is its own part. A sink counts once, by however many paths it is reached; where
+    nothing leaves at all, the part is 0.
+    """
+    total = model.throughput(flow)
+    if total <= 0.0:
+        return 0.0
+    if not model.children[index]:
+        return flow.outputs[index] * model.weights[index] / total
+    reached = 0.0
+    waiting, visited = list(model.children[index]), set()
+    while waiting:
+        other = waiting.pop()
+        if other in visited:
+            continue
+        visited.add(other)
+        if other in congested:
+            continue
+        if model.children[other]:
+            waiting += model.children[other]
+        else:
+            reached += flow.outputs[other] * model.weights[other]
+    return reached / total

@@ -67,11 +67,7 @@ def translate(
 ) -> Translation:
     """What to tell the engine.
 
-    Args:
-        topology: As it was submitted, with its tasks.
-        configuration: What it runs with now.
-        allocation: Units more, by operator or chain of operators.
-        unit: What a unit is.
+    Units are given by operator, or by chain of operators.
 
     Raises:
         InvalidInput: An allocation of what is not there.

@@ -8,50 +8,24 @@ limit keeps them from where the rule puts them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Self
 
-from streamgauge.planning.scheduling.acker_count import dry_run_ackers
-from streamgauge.planning.scheduling.contract import Expected, Schedule
-from streamgauge.planning.scheduling.needs import Requirements
+from streamgauge.planning.scheduling.contract import PlacementRequest, Schedule, TaskNumbering
 from streamgauge.planning.scheduling.packing import Packing
 from streamgauge.planning.scheduling.resource_aware import pack, packing_warnings
-from streamgauge.topology.cluster import Cluster, Slot
-from streamgauge.topology.configuration import Configuration
-from streamgauge.topology.logical_plan import Executor, LogicalPlan, TaskOrder
-from streamgauge.topology.topology import ACKER, Topology
-from streamgauge.transport.engine import load_engine
+from streamgauge.topology.logical_plan import Executor, LogicalPlan
+from streamgauge.topology.topology import ACKER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AckersApart(ABC):
-    """The resource-aware plan of the job's own executors, with ackers dealt by a rule.
-
-    Attributes:
-        task_order: How tasks are numbered.
-    """
-
-    task_order: TaskOrder = TaskOrder.ALPHABETICAL
-
-    @classmethod
-    def for_engine(cls, engine: str) -> Self:
-        """With tasks numbered as that engine does."""
-        return cls(task_order=load_engine(engine).task_order)
+class AckersApart(TaskNumbering, ABC):
+    """The resource-aware plan of the job's own executors, with ackers dealt by a rule."""
 
     @abstractmethod
     def deal(self, packing: Packing, ackers: tuple[Executor, ...]) -> tuple[str, ...]:
         """Put ackers into slots of a packing that holds all others; what to warn of."""
 
-    def schedule(
-        self,
-        topology: Topology,
-        configuration: Configuration,
-        cluster: Cluster,
-        *,
-        expected: Expected | None = None,
-        taken: Collection[Slot] = (),
-    ) -> Schedule:
+    def schedule(self, request: PlacementRequest) -> Schedule:
         """The job's own executors packed, ackers dealt; what is expected is not looked at.
 
         Where the configuration gives no number of ackers, there is one for each worker that the
@@ -60,19 +34,34 @@ class AckersApart(ABC):
         Raises:
             Infeasible: Some of the job's own executors fit nowhere.
         """
-        del expected
         warnings: list[str] = []
-        if topology.acked and configuration.ackers is None:
-            count = dry_run_ackers(topology, configuration, cluster, taken=taken)
-            configuration = replace(configuration, ackers=count)
+        if request.topology.acked and request.configuration.ackers is None:
+            count = dry_run_ackers(request)
+            request = replace(request, configuration=replace(request.configuration, ackers=count))
             warnings.append(
                 f"no number of ackers is given: taking {count}, one for each worker of the job's "
                 f"own executors; submit it with topology.acker.executors: {count}"
             )
-        logical = LogicalPlan.of(topology, configuration, task_order=self.task_order)
-        requirements = Requirements.of(topology, configuration)
-        packing = pack(logical, cluster, requirements, taken=taken, ackers=False)
+        logical = self.number_tasks(request)
+        packing = pack(logical, request.cluster, request.taken, ackers=False)
         if ACKER in logical.spans:
             warnings += self.deal(packing, logical.executors_of(ACKER))
-        warnings += packing_warnings(configuration, len(packing.workers), len(taken))
+        warnings += packing_warnings(
+            request.configuration, len(packing.workers), len(request.taken)
+        )
         return Schedule(plan=packing.plan(logical), warnings=tuple(warnings))
+
+
+def dry_run_ackers(request: PlacementRequest) -> int:
+    """One acker for each worker that the job's own executors fill: exact, by packing them.
+
+    Storm needs the number before it schedules, and a scheduler that packs knows its workers only
+    afterwards (Pagliari 2021, section 3.4). A topology that is not acked has none.
+
+    Raises:
+        Infeasible: Some of them fit nowhere.
+    """
+    if not request.topology.acked:
+        return 0
+    logical = LogicalPlan.of(request.topology, replace(request.configuration, ackers=0))
+    return len(pack(logical, request.cluster, request.taken).workers)

@@ -12,8 +12,10 @@ from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import StreamKey, Subscription, Topology
+from streamgauge.transport.engine import load_engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +34,27 @@ class Expected:
     task_shares: Mapping[Subscription, tuple[float, ...]] = field(default_factory=FrozenDict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rates", FrozenDict(self.rates))
-        object.__setattr__(self, "cores", FrozenDict(self.cores))
-        object.__setattr__(self, "task_shares", FrozenDict(self.task_shares))
+        for name in ("rates", "cores", "task_shares"):
+            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementRequest:
+    """What a scheduler is asked to place, and where.
+
+    Attributes:
+        topology: As declared; ackers are added from the configuration.
+        configuration: How many executors, workers and ackers.
+        cluster: Where there are slots.
+        expected: Rates and load, for schedulers that look at them; None where they are unknown.
+        taken: Slots that other jobs use.
+    """
+
+    topology: Topology
+    configuration: Configuration
+    cluster: Cluster
+    expected: Expected | None = field(default=None, kw_only=True)
+    taken: Collection[Slot] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,23 +82,11 @@ class Scheduler(Protocol):
         """One sentence on the rule it follows."""
         ...
 
-    def schedule(
-        self,
-        topology: Topology,
-        configuration: Configuration,
-        cluster: Cluster,
-        *,
-        expected: Expected | None = None,
-        taken: Collection[Slot] = (),
-    ) -> Schedule:
-        """A plan in which every executor is in exactly one worker.
+    def schedule(self, request: PlacementRequest) -> Schedule:
+        """A plan in which every executor is in exactly one worker, and none in a taken slot.
 
-        Args:
-            topology: As declared; ackers are added from the configuration.
-            configuration: How many executors, workers and ackers.
-            cluster: Where there are slots.
-            expected: Rates and load, for schedulers that look at them.
-            taken: Slots that other jobs use.
+        Raises:
+            Infeasible: There is no such plan.
         """
         ...
 
@@ -92,6 +100,22 @@ class FillingScheduler(Scheduler, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskNumbering:
+    """What the schedulers here have in common: tasks are numbered as an engine does it."""
+
+    task_order: TaskOrder = TaskOrder.ALPHABETICAL
+
+    @classmethod
+    def for_engine(cls, engine: str) -> Self:
+        """With tasks numbered as that engine does."""
+        return cls(task_order=load_engine(engine).task_order)
+
+    def number_tasks(self, request: PlacementRequest) -> LogicalPlan:
+        """The executors to place, ackers included."""
+        return LogicalPlan.of(request.topology, request.configuration, task_order=self.task_order)
+
+
 def scheduler_names() -> tuple[str, ...]:
     """The names of all installed schedulers."""
     return plugin_names(SCHEDULERS)
@@ -102,13 +126,8 @@ def load_scheduler(
 ) -> Scheduler:
     """The scheduler of that name, set as the configuration's engine sets it.
 
-    Entry points name a class with a `for_engine(engine)` constructor.
-
-    Args:
-        name: Of the scheduler.
-        configuration: Which engine it places for.
-        utilisation: Up to which part of their cores machines are filled, by schedulers that look
-            at that.
+    Entry points name a class with a `for_engine(engine)` constructor. Machines are filled up to the
+    part `utilisation` of their cores by schedulers that look at that.
 
     Raises:
         InvalidInput: There is no such scheduler, or the utilisation is no part of one.

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, zip_longest
 
 from streamgauge.errors import Infeasible
-from streamgauge.planning.scheduling.contract import Expected, Schedule
+from streamgauge.planning.scheduling.contract import PlacementRequest, Schedule, TaskNumbering
 from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
-from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
+from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import Topology
-from streamgauge.transport.engine import load_engine
 
 
 class SlotOrder(StrEnum):
@@ -60,24 +58,17 @@ class Cursor(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvenScheduler:
+class EvenScheduler(TaskNumbering):
     """Storm's default: deals executors in the order of their tasks, looks at nothing else.
 
     Attributes:
-        task_order: How tasks are numbered, and so in which order executors are dealt.
         slot_order: In which order slots become workers.
         cursor: Whether the deal continues from operator to operator.
     """
 
-    task_order: TaskOrder = TaskOrder.ALPHABETICAL
     slot_order: SlotOrder = SlotOrder.MOST_FREE_FIRST
     cursor: Cursor = Cursor.CONTINUE
     name: str = "even"
-
-    @classmethod
-    def for_engine(cls, engine: str) -> EvenScheduler:
-        """With tasks numbered as that engine does."""
-        return cls(task_order=load_engine(engine).task_order)
 
     def describe(self) -> str:
         """The rule in a sentence."""
@@ -86,23 +77,15 @@ class EvenScheduler:
             f"slots {self.slot_order}, cursor {self.cursor}s"
         )
 
-    def schedule(
-        self,
-        topology: Topology,
-        configuration: Configuration,
-        cluster: Cluster,
-        *,
-        expected: Expected | None = None,
-        taken: Collection[Slot] = (),
-    ) -> Schedule:
+    def schedule(self, request: PlacementRequest) -> Schedule:
         """Every executor in the next worker of the round; what is expected is not looked at."""
-        del expected
-        logical = LogicalPlan.of(topology, configuration, task_order=self.task_order)
-        slots = self.slot_order.arrange(cluster, taken)
+        cluster, configuration = request.cluster, request.configuration
+        logical = self.number_tasks(request)
+        slots = self.slot_order.arrange(cluster, request.taken)
         if not slots:
             raise Infeasible(
-                f"no free slot for {topology.name!r}: all {len(cluster.slots)} slots of the "
-                "cluster are taken; add nodes or slots, or stop another job"
+                f"no free slot for {request.topology.name!r}: all {len(cluster.slots)} slots of "
+                "the cluster are taken; add nodes or slots, or stop another job"
             )
         chosen = slots[: configuration.workers]
         plan = PhysicalPlan.from_slots(logical, cluster, chosen, self._deal(logical, len(chosen)))

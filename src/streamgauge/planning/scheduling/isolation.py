@@ -8,38 +8,28 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from streamgauge.errors import Findings, Infeasible, did_you_mean
-from streamgauge.planning.scheduling.contract import Expected, Schedule
+from streamgauge.planning.scheduling.contract import PlacementRequest, Schedule, TaskNumbering
 from streamgauge.topology.cluster import Cluster, Slot
-from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
+from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import Topology
-from streamgauge.transport.engine import load_engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IsolationScheduler:
+class IsolationScheduler(TaskNumbering):
     """One operator a worker, workers even over machines (Puttaswamy 2018, section 6.1).
 
     Attributes:
-        task_order: How tasks are numbered.
         units: Workers of operators, ackers by their own name too. The others divide the workers
             that the configuration asks for, and that are not given away so, in proportion to
             their executors: at least one each, and never more than they have executors.
     """
 
-    task_order: TaskOrder = TaskOrder.ALPHABETICAL
     units: Mapping[str, int] = FrozenDict()
     name: str = "isolation"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "units", FrozenDict(self.units))
-
-    @classmethod
-    def for_engine(cls, engine: str) -> IsolationScheduler:
-        """With tasks numbered as that engine does."""
-        return cls(task_order=load_engine(engine).task_order)
 
     def describe(self) -> str:
         """The rule in a sentence."""
@@ -48,46 +38,35 @@ class IsolationScheduler:
             "workers evenly over machines"
         )
 
-    def schedule(
-        self,
-        topology: Topology,
-        configuration: Configuration,
-        cluster: Cluster,
-        *,
-        expected: Expected | None = None,
-        taken: Collection[Slot] = (),
-    ) -> Schedule:
+    def schedule(self, request: PlacementRequest) -> Schedule:
         """Every operator in workers of its own; what is expected is not looked at.
 
         Raises:
             Infeasible: There are fewer free slots than workers that are needed.
             InvalidInput: An operator is to have more workers than executors.
         """
-        del expected
-        logical = LogicalPlan.of(topology, configuration, task_order=self.task_order)
-        executors = {
-            operator.name: len(logical.spans[operator.name])
-            for operator in logical.topology.operators
-        }
+        logical, asked = self.number_tasks(request), request.configuration.workers
+        operators = logical.topology.operator_names
+        executors = {operator: len(logical.spans[operator]) for operator in operators}
         self._check(executors)
-        slots = list(spread_slots(cluster, taken))
-        workers = self._workers(executors, min(configuration.workers, len(slots)))
+        slots = list(spread_slots(request.cluster, request.taken))
+        workers = self._workers(executors, min(asked, len(slots)))
         needed = sum(workers.values())
         if needed > len(slots):
             named = ", ".join(f"{name}: {count}" for name, count in workers.items())
             raise Infeasible(
-                f"{needed} workers are needed for {topology.name!r}, no two operators in one "
-                f"({named}), and {len(slots)} slots are free; add nodes or slots, or give units "
-                "to fewer operators"
+                f"{needed} workers are needed for {request.topology.name!r}, no two operators in "
+                f"one ({named}), and {len(slots)} slots are free; add nodes or slots, or give "
+                "units to fewer operators"
             )
         warnings: tuple[str, ...] = ()
-        if needed != configuration.workers:
-            asked = f"{needed} workers are used and {configuration.workers} were asked for"
-            warnings = (f"{asked}: every operator has its own, at most one for each executor",)
-        dealt = _deal(logical, workers)
-        return Schedule(
-            plan=PhysicalPlan.from_slots(logical, cluster, slots, dealt), warnings=warnings
-        )
+        if needed != asked:
+            warnings = (
+                f"{needed} workers are used and {asked} were asked for: every operator has its "
+                "own, at most one for each executor",
+            )
+        plan = PhysicalPlan.from_slots(logical, request.cluster, slots, _deal(logical, workers))
+        return Schedule(plan=plan, warnings=warnings)
 
     def _check(self, executors: Mapping[str, int]) -> None:
         findings = Findings()

@@ -4,7 +4,8 @@ Growing follows the two-level scheduler of the literature (the heaviest pair fir
 has most traffic with what is there already, until the node is full). Improving moves one executor
 or exchanges two, always the best of those looked at, as T-Storm moves executors by their net
 traffic. Nodes that were emptied at random, from a seed, and grown again lead out of dead ends.
-Nothing depends on a clock: effort is counted in steps.
+Nothing depends on a clock: effort is counted in steps. A node's executors are divided over several
+workers, where heaps ask for that, by the same search.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.planning.scheduling.placement_problem import Counts, PlacementProblem, Vector
+from streamgauge.planning.scheduling.placement_problem import (
+    Counts,
+    Limit,
+    PlacementProblem,
+    Vector,
+)
 
 # Gains below this part of all traffic are rounding.
 NEGLIGIBLE = 1e-9
@@ -22,6 +28,9 @@ NEGLIGIBLE = 1e-9
 EXCHANGES = 24
 # Nodes that are emptied together.
 EMPTIED = 3
+# Effort for the workers of all nodes: what goes between workers of a node counts second.
+WORKER_STEPS = 600
+WORKER_ROUNDS = 40
 
 
 class Placement:
@@ -51,25 +60,24 @@ class Placement:
             fits &= loads[group] + limit.load <= limit.allowed[group]
         return fits
 
-    def add(self, one: int, node: int, times: int = 1) -> None:
+    def add(self, kind: int, node: int, times: int = 1) -> None:
         """So many executors of a class more on a node; fewer if negative."""
         self.used -= int(self.filled[node] > 0)
-        self.counts[one, node] += times
+        self.counts[kind, node] += times
         self.filled[node] += times
         self.used += int(self.filled[node] > 0)
-        self.pull[:, node] += times * self.problem.pairs[:, one]
+        self.pull[:, node] += times * self.problem.pairs[:, kind]
         for limit, loads in zip(self.problem.limits, self.loads, strict=True):
-            loads[limit.group[node]] += times * limit.load[one]
+            loads[limit.group[node]] += times * limit.load[kind]
 
     def clear(self, nodes: Iterable[int]) -> Counts:
         """Empty nodes; gives how many executors of each class were there."""
-        found = np.zeros(len(self.own), dtype=np.int64)
+        removed = np.zeros(len(self.own), dtype=np.int64)
         for node in nodes:
-            for one in np.flatnonzero(self.counts[:, node]).tolist():
-                times = int(self.counts[one, node])
-                found[one] += times
-                self.add(one, node, -times)
-        return found
+            removed += self.counts[:, node]
+            for kind in np.flatnonzero(self.counts[:, node]).tolist():
+                self.add(kind, node, -int(self.counts[kind, node]))
+        return removed
 
 
 def empty(problem: PlacementProblem) -> Placement:
@@ -94,13 +102,13 @@ def _fill(placement: Placement, node: int, waiting: Counts) -> None:
         if not fits.any():
             return
         pull = np.where(fits, placement.pull[:, node], -1.0)
-        one = int(pull.argmax())
-        if pull[one] <= 0.0:
+        kind = int(pull.argmax())
+        if pull[kind] <= 0.0:
             # Nobody here talks to those who wait: the heaviest pair among them begins anew.
             heaviest = (pairs * (waiting > 0)).max(axis=1)
-            one = int(np.where(fits, heaviest, -1.0).argmax())
-        placement.add(one, node)
-        waiting[one] -= 1
+            kind = int(np.where(fits, heaviest, -1.0).argmax())
+        placement.add(kind, node)
+        waiting[kind] -= 1
 
 
 def spread(placement: Placement, waiting: Counts) -> Counts:
@@ -113,19 +121,19 @@ def spread(placement: Placement, waiting: Counts) -> Counts:
     weight = np.zeros(len(waiting))
     for limit in problem.limits:
         weight = np.maximum(weight, limit.load / max(float(limit.most.max()), 1e-300))
-    for one in np.argsort(-weight, kind="stable").tolist():
-        for _ in range(int(waiting[one])):
+    for kind in np.argsort(-weight, kind="stable").tolist():
+        for _ in range(int(waiting[kind])):
             level = np.zeros(problem.nodes)
             for limit, loads in zip(problem.limits, placement.loads, strict=True):
                 most = np.maximum(limit.most[limit.group], 1e-300)
-                level = np.maximum(level, (loads[limit.group] + limit.load[one]) / most)
+                level = np.maximum(level, (loads[limit.group] + limit.load[kind]) / most)
             if placement.used >= problem.most_nodes:
                 level[placement.filled == 0] = np.inf
             node = int(level.argmin())
-            if not placement.room(node)[one]:
+            if not placement.room(node)[kind]:
                 break
-            placement.add(one, node)
-            left[one] -= 1
+            placement.add(kind, node)
+            left[kind] -= 1
     return left
 
 
@@ -137,16 +145,16 @@ def improve(placement: Placement, steps: int) -> int:
     gains = _Gains(placement)
     while steps > 0:
         steps -= 1
-        move = gains.best_move()
-        if move is not None and move[0] > least:
-            gains.move(*move[1:])
-            continue
-        exchange = gains.best_exchange(least)
-        if exchange is None:
+        gain, move = gains.best_move()
+        moves = [move] if gain > least else gains.best_exchange(least)
+        if not moves:
             return steps
-        (one, source), (other, target) = exchange
-        gains.exchange(one, source, other, target)
+        gains.carry_out(moves)
     return steps
+
+
+# A class, and the nodes that one executor of it leaves and enters.
+_Move = tuple[int, int, int]
 
 
 class _Gains:
@@ -165,33 +173,24 @@ class _Gains:
             self.entering[:, node] = np.where(placement.room(node), pull, -np.inf)
             self.leaving[:, node] = np.where(placement.counts[:, node] > 0, pull, np.inf)
 
-    def best_move(self) -> tuple[float, int, int, int] | None:
-        """Gain, class, from where and to where."""
+    def best_move(self) -> tuple[float, _Move]:
+        """The move that gains most, and how much; minus infinity where there is none."""
         own = self.placement.own
         target = self.entering.argmax(axis=1)
         source = self.leaving.argmin(axis=1)
         rows = np.arange(len(own))
         gain = self.entering[rows, target] - self.leaving[rows, source] + own
         gain[(target == source) | ~np.isfinite(gain)] = -np.inf
-        one = int(gain.argmax())
-        if not np.isfinite(gain[one]):
-            return None
-        return float(gain[one]), one, int(source[one]), int(target[one])
+        kind = int(gain.argmax())
+        return float(gain[kind]), (kind, int(source[kind]), int(target[kind]))
 
-    def move(self, one: int, source: int, target: int) -> None:
-        """Carry out a move."""
+    def carry_out(self, moves: Sequence[_Move]) -> None:
+        """Make a move, or both moves of an exchange."""
         used = self.placement.used
-        self.placement.add(one, source, -1)
-        self.placement.add(one, target)
-        self._renew(self._touched(source, target, used))
-
-    def exchange(self, one: int, source: int, other: int, target: int) -> None:
-        """Carry out an exchange."""
-        used = self.placement.used
-        for what, change, node in ((one, -1, source), (other, -1, target)):
-            self.placement.add(what, node, change)
-        self.placement.add(one, target)
-        self.placement.add(other, source)
+        for kind, source, _ in moves:
+            self.placement.add(kind, source, -1)
+        for kind, _, target in moves:
+            self.placement.add(kind, target)
         self._renew(self._touched(source, target, used))
 
     def _touched(self, source: int, target: int, used: int) -> Iterable[int]:
@@ -204,8 +203,8 @@ class _Gains:
             touched.update(np.flatnonzero(shared).tolist())
         return touched
 
-    def best_exchange(self, least: float) -> tuple[tuple[int, int], tuple[int, int]] | None:
-        """The first exchange found that gains something, or none.
+    def best_exchange(self, least: float) -> list[_Move]:
+        """Both moves of the first exchange found that gains something; nothing where none does.
 
         Executors are looked at in the order of what they would gain at the node that pulls them
         most; there the partner is the best one.
@@ -221,31 +220,30 @@ class _Gains:
         gain[rows, target] = -np.inf
         order = np.argsort(-gain, axis=None, kind="stable")[:EXCHANGES]
         for flat in order.tolist():
-            one, source = divmod(int(flat), counts.shape[1])
-            if not gain[one, source] > least:
-                return None
-            partner = self._partner(one, source, int(target[one]))
-            if partner is not None and gain[one, source] + partner[0] > least:
-                return (one, source), (partner[1], int(target[one]))
-        return None
+            kind, source = divmod(int(flat), counts.shape[1])
+            if not gain[kind, source] > least:
+                break
+            there = int(target[kind])
+            back, partner = self._partner(kind, source, there)
+            if gain[kind, source] + back > least:
+                return [(kind, source, there), (partner, there, source)]
+        return []
 
-    def _partner(self, one: int, source: int, target: int) -> tuple[float, int] | None:
-        """Who goes back in exchange for a class, and what that adds to the gain."""
+    def _partner(self, kind: int, source: int, target: int) -> tuple[float, int]:
+        """What going back in exchange for a class adds to the gain, and who goes."""
         placement = self.placement
         pairs = placement.problem.pairs
         fits = placement.counts[:, target] > 0
-        fits[one] = False
+        fits[kind] = False
         for limit, loads in zip(placement.problem.limits, placement.loads, strict=True):
             near, far = limit.group[source], limit.group[target]
             if near == far:
                 continue
-            change = limit.load - limit.load[one]
+            change = limit.load - limit.load[kind]
             fits &= loads[near] + change <= limit.allowed[near]
             fits &= loads[far] - change <= limit.allowed[far]
-        if not fits.any():
-            return None
         back = placement.pull[:, source] - placement.pull[:, target] + placement.own
-        back = np.where(fits, back - 2.0 * pairs[:, one], -np.inf)
+        back = np.where(fits, back - 2.0 * pairs[:, kind], -np.inf)
         best = int(back.argmax())
         return float(back[best]), best
 
@@ -255,24 +253,20 @@ def search(
 ) -> Counts:
     """The best placement found from several starts.
 
-    Args:
-        problem: With limits that the starts keep.
-        starts: At least one; the result is never worse than the best of them, and of equal ones
-            it is that on the fewest nodes.
-        steps: Moves and exchanges in all.
-        rounds: How often nodes are emptied and grown again.
-        seed: For which nodes those are.
+    The result is never worse than the best start, and of equal ones it is that on the fewest nodes.
+    Moves and exchanges are counted in steps; in each round nodes, drawn by the seed, are emptied
+    and grown again.
     """
-    found = list(starts)
+    candidates = list(starts)
     for counts in sorted(starts, key=problem.remote):
         placement = Placement(problem, counts)
         steps = improve(placement, steps)
         # Sums that were kept up step by step collect roundings.
         if problem.allows(placement.counts):
-            found.append(placement.counts)
-    most = max(problem.together(one) for one in found) - NEGLIGIBLE * problem.total
-    as_good = (one for one in found if problem.together(one) >= most)
-    best = min(as_good, key=lambda one: int(one.any(axis=0).sum()))
+            candidates.append(placement.counts)
+    most = max(problem.together(counts) for counts in candidates) - NEGLIGIBLE * problem.total
+    as_good = (counts for counts in candidates if problem.together(counts) >= most)
+    best = min(as_good, key=lambda counts: int(counts.any(axis=0).sum()))
     return _regrown(problem, best, steps=steps, rounds=rounds, seed=seed)
 
 
@@ -292,9 +286,9 @@ def _regrown(
         if not grow(placement, emptied, waiting):
             continue
         steps = improve(placement, steps)
-        found = placement.together
-        if found > most + least and problem.allows(placement.counts):
-            best, most = placement.counts, found
+        staying = placement.together
+        if staying > most + least and problem.allows(placement.counts):
+            best, most = placement.counts, staying
     return best
 
 
@@ -339,3 +333,59 @@ def _largest_first(problem: PlacementProblem) -> list[int]:
     for limit in problem.limits:
         size = np.minimum(size, limit.most[limit.group] / max(float(limit.most.max()), 1e-300))
     return [int(node) for node in np.argsort(-size, kind="stable")]
+
+
+def split_workers(
+    problem: PlacementProblem,
+    counts: Counts,
+    workers: Sequence[int],
+    *,
+    load: Vector,
+    heap: float,
+) -> list[tuple[int, int]] | None:
+    """For each executor its node and its worker there; nothing where heaps do not hold a node.
+
+    Each node may have so many workers. One executor of each class takes `load` of the `heap` that a
+    worker has.
+    """
+    places = [(0, 0)] * int(problem.sizes.sum())
+    begin = np.cumsum(counts, axis=1) - counts
+    used = max(int(counts.any(axis=0).sum()), 1)
+    for node in range(problem.nodes):
+        here = np.flatnonzero(counts[:, node]).tolist()
+        members = tuple(
+            problem.members[kind][begin[kind, node] : begin[kind, node] + counts[kind, node]]
+            for kind in here
+        )
+        limit = Limit(
+            load=load[here],
+            group=np.arange(workers[node], dtype=np.intp),
+            most=np.full(workers[node], heap),
+        )
+        part = PlacementProblem(
+            members=members,
+            pairs=problem.pairs[np.ix_(here, here)],
+            nodes=workers[node],
+            most_nodes=workers[node],
+            limits=(limit,),
+        )
+        split = _split(part, steps=WORKER_STEPS // used, rounds=WORKER_ROUNDS // used)
+        if split is None:
+            return None
+        for group, row in zip(members, split, strict=True):
+            workers_of_group = np.repeat(np.arange(part.nodes), row).tolist()
+            for executor, worker in zip(group, workers_of_group, strict=True):
+                places[executor] = (node, worker)
+    return places
+
+
+def _split(part: PlacementProblem, *, steps: int, rounds: int) -> Counts | None:
+    """One worker if it holds them all, else the best split found."""
+    alone = np.zeros((len(part.members), part.nodes), dtype=np.int64)
+    alone[:, 0] = part.sizes
+    if part.allows(alone):
+        return alone
+    start = grow_placement(part)
+    if start is None:
+        start = balance_placement(part)
+    return None if start is None else search(part, [start], steps=steps, rounds=rounds, seed=0)

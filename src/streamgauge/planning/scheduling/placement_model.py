@@ -12,7 +12,6 @@ problem has the same answer anywhere.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -28,21 +27,6 @@ if TYPE_CHECKING:
 SCALE = 10**9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Solution:
-    """What the solver found.
-
-    Attributes:
-        counts: The best placement, where one was found.
-        least_remote: Tuples per second between nodes that no placement goes below.
-        optimal: Whether the placement is proven best.
-    """
-
-    counts: Counts | None
-    least_remote: float
-    optimal: bool
-
-
 def is_available() -> bool:
     """Whether the solver is installed."""
     return find_spec("ortools") is not None
@@ -55,19 +39,16 @@ def products(problem: PlacementProblem) -> int:
 
 def solve(
     problem: PlacementProblem, *, start: Counts, least_remote: float, effort: float
-) -> Solution:
-    """The placement with the fewest tuples between nodes.
+) -> tuple[Counts | None, float]:
+    """The placement with the fewest tuples between nodes, if there is one, and a proven least.
 
-    Args:
-        problem: With limits that can be kept.
-        start: A placement to begin with.
-        least_remote: A bound that is known already.
-        effort: The solver's own measure of work, about seconds.
+    A bound that is known already need not be proven again. Effort is the solver's own measure of
+    work, about seconds.
     """
     from ortools.sat.python import cp_model
 
     if problem.total <= 0.0:
-        return Solution(counts=start, least_remote=0.0, optimal=True)
+        return start, 0.0
     model = cp_model.CpModel()
     counts = _counts(model, problem)
     _keep_limits(model, problem, counts)
@@ -79,25 +60,17 @@ def solve(
     _hint(model, problem, counts, start)
     model.maximize(staying)
     solver = _solver(effort)
-    status = solver.solve(model)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return Solution(counts=None, least_remote=least_remote, optimal=False)
-    found = _values(solver, counts)
+    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None, least_remote
+    solution = _values(solver, counts)
     proven = problem.total - solver.best_objective_bound / scale
-    return Solution(
-        counts=found if problem.allows(found) else None,
-        least_remote=max(least_remote, proven),
-        optimal=status == cp_model.OPTIMAL,
-    )
+    return solution if problem.allows(solution) else None, max(least_remote, proven)
 
 
 def least_loaded(problem: PlacementProblem, limit: Limit, *, effort: float) -> Counts | None:
     """A placement whose fullest place of a limit is as little above its `most` as can be.
 
-    Args:
-        problem: Its other limits are kept.
-        limit: The one to come as near to as can be.
-        effort: The solver's own measure of work.
+    The other limits, those of the problem, are kept.
     """
     from ortools.sat.python import cp_model
 
@@ -130,13 +103,13 @@ def _solver(effort: float) -> CpSolver:
 
 
 def _values(solver: CpSolver, counts: list[list[IntVar]]) -> Counts:
-    return np.asarray([[solver.value(one) for one in row] for row in counts], dtype=np.int64)
+    return np.asarray([[solver.value(count) for count in row] for row in counts], dtype=np.int64)
 
 
 def _counts(model: CpModel, problem: PlacementProblem) -> list[list[IntVar]]:
     counts = []
-    for one, size in enumerate(problem.sizes.tolist()):
-        row = [model.new_int_var(0, size, f"x{one},{node}") for node in range(problem.nodes)]
+    for kind, size in enumerate(problem.sizes.tolist()):
+        row = [model.new_int_var(0, size, f"x{kind},{node}") for node in range(problem.nodes)]
         model.add(sum(row) == size)
         counts.append(row)
     return counts
@@ -167,16 +140,8 @@ def _break_symmetry(model: CpModel, problem: PlacementProblem, counts: list[list
     lead = counts[int(problem.sizes.argmax())]
     alike: dict[tuple[float, ...], list[int]] = {}
     for node in range(problem.nodes):
-        places = [limit.group[node] for limit in problem.limits]
-        shared = [
-            int((limit.group == place).sum()) > 1
-            for limit, place in zip(problem.limits, places, strict=True)
-        ]
-        if not any(shared):
-            most = tuple(
-                float(limit.most[place])
-                for limit, place in zip(problem.limits, places, strict=True)
-            )
+        if not any((limit.group == limit.group[node]).sum() > 1 for limit in problem.limits):
+            most = tuple(float(limit.most[limit.group[node]]) for limit in problem.limits)
             alike.setdefault(most, []).append(node)
     for nodes in alike.values():
         for before, after in pairwise(nodes):
@@ -192,16 +157,16 @@ def _staying(
     """
     scale = SCALE / float(problem.pairs.max())
     terms = []
-    for one, other in np.argwhere(np.triu(problem.pairs) > 0.0).tolist():
-        weight = math.ceil(problem.pairs[one, other] * scale)
-        size, partners = int(problem.sizes[one]), int(problem.sizes[other])
-        if one == other and size < 2:
+    for kind, other in np.argwhere(np.triu(problem.pairs) > 0.0).tolist():
+        weight = math.ceil(problem.pairs[kind, other] * scale)
+        size, partners = int(problem.sizes[kind]), int(problem.sizes[other])
+        if kind == other and size < 2:
             continue
         for node in range(problem.nodes):
-            x, y = counts[one][node], counts[other][node]
-            most = size * (size - 1) // 2 if one == other else size * partners
-            both = model.new_int_var(0, most, f"{one},{other},{node}")
-            if one == other:
+            x, y = counts[kind][node], counts[other][node]
+            most = size * (size - 1) // 2 if kind == other else size * partners
+            both = model.new_int_var(0, most, f"{kind},{other},{node}")
+            if kind == other:
                 pairs = [(n, n * (n - 1) // 2) for n in range(size + 1)]
                 model.add_allowed_assignments([x, both], pairs)
             elif size == 1 and partners == 1:

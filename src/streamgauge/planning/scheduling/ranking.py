@@ -11,9 +11,8 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
 from streamgauge.models.ranking import CRITERIA, rank
 from streamgauge.planning.scheduling.contract import Expected, Schedule, scheduler_names
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.deploy import expected_of, is_described, place_job
 from streamgauge.planning.scheduling.diagnostics import Diagnostics, diagnose
-from streamgauge.planning.scheduling.expectation import expected_of, is_described
 from streamgauge.planning.scheduling.traffic import TrafficSplit, split_traffic
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.profile.profile import Profile
@@ -32,13 +31,10 @@ class Placement:
     """A plan and what is known about it.
 
     Attributes:
-        name: Its scheduler's.
-        schedule: The plan, with warnings and bound.
         traffic: Tuples and acks per second inside workers, between workers and between nodes, as
             the engine routes them.
         even_remote: What would go between nodes if every stream were divided evenly; bounds are
             about this figure.
-        diagnostics: Of nodes and ackers.
         prediction: How it would behave; None where that is not known.
     """
 
@@ -73,9 +69,7 @@ class RankedPlacements:
     Attributes:
         job: What was placed, under its load.
         placements: By scheduler, the best first.
-        refused: Why other schedulers found no plan.
         baseline: The job's own plan, else the even one; others are compared with it.
-        by: The criterion.
         rates_assumed: Whether no rates are known, so that all streams count alike.
         unpredicted: Why there is no prediction, where there should be one.
     """
@@ -122,13 +116,9 @@ def rank_plans(
 ) -> RankedPlacements:
     """The plans of one scheduler or of all, the best first.
 
-    Args:
-        job: With the load to plan for as its workload.
-        profile: What was measured of it; without one, what it declares.
-        scheduler: A scheduler's name, or ``all``.
-        by: A criterion of `models.ranking`, or ``remote``.
-        utilisation: Up to which part of their cores machines are filled, by schedulers that look at
-            that.
+    The job's workload is the load to plan for. Without a profile, it behaves as it declares. The
+    scheduler is a name or ``all``, the criterion one of `models.ranking` or ``remote``; machines
+    are filled up to the part `utilisation` of their cores by schedulers that look at that.
 
     Raises:
         Infeasible: No scheduler found a plan.

@@ -6,34 +6,23 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from streamgauge.planning.scheduling.contract import Expected, Schedule
-from streamgauge.planning.scheduling.needs import Requirements
-from streamgauge.planning.scheduling.packing import Packing, infeasible
+from streamgauge.planning.scheduling.contract import PlacementRequest, Schedule, TaskNumbering
+from streamgauge.planning.scheduling.packing import Packing, Requirements, infeasible
 from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
-from streamgauge.topology.logical_plan import Executor, LogicalPlan, TaskOrder
-from streamgauge.topology.topology import ACKER, Topology
-from streamgauge.transport.engine import load_engine
+from streamgauge.topology.logical_plan import Executor, LogicalPlan
+from streamgauge.topology.topology import ACKER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceAwareScheduler:
+class ResourceAwareScheduler(TaskNumbering):
     """Storm 1.x's default strategy (Pagliari 2021, Algorithm 2), also known as R-Storm.
 
     Ackers come last, with needs of their own. There are as many as the configuration says, one
     for each worker asked for unless it gives a number; Storm 1.x itself would take one.
-
-    Attributes:
-        task_order: How tasks are numbered.
     """
 
-    task_order: TaskOrder = TaskOrder.ALPHABETICAL
     name: str = "resource-aware"
-
-    @classmethod
-    def for_engine(cls, engine: str) -> ResourceAwareScheduler:
-        """With tasks numbered as that engine does."""
-        return cls(task_order=load_engine(engine).task_order)
 
     def describe(self) -> str:
         """The rule in a sentence."""
@@ -43,45 +32,23 @@ class ResourceAwareScheduler:
             "that needs"
         )
 
-    def schedule(
-        self,
-        topology: Topology,
-        configuration: Configuration,
-        cluster: Cluster,
-        *,
-        expected: Expected | None = None,
-        taken: Collection[Slot] = (),
-    ) -> Schedule:
+    def schedule(self, request: PlacementRequest) -> Schedule:
         """Every executor in the first slot that holds it; what is expected is not looked at.
 
         Raises:
             Infeasible: Some executors fit nowhere; it names them and what was short.
             InvalidInput: An executor needs more than the heap that any worker may have.
         """
-        del expected
-        logical = LogicalPlan.of(topology, configuration, task_order=self.task_order)
-        requirements = Requirements.of(topology, configuration)
-        packing = pack(logical, cluster, requirements, taken=taken)
-        warnings = packing_warnings(configuration, len(packing.workers), len(taken))
+        logical = self.number_tasks(request)
+        packing = pack(logical, request.cluster, request.taken)
+        warnings = packing_warnings(request.configuration, len(packing.workers), len(request.taken))
         return Schedule(plan=packing.plan(logical), warnings=tuple(warnings))
 
 
 def pack(
-    logical: LogicalPlan,
-    cluster: Cluster,
-    requirements: Requirements,
-    *,
-    taken: Collection[Slot] = (),
-    ackers: bool = True,
+    logical: LogicalPlan, cluster: Cluster, taken: Collection[Slot] = (), *, ackers: bool = True
 ) -> Packing:
-    """The executors of a plan in the first slots that hold them.
-
-    Args:
-        logical: What is to be placed.
-        cluster: Where.
-        requirements: What each executor takes up.
-        taken: Slots of other jobs.
-        ackers: Whether ackers are put too, behind all others.
+    """The executors of a plan in the first slots that hold them; ackers, if at all, come last.
 
     Raises:
         Infeasible: Some executors fit nowhere.
@@ -90,15 +57,16 @@ def pack(
     order = list(interleave(logical))
     if ackers and ACKER in logical.spans:
         order += logical.executors_of(ACKER)
-    requirements.check(dict.fromkeys(one.operator for one in order))
+    requirements = Requirements.of(logical)
+    requirements.check(dict.fromkeys(executor.operator for executor in order))
     packing = Packing(cluster, taken, requirements.heap_bytes)
     unplaced = [
-        (executor, needs)
-        for executor, needs in ((one, requirements.needs[one.operator]) for one in order)
-        if not packing.put(executor, needs)
+        executor
+        for executor in order
+        if not packing.put(executor, requirements.needs[executor.operator])
     ]
     if unplaced:
-        raise infeasible(packing, logical, unplaced)
+        raise infeasible(packing, logical, unplaced, requirements)
     return packing
 
 
@@ -132,8 +100,9 @@ def connections(logical: LogicalPlan) -> Mapping[str, Mapping[str, int]]:
     for source, target in dict.fromkeys(
         (stream.source, stream.target) for stream in logical.topology.data_streams
     ):
-        for one, other in ((source, target), (target, source)):
-            links[one][other] = links[one].get(other, 0) + spans[source] * spans[target]
+        for operator, neighbour in ((source, target), (target, source)):
+            before = links[operator].get(neighbour, 0)
+            links[operator][neighbour] = before + spans[source] * spans[target]
     return links
 
 

@@ -29,6 +29,7 @@ from streamgauge.topology.topology import (
     Stream,
     StreamKey,
     Subscription,
+    Topology,
 )
 from streamgauge.topology.tuple_flow import Matrix, as_slice, derive_shares
 from streamgauge.transport.engine import load_engine
@@ -44,9 +45,6 @@ class StreamTraffic:
     """Tuples of one subscription between executors.
 
     Attributes:
-        stream: The subscription.
-        sources: Indices of the sending executors in the logical plan.
-        targets: Indices of the receiving executors.
         sent: Tuples per second that each sending executor emits.
         shares: Part of them that goes to each receiving executor; one row for all where they
             deal alike.
@@ -76,8 +74,6 @@ class Traffic:
     """All that executors send each other.
 
     Attributes:
-        logical: The executors.
-        streams: One entry per subscription.
         parts: By operator, the part of its input (of a source: output) that each executor has.
     """
 
@@ -88,13 +84,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrafficSplit:
-    """Tuples per second by the way they go.
-
-    Attributes:
-        local: Inside a worker.
-        inter_worker: Between workers of one node.
-        remote: Between nodes.
-    """
+    """Tuples per second inside workers, between workers of one node, and between nodes."""
 
     local: float = 0.0
     inter_worker: float = 0.0
@@ -109,11 +99,8 @@ class TrafficSplit:
 def even_traffic(logical: LogicalPlan, expected: Expected, *, acks: bool = True) -> Traffic:
     """Traffic by the even split, whatever the placement.
 
-    Args:
-        logical: The executors.
-        expected: Rates by stream; one that is not named carries nothing.
-        acks: Whether the engine's own messages count; where no rate of theirs is given, a source
-            announces what it emits and a processor acknowledges what it gets.
+    A stream without a rate carries nothing. The engine's own messages may count too; where no rate
+    of theirs is given, a source announces what it emits and a processor acknowledges what it gets.
     """
     shares = {
         stream.subscription: _even_shares(logical, stream, expected)
@@ -131,15 +118,15 @@ def nearest_traffic(plan: PhysicalPlan, expected: Expected, *, acks: bool = True
     shares = {}
     for stream in logical.topology.streams:
         if isinstance(stream.grouping, Shuffle) and mechanics.load_aware:
-            found = nearest_shares(plan, stream, mechanics.widen_load)[0]
+            by_target = nearest_shares(plan, stream, mechanics.widen_load)[0]
         elif isinstance(stream.grouping, LocalOrShuffle):
             senders = worker[as_slice(logical.spans[stream.source])]
             receivers = worker[as_slice(logical.spans[stream.target])]
             near = np.equal.outer(senders, receivers)
-            found = derive_shares(logical, stream, local=near)
+            by_target = derive_shares(logical, stream, local=near)
         else:
-            found = _even_shares(logical, stream, expected)
-        shares[stream.subscription] = found
+            by_target = _even_shares(logical, stream, expected)
+        shares[stream.subscription] = by_target
     return _traffic(logical, expected, shares, acks=acks)
 
 
@@ -152,23 +139,16 @@ def split_traffic(
     return split_of(plan, even_traffic(plan.logical, expected, acks=acks).streams)
 
 
-def remote_traffic(
-    plan: PhysicalPlan, expected: Expected, *, acks: bool = True, nearest: bool = False
-) -> float:
-    """Tuples per second between nodes."""
-    return split_traffic(plan, expected, acks=acks, nearest=nearest).remote
-
-
 def split_of(plan: PhysicalPlan, streams: Iterable[StreamTraffic]) -> TrafficSplit:
     """How far the tuples of some streams travel under a plan."""
     worker = np.asarray(plan.placement, dtype=np.intp)
     number = {name: index for index, name in enumerate(plan.nodes)}
-    node = np.asarray([number[one.node] for one in plan.workers], dtype=np.intp)[worker]
+    node = np.asarray([number[slot.node] for slot in plan.workers], dtype=np.intp)[worker]
     total = in_worker = in_node = 0.0
-    for one in streams:
-        total += float(one.received.sum())
-        in_worker += _staying(one, worker, len(plan.workers))
-        in_node += _staying(one, node, len(number))
+    for carried in streams:
+        total += float(carried.received.sum())
+        in_worker += _staying(carried, worker, len(plan.workers))
+        in_node += _staying(carried, node, len(number))
     # Differences of sums can miss zero by a rounding.
     return TrafficSplit(
         local=in_worker,
@@ -177,13 +157,13 @@ def split_of(plan: PhysicalPlan, streams: Iterable[StreamTraffic]) -> TrafficSpl
     )
 
 
-def _staying(one: StreamTraffic, place: NDArray[np.intp], places: int) -> float:
+def _staying(carried: StreamTraffic, place: NDArray[np.intp], places: int) -> float:
     """Tuples per second whose sender and receiver are at one place."""
-    senders, receivers = place[as_slice(one.sources)], place[as_slice(one.targets)]
-    if len(one.shares) == 1:
-        sent = np.bincount(senders, weights=one.sent, minlength=places)
-        return float(sent @ np.bincount(receivers, weights=one.shares[0], minlength=places))
-    return float((one.per_second * np.equal.outer(senders, receivers)).sum())
+    senders, receivers = place[as_slice(carried.sources)], place[as_slice(carried.targets)]
+    if len(carried.shares) == 1:
+        sent = np.bincount(senders, weights=carried.sent, minlength=places)
+        return float(sent @ np.bincount(receivers, weights=carried.shares[0], minlength=places))
+    return float((carried.per_second * np.equal.outer(senders, receivers)).sum())
 
 
 def _even_shares(logical: LogicalPlan, stream: Stream, expected: Expected) -> Matrix:
@@ -191,7 +171,8 @@ def _even_shares(logical: LogicalPlan, stream: Stream, expected: Expected) -> Ma
     by_task = expected.task_shares.get(stream.subscription)
     if by_task is not None:
         first = logical.tasks_of(stream.target).start
-        starts = [one.first_task - first for one in logical.executors_of(stream.target)]
+        executors = logical.executors_of(stream.target)
+        starts = [executor.first_task - first for executor in executors]
         return np.add.reduceat(np.asarray(by_task), starts)[np.newaxis, :]
     shares = derive_shares(logical, stream)
     return shares[:1] if shares.strides[0] == 0 else shares
@@ -206,85 +187,65 @@ def _traffic(
 ) -> Traffic:
     """Who sends how much: an executor emits as its part of its operator's input says."""
     topology = logical.topology
-    sizes = np.asarray([len(one.tasks) for one in logical.executors], dtype=np.float64)
+    tasks = [len(executor.tasks) for executor in logical.executors]
+    sizes = np.asarray(tasks, dtype=np.float64)
     parts = {
         name: sizes[as_slice(span)] / sizes[as_slice(span)].sum()
         for name, span in logical.spans.items()
     }
     cyclic = topology.cycle() is not None
     order = topology.operators if cyclic else topology.topological_order()
-    processors = [one.name for one in order if one.kind is OperatorKind.PROCESSOR]
+    processors = [operator.name for operator in order if operator.kind is OperatorKind.PROCESSOR]
 
-    def carried(stream: Stream, rate: float) -> StreamTraffic:
+    def carry(stream: Stream, rate: float, by_target: Matrix | None = None) -> StreamTraffic:
         return StreamTraffic(
             stream=stream,
             sources=logical.spans[stream.source],
             targets=logical.spans[stream.target],
             sent=rate * parts[stream.source],
-            shares=shares[stream.subscription],
+            shares=shares[stream.subscription] if by_target is None else by_target,
         )
 
-    def came_to(operator: str) -> Vector:
-        streams = [one for one in topology.streams_into(operator) if not one.is_system]
-        zero = np.zeros(len(logical.spans[operator]))
-        return sum(
-            (carried(one, expected.rates.get(one.key, 0.0)).received for one in streams),
-            start=zero,
-        )
+    def add_up_input(operator: str) -> Vector:
+        received = np.zeros(len(logical.spans[operator]))
+        for stream in topology.streams_into(operator):
+            if not stream.is_system:
+                received = received + carry(stream, expected.rates.get(stream.key, 0.0)).received
+        return received
 
     for _ in range(SWEEPS if cyclic else 1):
         before = dict(parts)
         for name in processors:
-            came = came_to(name)
-            if came.sum() > 0.0:
-                parts[name] = came / came.sum()
+            received = add_up_input(name)
+            if received.sum() > 0.0:
+                parts[name] = received / received.sum()
         if all(np.allclose(parts[name], before[name], rtol=1e-9, atol=0.0) for name in parts):
             break
-    streams = [carried(s, expected.rates.get(s.key, 0.0)) for s in topology.data_streams]
+    streams = [carry(s, expected.rates.get(s.key, 0.0)) for s in topology.data_streams]
     if acks and topology.has_ackers:
-        handled = {name: float(came_to(name).sum()) for name in processors}
-        streams += _ack_traffic(logical, expected, parts, shares, handled)
+        handled = {name: float(add_up_input(name).sum()) for name in processors}
+        rates = _ack_rates(topology, expected, handled)
+        streams += [carry(stream, rates[stream.key]) for stream in topology.streams_into(ACKER)]
+        began = {s.source: rates[s.key] for s in topology.streams_into(ACKER) if s.name == ACK_INIT}
+        total = sum(began.values())
+        answers = expected.rates.get(StreamKey(ACKER, ACK_ACK), total)
+        for stream in topology.streams_from(ACKER):
+            share = began[stream.target] / total if total > 0.0 else 0.0
+            streams.append(carry(stream, answers, (share * parts[stream.target])[np.newaxis, :]))
     return Traffic(logical=logical, streams=tuple(streams), parts=parts)
 
 
-def _ack_traffic(
-    logical: LogicalPlan,
-    expected: Expected,
-    parts: Mapping[str, Vector],
-    shares: Mapping[Subscription, Matrix],
-    handled: Mapping[str, float],
-) -> list[StreamTraffic]:
-    """Inits, acknowledgements, and answers to whoever began a root."""
-    topology, rates = logical.topology, expected.rates
-    found = []
-    began: dict[str, float] = {}
+def _ack_rates(
+    topology: Topology, expected: Expected, handled: Mapping[str, float]
+) -> dict[StreamKey, float]:
+    """Inits and acknowledgements per second; those without a rate follow from the job's tuples."""
+    rates = {}
     for stream in topology.streams_into(ACKER):
+        due = handled.get(stream.source, 0.0)
         if stream.name == ACK_INIT:
-            emitted = {one.key for one in topology.streams_from(stream.source)}
-            roots = sum(rates.get(key, 0.0) for key in emitted if key.name != ACK_INIT)
-            rate = began[stream.source] = rates.get(stream.key, roots)
-        else:
-            rate = rates.get(stream.key, handled[stream.source])
-        found.append(
-            StreamTraffic(
-                stream=stream,
-                sources=logical.spans[stream.source],
-                targets=logical.spans[ACKER],
-                sent=rate * parts[stream.source],
-                shares=shares[stream.subscription],
-            )
-        )
-    total = sum(began.values())
-    answers = rates.get(StreamKey(ACKER, ACK_ACK), total)
-    for stream in topology.streams_from(ACKER):
-        share = began[stream.target] / total if total > 0.0 else 0.0
-        found.append(
-            StreamTraffic(
-                stream=stream,
-                sources=logical.spans[ACKER],
-                targets=logical.spans[stream.target],
-                sent=answers * parts[ACKER],
-                shares=(share * parts[stream.target])[np.newaxis, :],
-            )
-        )
-    return found
+            emitted = {
+                key for s in topology.streams_from(stream.source) if (key := s.key).name != ACK_INIT
+            }
+            due = sum(expected.rates.get(key, 0.0) for key in emitted)
+        rates[stream.key] = expected.rates.get(stream.key, due)
+    return rates

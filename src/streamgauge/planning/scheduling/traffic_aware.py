@@ -29,26 +29,36 @@ there can be less.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from streamgauge.errors import Infeasible
 from streamgauge.planning.scheduling import placement_model
-from streamgauge.planning.scheduling.contract import Expected, Schedule
+from streamgauge.planning.scheduling.contract import (
+    Expected,
+    PlacementRequest,
+    Schedule,
+    TaskNumbering,
+)
 from streamgauge.planning.scheduling.even import EvenScheduler
 from streamgauge.planning.scheduling.local_search import (
     balance_placement,
     empty,
     grow_placement,
     search,
+    split_workers,
     spread,
     spread_evenly,
 )
-from streamgauge.planning.scheduling.packing import MAX_NAMED
-from streamgauge.planning.scheduling.placement_limits import (
+from streamgauge.planning.scheduling.packing import list_executors
+from streamgauge.planning.scheduling.placement_problem import (
+    Counts,
+    PlacementProblem,
     Site,
+    Vector,
+    classes_of,
     core_limit,
     cores_are_known,
     cores_of,
@@ -57,21 +67,11 @@ from streamgauge.planning.scheduling.placement_limits import (
     memory_of,
     needs_memory,
 )
-from streamgauge.planning.scheduling.placement_problem import (
-    Counts,
-    Limit,
-    PlacementProblem,
-    Vector,
-    classes_of,
-)
 from streamgauge.planning.scheduling.remote_bound import least_remote
 from streamgauge.planning.scheduling.traffic import even_traffic, nearest_traffic
-from streamgauge.planning.scheduling.worker_split import split_workers
-from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
-from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
+from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import Topology
 from streamgauge.transport.engine import load_engine
 
 # Problems with more products of counts than this are searched, not solved.
@@ -88,31 +88,22 @@ ONE_CORE = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrafficAwareScheduler:
+class TrafficAwareScheduler(TaskNumbering):
     """Places executors that talk much to each other on one node.
 
     Attributes:
-        task_order: How tasks are numbered.
         utilisation: Part of a machine's free cores that is planned with.
         slack: How many executors more than its even part a node may have, as a part of that,
             where cores are not known.
-        acks: Whether the engine's own messages count.
         effort: How long the solver may work, by its own measure (about seconds).
-        seed: Of the search.
     """
 
-    task_order: TaskOrder = TaskOrder.ALPHABETICAL
     utilisation: float = 0.8
     slack: float = 0.1
     acks: bool = True
     effort: float = 1.0
     seed: int = 0
     name: str = "traffic-aware"
-
-    @classmethod
-    def for_engine(cls, engine: str) -> TrafficAwareScheduler:
-        """With tasks numbered as that engine does."""
-        return cls(task_order=load_engine(engine).task_order)
 
     def fill_up_to(self, utilisation: float) -> TrafficAwareScheduler:
         """With machines up to that part busy."""
@@ -126,35 +117,24 @@ class TrafficAwareScheduler:
             "executors on a node than on others"
         )
 
-    def schedule(
-        self,
-        topology: Topology,
-        configuration: Configuration,
-        cluster: Cluster,
-        *,
-        expected: Expected | None = None,
-        taken: Collection[Slot] = (),
-    ) -> Schedule:
+    def schedule(self, request: PlacementRequest) -> Schedule:
         """The plan with the fewest tuples between nodes that was found, and the proven least."""
-        logical = LogicalPlan.of(topology, configuration, task_order=self.task_order)
-        known = _assumed(logical) if expected is None else expected
-        dealt = EvenScheduler(task_order=self.task_order).schedule(
-            topology, configuration, cluster, taken=taken
-        )
-        site, problem, starts, level = self._stated(logical, Site.of(cluster, taken), known, dealt)
-        even = problem.count_nodes(site.nodes_of(dealt.plan))
-        best, bound, notes = self._solved(problem, starts)
+        logical = self.number_tasks(request)
+        expected = request.expected or _assume_rates(logical)
+        even_plan = EvenScheduler(task_order=self.task_order).schedule(request).plan
+        free = Site.of(request.cluster, request.taken)
+        site, problem, starts, level = self._state(logical, free, expected, even_plan)
+        even = problem.count_nodes(site.nodes_of(even_plan))
+        best, bound, notes = self._solve(problem, starts)
         most = problem.remote(even) if problem.allows(even) else np.inf
-        others = [one for one in starts if problem.remote(one) <= most]
+        others = [counts for counts in starts if problem.remote(counts) <= most]
         candidates = [best, *sorted(others, key=problem.remote)]
-        plans = (_plan(problem, logical, site, one) for one in candidates)
-        plan, more = _steady((one for one in plans if one is not None), known, logical)
-        warnings = [*notes, *more, *_other_workers(configuration, plan)]
-        if expected is None:
-            warnings.insert(
-                0, "no rates are known: all streams are assumed to carry the same traffic"
-            )
-            return Schedule(plan=plan, warnings=tuple(warnings))
+        plans = (_make_plan(problem, logical, site, counts) for counts in candidates)
+        plan, more = _choose_steady(filter(None, plans), expected, logical)
+        warnings = [*notes, *more, *_other_workers(request.configuration, plan)]
+        if request.expected is None:
+            assumed = "no rates are known: all streams are assumed to carry the same traffic"
+            return Schedule(plan=plan, warnings=(assumed, *warnings))
         if level > 1.0:
             warnings.insert(
                 0,
@@ -163,8 +143,8 @@ class TrafficAwareScheduler:
             )
         return Schedule(plan=plan, warnings=tuple(warnings), least_remote=bound)
 
-    def _stated(
-        self, logical: LogicalPlan, free: Site, expected: Expected, dealt: Schedule
+    def _state(
+        self, logical: LogicalPlan, free: Site, expected: Expected, even_plan: PhysicalPlan
     ) -> tuple[Site, PlacementProblem, list[Counts], float]:
         """Where, what, placements to begin with, and how far the first limit had to be widened.
 
@@ -174,25 +154,21 @@ class TrafficAwareScheduler:
         workers = logical.configuration.workers
         sites = [free.allotted(workers), free] if needs_memory(logical.configuration) else [free]
         for site in sites:
-            stated = self.problem(logical, site, expected=expected, even=dealt.plan)
+            stated = self.problem(logical, site, expected=expected, even=even_plan)
             if site is not sites[0]:
                 stated = replace(stated, most_nodes=len(site.slots))
-            even = stated.count_nodes(site.nodes_of(dealt.plan))
-            found = self._feasible(stated, even)
-            if found is not None:
-                return site, *found
-        raise _no_memory(_times(stated, AMPLE), logical)
+            even = stated.count_nodes(site.nodes_of(even_plan))
+            feasible = self._relax(stated, even)
+            if feasible is not None:
+                return site, *feasible
+        raise _no_memory(_widen(stated, AMPLE), logical)
 
     def problem(
         self, logical: LogicalPlan, site: Site, *, expected: Expected, even: PhysicalPlan
     ) -> PlacementProblem:
         """Classes of executors and limits of nodes; that of cores or executors comes first.
 
-        Args:
-            logical: The executors.
-            site: Where there are slots.
-            expected: Rates and load.
-            even: The even plan, by which executors are counted where cores are not known.
+        Executors are counted by the even plan where cores are not known.
         """
         traffic = even_traffic(logical, expected, acks=self.acks)
         members, pairs = classes_of(traffic)
@@ -210,7 +186,7 @@ class TrafficAwareScheduler:
             limits=tuple(limits),
         )
 
-    def _feasible(
+    def _relax(
         self, stated: PlacementProblem, even: Counts
     ) -> tuple[PlacementProblem, list[Counts], float] | None:
         """The problem with limits that can be kept, placements that keep them, and their level.
@@ -219,24 +195,26 @@ class TrafficAwareScheduler:
         be kept. The others, of memory, are never widened: nothing where they cannot be kept.
         """
         limit, *hard = stated.limits
-        if any(one.load @ stated.sizes > one.allowed.sum() for one in hard):
+        if any(memory.load @ stated.sizes > memory.allowed.sum() for memory in hard):
             return None
-        starts = _kept(stated, [even, *_made(stated)])
+        starts = _list_allowed(stated, [even, *_make_placements(stated)])
         if starts:
             return stated, starts, 1.0
-        ample = _times(stated, AMPLE)
-        found = [even, balance_placement(ample)]
+        ample = _widen(stated, AMPLE)
+        candidates = [even, balance_placement(ample)]
         if placement_model.is_available() and stated.sizes.size * stated.nodes <= SOLVED_PRODUCTS:
             free = replace(stated, limits=tuple(hard))
-            found.append(placement_model.least_loaded(free, limit, effort=self.effort))
-        placed = _kept(ample, [one for one in found if one is not None])
+            candidates.append(placement_model.least_loaded(free, limit, effort=self.effort))
+        placed = _list_allowed(ample, candidates)
         if not placed:
             return None
-        level = max(min(_level(limit, one) for one in placed), 1.0)
-        relaxed = _times(stated, level)
-        return relaxed, _kept(relaxed, [*placed, *_made(relaxed)]), level
+        # What the fullest place has to take, as a multiple of what it has.
+        level = min(float((limit.loads(counts) / limit.most).max()) for counts in placed)
+        relaxed = _widen(stated, max(level, 1.0))
+        starts = _list_allowed(relaxed, [*placed, *_make_placements(relaxed)])
+        return relaxed, starts, max(level, 1.0)
 
-    def _solved(
+    def _solve(
         self, problem: PlacementProblem, starts: Sequence[Counts]
     ) -> tuple[Counts, float, list[str]]:
         """The best placement found, the proven least, and what to know of them."""
@@ -258,23 +236,20 @@ class TrafficAwareScheduler:
                 "installed: pip install 'streamgauge[planning]'"
             )
             return best, bound, [note]
-        solution = placement_model.solve(
+        counts, bound = placement_model.solve(
             problem, start=best, least_remote=bound, effort=self.effort
         )
-        if solution.counts is not None and problem.remote(solution.counts) < problem.remote(best):
-            best = solution.counts
-        return best, solution.least_remote, []
+        if counts is not None and problem.remote(counts) < problem.remote(best):
+            best = counts
+        return best, bound, []
 
 
-def _steady(
+def _choose_steady(
     plans: Iterator[PhysicalPlan], expected: Expected, logical: LogicalPlan
 ) -> tuple[PhysicalPlan, list[str]]:
-    """The first plan that overloads no executor where shuffle prefers the near.
+    """The first plan, of the best first, that overloads no executor where shuffle prefers the near.
 
-    Args:
-        plans: The best first; no more are made than are looked at.
-        expected: Rates and load.
-        logical: What they place.
+    No more plans are made than are looked at.
 
     Raises:
         Infeasible: There is no plan.
@@ -285,7 +260,9 @@ def _steady(
             f"the executors that {logical.topology.name!r} would have on a node do not fit into "
             "its workers' heaps; raise the heap, ask for more workers, or declare smaller needs"
         )
-    if not _is_load_aware(logical) or not cores_are_known(logical, expected):
+    configuration = logical.configuration
+    mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
+    if not mechanics.load_aware or not cores_are_known(logical, expected):
         return plan, []
     even = cores_of(even_traffic(plan.logical, expected, acks=False), expected)
     crowded = _crowded(plan, expected, even)
@@ -303,38 +280,27 @@ def _steady(
     return plan, [why]
 
 
-def _assumed(logical: LogicalPlan) -> Expected:
+def _assume_rates(logical: LogicalPlan) -> Expected:
     """A tuple a second on every stream."""
     return Expected(rates={stream.key: 1.0 for stream in logical.topology.data_streams})
 
 
-def _is_load_aware(logical: LogicalPlan) -> bool:
-    configuration = logical.configuration
-    return load_engine(configuration.engine).mechanics(configuration.settings).load_aware
+def _make_placements(problem: PlacementProblem) -> list[Counts | None]:
+    """Placements of several kinds, as far as there are any; by loads alone if no other is."""
+    by_traffic = [grow_placement(problem), spread_evenly(problem)]
+    if any(counts is not None for counts in by_traffic):
+        return by_traffic
+    return [balance_placement(problem)]
 
 
-def _made(problem: PlacementProblem) -> list[Counts]:
-    """Placements of several kinds, as far as they are found; by loads alone if no other is."""
-    found = [one for one in (grow_placement(problem), spread_evenly(problem)) if one is not None]
-    if found:
-        return found
-    last = balance_placement(problem)
-    return [] if last is None else [last]
+def _list_allowed(problem: PlacementProblem, candidates: Sequence[Counts | None]) -> list[Counts]:
+    return [counts for counts in candidates if counts is not None and problem.allows(counts)]
 
 
-def _kept(problem: PlacementProblem, candidates: Sequence[Counts]) -> list[Counts]:
-    return [one for one in candidates if problem.allows(one)]
-
-
-def _times(problem: PlacementProblem, factor: float) -> PlacementProblem:
+def _widen(problem: PlacementProblem, factor: float) -> PlacementProblem:
     """The problem with its first limit so many times as wide."""
     first, *others = problem.limits
     return replace(problem, limits=(replace(first, most=first.most * factor), *others))
-
-
-def _level(limit: Limit, counts: Counts) -> float:
-    """What the fullest place has to take, as a multiple of what it has."""
-    return float((limit.loads(counts) / limit.most).max())
 
 
 def _crowded(
@@ -345,25 +311,25 @@ def _crowded(
     Label, cores by the nearest split, and by the even one; the busiest first.
     """
     near = cores_of(nearest_traffic(plan, expected, acks=False), expected)
-    found = np.flatnonzero((near > ONE_CORE) & (near > even * (1.0 + 1e-6)))
-    order = found[np.argsort(-near[found], kind="stable")].tolist()
+    crowded = np.flatnonzero((near > ONE_CORE) & (near > even * (1.0 + 1e-6)))
+    order = crowded[np.argsort(-near[crowded], kind="stable")].tolist()
     executors = plan.logical.executors
-    return [(executors[one].label, float(near[one]), float(even[one])) for one in order]
+    return [(executors[index].label, float(near[index]), float(even[index])) for index in order]
 
 
-def _plan(
+def _make_plan(
     problem: PlacementProblem, logical: LogicalPlan, site: Site, counts: Counts
 ) -> PhysicalPlan | None:
     """One worker a node, or as many as heaps ask for; nothing where these do not divide so."""
     load, heap = np.zeros(len(problem.members)), 0.0
     if needs_memory(logical.configuration):
         load, heap = memory_of(problem.members, logical)
-    free = [len(one) for one in site.slots]
+    free = [len(slots) for slots in site.slots]
     placed = split_workers(problem, counts, free, load=load, heap=heap)
     if placed is None:
         return None
     first = np.cumsum([0, *free]).tolist()
-    slots = [slot for one in site.slots for slot in one]
+    slots = [slot for of_node in site.slots for slot in of_node]
     dealt = [first[node] + worker for node, worker in placed]
     return PhysicalPlan.from_slots(logical, site.cluster, slots, dealt)
 
@@ -372,16 +338,15 @@ def _no_memory(problem: PlacementProblem, logical: LogicalPlan) -> Infeasible:
     """The error that names executors without room."""
     placement = empty(problem)
     left = spread(placement, problem.sizes)
-    names = [
-        logical.executors[executor].label
+    unplaced = [
+        logical.executors[executor]
         for members, count in zip(problem.members, left.tolist(), strict=True)
         for executor in members[len(members) - count :]
     ]
-    listed = ", ".join(names[:MAX_NAMED])
-    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     return Infeasible(
-        f"not enough memory for {logical.topology.name!r}: no room for {listed}{more}; add "
-        "machines, slots or heap, ask for more workers, or declare smaller needs"
+        f"not enough memory for {logical.topology.name!r}: no room for "
+        f"{list_executors(unplaced)}; add machines, slots or heap, ask for more workers, or "
+        "declare smaller needs"
     )
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import CyclicTopology, Findings, InvalidInput, Problem
-from streamgauge.planning.scaling.files.consistency import (
+from streamgauge.planning.scaling.files.rows import (
     TOLERANCE,
+    ScaleOutFile,
     SettledRow,
     contradictions,
+    format_row,
     settle,
 )
-from streamgauge.planning.scaling.files.rows import ComponentRow, ScaleOutFile, format_row
 from streamgauge.planning.scaling.graph import (
     Component,
     Edge,
@@ -44,7 +45,6 @@ class ScaleOut:
     Attributes:
         graph: Made of capacities, ratios and what spouts emit.
         free_units: To hand out, where the file says so.
-        about: In its writer's words.
         warnings: Rates that contradict others, by row and key; the graph does not rest on them.
     """
 
@@ -57,9 +57,8 @@ class ScaleOut:
 def load_scale_out(path: str | Path, *, tolerance: float = TOLERANCE) -> ScaleOut:
     """What a file says, named like the file unless it names itself.
 
-    Args:
-        path: Of the file; ``-`` reads standard input.
-        tolerance: Tuples per second by which rates may differ without a warning.
+    The path ``-`` reads standard input; rates may differ by the tolerance, in tuples per second,
+    without a warning.
 
     Raises:
         UnreadableFile: The file is no document.
@@ -149,7 +148,7 @@ def _scale_out(document: Document, stem: str, tolerance: float) -> ScaleOut:
     try:
         file: ScaleOutFile = validate(ScaleOutFile, document.data, _known_keys())
         file.check()
-        settled = _settled(file, _order(file))
+        settled = _settle_rows(file, _order(file))
         graph = _graph(file, settled, stem)
     except InvalidInput as error:
         raise document.locate_error(error) from None
@@ -157,8 +156,8 @@ def _scale_out(document: Document, stem: str, tolerance: float) -> ScaleOut:
         row.id for row in file.components if not row.is_spout and not graph.parents[row.id]
     )
     by_place = {index: settled[row.id] for index, row in enumerate(file.components)}
-    found = contradictions(by_place, orphans=orphans, tolerance=tolerance)
-    warnings = document.locate_error(InvalidInput(found)).problems if found else ()
+    problems = contradictions(by_place, orphans=orphans, tolerance=tolerance)
+    warnings = document.locate_error(InvalidInput(problems)).problems if problems else ()
     return ScaleOut(
         graph=graph, free_units=file.free_resources, about=file.about, warnings=warnings
     )
@@ -169,7 +168,15 @@ def _graph(file: ScaleOutFile, settled: Mapping[str, SettledRow], stem: str) -> 
     components = []
     for index, row in enumerate(file.components):
         with findings.at(SECTION, index):
-            components.append(_component(settled[row.id]))
+            components.append(
+                Component(
+                    name=row.id,
+                    units=row.unit_count,
+                    law=row.law(),
+                    source=row.is_spout,
+                    out_per_in=settled[row.id].ratio,
+                )
+            )
     findings.raise_if_any()
     return ScalingGraph(
         name=file.name or stem, components=tuple(components), edges=tuple(_edges(file))
@@ -199,29 +206,18 @@ def _order(file: ScaleOutFile) -> tuple[str, ...]:
         ) from None
 
 
-def _settled(file: ScaleOutFile, order: tuple[str, ...]) -> dict[str, SettledRow]:
+def _settle_rows(file: ScaleOutFile, order: tuple[str, ...]) -> dict[str, SettledRow]:
     """Every row with what it leaves out, from the spouts on."""
     rows = {row.id: row for row in file.components}
     parents = file.parents_by_child()
-    found: dict[str, SettledRow] = {}
+    settled: dict[str, SettledRow] = {}
     for name in order:
         arriving = sum(
-            found[parent].output * rows[parent].child_output_ratio[name]
+            settled[parent].output * rows[parent].child_output_ratio[name]
             for parent in parents.get(name, ())
         )
-        found[name] = settle(rows[name], arriving)
-    return found
-
-
-def _component(settled: SettledRow) -> Component:
-    row: ComponentRow = settled.row
-    return Component(
-        name=row.id,
-        units=row.unit_count,
-        law=row.law(),
-        source=row.is_spout,
-        out_per_in=settled.ratio,
-    )
+        settled[name] = settle(rows[name], arriving)
+    return settled
 
 
 @cache

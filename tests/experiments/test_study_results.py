@@ -1,22 +1,27 @@
-"""The event finder and the regimes that it tells apart, on series by hand."""
+"""Regimes of series by hand, bottlenecks by halving, and nearness to a reference."""
 
 import math
 from dataclasses import replace
 
 import pytest
 
-from streamgauge.experiments.regimes import (
+from streamgauge.experiments.figures import FigureKind, Key
+from streamgauge.experiments.studies import BottleneckSearch, EventRule, Fidelity
+from streamgauge.experiments.study_results import (
     Regime,
     classify,
+    compare_with_reference,
     find_baseline,
     find_events,
     find_regime,
+    rank_gains,
 )
-from streamgauge.experiments.studies import EventRule
-from streamgauge.experiments.truth import Course, summarise_step
-from tests.experiments.test_truth import repetition
+from streamgauge.experiments.truth import Course, Truth, summarise_step
+from tests.experiments.test_truth import MEAN, repetition, window
 
 RULE = EventRule(enter=5.0, leave=2.0)
+EMITTED = Key(FigureKind.THROUGHPUT, "all", "emitted_per_second")
+SEARCH = BottleneckSearch(base="as-is", halved=(("half-a", "a"), ("half-b", "b"), ("half-c", "c")))
 
 
 def events(values, rule=RULE):
@@ -88,3 +93,50 @@ def test_a_regime_tells_occurrences_durations_and_deviations():
 def test_the_baseline_is_a_median_so_that_a_spike_does_not_move_it():
     one = replace(repetition(1), course=course([1.0, 1.0, 50.0, math.nan]))
     assert find_baseline(summarise_step("step", [one])) == 1.0
+
+
+def step(name, emitted, latency):
+    return summarise_step(name, [repetition(1, window({EMITTED: emitted, MEAN: latency}))])
+
+
+def truth(*steps):
+    return Truth(experiment="x", engine="fake", steps=steps, left=0)
+
+
+def test_what_raises_throughput_comes_before_what_only_lowers_latency():
+    # Pagliari 2021: halving the deserialiser raises throughput, the campaign processor does not.
+    found = rank_gains(
+        truth(
+            step("as-is", 100.0, 50.0),
+            step("half-a", 101.0, 20.0),
+            step("half-b", 150.0, 40.0),
+            step("half-c", 100.0, 50.0),
+        ),
+        SEARCH,
+    )
+    assert [one.operator for one in found] == ["b", "a", "c"]
+    assert [one.verdict for one in found] == ["limits throughput", "adds latency", "no bottleneck"]
+    assert found[0].throughput == pytest.approx(0.5)
+    assert found[1].latency == pytest.approx(0.6)
+
+
+def test_steps_that_are_not_done_are_not_ranked():
+    found = rank_gains(truth(step("as-is", 1.0, 1.0), step("half-b", 2.0, 1.0)), SEARCH)
+    assert [one.operator for one in found] == ["b"]
+    assert rank_gains(truth(step("half-b", 2.0, 1.0)), SEARCH) == []
+
+
+def test_fidelity_is_the_difference_as_a_part_of_the_reference():
+    # Table 5.1 of Pagliari 2021: Storm's 101.66 tuples/ms and 48.39 ms by 106.58 and 50.13.
+    both = truth(step("yahoo", 101.66, 48.39), step("namb", 106.58, 50.13))
+    found = {
+        one.figure: one.part for one in compare_with_reference(both, Fidelity(reference="yahoo"))
+    }
+    assert found == pytest.approx({"throughput": 0.0484, "latency, mean": 0.0360}, abs=1e-4)
+
+
+def test_without_the_reference_there_is_nothing_to_say():
+    assert (
+        list(compare_with_reference(truth(step("namb", 1.0, 1.0)), Fidelity(reference="yahoo")))
+        == []
+    )

@@ -1,4 +1,4 @@
-"""Flow: how fast synthetic sources emit, and how that changes over time."""
+"""What synthetic sources emit: values (data), and how many of them a second (flow)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from streamgauge.errors import Findings
+from streamgauge.profile.keys import MAX_KEYS, MAX_LETTERS, LetterKeys, count_letter_keys
 from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.workload import Recorded, Regular, Sawtooth, Seasonal, Shape, Unlimited
 
+# NAMB's own generator draws values by number from a normal distribution a fifth of them wide.
+NONUNIFORM_DEVIATION = 1.0 / 5.0
 # The rate within a burst, in multiples of the rate between bursts, where no burst rate is given.
 BURST_FACTOR = 10.0
 # More than a source can do: a typing error.
@@ -17,6 +20,55 @@ MAX_RATE = 1e9
 MAX_PHASE_SECONDS = 1e9
 # A day; bursts are held as a table of equal buckets.
 LONGEST_BURST_SECONDS = 86_400
+
+
+class DataDistribution(StrEnum):
+    """How often each value occurs."""
+
+    UNIFORM = "uniform"
+    NONUNIFORM = "nonuniform"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Data:
+    """Texts of one size from a set of different ones, numbered by counting in letters.
+
+    Attributes:
+        size: Bytes, which are letters, of a value.
+        distribution: Whether all are equally frequent, or those in the middle more than others.
+    """
+
+    size: int = 8
+    values: int = 100
+    distribution: DataDistribution = DataDistribution.UNIFORM
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "distribution", DataDistribution(self.distribution))
+        findings = Findings()
+        fine = check_whole(findings, self.size, "size", most=MAX_LETTERS)
+        fine = check_whole(findings, self.values, "values", most=MAX_KEYS) and fine
+        if fine and self.values > count_letter_keys(self.size):
+            most = count_letter_keys(self.size)
+            findings.add(
+                "values",
+                seen=f"{self.values} values of size {self.size}",
+                expected=f"at most 26^{self.size} = {most}, as values are made of letters",
+                remedy="use a larger size, or fewer values",
+            )
+        elif fine and self.values * self.size > MAX_LETTERS:
+            findings.add(
+                "values",
+                seen=f"{self.values} values of size {self.size}",
+                expected=f"at most {MAX_LETTERS} bytes in total",
+            )
+        findings.raise_if_any()
+
+    @property
+    def keys(self) -> LetterKeys:
+        """The values as keys, with how often each occurs."""
+        even = self.distribution is DataDistribution.UNIFORM
+        deviation = None if even else self.values * NONUNIFORM_DEVIATION
+        return LetterKeys(count=self.values, length=self.size, deviation=deviation)
 
 
 class FlowKind(StrEnum):
@@ -34,12 +86,9 @@ class Flow:
     """The arrival flow of one instance of a source.
 
     Attributes:
-        kind: What the rate does.
         rate: Tuples per second: the constant rate, the peak of a sinusoid or sawtooth, the rate
             between bursts; zero is as fast as possible, whatever the kind.
         phase_seconds: Length of a cycle of a sinusoid or sawtooth.
-        interval_seconds: Time between two bursts.
-        duration_seconds: Time a burst lasts.
         burst_rate: Tuples per second within a burst; NAMB's bursts have no limit.
     """
 
