@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.errors import InvalidInput, StreamgaugeError
+from streamgauge.inputs import refuse_input
 from streamgauge.reports.wording import printable
 
 if TYPE_CHECKING:
@@ -149,13 +150,7 @@ def check_output(path: Path) -> None:
         InvalidInput: The command line names the file twice.
     """
     if path.exists() and sum(_names_file(word, path) for word in sys.argv[1:]) > 1:
-        raise InvalidInput.single(
-            (),
-            file=str(path),
-            seen="a file that this command also reads or writes",
-            expected="another file to write to",
-            remedy="it was left unchanged",
-        )
+        refuse_input(path)
 
 
 def _names_file(word: str, path: Path) -> bool:
