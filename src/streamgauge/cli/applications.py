@@ -11,8 +11,8 @@ import typer
 from streamgauge.cli.experiment import Engine, Output
 from streamgauge.cli.output import check_outputs, present, print_document, say, warn, write_text
 from streamgauge.cli.simulate import AsJson, Html, Rate, Seconds, Seed, Warmup
+from streamgauge.drawing.wording import count, printable
 from streamgauge.errors import in_file
-from streamgauge.reports.wording import count, printable
 
 app = typer.Typer(
     help="Describe an application in a few lines, and run it anywhere.", no_args_is_help=True

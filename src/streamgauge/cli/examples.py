@@ -9,8 +9,8 @@ import typer
 
 import streamgauge
 from streamgauge.cli.output import print_document, say
+from streamgauge.drawing.wording import count
 from streamgauge.errors import InvalidInput, did_you_mean
-from streamgauge.reports.wording import count
 
 
 def examples(

@@ -15,8 +15,8 @@ import typer
 from streamgauge.cli.output import check_outputs, present, say
 from streamgauge.cli.progress import ProgressBar
 from streamgauge.cli.spark import Conf, Config, Master, spark_options
+from streamgauge.drawing.wording import count
 from streamgauge.errors import StreamgaugeError
-from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from types import FrameType

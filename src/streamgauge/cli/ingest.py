@@ -11,8 +11,8 @@ from streamgauge.cli.exit_codes import INVALID_INPUT
 from streamgauge.cli.interrupts import interrupted
 from streamgauge.cli.output import print_document, print_table, say, warn
 from streamgauge.cli.spark import Conf, Config, Master, spark_options, spark_session
+from streamgauge.drawing.wording import count
 from streamgauge.errors import InvalidInput
-from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.pipeline.ingest.tally import Tally

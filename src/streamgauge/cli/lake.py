@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.output import print_document, print_table, say, warn
-from streamgauge.reports.wording import count
+from streamgauge.drawing.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.lake.tables import Lake

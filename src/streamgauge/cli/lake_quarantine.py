@@ -13,8 +13,8 @@ from streamgauge.cli.ingest import present
 from streamgauge.cli.lake import AsJson, Limit, Place, open_lake
 from streamgauge.cli.output import print_document, print_table, say, warn
 from streamgauge.cli.spark import Conf, Config, Master, spark_session
+from streamgauge.drawing.wording import printable
 from streamgauge.errors import InvalidInput
-from streamgauge.reports.wording import printable
 
 if TYPE_CHECKING:
     from streamgauge.lake.contents import Quarantined

@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamgauge.drawing.wording import printable
 from streamgauge.errors import InvalidInput, StreamgaugeError
 from streamgauge.inputs import refuse_input
-from streamgauge.reports.wording import printable
 
 if TYPE_CHECKING:
     from streamgauge.reports.content import Table
@@ -41,7 +41,7 @@ def present(
     import typer
 
     from streamgauge.cli.exit_codes import DONE, exit_code_of
-    from streamgauge.reports.document import write_document
+    from streamgauge.reports.report import write_document
 
     warn(report.warnings)
     if as_json:
@@ -60,7 +60,7 @@ def present(
 
 def print_document(document: Mapping[str, Any]) -> None:
     """One JSON document on standard output, with its schema version."""
-    from streamgauge.reports.document import write_document
+    from streamgauge.reports.report import write_document
 
     print(write_document(document))
 

@@ -10,9 +10,9 @@ import typer
 
 from streamgauge.cli.exit_codes import UNREACHABLE
 from streamgauge.cli.output import print_document, print_table, say
+from streamgauge.drawing.wording import count
 from streamgauge.errors import in_file
 from streamgauge.reports.content import Column, Row, tabulate
-from streamgauge.reports.wording import count
 
 app = typer.Typer(
     help="Run a Storm cluster on this machine, and apply plans to it.", no_args_is_help=True

@@ -12,8 +12,8 @@ import typer
 
 from streamgauge.cli.interrupts import interrupted
 from streamgauge.cli.output import print_document, say
+from streamgauge.drawing.wording import count
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.engines.storm.collection.polling import Outcome

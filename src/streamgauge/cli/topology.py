@@ -59,7 +59,7 @@ def check(file: File, as_json: AsJson = False) -> None:
     from streamgauge.errors import in_file
     from streamgauge.planning.job_check import check_job
     from streamgauge.profile.files.jobs import load_job
-    from streamgauge.reports.topology import JobCheck
+    from streamgauge.reports.placement import JobCheck
 
     job = load_job(file)
     with in_file(file):
@@ -79,7 +79,7 @@ def diff(
 ) -> None:
     """Show what moves between two plans: the same file twice, with steps, or two files."""
     from streamgauge.api.place import place
-    from streamgauge.reports.topology import PlanChange
+    from streamgauge.reports.placement import PlanChange
     from streamgauge.topology.plan_diff import diff_plans
 
     check_outputs(html)

@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from streamgauge.drawing.axes import Axis, linear_axis, log_axis
-from streamgauge.drawing.quantities import number, plain_duration, plain_number, share
 from streamgauge.drawing.svg import STYLE, Svg, text_width
 from streamgauge.drawing.themes import CHARTS, SERIES
+from streamgauge.drawing.wording import (
+    format_number,
+    format_plain_duration,
+    format_plain_number,
+    format_share,
+)
 
 WIDTH, HEIGHT = 520.0, 260.0
 WIDE = 1060.0
@@ -65,7 +70,7 @@ def draw_line_chart(
     log: bool = False,
     shaded_until: float = 0.0,
     shaded: str = "",
-    tick_label: TickLabel = plain_number,
+    tick_label: TickLabel = format_plain_number,
     embedded: bool = False,
 ) -> str:
     """Lines over time as an SVG.
@@ -98,7 +103,7 @@ def draw_line_chart(
     if has_shade:
         end = plot.px(shaded_until)
         svg.rect(plot.left, plot.top, end - plot.left, plot.bottom - plot.top, kind="warmup")
-    _draw_axes(svg, plot, x_title, plain_number, tick_label)
+    _draw_axes(svg, plot, x_title, format_plain_number, tick_label)
     for index, one in enumerate(series):
         _draw_series(svg, plot, times, one, index % SERIES)
     return _render(svg, WIDTH, HEIGHT, title, embedded=embedded)
@@ -113,7 +118,7 @@ def draw_distribution_chart(
     bars: str,
     curve: str,
     marks: Sequence[tuple[str, float]] = (),
-    tick_label: TickLabel = plain_duration,
+    tick_label: TickLabel = format_plain_duration,
     embedded: bool = False,
 ) -> str:
     """How many values lie between each two neighbouring edges, and the part up to each edge.
@@ -147,10 +152,10 @@ def draw_distribution_chart(
         right=right,
         bottom=height - BOTTOM,
     )
-    _draw_axes(svg, plot, x_title, tick_label, plain_number)
+    _draw_axes(svg, plot, x_title, tick_label, format_plain_number)
     for (low, high), count in zip(pairwise(edges), counts, strict=True):
         if count:
-            count_text = f"{number(count)} ({share(count / total)})"
+            count_text = f"{format_number(count)} ({format_share(count / total)})"
             svg.open_group(
                 title=f"{tick_label(_round(low))} to {tick_label(_round(high))}: {count_text}"
             )

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from streamgauge.drawing.layered import Box, Link, PlacedNode, Point, lay_out, svg_path
-from streamgauge.drawing.quantities import share
 from streamgauge.drawing.svg import MARGIN, STYLE, Svg, arrow, shorten, text_width
 from streamgauge.drawing.themes import GAUGES
+from streamgauge.drawing.wording import format_share
 from streamgauge.topology.grouping import All, Fields, PartialKey
 from streamgauge.topology.topology import (
     ACKER,
@@ -313,7 +313,7 @@ def _gauge(svg: Svg, left: float, top: float, width: float, mark: OperatorMark, 
     length = width - _gauge_text_width(mark)
     svg.rect(left, top, length, GAUGE, kind="gauge", radius=2)
     svg.rect(left, top, length * level, GAUGE, kind=f"gauge-{_grade(level)}", radius=2)
-    level_text = mark.level_text or share(mark.level)
+    level_text = mark.level_text or format_share(mark.level)
     svg.text(left + width, top + GAUGE, level_text, kind=look, anchor="end")
 
 

@@ -10,9 +10,9 @@ from streamgauge.applications.application import Application, Task
 from streamgauge.applications.content import trace_contents
 from streamgauge.applications.cycles import DIGITS, CycleTime, FoundLoad
 from streamgauge.applications.platform import Platform
-from streamgauge.drawing.quantities import duration, number
 from streamgauge.drawing.text_picture import draw_text
 from streamgauge.drawing.topology_picture import draw_topology
+from streamgauge.drawing.wording import count, format_duration, format_number
 from streamgauge.profile.files.jobs import job_to_data
 from streamgauge.profile.job import Job
 from streamgauge.reports.content import (
@@ -26,9 +26,7 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
-from streamgauge.reports.long_table import list_figures
-from streamgauge.reports.report import Report
-from streamgauge.reports.wording import count
+from streamgauge.reports.report import Report, list_figures
 
 NS_PER_MS, MS_PER_SECOND = 1e6, 1e3
 
@@ -136,7 +134,9 @@ class ApplicationReport(Report):
                     Column("bytes"): data.size,
                     Column("data", words=True): f"{values}, {data.distribution}",
                     Column("flow of each", words=True): flow.describe(),
-                    Column("mean", "tuples/s"): None if per_second is None else number(per_second),
+                    Column("mean", "tuples/s"): None
+                    if per_second is None
+                    else format_number(per_second),
                 }
             )
         return tabulate("Sources", rows)
@@ -156,11 +156,13 @@ class ApplicationReport(Report):
                     Column("parents", words=True): " ".join(task.parents),
                     Column("routing", words=True): str(task.routing),
                     Column("load"): f"{task.processing:.6g}",
-                    Column("CPU"): duration(self.platform.cpu_ms(task.cycles) / MS_PER_SECOND),
+                    Column("CPU"): format_duration(
+                        self.platform.cpu_ms(task.cycles) / MS_PER_SECOND
+                    ),
                     Column("forwards"): None if task.filtering == 1.0 else f"{task.filtering:g}",
                     Column("window", words=True): window,
                     Column("bytes"): task.resized_bytes,
-                    Column("in", "tuples/s"): None if rate is None else number(rate),
+                    Column("in", "tuples/s"): None if rate is None else format_number(rate),
                 }
             )
         return tabulate(

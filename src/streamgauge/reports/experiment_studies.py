@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.drawing.quantities import duration, number, share
+from streamgauge.drawing.wording import format_duration, format_number, format_share
 from streamgauge.experiments.regimes import Regime, RepetitionRegime, find_regimes
 from streamgauge.experiments.step_differences import (
     Difference,
@@ -30,8 +30,6 @@ class StudyResult:
     Attributes:
         word: What it is about: the first word of the report.
         finding: The rest of the sentence.
-        table: The figures that it rests on.
-        document: The same for programs.
     """
 
     word: str
@@ -54,7 +52,8 @@ def read_study(experiment: Experiment, truth: Truth) -> StudyResult | None:
 
 def _read_sweep(truth: Truth, study: LoadSweep) -> StudyResult:
     by_step = find_regimes(truth, study)
-    finding = ", ".join(f"{step} {name_regime(found)}" for step, found in by_step.items())
+    regimes = {step: name_regime(repetitions) for step, repetitions in by_step.items()}
+    finding = ", ".join(f"{step} {regime}" for step, regime in regimes.items())
     rule = study.rule
     table = tabulate(
         f"Regimes: events from above {rule.enter:g} to below {rule.leave:g} times the"
@@ -62,16 +61,18 @@ def _read_sweep(truth: Truth, study: LoadSweep) -> StudyResult:
         [
             {
                 Column("step"): step,
-                Column("regime", words=True): name_regime(found),
-                Column("events"): number(_average([float(len(one.events)) for one in found])),
-                Column("each", "mean"): duration(_average([one.mean_seconds for one in found])),
-                Column("of the time"): share(_average([one.share for one in found])),
-                Column("σ throughput", "tuples/s"): number(
-                    _average([one.throughput_deviation for one in found])
+                Column("regime", words=True): regimes[step],
+                Column("events"): format_number(
+                    _average([float(len(regime.events)) for regime in repetitions])
                 ),
-                Column("σ latency"): duration(_average([one.latency_deviation for one in found])),
+                Column("each", "mean"): format_duration(_average_of("mean_seconds", repetitions)),
+                Column("of the time"): format_share(_average_of("share", repetitions)),
+                Column("σ throughput", "tuples/s"): format_number(
+                    _average_of("throughput_deviation", repetitions)
+                ),
+                Column("σ latency"): format_duration(_average_of("latency_deviation", repetitions)),
             }
-            for step, found in by_step.items()
+            for step, repetitions in by_step.items()
         ],
     )
     return StudyResult(
@@ -82,7 +83,7 @@ def _read_sweep(truth: Truth, study: LoadSweep) -> StudyResult:
             "kind": study.kind,
             "baseline": study.baseline,
             "steps": {
-                step: [_write_regime(one) for one in found] for step, found in by_step.items()
+                step: list(map(_write_regime, repetitions)) for step, repetitions in by_step.items()
             },
         },
     )
@@ -90,10 +91,10 @@ def _read_sweep(truth: Truth, study: LoadSweep) -> StudyResult:
 
 def name_regime(repetitions: Sequence[RepetitionRegime]) -> str:
     """The regime of a step: the one that most of its repetitions had, and how many."""
-    counts = {regime: sum(one.regime is regime for one in repetitions) for regime in Regime}
-    regime = max(counts, key=lambda regime: counts[regime])
-    total = len(repetitions)
-    return regime if counts[regime] == total else f"{regime} ({counts[regime]}/{total})"
+    regimes = [repetition.regime for repetition in repetitions]
+    most = max(Regime, key=regimes.count)
+    share, total = regimes.count(most), len(regimes)
+    return most if share == total else f"{most} ({share}/{total})"
 
 
 def _write_regime(repetition: RepetitionRegime) -> dict[str, Any]:
@@ -118,7 +119,7 @@ def _read_search(truth: Truth, study: BottleneckSearch) -> StudyResult:
                 Column("latency shorter by"): _show_signed(gain.latency),
                 Column(
                     "floors", "throughput, latency"
-                ): f"{share(gain.throughput_floor)}, {share(gain.latency_floor)}",
+                ): f"{format_share(gain.throughput_floor)}, {format_share(gain.latency_floor)}",
                 Column("it", words=True): gain.verdict,
             }
             for gain in ranked
@@ -134,40 +135,42 @@ def _read_search(truth: Truth, study: BottleneckSearch) -> StudyResult:
 
 
 def _name_bottleneck(ranked: Sequence[Gain]) -> str:
-    limiting = [gain for gain in ranked if gain.verdict == "limits throughput"]
-    if limiting:
-        first = limiting[0]
-        more = share(first.throughput)
-        return f"{first.operator}, whose halved service time raises throughput by {more}"
+    for gain in ranked:
+        if gain.verdict == "limits throughput":
+            more = format_share(gain.throughput)
+            return f"{gain.operator}, whose halved service time raises throughput by {more}"
     if ranked and ranked[0].verdict == "adds latency":
-        first = ranked[0]
-        part = share(first.latency)
-        return f"none of throughput; {first.operator} adds most latency: {part} of it"
+        first, part = ranked[0].operator, format_share(ranked[0].latency)
+        return f"none of throughput; {first} adds most latency: {part} of it"
     return "none was found"
 
 
 def _read_fidelity(truth: Truth, study: Fidelity) -> StudyResult:
     differences = list(compare_with_reference(truth, study))
-    means = [one for one in differences if one.figure in ("throughput", "latency, mean")]
+    means = [
+        difference
+        for difference in differences
+        if difference.figure in ("throughput", "latency, mean")
+    ]
     finding = f"nothing to compare with {study.reference} yet"
     if means:
-        worst = max(means, key=lambda one: abs(one.part))
+        worst = max(means, key=lambda difference: abs(difference.part))
         finding = (
-            f"within {share(abs(worst.part))} of {study.reference} in throughput and mean latency"
-            f" (worst: {worst.figure} of {worst.step}, {_show_signed(worst.part)})"
+            f"within {format_share(abs(worst.part))} of {study.reference} in throughput and mean"
+            f" latency (worst: {worst.figure} of {worst.step}, {_show_signed(worst.part)})"
         )
     table = tabulate(
         f"Difference from {study.reference}",
         [
             {
-                Column("step"): one.step,
-                Column("figure", words=True): one.figure,
-                Column(study.reference): _show_figure(one, one.reference),
-                Column("here"): _show_figure(one, one.value),
-                Column("difference"): _show_signed(one.part),
-                Column("floor"): share(one.floor),
+                Column("step"): difference.step,
+                Column("figure", words=True): difference.figure,
+                Column(study.reference): _show_figure(difference, difference.reference),
+                Column("here"): _show_figure(difference, difference.value),
+                Column("difference"): _show_signed(difference.part),
+                Column("floor"): format_share(difference.floor),
             }
-            for one in differences
+            for difference in differences
         ],
     )
     return StudyResult(
@@ -177,20 +180,24 @@ def _read_fidelity(truth: Truth, study: Fidelity) -> StudyResult:
         document={
             "kind": study.kind,
             "reference": study.reference,
-            "differences": [asdict(one) for one in differences],
+            "differences": list(map(asdict, differences)),
         },
     )
 
 
 def _show_figure(difference: Difference, value: float) -> str:
-    return number(value) if difference.figure == "throughput" else duration(value)
+    return format_number(value) if difference.figure == "throughput" else format_duration(value)
 
 
 def _show_signed(part: float) -> str:
-    text = share(abs(part))
+    text = format_share(abs(part))
     if not text[0].isdigit() or not part:
         return text
     return f"{'+' if part > 0.0 else '−'}{text}"
+
+
+def _average_of(figure: str, repetitions: Sequence[RepetitionRegime]) -> float:
+    return _average([getattr(repetition, figure) for repetition in repetitions])
 
 
 def _average(values: Sequence[float]) -> float:

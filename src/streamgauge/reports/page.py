@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from streamgauge.drawing.quantities import MISSING
 from streamgauge.drawing.themes import page_style
+from streamgauge.drawing.wording import MISSING, printable
 from streamgauge.reports.content import (
     MOST_ROWS,
     Cell,
@@ -28,7 +28,6 @@ from streamgauge.reports.content import (
     Term,
     Terms,
 )
-from streamgauge.reports.wording import printable
 
 if TYPE_CHECKING:
     from streamgauge.reports.report import Report

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from streamgauge.drawing.quantities import number
+from streamgauge.drawing.wording import count, format_duration, format_number
 from streamgauge.models.latency_by_path import PathLatencies
 from streamgauge.reports.content import (
     Column,
@@ -21,10 +21,8 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
-from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.placement import PlacementReport
-from streamgauge.reports.report import Report
-from streamgauge.reports.wording import count, show_duration
+from streamgauge.reports.report import Report, list_figures
 from streamgauge.topology.paths import (
     Path,
     count_paths,
@@ -207,7 +205,7 @@ class PathsReport(Report):
                 {
                     Column("source"): row.source,
                     Column("paths"): f"{row.paths:,}",
-                    Column("connections between nodes, mean"): number(row.mean_crossings),
+                    Column("connections between nodes, mean"): format_number(row.mean_crossings),
                     Column("most"): f"{row.most_crossings:g}",
                 }
                 for row in self.by_source()
@@ -273,7 +271,7 @@ def build_latency_tables(latencies: PathLatencies) -> list[Table]:
 
 
 def _show_seconds(seconds: float | None) -> str | None:
-    return None if seconds is None else show_duration(seconds)
+    return None if seconds is None else format_duration(seconds)
 
 
 def _count_crossings(block: ConnectionBlock) -> Matrix:

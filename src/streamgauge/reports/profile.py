@@ -7,13 +7,12 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
-from streamgauge.drawing.quantities import number, plain_number
+from streamgauge.drawing.wording import count, format_number, format_period, format_plain_number
 from streamgauge.profile.figures import Figure
 from streamgauge.profile.files.jobs import profile_to_data
 from streamgauge.profile.profile import Profile
 from streamgauge.profile.quality import Assessment, assess_profile
 from streamgauge.profile.quality import Verdict as Quality
-from streamgauge.reports import profile_resources as resources
 from streamgauge.reports import profile_tables as tables
 from streamgauge.reports.content import (
     Column,
@@ -28,13 +27,10 @@ from streamgauge.reports.content import (
     tabulate,
     tabulate_groups,
 )
-from streamgauge.reports.long_table import list_figures
-from streamgauge.reports.measured import show_figure
-from streamgauge.reports.report import Report
-from streamgauge.reports.wording import count, show_period
+from streamgauge.reports.profile_tables import show_figure
+from streamgauge.reports.report import Report, list_figures
 
 JOB = "links and workers"
-# By the end of a field's name.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +82,15 @@ class ProfileReport(Report):
             length = datetime.fromisoformat(period.end) - datetime.fromisoformat(period.start)
         except (ValueError, TypeError):
             return text
-        return f"{text} ({show_period(length.total_seconds())})"
+        return f"{text} ({format_period(length.total_seconds())})"
 
     def _show_replicas(self) -> str:
         replicas = self.profile.replicas
         if replicas is None:
             return "no replicas"
-        blocks = f"{count(replicas.blocks, 'block')} of {plain_number(replicas.block_seconds)} s"
+        blocks = (
+            f"{count(replicas.blocks, 'block')} of {format_plain_number(replicas.block_seconds)} s"
+        )
         if replicas.count == 0:
             return f"no replicas, as {blocks} are too few"
         file = f" in {replicas.file}" if replicas.file else ""
@@ -120,7 +118,7 @@ class ProfileReport(Report):
         terms = []
         if profile.juice is not None:
             parts = profile.juice.operators.items()
-            each = ", ".join(f"{name} {number(part)}" for name, part in parts)
+            each = ", ".join(f"{name} {format_number(part)}" for name, part in parts)
             juice = show_figure(profile.juice.topology)
             terms.append(
                 Term(
@@ -129,7 +127,7 @@ class ProfileReport(Report):
                 )
             )
         if profile.backpressure_minutes is not None:
-            minutes = plain_number(profile.backpressure_minutes)
+            minutes = format_plain_number(profile.backpressure_minutes)
             terms.append(Term("back-pressure", f"in {minutes} minutes"))
         return terms
 
@@ -167,15 +165,15 @@ class ProfileReport(Report):
                 "resources",
                 "Queues, cores and links",
                 [
-                    resources.tabulate_queues(profile, list(profile.executors)),
-                    resources.tabulate_hosts(profile),
-                    resources.tabulate_links(profile),
+                    tables.tabulate_queues(profile, list(profile.executors)),
+                    tables.tabulate_hosts(profile),
+                    tables.tabulate_links(profile),
                 ],
             ),
             Section(
                 "history",
                 "History",
-                [resources.tabulate_saturation(profile), resources.tabulate_series(profile)],
+                [tables.tabulate_saturation(profile), tables.tabulate_series(profile)],
             ),
         ]
 
@@ -197,7 +195,7 @@ class ProfileReport(Report):
                     tables.tabulate_tasks(profile, operator),
                     tables.tabulate_times(profile, [operator]),
                     tables.tabulate_streams(profile, streams),
-                    resources.tabulate_queues(profile, executors),
+                    tables.tabulate_queues(profile, executors),
                 ],
             ),
             Section(

@@ -9,14 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.drawing.charts import Series, draw_line_chart
-from streamgauge.drawing.quantities import estimate, number, share
+from streamgauge.drawing.side_by_side import Panel, draw_side_by_side
+from streamgauge.drawing.topology_picture import OperatorMark
+from streamgauge.drawing.wording import (
+    count,
+    format_change,
+    format_difference,
+    format_estimate,
+    format_number,
+    format_rate,
+    format_share,
+    printable,
+)
 from streamgauge.errors import InvalidInput
 from streamgauge.planning.scaling.accuracy import Accuracy
 from streamgauge.planning.scaling.files.scale_out_file import ScaleOut, scale_out_to_data
 from streamgauge.planning.scaling.graph import Allocation, Component
 from streamgauge.planning.scaling.measured import MeasuredRates
 from streamgauge.planning.scaling.ranking import Proposal, RankedScalings
-from streamgauge.planning.scaling.rates import ComponentRates
+from streamgauge.planning.scaling.rates import ComponentRates, GraphRates
 from streamgauge.planning.scaling.sweep import Bottleneck
 from streamgauge.planning.scaling.translation import Unit
 from streamgauge.profile.files.jobs import job_to_data, save
@@ -35,17 +46,20 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
-from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.placement_ranking import PLAN_FILE
-from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
-from streamgauge.reports.report import Report
-from streamgauge.reports.scaling_picture import FULL, MANY_COMPONENTS, compute_load, draw_growth
-from streamgauge.reports.wording import count, show_change, show_difference, show_rate
+from streamgauge.reports.prediction_figures import judge_prediction, show_headroom
+from streamgauge.reports.report import Report, list_figures
+from streamgauge.topology.grouping import Shuffle
+from streamgauge.topology.topology import Operator, OperatorKind, Stream, Topology
 from streamgauge.transport.engine import load_engine
 
 # More lines say no more at a glance; --json has them all.
 MOST_REASONS = 12
 MOST_SWEEP_ROWS = 20
+# More components than this cannot be read in a picture.
+MANY_COMPONENTS = 200
+# A load above this is too much; what is less above one comes from rounding declared times.
+FULL = 1.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +239,8 @@ class ScalingRanking(Report):
         has_units = bool(ranking.best.scaling.allocation)
         if busiest is not None and _is_full(busiest):
             grade, word = Grade.BAD, "Still congested"
-            load = f"{busiest.component} gets {number(busiest.utilisation)} times what it can do"
+            times = f"{format_number(busiest.utilisation)} times what it can do"
+            load = f"{busiest.component} gets {times}"
             sentence = f"{f' with {self._describe_allocation()}' if has_units else ''}: {load}."
         elif has_units:
             grade, word = Grade.FINE, "Enough"
@@ -252,9 +267,9 @@ class ScalingRanking(Report):
         """``900 → 1,600 tuples/s (+77.8 %)``."""
         scaling = self.ranking.best.scaling
         before = self.ranking.before.throughput
-        amount = f"{show_change(before, scaling.expected, estimate)} tuples/s"
+        amount = f"{format_change(before, scaling.expected, format_estimate)} tuples/s"
         if before > 0.0 and scaling.allocation:
-            amount += f" ({show_difference(scaling.increase / before)})"
+            amount += f" ({format_difference(scaling.increase / before)})"
         return f"{amount}, weighted" if self.ranking.options.sink_weights else amount
 
     def _growth_chart(self) -> Chart:
@@ -327,7 +342,7 @@ class ScalingRanking(Report):
                 [
                     {
                         Column("units"): row.units,
-                        Column("delivered", "/s"): estimate(row.throughput),
+                        Column("delivered", "/s"): format_estimate(row.throughput),
                         Column("who gets how many", words=True): show_allocation(row.allocation),
                         Column("busiest then", words=True): _show_load(row.bottleneck),
                     }
@@ -340,7 +355,7 @@ class ScalingRanking(Report):
             caption=f"{caption}, delivered in tuples/s",
             columns=[Column("units"), *(Column(name) for name in curves)],
             rows=[
-                [number_of, *(estimate(curve[number_of]) for curve in curves.values())]
+                [number_of, *(format_estimate(curve[number_of]) for curve in curves.values())]
                 for number_of in dict.fromkeys((*units[:: _find_stride(len(units))], units[-1]))
             ],
         )
@@ -371,9 +386,9 @@ def _describe_proposal(name: str, proposal: Proposal, before: float) -> Row:
     return {
         Column("planner"): name,
         Column("who gets how many", words=True): show_allocation(scaling.allocation),
-        Column("delivered", "/s"): estimate(scaling.expected),
-        Column("more"): show_difference(scaling.increase / before) if before > 0.0 else None,
-        Column("at most", "/s"): None if scaling.bound is None else estimate(scaling.bound),
+        Column("delivered", "/s"): format_estimate(scaling.expected),
+        Column("more"): format_difference(scaling.increase / before) if before > 0.0 else None,
+        Column("at most", "/s"): None if scaling.bound is None else format_estimate(scaling.bound),
         Column("busiest then", words=True): _show_load(proposal.bottleneck),
     }
 
@@ -388,10 +403,10 @@ def _build_accuracy_table(accuracy: Accuracy) -> Table:
         [
             {
                 Column("component"): name,
-                Column("measured", "/s"): show_rate(pair.measured),
-                Column("estimated", "/s"): show_rate(pair.estimated),
-                Column("error"): show_difference(pair.relative_error),
-                Column(f"within {share(accuracy.band)}"): "yes"
+                Column("measured", "/s"): format_rate(pair.measured),
+                Column("estimated", "/s"): format_rate(pair.estimated),
+                Column("error"): format_difference(pair.relative_error),
+                Column(f"within {format_share(accuracy.band)}"): "yes"
                 if accuracy.is_within(pair)
                 else "no",
             }
@@ -405,9 +420,9 @@ def _describe_component(
     component: Component, before: ComponentRates, after: ComponentRates, *, unit: str
 ) -> Row:
     received: Row = {
-        Column("gets", "/s"): show_change(before.input, after.input, show_rate),
-        Column("can do", "/s"): show_change(before.capacity, after.capacity, show_rate),
-        Column("busy"): show_change(compute_load(before), compute_load(after), share),
+        Column("gets", "/s"): format_change(before.input, after.input, format_rate),
+        Column("can do", "/s"): format_change(before.capacity, after.capacity, format_rate),
+        Column("busy"): format_change(compute_load(before), compute_load(after), format_share),
     }
     return {
         Column("component"): component.name,
@@ -415,7 +430,7 @@ def _describe_component(
         if before.units == after.units
         else f"{before.units} → {after.units}",
         **(dict.fromkeys(received) if component.source else received),
-        Column("emits", "/s"): show_change(before.output, after.output, show_rate),
+        Column("emits", "/s"): format_change(before.output, after.output, format_rate),
     }
 
 
@@ -426,7 +441,7 @@ def _is_full(bottleneck: Bottleneck) -> bool:
 def _show_load(bottleneck: Bottleneck | None) -> str | None:
     if bottleneck is None:
         return None
-    return f"{bottleneck.component}, {share(bottleneck.utilisation)}"
+    return f"{bottleneck.component}, {format_share(bottleneck.utilisation)}"
 
 
 def _shorten(sentences: Sequence[str]) -> list[str]:
@@ -438,3 +453,90 @@ def _shorten(sentences: Sequence[str]) -> list[str]:
 def _find_stride(rows: int) -> int:
     """Every how manieth row is shown."""
     return -(-rows // MOST_SWEEP_ROWS) or 1
+
+
+def draw_growth(ranking: RankedScalings, *, embedded: bool = False) -> str:
+    """Components as they are and as the best proposal would have them, as an SVG."""
+    scaling = ranking.best.scaling
+    panels = [
+        _draw_panel(ranking, "before", ranking.before),
+        _draw_panel(
+            ranking,
+            f"after: {scaling.scaler} with {count(scaling.units, 'unit')} more",
+            ranking.best.rates,
+        ),
+    ]
+    name = ranking.problem.graph.name
+    return draw_side_by_side(
+        panels,
+        title=printable(f"components of {name} before and after scaling out"),
+        embedded=embedded,
+        gauge="component",
+        alarm="congested",
+        flag="gets more",
+    )
+
+
+def compute_load(rates: ComponentRates) -> float:
+    """What a component gets, as a part of what it can do."""
+    return rates.input / rates.capacity if rates.capacity > 0.0 else 0.0
+
+
+def _draw_panel(ranking: RankedScalings, title: str, rates: GraphRates) -> Panel:
+    components = ranking.problem.graph.components
+    return Panel(
+        title=printable(title),
+        lines=[f"{format_estimate(rates.throughput)} tuples/s are delivered by the sinks"],
+        topology=_build_topology(ranking),
+        executors={component.name: rates[component.name].units for component in components},
+        marks={
+            component.name: _mark_component(
+                ranking.before[component.name], rates[component.name], is_source=component.source
+            )
+            for component in components
+        },
+    )
+
+
+def _build_topology(ranking: RankedScalings) -> Topology:
+    """The job's own topology, or one that looks like the graph."""
+    problem = ranking.problem
+    if problem.job is not None:
+        return problem.job.topology
+    return Topology(
+        name=problem.graph.name,
+        operators=tuple(
+            Operator(
+                name=component.name,
+                kind=OperatorKind.SOURCE if component.source else OperatorKind.PROCESSOR,
+                tasks=max(1, ranking.best.rates[component.name].units),
+            )
+            for component in problem.graph.components
+        ),
+        streams=tuple(
+            Stream(source=edge.source, target=edge.target, name=edge.target, grouping=Shuffle())
+            for edge in problem.graph.edges
+        ),
+    )
+
+
+def _mark_component(
+    before: ComponentRates, after: ComponentRates, *, is_source: bool
+) -> OperatorMark:
+    units = count(after.units, "unit")
+    if before.units != after.units:
+        units = f"{before.units} → {units}"
+    if is_source:
+        emitted = format_change(before.output, after.output, format_rate)
+        return OperatorMark(parallelism=units, line=f"emits {emitted} tuples/s")
+    load = compute_load(after)
+    capacity = format_change(before.capacity, after.capacity, format_rate)
+    return OperatorMark(
+        level=min(load, 1.0),
+        level_text=format_share(load),
+        flag=f"{after.units - before.units} more" if after.units > before.units else "",
+        parallelism=units,
+        line=f"gets {format_change(before.input, after.input, format_rate)} tuples/s",
+        more=(f"can do {capacity} tuples/s",),
+        alarm="congested" if load > FULL else "",
+    )

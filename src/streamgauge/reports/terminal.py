@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from streamgauge.drawing.canvas import text_width
-from streamgauge.drawing.quantities import MISSING
 from streamgauge.drawing.svg import clip
+from streamgauge.drawing.wording import MISSING, printable
 from streamgauge.reports.content import Cell, Chart, Column, Commands, Section, Table, Text
-from streamgauge.reports.wording import printable
 
 if TYPE_CHECKING:
     from streamgauge.reports.report import Report
