@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from streamgauge.cli.experiment import Engine, Output
+from streamgauge.cli.options import AsJson, Html, Rate, Svg
 from streamgauge.cli.output import check_outputs, present, print_document, say, warn, write_text
-from streamgauge.cli.simulate import AsJson, Html, Rate, Seconds, Seed, Warmup
+from streamgauge.cli.simulate import Seconds, Seed, Warmup
 from streamgauge.drawing.wording import count, printable
 from streamgauge.errors import in_file
 
@@ -70,7 +71,7 @@ def show(
     platform: PlatformFile = None,
     cycle_ns: CycleNs = None,
     routed: Routed = "all",
-    svg: Annotated[Path | None, typer.Option(help="Write the picture to this file.")] = None,
+    svg: Svg = None,
     job_file: Annotated[
         Path | None, typer.Option("--job", help="Write the job it expands to into this file.")
     ] = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from streamgauge.cli.options import AsJson
 from streamgauge.cli.output import print_document, say, write_text
 from streamgauge.drawing.wording import count, format_duration
 from streamgauge.extras import require_extra
@@ -46,7 +47,7 @@ def demo(
     spark: Annotated[
         bool, typer.Option(help="Go on from metrics to a profile, on Spark, which needs Java.")
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run the main job on a bundled example: every stage of the product that there is."""
     with require_extra("simulation,pipeline" if spark else "simulation,lake"):
@@ -59,7 +60,7 @@ def demo(
     from streamgauge.cli.examples import example_path
     from streamgauge.cli.progress import watch_simulated_time
     from streamgauge.cli.topology import GRAPH, PLAN
-    from streamgauge.reports.report import replace_non_finite
+    from streamgauge.reports.report import describe_size, replace_non_finite
     from streamgauge.reports.simulation import SimulationReport
     from streamgauge.topology.files.document import make_folder
 
@@ -71,9 +72,7 @@ def demo(
     write_text(output / "plan.svg", placement.plot(PLAN).svg)
     story.tell(
         f"The job: {EXAMPLE}, a bundled example; all files are in {output}",
-        f"{count(len(job.topology.operators), 'operator')}, placed as"
-        f" {count(len(plan.logical.executors), 'executor')} in"
-        f" {count(len(plan.workers), 'worker')} on {count(len(plan.nodes), 'node')}.",
+        f"{count(len(job.topology.operators), 'operator')}, placed as {describe_size(plan)}.",
         files="topology.svg, plan.svg",
     )
     result = emulate_metrics(job, plan, output / SAMPLES, progress=watch_simulated_time(), say=say)

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from streamgauge.cli.options import AsJson, Html, JobFile, Step, Svg
 from streamgauge.cli.output import check_outputs, present, warn, write_text
 
 app = typer.Typer(help="Check, draw and compare jobs and their plans.", no_args_is_help=True)
 
-File = Annotated[str, typer.Argument(help="A job in YAML or JSON; - reads standard input.")]
-Step = Annotated[str | None, typer.Option(help="Configure the job as in this step of its file.")]
 SchedulerName = Annotated[
     str | None, typer.Option(help="Place by this scheduler, also where the file has a plan.")
 ]
 Ackers = Annotated[bool, typer.Option("--ackers", help="Show ackers and their streams too.")]
-Html = Annotated[Path | None, typer.Option(help="Write a page with pictures.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 # Pictures of a placement.
 GRAPH, PLAN = 0, 1
 
 
 @app.command()
 def show(
-    file: File,
+    file: JobFile,
     step: Step = None,
     scheduler: SchedulerName = None,
-    svg: Annotated[Path | None, typer.Option(help="Write the picture to this file.")] = None,
+    svg: Svg = None,
     physical: Annotated[
         bool, typer.Option("--physical", help="Draw workers and nodes, not only operators.")
     ] = False,
@@ -54,7 +50,7 @@ def show(
 
 
 @app.command()
-def check(file: File, as_json: AsJson = False) -> None:
+def check(file: JobFile, as_json: AsJson = False) -> None:
     """Check a job's file: every problem with its place; every step is placed."""
     from streamgauge.errors import in_file
     from streamgauge.planning.job_check import check_job
@@ -91,7 +87,7 @@ def diff(
 
 @app.command()
 def paths(
-    file: File,
+    file: JobFile,
     step: Step = None,
     scheduler: SchedulerName = None,
     to_acker: Annotated[
@@ -118,7 +114,7 @@ def paths(
     as_json: AsJson = False,
 ) -> None:
     """Show the paths of tuples from sources to sinks, and how often they cross nodes."""
-    from streamgauge.api.find_paths import find_paths
+    from streamgauge.api.place import find_paths
     from streamgauge.errors import in_file
 
     with in_file(file):

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from streamgauge.drawing.axes import Axis, linear_axis
 from streamgauge.drawing.charts import (
     BOTTOM,
     HEADING,
@@ -14,10 +13,11 @@ from streamgauge.drawing.charts import (
     LEGEND_LINE,
     TICK_GAP_X,
     WIDTH,
+    Axis,
     TickLabel,
+    linear_axis,
 )
-from streamgauge.drawing.svg import STYLE, Svg, clip, text_width
-from streamgauge.drawing.themes import CHARTS, COLOURS, SERIES
+from streamgauge.drawing.svg import CHARTS, COLOURS, SERIES, STYLE, Svg, clip, text_width
 from streamgauge.drawing.wording import format_duration, format_plain_duration, format_share
 
 THICKNESS = 15.0
@@ -89,7 +89,7 @@ def draw_bar_chart(
         x_title: What their lengths are, with the unit.
         tick_label: How lengths are written at the axis.
         part_label: How lengths of parts are written.
-        embedded: Whether the page that the chart stands in brings the style.
+        embedded: Whether the page around it brings the style.
     """
     svg = Svg()
     svg.text(4.0, 15.0, title, kind="heading")

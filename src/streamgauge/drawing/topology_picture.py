@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from streamgauge.drawing.layered import Box, Link, PlacedNode, Point, lay_out, svg_path
-from streamgauge.drawing.svg import MARGIN, STYLE, Svg, arrow, shorten, text_width
-from streamgauge.drawing.themes import GAUGES
+from streamgauge.drawing.svg import GAUGES, MARGIN, STYLE, Svg, arrow, shorten, text_width
 from streamgauge.drawing.wording import format_share
 from streamgauge.topology.grouping import All, Fields, PartialKey
 from streamgauge.topology.topology import (
@@ -190,13 +189,9 @@ def draw_topology(
     marks: Marks | None = None,
     embedded: bool = False,
 ) -> str:
-    """The topology as an SVG.
+    """The topology as an SVG; a page that it is embedded in brings title and style.
 
-    Args:
-        topology: With or without its ackers; ack streams are drawn where it has them.
-        executors: Executors per operator; without them only tasks are shown.
-        marks: What else to say of operators, by name.
-        embedded: Whether the page that the picture stands in brings title and style.
+    The other arguments are those of `TopologyDrawing`.
     """
     drawing = TopologyDrawing(topology, executors, marks)
     svg = Svg()

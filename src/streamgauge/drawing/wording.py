@@ -110,7 +110,7 @@ def _decimals(value: float, digits: int) -> int:
 def _time_unit(seconds: float) -> tuple[float, str]:
     if seconds == 0.0:
         return _TIMES[0]
-    return next((one for one in _TIMES if abs(seconds) >= one[0]), _TIMES[-1])
+    return next((unit for unit in _TIMES if abs(seconds) >= unit[0]), _TIMES[-1])
 
 
 def printable(text: str) -> str:

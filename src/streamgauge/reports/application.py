@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from streamgauge.applications.application import Application, Task
@@ -36,9 +37,6 @@ class ApplicationReport(Report):
     """An application, and the job that it expands to on a platform.
 
     Attributes:
-        application: What was described.
-        platform: What it is to run on.
-        job: What it expands to there.
         warnings: What the description leaves open or asks too much of.
         ascii_only: Whether a terminal cannot show the lines that graphs are drawn with.
     """
@@ -77,7 +75,7 @@ class ApplicationReport(Report):
         topology, executors = self.job.topology, self.job.configuration.executors
         graph = Chart(
             title="topology",
-            draw=lambda embedded: draw_topology(topology, executors, embedded=embedded),
+            draw=partial(draw_topology, topology, executors),
             draw_text=lambda width: draw_text(
                 topology, executors, width=width, ascii_only=self.ascii_only
             ),
@@ -172,9 +170,8 @@ class ApplicationReport(Report):
     def _list_rates(self) -> dict[str, float | None]:
         """Tuples per second into every task, None where a source has no limit."""
         contents = trace_contents(self.application)
-        if any(
-            task.flow is not None and task.flow.is_unlimited for task in self.application.sources
-        ):
+        flows = [task.flow for task in self.application.sources]
+        if any(flow is not None and flow.is_unlimited for flow in flows):
             return dict.fromkeys(contents)
         return {
             name: sum(part.per_second for part in content.received)
@@ -215,12 +212,9 @@ def _write_task(task: Task, platform: Platform, per_second: float | None) -> dic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleReport(Report):
-    """What a cycle of load takes on this machine.
+    """What a cycle of load takes on this machine by a version of Java: a line fitted to timings.
 
-    Attributes:
-        time: The line that was fitted to timings.
-        java: The version of Java that ran them.
-        loads: Loads for CPU times that were asked for, as tried.
+    Loads for CPU times that were asked for are given as tried.
     """
 
     time: CycleTime

@@ -108,10 +108,6 @@ class CalibrationReport(Report):
     def figures(self) -> Iterator[FigureRow]:
         """How many figures of each profile are good, thin and missing."""
         for made in self.profiles:
-            quality = made.quality
-            counts = {
-                "good": quality.good,
-                "thin": len(quality.thin),
-                "missing": len(quality.missing),
-            }
+            good, thin, missing = made.quality.good, made.quality.thin, made.quality.missing
+            counts = {"good": good, "thin": len(thin), "missing": len(missing)}
             yield from list_figures("profile", made.topology, counts)

@@ -100,46 +100,33 @@ class ComparisonReport(Report):
     def headline(self) -> list[Term]:
         """Of the preferred plan."""
         best = self.preferred
-        p99 = format_duration(get_quantile(best.latency, 0.99))
         return [
-            Term("p99 latency", p99),
+            Term("p99 latency", format_duration(get_quantile(best.latency, 0.99))),
             Term("headroom", show_headroom(best.limit.factor)),
         ]
 
     def sections(self) -> list[Section]:
         """Charts and tables of the plans, votes, notes, and how it was made."""
-        notes = dict.fromkeys(note for note in self.preferred.notes)
+        notes = dict.fromkeys(self.preferred.notes)
+        latencies = {name: self.plans[name].predictions[0].latency for name in self.ranking.order}
         return [
             Section("plans", "Plans, the best first", [self._tabulate()]),
-            Section(
-                "latency",
-                "Latency",
-                list(
-                    chart_latencies(
-                        {
-                            name: self.plans[name].predictions[0].latency
-                            for name in self.ranking.order
-                        }
-                    )
-                ),
-            ),
+            Section("latency", "Latency", list(chart_latencies(latencies))),
             Section("votes", "Votes", [self._tabulate_votes()]),
             Section("notes", "Notes", [Text(list(notes), page_only=True)] if notes else []),
             Section("made", "How this was made", [Terms([Term("profile", self.profile)])]),
         ]
 
     def _tabulate(self) -> Table:
-        plans = ((name, self.plans[name]) for name in self.ranking.order)
         return tabulate(
             f"Plans, the best first by {self.ranking.by} of {self.preferred.model}",
-            [_describe_plan(name, compared) for name, compared in plans],
+            [_describe_plan(name, self.plans[name]) for name in self.ranking.order],
         )
 
     def _tabulate_votes(self) -> Table:
-        votes = self.ranking.votes
         rows: list[Row] = [
             {Column("model"): model, Column("prefers", words=True): plan}
-            for model, plan in votes.items()
+            for model, plan in self.ranking.votes.items()
         ]
         return tabulate("Votes", rows if len(rows) > 1 else [])
 

@@ -9,12 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from streamgauge.drawing.wording import MISSING
+from streamgauge.drawing.wording import MISSING, printable
 
 # A cell is shown as it is; None is shown as a dash.
 Cell = str | int | None
 # More rows than this belong into `--json`: a page lists the first ones and counts the rest.
 MOST_ROWS = 200
+
+
+def show_cell(cell: Cell) -> str:
+    """The cell as a terminal or a page shows it."""
+    return MISSING if cell is None else printable(str(cell))
 
 
 class Grade(StrEnum):

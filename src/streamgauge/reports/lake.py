@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from streamgauge.drawing.sparkline import BARS, draw_sparkline
+from streamgauge.drawing.text_picture import BARS, draw_sparkline
 from streamgauge.drawing.wording import MISSING, count, format_duration, format_number
 from streamgauge.reports.content import Column, Row, Table, tabulate
 

@@ -71,11 +71,7 @@ def chart_latencies(latencies: Mapping[str, Latency]) -> Iterator[Block]:
 
 
 def build_latency_table(groups: Mapping[str, Mapping[str, Latency]]) -> Table:
-    """Mean, percentiles, and on a terminal what the mean is made up of.
-
-    Args:
-        groups: By heading, latencies by what they are of.
-    """
+    """Mean, percentiles, and on a terminal what the mean is made up of, below headings."""
     latencies = [latency for group in groups.values() for latency in group.values()]
     levels = sorted({level for latency in latencies for level in latency.quantiles})
     return tabulate_groups(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from streamgauge.drawing.plan_picture import PlanPanel, draw_plan, draw_plans
+from streamgauge.drawing.plan_picture import PlanPanel, draw_plan
 from streamgauge.drawing.text_picture import draw_text
 from streamgauge.drawing.topology_picture import draw_topology, without_ackers
 from streamgauge.drawing.wording import count, format_number, printable
@@ -26,12 +27,11 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
-from streamgauge.reports.placement_ranking import refuse_to_draw
-from streamgauge.reports.report import Report, list_figures
+from streamgauge.reports.placement_ranking import chart_plans, list_sizes, refuse_to_draw
+from streamgauge.reports.report import Report, describe_size, list_figures
 from streamgauge.topology.paths import count_paths
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.plan_diff import PlanDiff
-from streamgauge.topology.topology import Topology
 from streamgauge.topology.tuple_flow import CONNECTION_TYPES, TupleFlow
 from streamgauge.transport.engine import load_engine
 
@@ -86,14 +86,8 @@ class PlacementReport(Report):
     @property
     def about(self) -> str:
         """Engine and size."""
-        plan = self.plan
-        parts = [
-            self.job.configuration.engine,
-            "acked" if self.job.topology.acked else "not acked",
-            f"{count(len(plan.logical.executors), 'executor')} in"
-            f" {count(len(plan.workers), 'worker')} on {count(len(plan.nodes), 'node')}",
-        ]
-        return f"{self.title}: {', '.join(parts)}"
+        acked = "acked" if self.job.topology.acked else "not acked"
+        return f"{self.title}: {self.job.configuration.engine}, {acked}, {describe_size(self.plan)}"
 
     @property
     def verdict(self) -> Verdict:
@@ -110,13 +104,15 @@ class PlacementReport(Report):
     def sections(self) -> Sequence[Section]:
         """What the file says about the job, its graph, operators, streams and workers."""
         about = " ".join(self.job.about.split())
-        show_workers = self.physical or len(self.plan.workers) <= MANY_WORKERS
+        topology = self.plan.logical.topology
+        shown = topology if self.ackers else without_ackers(topology)
+        graph = partial(draw_topology, shown, self._executors)
         return [
             Section("about", "About the job", [Text([about] if about else [])]),
             Section(
                 "graph",
                 "Graph",
-                [Chart(title="Graph", draw=self._draw_graph, draw_text=self._draw_text, wide=True)],
+                [Chart(title="Graph", draw=graph, draw_text=self._draw_text, wide=True)],
             ),
             Section(
                 "operators", "Operators and streams", [self._operator_table(), self._stream_table()]
@@ -127,11 +123,11 @@ class PlacementReport(Report):
                 [
                     Chart(
                         title="Plan",
-                        draw=self._draw_plan,
+                        draw=partial(draw_plan, self.flow, ackers=self.ackers),
                         instead=refuse_to_draw(self.plan),
                         wide=True,
                     ),
-                    self._worker_table(show_workers=show_workers),
+                    self._worker_table(),
                 ],
             ),
         ]
@@ -177,27 +173,16 @@ class PlacementReport(Report):
     def _executors(self) -> dict[str, int]:
         return {name: len(span) for name, span in self.plan.logical.spans.items()}
 
-    @property
-    def _shown(self) -> Topology:
-        topology = self.plan.logical.topology
-        return topology if self.ackers else without_ackers(topology)
-
     def _draw_text(self, width: int) -> str:
         shown = self.plan.logical.topology if self.ackers else self.job.topology
         return draw_text(shown, self._executors, width=width, ascii_only=self.ascii_only)
-
-    def _draw_graph(self, embedded: bool) -> str:
-        return draw_topology(self._shown, self._executors, embedded=embedded)
-
-    def _draw_plan(self, embedded: bool) -> str:
-        return draw_plan(self.flow, ackers=self.ackers, embedded=embedded)
 
     def _describe_paths(self) -> str:
         paths = self.count_paths()
         if paths is None:
             return "infinitely many paths, as the topology has a cycle"
         return (
-            f"{paths:,} paths from source to sink" if paths < MANY_PATHS else f"{paths:.2e} paths"
+            f"{paths:.2e} paths" if paths >= MANY_PATHS else f"{paths:,} paths from source to sink"
         )
 
     def _operator_table(self) -> Table:
@@ -239,8 +224,9 @@ class PlacementReport(Report):
             ],
         )
 
-    def _worker_table(self, *, show_workers: bool) -> Table:
-        workers = self.plan.executors_by_worker if show_workers else {}
+    def _worker_table(self) -> Table:
+        is_shown = self.physical or len(self.plan.workers) <= MANY_WORKERS
+        workers = self.plan.executors_by_worker if is_shown else {}
         return tabulate(
             "Workers",
             [
@@ -256,13 +242,7 @@ class PlacementReport(Report):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobCheck(Report):
-    """A job file that can be read, with what is worth a look.
-
-    Attributes:
-        file: Its name.
-        job: What it describes.
-        warnings: What is not wrong, and yet worth a look.
-    """
+    """A job file that can be read, with what is not wrong and yet worth a look."""
 
     file: str
     job: Job
@@ -308,14 +288,7 @@ class JobCheck(Report):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanChange(Report):
-    """What moves from one plan to another.
-
-    Attributes:
-        before: The plan as it runs.
-        after: The plan as it would run.
-        change: What differs.
-        ackers: Whether pictures show ackers and their streams.
-    """
+    """What moves from one plan to another; pictures show ackers where that is asked for."""
 
     before: PlacementReport
     after: PlacementReport
@@ -352,12 +325,12 @@ class PlanChange(Report):
 
     def sections(self) -> Sequence[Section]:
         """Both plans side by side, and every executor that changes."""
-        chart = Chart(
-            title="Plans before and after",
-            draw=self._draw_plans,
-            instead=refuse_to_draw(self.before.plan) or refuse_to_draw(self.after.plan),
-            wide=True,
-        )
+        panels = [
+            PlanPanel(title=when, about=list_sizes(report.plan), flow=report.flow)
+            for when, report in (("before", self.before), ("after", self.after))
+        ]
+        title = printable(f"plans of {self.after.title} before and after")
+        chart = chart_plans("Plans before and after", panels, title, ackers=self.ackers)
         return [
             Section("plans", "Plans", [chart]),
             Section("executors", "Executors", [self._executor_table()]),
@@ -380,20 +353,6 @@ class PlanChange(Report):
             "workers_removed": len(change.workers_removed),
         }
         yield from list_figures("job", self.after.title, counts)
-
-    def _draw_plans(self, embedded: bool) -> str:
-        panels = [
-            PlanPanel(
-                title=when,
-                about=f"{count(len(report.plan.logical.executors), 'executor')}"
-                f" · {count(len(report.plan.workers), 'worker')}"
-                f" · {count(len(report.plan.nodes), 'node')}",
-                flow=report.flow,
-            )
-            for when, report in (("before", self.before), ("after", self.after))
-        ]
-        title = printable(f"plans of {self.after.title} before and after")
-        return draw_plans(panels, title=title, ackers=self.ackers, embedded=embedded)
 
     def _executor_table(self) -> Table:
         change = self.change

@@ -7,6 +7,7 @@ import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,11 +126,7 @@ class PlacementRanking(Report):
                 Term("headroom", show_headroom(best.prediction.limit.factor)),
             ]
         size = f"{count(len(best.plan.workers), 'worker')} on {count(len(best.plan.nodes), 'node')}"
-        return [
-            *terms,
-            Term("between nodes", remote),
-            Term("size", size),
-        ]
+        return [*terms, Term("between nodes", remote), Term("size", size)]
 
     def sections(self) -> Sequence[Section]:
         """Pictures, charts, tables, remarks and commands."""
@@ -140,18 +137,7 @@ class PlacementRanking(Report):
             if placement.prediction is not None
         }
         return [
-            Section(
-                "plans",
-                "Where executors run",
-                [
-                    Chart(
-                        title="Plans",
-                        draw=self._draw_plans,
-                        instead=refuse_to_draw(self.plan),
-                        wide=True,
-                    )
-                ],
-            ),
+            Section("plans", "Where executors run", [self._plans_chart()]),
             Section("traffic", "How far tuples go", [self._traffic_chart()]),
             Section("latency", "Latency", list(chart_latencies(latencies)) if latencies else []),
             Section("figures", "All figures", [self._plan_table(), self._risk_table()]),
@@ -196,10 +182,7 @@ class PlacementRanking(Report):
                 yield from list_figures("placement", name, {"remote": remote}, unit="1/s")
             if placement.prediction is not None:
                 latency = placement.prediction.latency
-                times = {
-                    "latency_mean": latency.mean,
-                    "latency_p99": get_quantile(latency, P99),
-                }
+                times = {"latency_mean": latency.mean, "latency_p99": get_quantile(latency, P99)}
                 yield from list_figures("placement", name, times, unit="s")
                 limit = placement.prediction.limit.per_second
                 yield from list_figures("placement", name, {"limit": limit}, unit="1/s")
@@ -219,15 +202,15 @@ class PlacementRanking(Report):
                     name: len(span) for name, span in logical.spans.items() if name != ACKER
                 },
             )
-            return _join_commands(rebalance)
+            return join_commands(rebalance)
         apply = engine.apply_command(self.written or PLAN_FILE)
         if self.written:
-            return _join_commands(apply)
+            return join_commands(apply)
         if not self.file:
             return ()
         scheduler = () if best.name == OWN_PLAN else ("--scheduler", best.name)
         place = ("streamgauge", "plan", "place", self.file, *scheduler, *self.options)
-        return _join_commands((*place, "-o", PLAN_FILE), apply)
+        return join_commands((*place, "-o", PLAN_FILE), apply)
 
     @property
     def plan(self) -> PhysicalPlan:
@@ -274,7 +257,7 @@ class PlacementRanking(Report):
             return f"{part} of the tuples"
         return f"{format_estimate(placement.traffic.remote)} tuples/s ({part})"
 
-    def _draw_plans(self, embedded: bool) -> str:
+    def _plans_chart(self) -> Chart:
         best, baseline = self.ranking.best, self.ranking.baseline
         panels = []
         if baseline is not None and baseline.name != best.name:
@@ -282,14 +265,12 @@ class PlacementRanking(Report):
         panels.append(self._panel("after: " if panels else "", best))
         name = best.plan.logical.topology.name
         title = printable(f"plans of {name}: " + " and ".join(panel.title for panel in panels))
-        return draw_plans(panels, title=title, ackers=self.ackers, embedded=embedded)
+        return chart_plans("Plans", panels, title, ackers=self.ackers)
 
     def _panel(self, when: str, placement: Placement) -> PlanPanel:
         plan = placement.plan
         parts = [
-            count(len(plan.logical.executors), "executor"),
-            count(len(plan.workers), "worker"),
-            count(len(plan.nodes), "node"),
+            list_sizes(plan),
             f"{format_share(placement.remote_share)} of tuples between nodes",
         ]
         if placement.prediction is not None:
@@ -317,17 +298,14 @@ class PlacementRanking(Report):
         ]
         title = "Tuples and acks by how far they go"
         x_title = "every stream alike" if self.ranking.rates_assumed else "per second"
-
-        def draw(embedded: bool) -> str:
-            return draw_bar_chart(
-                bars,
-                title=title,
-                x_title=x_title,
-                tick_label=format_plain_number,
-                part_label=format_rate,
-                embedded=embedded,
-            )
-
+        draw = partial(
+            draw_bar_chart,
+            bars,
+            title=title,
+            x_title=x_title,
+            tick_label=format_plain_number,
+            part_label=format_rate,
+        )
         ways = "Local: inside a worker. Inter-worker: between workers of a node."
         return Chart(title=title, draw=draw, caption=f"{ways} Remote: between nodes.")
 
@@ -403,13 +381,29 @@ class PlacementRanking(Report):
         return list(dict.fromkeys(notes))
 
 
+def chart_plans(name: str, panels: Sequence[PlanPanel], title: str, *, ackers: bool) -> Chart:
+    """Plans beside each other, or why a page does not show them."""
+    return Chart(
+        title=name,
+        draw=partial(draw_plans, panels, title=title, ackers=ackers),
+        instead=next(filter(None, (refuse_to_draw(panel.flow.plan) for panel in panels)), ""),
+        wide=True,
+    )
+
+
+def list_sizes(plan: PhysicalPlan) -> str:
+    """``8 executors · 2 workers · 1 node``."""
+    sizes = {"executor": plan.logical.executors, "worker": plan.workers, "node": plan.nodes}
+    return " · ".join(count(len(parts), noun) for noun, parts in sizes.items())
+
+
 def refuse_to_draw(plan: PhysicalPlan) -> str:
     """Why a page does not show a plan; empty where it does."""
     executors = len(plan.logical.executors)
     return f"{executors} executors are too many to draw." if executors > MANY_EXECUTORS else ""
 
 
-def _join_commands(*commands: Sequence[str]) -> tuple[str, ...]:
+def join_commands(*commands: Sequence[str]) -> tuple[str, ...]:
     """Commands as one types them; those that an engine does not have are left out."""
     return tuple(shlex.join(words) for words in commands if words)
 

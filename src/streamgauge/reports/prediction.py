@@ -34,7 +34,7 @@ from streamgauge.reports.prediction_figures import (
     show_headroom,
     tabulate_reasons,
 )
-from streamgauge.reports.report import Report
+from streamgauge.reports.report import Report, describe_size
 from streamgauge.topology.topology import Operator, OperatorKind
 
 if TYPE_CHECKING:
@@ -75,11 +75,8 @@ class PredictedPlan:
     @property
     def about(self) -> str:
         """What is predicted, in one line."""
-        logical = self.plan.logical
         return (
-            f"{logical.topology.name}: {count(len(logical.executors), 'executor')} in"
-            f" {count(len(self.plan.workers), 'worker')} on"
-            f" {count(len(self.plan.nodes), 'node')},"
+            f"{self.plan.logical.topology.name}: {describe_size(self.plan)},"
             f" {self.show_load()} ({self.load}), model {self.prediction.model}"
         )
 
@@ -105,9 +102,10 @@ class PredictionReport(Report):
 
     Attributes:
         predicted: The plan, its load, and what the chosen model says.
-        others: What other models say of the same.
+        others: What other models say of the same plan and load.
         before: The plan that was measured, predicted at the same load.
         profile: Which profile the prediction rests on.
+        warnings: What was assumed, and which models could not be asked.
     """
 
     predicted: PredictedPlan
@@ -150,17 +148,16 @@ class PredictionReport(Report):
     def headline(self) -> list[Term]:
         """The 99th percentile and the headroom, then the median and the busiest executor."""
         former, now = (self.before or self.predicted).prediction, self.prediction
-        p99, median = (
-            format_change(
-                *(get_quantile(one.latency, level) for one in (former, now)), format_duration
-            )
-            for level in (0.99, 0.5)
-        )
+
+        def show_quantile(level: float) -> str:
+            before, after = (get_quantile(each.latency, level) for each in (former, now))
+            return format_change(before, after, format_duration)
+
         busiest = format_change(find_busiest(former), find_busiest(now), format_utilisation)
         return [
-            Term("p99 latency", p99),
+            Term("p99 latency", show_quantile(0.99)),
             Term("headroom", _show_headroom_change(former.limit.factor, now.limit.factor)),
-            Term("median latency", median),
+            Term("median latency", show_quantile(0.5)),
             Term("busiest executor", busiest),
         ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
@@ -38,7 +39,6 @@ class ProfileReport(Report):
     """What was measured of a job.
 
     Attributes:
-        profile: The figures.
         operator: Whose tasks are shown one by one; all operators in brief when None.
     """
 
@@ -99,16 +99,14 @@ class ProfileReport(Report):
     @property
     def verdict(self) -> Verdict:
         """How many figures are well measured."""
-        counts = {
-            quality: sum(one.verdict is quality for one in self.assessments) for quality in Quality
-        }
-        word = f"Well measured: {counts[Quality.GOOD]} of {sum(counts.values())} figures"
-        thin, missing = (counts[one] or "none" for one in (Quality.THIN, Quality.MISSING))
-        is_complete = not counts[Quality.THIN] and not counts[Quality.MISSING]
+        counts = Counter(assessment.verdict for assessment in self.assessments)
+        good, thin, missing = (
+            counts[quality] for quality in (Quality.GOOD, Quality.THIN, Quality.MISSING)
+        )
         return Verdict(
-            grade=Grade.FINE if is_complete else Grade.WARNING,
-            word=word,
-            sentence=f". Thin: {thin}. Missing: {missing}.",
+            grade=Grade.WARNING if thin or missing else Grade.FINE,
+            word=f"Well measured: {good} of {counts.total()} figures",
+            sentence=f". Thin: {thin or 'none'}. Missing: {missing or 'none'}.",
         )
 
     @property
@@ -119,13 +117,9 @@ class ProfileReport(Report):
         if profile.juice is not None:
             parts = profile.juice.operators.items()
             each = ", ".join(f"{name} {format_number(part)}" for name, part in parts)
+            name = "juice (part of the sources' input that was processed)"
             juice = show_figure(profile.juice.topology)
-            terms.append(
-                Term(
-                    "juice (part of the sources' input that was processed)",
-                    f"{juice}" + (f" ({each})" if each else ""),
-                )
-            )
+            terms.append(Term(name, f"{juice} ({each})" if each else f"{juice}"))
         if profile.backpressure_minutes is not None:
             minutes = format_plain_number(profile.backpressure_minutes)
             terms.append(Term("back-pressure", f"in {minutes} minutes"))
@@ -207,21 +201,16 @@ class ProfileReport(Report):
 
     def _rate(self) -> list[Table]:
         good: dict[str, dict[str, None]] = {}
-        for one in self.assessments:
-            if one.verdict is Quality.GOOD:
-                good.setdefault(one.operator or JOB, {})[one.what] = None
-        lacking = {
-            quality: [one for one in self.assessments if one.verdict is quality]
-            for quality in (Quality.MISSING, Quality.THIN)
-        }
+        lacking: dict[str, list[Row]] = {Quality.MISSING: [], Quality.THIN: []}
+        for assessment in self.assessments:
+            if assessment.verdict is Quality.GOOD:
+                good.setdefault(assessment.operator or JOB, {})[assessment.what] = None
+            else:
+                lacking[assessment.verdict].append(_show_assessment(assessment))
         return [
             tabulate_groups(
                 "Thin or missing figures",
-                {
-                    quality: [_show_assessment(one) for one in assessments]
-                    for quality, assessments in lacking.items()
-                    if assessments
-                },
+                {quality: rows for quality, rows in lacking.items() if rows},
             ),
             tabulate(
                 "Well measured figures",
@@ -234,9 +223,9 @@ class ProfileReport(Report):
 
     def _notes(self) -> list[Text]:
         remarks = [
-            f"{_name_figure(one)}: {one.why}"
-            for one in self.assessments
-            if one.verdict is Quality.GOOD and one.why
+            f"{_name_figure(assessment)}: {assessment.why}"
+            for assessment in self.assessments
+            if assessment.verdict is Quality.GOOD and assessment.why
         ]
         notes = [*self.profile.notes, *remarks]
         return [Text(notes)] if notes else []
@@ -252,7 +241,7 @@ class ProfileReport(Report):
             data["profile"]["operators"] = {
                 name: tasks[name] for name in tasks if name == self.operator
             }
-        return {"profile": data, "quality": [one.to_dict() for one in self.assessments]}
+        return {"profile": data, "quality": [rated.to_dict() for rated in self.assessments]}
 
     def figures(self) -> Iterator[FigureRow]:
         """Every figure of tasks, executors, workers, nodes, machines and links."""

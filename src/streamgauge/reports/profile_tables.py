@@ -22,7 +22,6 @@ from streamgauge.topology.topology import DEFAULT_STREAM, OperatorKind
 
 if TYPE_CHECKING:
     from streamgauge.profile.figures import (
-        ExecutorFigures,
         InputFigures,
         OutputFigures,
         QueueFigures,
@@ -156,8 +155,7 @@ def tabulate_tasks(profile: Profile, operator: str) -> Table:
     deployed = deploy(profile)
     rows: list[Row] = []
     for place, task in _sort_tasks(profile, deployed, operator):
-        wall = pool_times([one.wall for one in task.inputs.values() if one.wall is not None])
-        cpu = pool_times([one.cpu for one in task.inputs.values() if one.cpu is not None])
+        wall, cpu = map(pool_times, _split_times(list(task.inputs.values())))
         rows.append(
             {
                 Column("task"): str(place),
@@ -187,13 +185,12 @@ def _sort_tasks(
     if len(tasks) <= MANY_TASKS:
         return tasks
 
-    def count_tuples(task: TaskProfile) -> float:
-        rate = _add_arrivals(deployed, operator, [task]) or _add_emissions(
-            deployed, operator, [task]
-        )
+    def count_tuples(item: tuple[int, TaskProfile]) -> float:
+        case = (deployed, operator, [item[1]])
+        rate = _add_arrivals(*case) or _add_emissions(*case)
         return 0.0 if rate is None else rate.value
 
-    return sorted(tasks, key=lambda item: -count_tuples(item[1]))
+    return sorted(tasks, key=count_tuples, reverse=True)
 
 
 def describe_ranges(profile: Profile, operator: str) -> Iterator[str]:
@@ -245,8 +242,8 @@ def tabulate_times(profile: Profile, names: Sequence[str]) -> Table:
 def _split_times(
     figures: Sequence[InputFigures] | Sequence[OutputFigures],
 ) -> tuple[list[TimeFigures], list[TimeFigures]]:
-    walls = [one.wall for one in figures if one.wall is not None]
-    return walls, [one.cpu for one in figures if one.cpu is not None]
+    walls = [stream.wall for stream in figures if stream.wall is not None]
+    return walls, [stream.cpu for stream in figures if stream.cpu is not None]
 
 
 def _show_times(
@@ -274,18 +271,14 @@ def tabulate_windows(profile: Profile) -> Table:
         if operator.window is None:
             continue
         tasks = profile.tasks_of(operator.name).values()
-        fired = [task.triggers_per_second for task in tasks]
-        held = [task.window_tuples for task in tasks]
+        fired = _drop_missing(task.triggers_per_second for task in tasks)
+        held = _drop_missing(task.window_tuples for task in tasks)
         rows.append(
             {
                 Column("operator"): operator.name,
                 Column("window", words=True): operator.window.describe(),
-                Column("fired", "per second"): show_figure(
-                    pool_total([figure for figure in fired if figure is not None])
-                ),
-                Column("size", "tuples"): show_figure(
-                    pool_mean([figure for figure in held if figure is not None])
-                ),
+                Column("fired", "per second"): show_figure(pool_total(fired)),
+                Column("size", "tuples"): show_figure(pool_mean(held)),
             }
         )
     return tabulate("Windows", rows)
@@ -326,12 +319,17 @@ def tabulate_streams(profile: Profile, streams: Sequence[Stream]) -> Table:
         figures = [task.outputs[stream.name] for task in tasks if stream.name in task.outputs]
         keys = dict.fromkeys(other.key for other in profile.topology.streams_into(stream.source))
         coefficients = {
-            key: pool_mean([one.coefficients[key] for one in figures if key in one.coefficients])
+            key: pool_mean(
+                [output.coefficients[key] for output in figures if key in output.coefficients]
+            )
             for key in keys
         }
-        shares = [one.shares[stream.target] for one in figures if stream.target in one.shares]
-        triggers = [one.per_trigger for one in figures if one.per_trigger is not None]
-        rates = [one.per_second for one in figures if one.per_second is not None]
+        target = stream.target
+        shares = [output.shares[target].parts for output in figures if target in output.shares]
+        triggers, rates, sizes = (
+            _drop_missing(getattr(output, figure) for output in figures)
+            for figure in ("per_trigger", "per_second", "bytes")
+        )
         first = next(iter(coefficients.values()), None)
         rows.append(
             {
@@ -339,24 +337,16 @@ def tabulate_streams(profile: Profile, streams: Sequence[Stream]) -> Table:
                 Column("grouping", words=True): stream.grouping.describe(),
                 Column("rate", PER_SECOND): show_value(pool_total(rates)),
                 Column("out per in"): show_figure(pool_mean(triggers) if triggers else first),
-                Column("size", "bytes"): show_value(
-                    pool_mean([one.bytes for one in figures if one.bytes is not None])
-                ),
-                Column("a task's share"): _show_share_range([one.parts for one in shares]),
+                Column("size", "bytes"): show_value(pool_mean(sizes)),
+                Column("a task's share"): _show_share_range(shares),
             }
         )
         # The coefficients of further inputs stand below the first.
         for key in list(coefficients)[1:]:
-            rows.append(
-                {
-                    Column("from → to"): f"  per {name_stream(key)}",
-                    Column("grouping", words=True): "",
-                    Column("rate", PER_SECOND): "",
-                    Column("out per in"): show_figure(coefficients[key]),
-                    Column("size", "bytes"): "",
-                    Column("a task's share"): "",
-                }
-            )
+            cells: dict[Column, Cell] = dict.fromkeys(rows[-1], "")
+            cells[Column("from → to")] = f"  per {name_stream(key)}"
+            cells[Column("out per in")] = show_figure(coefficients[key])
+            rows.append(cells)
     return tabulate(
         "Streams",
         rows,
@@ -373,38 +363,46 @@ def _add_arrivals(deployed: Topology, name: str, tasks: Iterable[TaskProfile]) -
     if deployed.operator(name).kind is OperatorKind.SOURCE:
         return None
     keys = {stream.key for stream in deployed.streams_into(name)}
-    figures = [one.per_second for task in tasks for key, one in task.inputs.items() if key in keys]
-    return pool_total([figure for figure in figures if figure is not None])
+    return pool_total(
+        _drop_missing(
+            figures.per_second
+            for task in tasks
+            for key, figures in task.inputs.items()
+            if key in keys
+        )
+    )
 
 
 def _add_emissions(deployed: Topology, name: str, tasks: Iterable[TaskProfile]) -> Figure | None:
     streams = {stream.name for stream in deployed.streams_from(name) if not stream.is_system}
-    figures = [
-        one.per_second
-        for task in tasks
-        for stream, one in task.outputs.items()
-        if stream in streams
-    ]
-    return pool_total([figure for figure in figures if figure is not None])
+    return pool_total(
+        _drop_missing(
+            figures.per_second
+            for task in tasks
+            for stream, figures in task.outputs.items()
+            if stream in streams
+        )
+    )
 
 
 def _list_inputs(name: str, tasks: Iterable[TaskProfile]) -> list[Figure]:
-    figures = [getattr(one, name) for task in tasks for one in task.inputs.values()]
+    return _drop_missing(
+        getattr(figures, name) for task in tasks for figures in task.inputs.values()
+    )
+
+
+def _drop_missing(figures: Iterable[Figure | None]) -> list[Figure]:
     return [figure for figure in figures if figure is not None]
 
 
 def _find_largest(figures: Iterable[Figure | None]) -> Figure | None:
-    known = [figure for figure in figures if figure is not None]
-    return max(known, key=lambda figure: figure.value, default=None)
+    return max(_drop_missing(figures), key=lambda figure: figure.value, default=None)
 
 
 def tabulate_queues(profile: Profile, labels: Sequence[str]) -> Table:
     """The receive queues of those executors, the longest first."""
-    known: list[tuple[str, ExecutorFigures, QueueFigures]] = []
-    for label in sorted(labels, key=natural_key):
-        executor = profile.executors[label]
-        if executor.receive is not None:
-            known.append((label, executor, executor.receive))
+    executors = [(label, profile.executors[label]) for label in sorted(labels, key=natural_key)]
+    known = [(*item, item[1].receive) for item in executors if item[1].receive is not None]
     known.sort(key=lambda row: -_measure_length(row[2]))
     return tabulate(
         "Receive queues, the longest first",
@@ -426,8 +424,7 @@ def tabulate_queues(profile: Profile, labels: Sequence[str]) -> Table:
 
 
 def _measure_length(queue: QueueFigures) -> float:
-    parts = (queue.length, queue.overflow)
-    return sum(figure.value for figure in parts if figure is not None)
+    return sum(figure.value for figure in _drop_missing((queue.length, queue.overflow)))
 
 
 def tabulate_hosts(profile: Profile) -> Table:
@@ -480,13 +477,14 @@ def tabulate_saturation(profile: Profile) -> Table:
     """Between which rates operators began to hold their senders back."""
     rows: list[Row] = []
     for name, stretches in profile.saturation.items():
-        free = [one.input_per_second for one in stretches if one.backpressure == 0.0]
-        held = [one.input_per_second for one in stretches if one.backpressure > 0.0]
+        rates = [(stretch.input_per_second, stretch.backpressure) for stretch in stretches]
+        free = [rate for rate, backpressure in rates if backpressure == 0.0]
+        held = [rate for rate, backpressure in rates if backpressure > 0.0]
         rows.append(
             {
                 Column("operator"): name,
                 Column("stretches of time"): len(stretches),
-                Column("plans"): len({one.plan_id for one in stretches}),
+                Column("plans"): len({stretch.plan_id for stretch in stretches}),
                 Column("highest rate without", "tuples/s"): format_number(max(free))
                 if free
                 else None,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamgauge.drawing.wording import count
 from streamgauge.reports.content import Chart, FigureRow, Section, Term, Verdict
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from streamgauge.models.prediction import Prediction
     from streamgauge.simulation.results import SimulationResult
+    from streamgauge.topology.physical_plan import PhysicalPlan
 
 SCHEMA_VERSION = 1
 # By the end of a figure's name; of a machine, its cores by what they do.
@@ -52,6 +54,14 @@ def replace_non_finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [replace_non_finite(item) for item in value]
     return value
+
+
+def describe_size(plan: PhysicalPlan) -> str:
+    """``8 executors in 2 workers on 1 node``."""
+    executors = count(len(plan.logical.executors), "executor")
+    return (
+        f"{executors} in {count(len(plan.workers), 'worker')} on {count(len(plan.nodes), 'node')}"
+    )
 
 
 def list_figures(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from streamgauge.drawing.charts import Series, draw_line_chart
 from streamgauge.drawing.side_by_side import Panel, draw_side_by_side
@@ -46,16 +46,20 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
-from streamgauge.reports.placement_ranking import PLAN_FILE
+from streamgauge.reports.placement_ranking import PLAN_FILE, join_commands
 from streamgauge.reports.prediction_figures import judge_prediction, show_headroom
 from streamgauge.reports.report import Report, list_figures
 from streamgauge.topology.grouping import Shuffle
 from streamgauge.topology.topology import Operator, OperatorKind, Stream, Topology
 from streamgauge.transport.engine import load_engine
 
+if TYPE_CHECKING:
+    from streamgauge.models.prediction import Prediction
+
 # More lines say no more at a glance; --json has them all.
 MOST_REASONS = 12
 MOST_SWEEP_ROWS = 20
+Item = TypeVar("Item")
 # More components than this cannot be read in a picture.
 MANY_COMPONENTS = 200
 # A load above this is too much; what is less above one comes from rounding declared times.
@@ -87,7 +91,7 @@ class ScalingRanking(Report):
     def verdict(self) -> Verdict:
         """What holds on the job's own cluster where it has one; else what the graph says."""
         prediction = self.ranking.prediction
-        return self._judge_graph() if prediction is None else self._judge_on_cluster()
+        return self._judge_graph() if prediction is None else self._judge_on_cluster(prediction)
 
     @property
     def headline(self) -> Sequence[Term]:
@@ -105,6 +109,9 @@ class ScalingRanking(Report):
     def sections(self) -> Sequence[Section]:
         """The picture, tables, the curve, remarks and commands."""
         best = self.ranking.best
+        refused = [
+            f"{name}: {reason.splitlines()[0]}" for name, reason in self.ranking.refused.items()
+        ]
         return [
             Section(
                 "growth",
@@ -118,18 +125,7 @@ class ScalingRanking(Report):
                 [] if self.accuracy is None else [_build_accuracy_table(self.accuracy)],
             ),
             Section("reasons", "Why", [Text(_shorten(best.scaling.reasons))]),
-            Section(
-                "refused",
-                "No proposal",
-                [
-                    Text(
-                        [
-                            f"{name}: {reason.splitlines()[0]}"
-                            for name, reason in self.ranking.refused.items()
-                        ]
-                    )
-                ],
-            ),
+            Section("refused", "No proposal", [Text(refused)]),
             Section("notes", "What to keep in mind", [Text(_shorten(self.ranking.problem.notes))]),
             Section("commands", "To apply it", [Commands(self.commands)]),
         ]
@@ -167,11 +163,7 @@ class ScalingRanking(Report):
             yield from list_figures("planner", name, {"units": scaling.units})
             yield from list_figures("planner", name, rates, unit="1/s")
         for name, component in self.ranking.best.rates.components.items():
-            rates = {
-                "input": component.input,
-                "capacity": component.capacity,
-                "output": component.output,
-            }
+            rates = {rate: getattr(component, rate) for rate in ("input", "capacity", "output")}
             yield from list_figures("component", name, {"units": component.units})
             yield from list_figures("component", name, rates, unit="1/s")
 
@@ -191,7 +183,7 @@ class ScalingRanking(Report):
         if self.ranking.problem.unit is Unit.ISOLATED_WORKER:
             place += ["--scheduler", "isolation"]
         apply = load_engine(translation.configuration.engine).apply_command(PLAN_FILE)
-        return tuple(shlex.join(words) for words in ([*place, "-o", PLAN_FILE], apply) if words)
+        return join_commands([*place, "-o", PLAN_FILE], apply)
 
     def save_components(self, path: str | Path) -> None:
         """Write the graph in the published form of components, with the rates of a run if given."""
@@ -212,10 +204,9 @@ class ScalingRanking(Report):
             )
         save(job_to_data(job), Path(path))
 
-    def _judge_on_cluster(self) -> Verdict:
+    def _judge_on_cluster(self, prediction: Prediction) -> Verdict:
         ranking = self.ranking
-        assert ranking.prediction is not None
-        judged = judge_prediction(ranking.prediction)
+        judged = judge_prediction(prediction)
         is_isolated = ranking.problem.unit is Unit.ISOLATED_WORKER
         where = f"placed {'in isolation' if is_isolated else 'evenly'} on its own cluster"
         is_overloaded = judged.grade is Grade.BAD
@@ -277,23 +268,10 @@ class ScalingRanking(Report):
         too_many = f"{components} components are too many to draw; the table lists them."
         return Chart(
             title="Components before and after",
-            draw=self._draw_growth,
+            draw=partial(draw_growth, self.ranking),
             caption="Gauges: what a component gets, as a part of what its units can do.",
             instead=too_many if components > MANY_COMPONENTS else "",
             wide=True,
-        )
-
-    def _draw_growth(self, embedded: bool) -> str:
-        return draw_growth(self.ranking, embedded=embedded)
-
-    def _draw_curve(self, embedded: bool) -> str:
-        ranking = self.ranking
-        return draw_line_chart(
-            [float(units) for units in range(ranking.problem.units + 1)],
-            [Series(name=name, values=ranking.curve(name)) for name in ranking.proposals],
-            title="Delivered by the sinks, tuples per second",
-            x_title="units more",
-            embedded=embedded,
         )
 
     def _planner_table(self) -> Table:
@@ -327,16 +305,22 @@ class ScalingRanking(Report):
         )
 
     def _curve_blocks(self) -> list[Block]:
-        if not self.ranking.sweep:
+        ranking = self.ranking
+        if not ranking.sweep:
             return []
-        chart = Chart(title="Delivered by units", draw=self._draw_curve)
-        return [chart, self._sweep_table()]
+        draw = partial(
+            draw_line_chart,
+            [float(units) for units in range(ranking.problem.units + 1)],
+            [Series(name=name, values=ranking.curve(name)) for name in ranking.proposals],
+            title="Delivered by the sinks, tuples per second",
+            x_title="units more",
+        )
+        return [Chart(title="Delivered by units", draw=draw), self._sweep_table()]
 
     def _sweep_table(self) -> Table:
         ranking = self.ranking
         caption = "What fewer units would bring"
         if len(ranking.proposals) == 1:
-            shown = ranking.sweep[:: _find_stride(len(ranking.sweep))]
             return tabulate(
                 caption,
                 [
@@ -346,17 +330,21 @@ class ScalingRanking(Report):
                         Column("who gets how many", words=True): show_allocation(row.allocation),
                         Column("busiest then", words=True): _show_load(row.bottleneck),
                     }
-                    for row in dict.fromkeys((*shown, ranking.sweep[-1]))
+                    for row in _thin_out(ranking.sweep)
                 ],
             )
         curves = {name: ranking.curve(name) for name in ranking.proposals}
-        units = range(ranking.problem.units + 1)
-        return Table(
-            caption=f"{caption}, delivered in tuples/s",
-            columns=[Column("units"), *(Column(name) for name in curves)],
-            rows=[
-                [number_of, *(format_estimate(curve[number_of]) for curve in curves.values())]
-                for number_of in dict.fromkeys((*units[:: _find_stride(len(units))], units[-1]))
+        return tabulate(
+            f"{caption}, delivered in tuples/s",
+            [
+                {
+                    Column("units"): units,
+                    **{
+                        Column(name): format_estimate(curve[units])
+                        for name, curve in curves.items()
+                    },
+                }
+                for units in _thin_out(range(ranking.problem.units + 1))
             ],
         )
 
@@ -450,9 +438,10 @@ def _shorten(sentences: Sequence[str]) -> list[str]:
     return [*shown, f"and {more} more; --json lists them all"] if more > 0 else shown
 
 
-def _find_stride(rows: int) -> int:
-    """Every how manieth row is shown."""
-    return -(-rows // MOST_SWEEP_ROWS) or 1
+def _thin_out(rows: Sequence[Item]) -> list[Item]:
+    """At most so many rows as can be read, at equal distances, and the last one."""
+    stride = -(-len(rows) // MOST_SWEEP_ROWS)
+    return list(dict.fromkeys((*rows[::stride], rows[-1])))
 
 
 def draw_growth(ranking: RankedScalings, *, embedded: bool = False) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from streamgauge.drawing.wording import (
-    count,
     format_duration,
     format_duration_within,
     format_number,
@@ -33,7 +32,7 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
-from streamgauge.reports.report import Report, list_figures, list_parts_figures
+from streamgauge.reports.report import Report, describe_size, list_figures, list_parts_figures
 from streamgauge.reports.simulation_figures import (
     MS_PER_SECOND,
     QUANTILES,
@@ -84,10 +83,13 @@ class SimulationReport(Report):
     """What one or several simulated runs of a job found.
 
     Attributes:
+        job: What was simulated.
+        plan: Where its executors ran.
         results: One for each independent run; tables and charts show the first.
         seed: Of the first run's random numbers.
         seconds: Simulated time to measure, as it was asked for.
         warmup: Simulated time to leave out before, as it was asked for; None: found by itself.
+        warnings: What happened on the way without making the result useless.
     """
 
     job: Job
@@ -116,13 +118,10 @@ class SimulationReport(Report):
     @property
     def about(self) -> str:
         """What was simulated, and for how long."""
-        plan = self.plan
         acked = "acked" if self.job.topology.acked else "not acked"
         return (
             f"{self.job.topology.name}: {self._describe_time()}; "
-            f"{self.job.configuration.engine}, {acked}, "
-            f"{count(len(plan.logical.executors), 'executor')} in "
-            f"{count(len(plan.workers), 'worker')} on {count(len(plan.nodes), 'node')}"
+            f"{self.job.configuration.engine}, {acked}, {describe_size(self.plan)}"
         )
 
     @property
@@ -133,7 +132,7 @@ class SimulationReport(Report):
         return Verdict(
             grade=findings[0].grade,
             word=findings[0].word,
-            sentence=f": {'; '.join(finding.reason for finding in findings)}.",
+            sentence=f": {'; '.join(finding.sentence for finding in findings)}.",
             cautions=tuple(list_cautions(self.job, worst)),
         )
 
@@ -332,22 +331,13 @@ def _show_seconds(seconds: float) -> str:
     return format_plain_duration(seconds, 4)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """Something that was seen, how bad it is, and the word for it."""
-
-    grade: Grade
-    word: str
-    reason: str
-
-
 def is_overloaded(job: Job, result: SimulationResult) -> bool:
     """Whether the job does not keep up with what it is asked for."""
     falling_short = any(rate.falls_short for rate in list_source_rates(job, result))
     return result.overloaded or bool(result.saturated) or falling_short
 
 
-def list_findings(job: Job, result: SimulationResult) -> list[Finding]:
+def list_findings(job: Job, result: SimulationResult) -> list[Verdict]:
     """All that is not as it should be, the worst first; one that is fine where there is none."""
     findings = [
         *_find_overload(job, result),
@@ -377,19 +367,21 @@ def list_cautions(job: Job, result: SimulationResult) -> Iterator[str]:
         yield f"± rests on {stretches} of time only, where usual are 20."
 
 
-def _find_overload(job: Job, result: SimulationResult) -> Iterator[Finding]:
+def _find_overload(job: Job, result: SimulationResult) -> Iterator[Verdict]:
     rates = list_source_rates(job, result)
     if result.overloaded:
-        yield Finding(grade=Grade.BAD, word=OVERLOADED, reason=_explain_stop(rates, result))
+        yield Verdict(grade=Grade.BAD, word=OVERLOADED, sentence=_explain_stop(rates, result))
     if result.saturated:
-        yield Finding(grade=Grade.BAD, word=OVERLOADED, reason=_name_saturated(result))
+        yield Verdict(grade=Grade.BAD, word=OVERLOADED, sentence=_name_saturated(result))
     short = [rate for rate in rates if rate.falls_short]
     if short and not result.overloaded:
-        yield Finding(
-            grade=Grade.BAD, word=OVERLOADED, reason=f"{_compare(short)}; {_name_held_back(short)}"
+        yield Verdict(
+            grade=Grade.BAD,
+            word=OVERLOADED,
+            sentence=f"{_compare(short)}; {_name_held_back(short)}",
         )
     elif held := [rate for rate in rates if rate.is_held_back]:
-        yield Finding(grade=Grade.WARNING, word="Held back", reason=_name_held_back(held))
+        yield Verdict(grade=Grade.WARNING, word="Held back", sentence=_name_held_back(held))
 
 
 def _explain_stop(rates: list[SourceRate], result: SimulationResult) -> str:
@@ -455,7 +447,7 @@ def _name_held_back(rates: list[SourceRate]) -> str:
     return ", ".join(sentences)
 
 
-def _find_losses(result: SimulationResult) -> Iterator[Finding]:
+def _find_losses(result: SimulationResult) -> Iterator[Verdict]:
     dropped, failed, late, again = (
         sum(getattr(operator, f"{lost}_per_second") for operator in result.operators.values())
         for lost in ("dropped", "failed", "timed_out", "replayed")
@@ -472,42 +464,42 @@ def _find_losses(result: SimulationResult) -> Iterator[Finding]:
     if reasons:
         # Operators may fail tuples on purpose; full queues and time-outs are too much load.
         grade = Grade.BAD if dropped > 0.0 or late > 0.0 else Grade.WARNING
-        yield Finding(grade=grade, word="Loses tuples", reason="; ".join(reasons))
+        yield Verdict(grade=grade, word="Loses tuples", sentence="; ".join(reasons))
 
 
-def _find_missing_figures(job: Job, result: SimulationResult) -> Iterator[Finding]:
+def _find_missing_figures(job: Job, result: SimulationResult) -> Iterator[Verdict]:
     """Figures that a longer run would give; under overload none would."""
     if is_overloaded(job, result):
         return
     longer = "so simulate a longer time"
     if not result.latency.count:
         reason = f"no tuple reached a sink, {longer}"
-        yield Finding(grade=Grade.WARNING, word="Nothing arrived", reason=reason)
+        yield Verdict(grade=Grade.WARNING, word="Nothing arrived", sentence=reason)
     if not result.settled:
         warmup = _show_seconds(result.warmup)
         reason = f"no steady state was found within a warm-up of {warmup}, {longer}"
-        yield Finding(grade=Grade.WARNING, word="Not settled", reason=reason)
+        yield Verdict(grade=Grade.WARNING, word="Not settled", sentence=reason)
 
 
-def _find_tightness(job: Job, result: SimulationResult) -> Iterator[Finding]:
+def _find_tightness(job: Job, result: SimulationResult) -> Iterator[Verdict]:
     busiest = _find_busiest(result)
     if busiest.utilisation > NEARLY_FULL and not result.saturated and not _has_unlimited(job):
-        yield Finding(
+        yield Verdict(
             grade=Grade.WARNING,
             word="Full" if busiest.utilisation > FULL else "Nearly full",
-            reason=f"executor {busiest.name} is busy"
+            sentence=f"executor {busiest.name} is busy"
             f" {format_share(busiest.utilisation)} of the time",
         )
 
 
-def _describe_fine(job: Job, result: SimulationResult) -> Finding:
+def _describe_fine(job: Job, result: SimulationResult) -> Verdict:
     executor = _find_busiest(result)
     busy = format_share(executor.utilisation)
     reason = f"the busiest executor, {executor.name}, is busy {busy} of the time"
     if _has_unlimited(job):
         reason = f"sources emit as much as the job takes, and {reason}"
-        return Finding(grade=Grade.FINE, word="Flat out", reason=reason)
-    return Finding(grade=Grade.FINE, word="Fine", reason=reason)
+        return Verdict(grade=Grade.FINE, word="Flat out", sentence=reason)
+    return Verdict(grade=Grade.FINE, word="Fine", sentence=reason)
 
 
 def _has_unlimited(job: Job) -> bool:

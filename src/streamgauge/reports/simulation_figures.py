@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from streamgauge.drawing.charts import Series, TickLabel, draw_distribution_chart, draw_line_chart
-from streamgauge.drawing.themes import SERIES
+from streamgauge.drawing.svg import SERIES
 from streamgauge.drawing.topology_picture import OperatorMark, draw_topology, without_ackers
 from streamgauge.drawing.wording import (
     count,
