@@ -10,7 +10,15 @@ import typer
 
 from streamgauge.cli.experiment import Engine, Output
 from streamgauge.cli.options import AsJson, Html, Rate, Svg
-from streamgauge.cli.output import check_outputs, present, print_document, say, warn, write_text
+from streamgauge.cli.output import (
+    can_print,
+    check_outputs,
+    present,
+    print_document,
+    say,
+    warn,
+    write_text,
+)
 from streamgauge.cli.simulate import Seconds, Seed, Warmup
 from streamgauge.drawing.wording import count, printable
 from streamgauge.errors import in_file
@@ -79,7 +87,7 @@ def show(
 ) -> None:
     """Show what a description expands to: tasks, loads, routing, rates."""
     from streamgauge.api.applications import expand_application
-    from streamgauge.cli.topology import is_ascii_only
+    from streamgauge.cli.topology import SIGNS
 
     check_outputs(svg, job_file)
     expanded = expand_application(file, platform, cycle_ns=cycle_ns, routed=routed)
@@ -91,7 +99,7 @@ def show(
     if svg is not None:
         write_text(svg, expanded.plot().svg)
     if as_json or (svg is None and job_file is None):
-        present(replace(expanded, ascii_only=is_ascii_only()), as_json=as_json)
+        present(replace(expanded, ascii_only=not can_print(SIGNS)), as_json=as_json)
     else:
         warn(expanded.warnings)
 

@@ -82,6 +82,15 @@ def terminal_width() -> int:
     return shutil.get_terminal_size((100, 40)).columns
 
 
+def can_print(signs: str) -> bool:
+    """Whether the encoding of standard output has these signs."""
+    try:
+        signs.encode(getattr(sys.stdout, "encoding", None) or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def say(message: str) -> None:
     """A remark for people, on standard error."""
     print(printable(message), file=sys.stderr)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from streamgauge.cli.options import AsJson, Html, JobFile, Step, Svg
-from streamgauge.cli.output import check_outputs, present, warn, write_text
+from streamgauge.cli.output import can_print, check_outputs, present, warn, write_text
 
 app = typer.Typer(help="Check, draw and compare jobs and their plans.", no_args_is_help=True)
 
@@ -17,6 +16,8 @@ SchedulerName = Annotated[
     str | None, typer.Option(help="Place by this scheduler, also where the file has a plan.")
 ]
 Ackers = Annotated[bool, typer.Option("--ackers", help="Show ackers and their streams too.")]
+# What graphs are drawn with in characters.
+SIGNS = "┌─▶×"
 # Pictures of a placement.
 GRAPH, PLAN = 0, 1
 
@@ -39,7 +40,10 @@ def show(
 
     check_outputs(svg, html)
     report = replace(
-        place(file, scheduler, step), physical=physical, ackers=ackers, ascii_only=is_ascii_only()
+        place(file, scheduler, step),
+        physical=physical,
+        ackers=ackers,
+        ascii_only=not can_print(SIGNS),
     )
     if svg is not None:
         write_text(svg, report.plot(PLAN if physical else GRAPH).svg)
@@ -141,13 +145,3 @@ def schema() -> None:
     from streamgauge.profile.files.jobs import json_schema
 
     print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
-
-
-def is_ascii_only() -> bool:
-    """Whether standard output cannot take the signs that pictures are drawn with."""
-    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
-    try:
-        "┌─▶×".encode(encoding)
-    except UnicodeEncodeError:
-        return True
-    return False

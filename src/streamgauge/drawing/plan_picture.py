@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamgauge.drawing.layered import Box, Link, lay_out
+from streamgauge.drawing.layered.graph import Box, Link
+from streamgauge.drawing.layered.layout import lay_out
 from streamgauge.drawing.side_by_side import WIDEST, WIDEST_EMBEDDED
 from streamgauge.drawing.svg import MARGIN, Svg, arrow, shorten, text_width
 from streamgauge.drawing.topology_picture import LONGEST_NAME, edge_label

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from streamgauge.drawing.layered import Box, Link, PlacedNode, Point, lay_out, svg_path
+from streamgauge.drawing.layered.graph import Box, Link, PlacedNode, Point
+from streamgauge.drawing.layered.layout import lay_out
+from streamgauge.drawing.layered.routes import svg_path
 from streamgauge.drawing.svg import GAUGES, MARGIN, STYLE, Svg, arrow, shorten, text_width
 from streamgauge.drawing.wording import format_share
 from streamgauge.topology.grouping import All, Fields, PartialKey

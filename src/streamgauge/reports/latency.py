@@ -170,14 +170,9 @@ def _list_parts(latency: Latency) -> Cell:
 def _chart_parts(latencies: Mapping[str, Latency]) -> Chart:
     bars = []
     for name, latency in latencies.items():
-        parts = {part: seconds for part, seconds in name_parts(latency).items() if seconds > 0.0}
-        bars.append(
-            Bar(
-                name=name,
-                parts=parts or {"parts not known": latency.mean},
-                label=show_mean(latency),
-            )
-        )
+        known = {part: seconds for part, seconds in name_parts(latency).items() if seconds > 0.0}
+        parts = known or {"parts not known": latency.mean}
+        bars.append(Bar(name=name, parts=parts, label=show_mean(latency)))
     title = "Mean latency and what it is made up of"
     draw = partial(draw_bar_chart, bars, title=title, x_title=f"mean {PATH}")
     return Chart(title=title, draw=draw)
