@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from streamgauge.cli.app import app
-from streamgauge.cli.interrupts import interrupted
+from streamgauge.cli.progress import interrupted
 from streamgauge.errors import InvalidInput, NotEnoughData, SourceUnreachable
 from streamgauge.lake.raw import Rejected
 from tests.engines.storm.ui.uis import FakeUi, lines

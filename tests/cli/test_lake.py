@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.cli import lake_quarantine
-from streamgauge.drawing.sparkline import draw_sparkline
+from streamgauge.drawing.text_picture import draw_sparkline
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.questions import read_length
 from streamgauge.lake.tables import Lake

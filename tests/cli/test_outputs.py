@@ -30,6 +30,19 @@ def test_an_output_that_is_also_an_input_is_refused_and_left_as_it_is(
     assert (job.read_bytes(), profile.read_bytes()) == before
 
 
+@pytest.mark.parametrize("option", ["--svg", "--html", "-o"])
+def test_a_file_that_the_job_refers_to_is_not_written_over(run, job, tmp_path, option):
+    cluster = tmp_path / "cluster.yaml"
+    cluster.write_text("streamgauge: 1\ncluster: {uniform: {nodes: 2, slots: 2, cores: 2}}\n")
+    before = cluster.read_bytes()
+    whole = "cluster: {uniform: {nodes: 2, slots: 2, cores: 2}}"
+    job.write_text(job.read_text().replace(whole, "cluster: {file: cluster.yaml}"))
+    shown = run("plan", "place", job, option, cluster)
+    assert shown.code == 2
+    assert "a file that this command also reads or writes" in shown.err
+    assert cluster.read_bytes() == before
+
+
 def test_an_output_may_be_written_again(run, job, tmp_path):
     for _ in range(2):
         shown = run("topology", "show", job, "--svg", tmp_path / "job.svg")

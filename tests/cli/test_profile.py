@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
+from streamgauge.drawing.wording import format_period
 from streamgauge.profile.figures import Figure, InputFigures, TaskId, TaskProfile
 from streamgauge.profile.files.jobs import parse_profile, profile_to_data, save
 from streamgauge.profile.profile import Profile
 from streamgauge.profile.quality import assess_profile
-from streamgauge.reports.measured import shorten_number, show_figure
 from streamgauge.reports.profile import ProfileReport
-from streamgauge.reports.wording import show_period
+from streamgauge.reports.profile_tables import shorten_number, show_figure
 from streamgauge.topology import Configuration
 from tests.profile.measured import SENTENCES, figure, times, topology, word_count
 from tests.strategies import profiles
@@ -219,7 +219,7 @@ def test_an_error_too_small_to_matter_is_not_shown(error, shown):
     [(440.0, "7 min 20 s"), (7200.0, "2 h"), (0.0, "0 s"), (3700, "1 h 1 min 40 s")],
 )
 def test_a_period_is_said_in_hours_minutes_and_seconds(seconds, shown):
-    assert show_period(seconds) == shown
+    assert format_period(seconds) == shown
 
 
 def test_times_that_do_not_vary_are_well_measured_whatever_their_error():

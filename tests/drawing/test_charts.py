@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.drawing.axes import Axis, linear_axis, log_axis, log_ticks, ticks
-from streamgauge.drawing.charts import Series, draw_distribution_chart, draw_line_chart
+from streamgauge.drawing.charts import (
+    Axis,
+    Series,
+    draw_distribution_chart,
+    draw_line_chart,
+    linear_axis,
+    log_axis,
+    log_ticks,
+    ticks,
+)
 from streamgauge.drawing.svg import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -3,7 +3,7 @@
 import re
 
 from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
-from streamgauge.drawing.themes import COLOURS, page_style
+from streamgauge.drawing.svg import COLOURS, page_style
 
 
 def colours_of(*parts: str) -> str:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.drawing.layered import (
+from streamgauge.drawing.layered.crossings import count_crossings
+from streamgauge.drawing.layered.graph import (
     Box,
     Layout,
     Link,
@@ -17,10 +18,9 @@ from streamgauge.drawing.layered import (
     Point,
     RoutedEdge,
     Spacing,
-    count_crossings,
-    lay_out,
-    svg_path,
 )
+from streamgauge.drawing.layered.layout import lay_out
+from streamgauge.drawing.layered.routes import svg_path
 
 LABEL_HEIGHT = Spacing().label_height
 

@@ -20,7 +20,7 @@ from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.figures import Figure, LinkFigures, TimeFigures
 from streamgauge.profile.files.jobs import parse_job
-from streamgauge.reports.prediction_verdict import judge_prediction
+from streamgauge.reports.prediction_figures import judge_prediction
 from streamgauge.simulation.topology_run import simulate
 from tests.engines.emulator.emulations import emulated
 from tests.pipeline.estimation.aggregation import partials

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamgauge.reports.content import Column, FigureRow, tabulate, tabulate_groups
-from streamgauge.reports.long_table import list_figures
+from streamgauge.reports.report import list_figures
 
 
 @dataclass(frozen=True)

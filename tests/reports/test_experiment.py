@@ -10,8 +10,7 @@ from streamgauge.experiments.journal import Journal, Repetition, list_placed_exe
 from streamgauge.experiments.studies import BottleneckSearch, EventRule, Fidelity, LoadSweep
 from streamgauge.experiments.study_results import Regime, find_regime
 from streamgauge.experiments.truth import Course, Truth, summarise_step
-from streamgauge.reports.experiment import ExperimentReport
-from streamgauge.reports.experiment_studies import name_regime
+from streamgauge.reports.experiment import ExperimentReport, name_regime
 from tests.experiments.lines import START
 from tests.experiments.small import small_experiment
 from tests.experiments.test_truth import MEAN, repetition, window

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from streamgauge.drawing.quantities import duration, number
+from streamgauge.drawing.wording import format_change, format_duration, format_limit, format_number
 from streamgauge.models.delays import Part
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.prediction import (
@@ -24,10 +24,8 @@ from streamgauge.models.prediction import (
     WorkerPrediction,
 )
 from streamgauge.reports.latency import chart_latencies
-from streamgauge.reports.prediction import PredictedPlan, PredictionReport
-from streamgauge.reports.prediction_charts import chart_plans
-from streamgauge.reports.prediction_verdict import find_bottleneck, judge_prediction
-from streamgauge.reports.wording import show_change, show_limit
+from streamgauge.reports.prediction import PredictedPlan, PredictionReport, chart_plans
+from streamgauge.reports.prediction_figures import find_bottleneck, judge_prediction
 from streamgauge.topology import Cluster, Configuration, Operator, Stream, Topology
 from streamgauge.topology.grouping import Shuffle
 from streamgauge.topology.logical_plan import LogicalPlan
@@ -250,7 +248,7 @@ def test_where_nobody_looked_for_the_limit_the_worst_is_the_bottleneck(after, ru
     assert find_bottleneck(replace(after.prediction, limit=unknown)) == ""
     worst = next(iter(rushed.prediction.overloaded))
     assert find_bottleneck(replace(rushed.prediction, limit=unknown)) == worst
-    assert show_limit(unknown.per_second) == "not known"
+    assert format_limit(unknown.per_second) == "not known"
 
 
 def test_overloaded_operators_are_alarmed_with_how_many(rushed):
@@ -301,7 +299,7 @@ def test_a_source_without_a_rate_of_its_own_emits_what_it_can(after):
     ],
 )
 def test_only_what_changed_is_said_to_have_changed(before, after, told):
-    assert show_change(before, after, number) == told
+    assert format_change(before, after, format_number) == told
 
 
 def test_the_page_is_well_formed_and_asks_for_nothing(before, after):
@@ -369,7 +367,7 @@ def test_latency_is_listed_by_source_and_of_whole_trees(after):
     page = page_of(None, replace(after, prediction=found))
     rows = table(page, "Latency")
     assert rows["from other"]["mean"] == "100 ms"
-    assert rows["from in"]["p95"] == duration(0.007)
+    assert rows["from in"]["p95"] == format_duration(0.007)
     assert rows["complete (engine)"]["mean"] == "5.00 ± 0.10 ms"
     assert rows["complete (source)"]["mean"] == "6.00 ± 0.10 ms"
     parts = table(page, "What mean latency is made up of")
@@ -555,5 +553,5 @@ def test_names_are_text_wherever_they_stand():
 
 
 def test_a_graph_that_is_too_large_to_draw_is_listed_only(after, monkeypatch):
-    monkeypatch.setattr("streamgauge.reports.prediction_charts.MANY_OPERATORS", 2)
+    monkeypatch.setattr("streamgauge.reports.prediction.MANY_OPERATORS", 2)
     assert "3 operators are too many to draw" in page_of(None, after)

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from streamgauge.api.loading import load_plan
-from streamgauge.drawing.quantities import (
-    duration,
-    duration_within,
-    number,
-    plain_duration,
-    share,
+from streamgauge.drawing.wording import (
+    format_duration,
+    format_duration_within,
+    format_number,
+    format_plain_duration,
+    format_share,
 )
 from streamgauge.reports.content import Grade
 from streamgauge.reports.simulation import SimulationReport
@@ -106,11 +106,11 @@ def test_the_verdict_has_throughput_latency_and_sample(simulated):
     mean = result.latency.mean_estimate()
     tail = result.latency.quantile_estimate(0.99)
     assert said.startswith("Fine: the busiest executor, ")
-    assert share(max(one.utilisation for one in result.executors)) in said
-    assert f"{number(result.operators['out'].executed_per_second)} tuples/s" in said
-    assert duration_within(mean.mean, mean.half_width) in said
-    assert duration_within(tail.mean, tail.half_width) in said
-    assert f"{result.latency.count:,} tuples in {plain_duration(result.seconds)}" in said
+    assert format_share(max(one.utilisation for one in result.executors)) in said
+    assert f"{format_number(result.operators['out'].executed_per_second)} tuples/s" in said
+    assert format_duration_within(mean.mean, mean.half_width) in said
+    assert format_duration_within(tail.mean, tail.half_width) in said
+    assert f"{result.latency.count:,} tuples in {format_plain_duration(result.seconds)}" in said
 
 
 def test_latencies_are_listed_by_what_they_span(simulated):
@@ -124,8 +124,8 @@ def test_latencies_are_listed_by_what_they_span(simulated):
     ]
     assert rows["source to sink"]["sample"] == f"{result.latency.count:,}"
     tail = result.complete.quantile_estimate(0.99)
-    assert rows["complete (acker)"]["p99"] == duration_within(tail.mean, tail.half_width)
-    assert rows["complete (acker)"]["p50"] == duration(result.complete.quantile(0.5))
+    assert rows["complete (acker)"]["p99"] == format_duration_within(tail.mean, tail.half_width)
+    assert rows["complete (acker)"]["p50"] == format_duration(result.complete.quantile(0.5))
 
 
 def test_paths_are_listed_where_a_sink_has_several(simulated):
@@ -150,15 +150,19 @@ def test_the_tables_have_every_operator_executor_worker_and_machine(simulated):
     page = page_of(simulated)
     operators = table(page, "Operators")
     assert list(operators) == list(result.operators)
-    assert operators["work"]["served"] == number(result.operators["work"].executed_per_second)
-    assert operators["work"]["busiest"] == share(result.operators["work"].busiest)
-    assert operators["work"]["wait"] == duration(result.operators["work"].wait_seconds)
+    assert operators["work"]["served"] == format_number(
+        result.operators["work"].executed_per_second
+    )
+    assert operators["work"]["busiest"] == format_share(result.operators["work"].busiest)
+    assert operators["work"]["wait"] == format_duration(result.operators["work"].wait_seconds)
     executors = table(page, "Executors, the busiest first")
     busiest = sorted(result.executors, key=lambda one: -one.utilisation)
     assert list(executors) == [one.name for one in busiest]
     assert list(table(page, "Workers")) == [one.name for one in result.workers]
     machines = table(page, "Machines")
-    assert machines[result.machines[0].name]["the job's work"] == number(result.machines[0].busy)
+    assert machines[result.machines[0].name]["the job's work"] == format_number(
+        result.machines[0].busy
+    )
 
 
 def test_long_tables_say_how_much_they_leave_out(simulated):
@@ -175,8 +179,8 @@ def test_the_topology_shows_how_busy_operators_are(simulated):
         one for one in parsed(page_of(simulated)).iter("svg") if "topology" in one.get("aria-label")
     )
     said = [one.text for one in picture.iter("text")]
-    assert share(result.operators["work"].busiest) in said
-    assert f"emits {number(result.operators['in'].emitted_per_second)} tuples/s" in said
+    assert format_share(result.operators["work"].busiest) in said
+    assert f"emits {format_number(result.operators['in'].emitted_per_second)} tuples/s" in said
     assert "__acker" not in said
 
 
@@ -366,7 +370,7 @@ def test_an_executor_without_room_for_bursts_is_a_warning(simulated, part, word)
     first, *others = simulated.result.executors
     busy = replace(first, utilisation=part)
     said = verdict(page_of(simulated, executors=(busy, *others)))
-    assert said.startswith(f"{word}executor {first.name} is busy {share(part)} of the time.")
+    assert said.startswith(f"{word}executor {first.name} is busy {format_share(part)} of the time.")
 
 
 def test_a_job_without_a_rate_of_its_own_runs_flat_out(simulated):

@@ -7,10 +7,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamgauge.api.loading import JobLike, load_plan
+from streamgauge.api.loading import JobLike, TimeLike, load_plan, microseconds_of, read_time
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.api.spark import HERE, SparkOptions, open_session
-from streamgauge.api.times import TimeLike, microseconds_of, read_time
 from streamgauge.errors import Findings, InvalidInput, NotEnoughData
 from streamgauge.extras import require_extra
 from streamgauge.profile.files.jobs import parse_profile

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from streamgauge.api.loading import PlanLike, PlannedJob, ProfileLike, load_plan
+from streamgauge.api.loading import PlanLike, PlannedJob, ProfileLike, choose_profile, load_plan
 from streamgauge.api.models import DEFAULT, ModelPanel
 from streamgauge.api.predict import propose
-from streamgauge.api.profiles import choose_profile
 from streamgauge.api.rates import Rates
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import InvalidInput, in_file
@@ -61,14 +60,14 @@ def compare(
     if lake is not None:
         say(chosen.origin)
     compared: dict[str, ComparedPlan] = {}
-    for name, one in zip(_name_plans(plans, planned), planned, strict=True):
-        with in_file(one.file):
-            proposal = propose(chosen, one, rate)
+    for name, plan in zip(_name_plans(plans, planned), planned, strict=True):
+        with in_file(plan.file):
+            proposal = propose(chosen, plan, rate)
             predictions = panel.ask(chosen.behaviour, proposal.plan, proposal.workload)
         compared[name] = ComparedPlan(plan=proposal.plan, predictions=predictions)
     compared = _put_leader_first(compared)
-    ranking = rank({name: one.predictions for name, one in compared.items()}, by=by)
-    warnings = dict.fromkeys(warning for one in planned for warning in one.warnings)
+    ranking = rank({name: plan.predictions for name, plan in compared.items()}, by=by)
+    warnings = dict.fromkeys(warning for plan in planned for warning in plan.warnings)
     return ComparisonReport(
         ranking=ranking,
         plans=compared,
@@ -83,7 +82,7 @@ def _put_leader_first(compared: dict[str, ComparedPlan]) -> dict[str, ComparedPl
     Raises:
         InvalidInput: No model did.
     """
-    answers = [{one.model for one in plan.predictions} for plan in compared.values()]
+    answers = [{answer.model for answer in plan.predictions} for plan in compared.values()]
     common = set.intersection(*answers)
     if not common:
         raise InvalidInput.single(
@@ -92,7 +91,7 @@ def _put_leader_first(compared: dict[str, ComparedPlan]) -> dict[str, ComparedPl
     return {
         name: replace(
             plan,
-            predictions=tuple(sorted(plan.predictions, key=lambda one: one.model not in common)),
+            predictions=tuple(sorted(plan.predictions, key=lambda item: item.model not in common)),
         )
         for name, plan in compared.items()
     }
@@ -107,7 +106,7 @@ def _load_plan(plan: PlanLike) -> PlannedJob:
 
 def _name_plans(plans: Sequence[PlanLike], planned: Sequence[PlannedJob]) -> list[str]:
     """Short names, or those that were given where short ones do not tell the plans apart."""
-    short = [one.name for one in planned]
+    short = [plan.name for plan in planned]
     if len(set(short)) == len(short):
         return short
     return [

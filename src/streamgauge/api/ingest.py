@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from streamgauge.api.loading import TimeLike, microseconds_of, read_time
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.api.spark import BYTES_PER_ROW, HERE, SparkOptions, open_session
-from streamgauge.api.times import TimeLike, microseconds_of, read_time
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.extras import require_extra
 

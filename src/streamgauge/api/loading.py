@@ -1,21 +1,32 @@
-"""Jobs, profiles and plans from files, or as the objects that they are."""
+"""Jobs, profiles, plans and times as people give them: files and texts, or objects."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
-from streamgauge.errors import in_file
+from streamgauge.api.rates import Rates, choose_workload, list_rates
+from streamgauge.errors import InvalidInput, NotEnoughData, in_file
+from streamgauge.extras import require_extra
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files import jobs as files
+from streamgauge.profile.files.jobs import build_job, find_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
-from streamgauge.topology.files.document import STANDARD_INPUT, read_document
+from streamgauge.topology.files.document import STANDARD_INPUT, Document, read_document
 from streamgauge.topology.physical_plan import PhysicalPlan
 
 JobLike = str | Path | Job
 ProfileLike = str | Path | Profile
 PlanLike = str | Path | Job | PhysicalPlan
+TimeLike = str | datetime
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def load_job(job: JobLike, step: str | None = None) -> Job:
@@ -61,15 +72,7 @@ def describes_job(source: ProfileLike | Job) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedJob:
-    """A plan, and the job that it is of where it came with one.
-
-    Attributes:
-        name: What the plan is called: its file and step.
-        file: The file it came from, for messages.
-        plan: Where every executor runs.
-        job: What the file describes.
-        warnings: What was assumed in placing it.
-    """
+    """A plan, named by its file and step, and the job that it is of where it came with one."""
 
     name: str
     file: str
@@ -94,3 +97,175 @@ def load_plan(plan: PlanLike, step: str | None = None) -> PlannedJob:
         job=job,
         warnings=schedule.warnings,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenProfile:
+    """What predictions rest on, and where it came from.
+
+    Attributes:
+        behaviour: What the job's operators do: the one input of every model.
+        profile: What was measured; None where a job declares its behaviour, and never ran.
+        origin: Its file, or a sentence on why this one was chosen.
+        warnings: Profiles that could not be considered.
+    """
+
+    behaviour: JobBehaviour
+    profile: Profile | None
+    origin: str
+    warnings: tuple[str, ...] = ()
+
+    def require_profile(self) -> Profile:
+        """What was measured, for what only a profile can say.
+
+        Raises:
+            NotEnoughData: The behaviour is declared.
+        """
+        if self.profile is None:
+            raise NotEnoughData(f"nothing was measured: {self.origin}; give a profile")
+        return self.profile
+
+
+def choose_profile(
+    profile: ProfileLike | None,
+    lake: str | None,
+    topology: str | None,
+    planned: PlannedJob | None,
+) -> ChosenProfile:
+    """The profile that is named, the lake's most alike, or what the plan's job declares.
+
+    Raises:
+        InvalidInput: None of the three is given, or two of them.
+        NotEnoughData: The lake has no profile of the topology.
+    """
+    neither = profile is None and lake is None
+    if neither and planned is not None and planned.job is not None and planned.job.behaviours:
+        with in_file(planned.file):
+            declared = JobBehaviour.from_job(planned.job)
+        return ChosenProfile(behaviour=declared, profile=None, origin=f"as {planned.name} declares")
+    if neither or (profile is not None and lake is not None):
+        raise InvalidInput.single(
+            ("--profile",),
+            seen="--profile and --lake" if profile else "neither --profile nor --lake",
+            expected="a profile in a file, a lake that keeps some, or a plan with behaviours",
+        )
+    if profile is not None:
+        loaded = load_profile(profile)
+        name = loaded.topology.name if isinstance(profile, Profile) else str(profile)
+        with in_file(name):
+            behaviour = JobBehaviour.from_profile(loaded)
+        return ChosenProfile(behaviour=behaviour, profile=loaded, origin=name)
+    assert lake is not None
+    return choose_from_lake(lake, None if planned is None else planned.plan, topology)
+
+
+def choose_from_lake(
+    uri: str, plan: PhysicalPlan | None = None, topology: str | None = None
+) -> ChosenProfile:
+    """The stored profile whose plan is most like the proposed one; Spark is not needed.
+
+    Args:
+        uri: The lake.
+        plan: The proposed plan; without one the newest profile is taken.
+        topology: Name of the topology in the lake; as in the plan where none is given.
+
+    Raises:
+        NotEnoughData: There is no profile, or none of the topology.
+        InvalidInput: There is no lake, no profile can be read, or the lake has several topologies
+            and none is named.
+        MissingExtra: The packages that read lakes are not installed.
+    """
+    with require_extra("lake"):
+        from streamgauge.lake.profile_choice import choose_profile as choose
+        from streamgauge.lake.tables import Lake
+    choice = choose(Lake(uri), plan, topology)
+    return ChosenProfile(
+        behaviour=JobBehaviour.from_profile(choice.best.profile),
+        profile=choice.best.profile,
+        origin=choice.describe(),
+        warnings=tuple(f"{fault}; not considered" for fault in choice.faults),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedJob:
+    """A job and what is known about it.
+
+    Attributes:
+        job: Configured as in a step, with the load to plan for.
+        profile: What was measured of it; None where its own behaviours are used.
+        file: Where it came from; empty for an object.
+        options: Of a command that describes the same job again; none where an object was given.
+    """
+
+    job: Job
+    profile: Profile | None
+    file: str = ""
+    options: tuple[str, ...] = ()
+
+
+def describe_job(
+    job: JobLike | Document,
+    profile: ProfileLike | None = None,
+    *,
+    rate: Rates = None,
+    step: str | None = None,
+) -> DescribedJob:
+    """Load a job with its profile, and put it under a load.
+
+    A profile's file is a job too: the one that was measured, with its rates.
+
+    Args:
+        job: A file, a document that was read from one, or a job.
+        profile: A file or a profile; by default the job's own file, where that is a profile.
+        rate: Tuples per second of all sources together, or by source.
+        step: Configure the job as in this step of its file.
+    """
+    if isinstance(job, Job):
+        own, file = None, ""
+    else:
+        document = read_document(job) if isinstance(job, str | Path) else job
+        file = document.name
+        job, own = build_job(document), None if profile is not None else find_profile(document)
+    with in_file(file):
+        source = own if profile is None else load_profile(profile)
+        job = job if step is None else job.at_step(step)
+        job = replace(job, workload=choose_workload(job, source, rate))
+    is_repeatable = bool(file) and not isinstance(profile, Profile)
+    return DescribedJob(
+        job=job,
+        profile=source,
+        file=file if is_repeatable else "",
+        options=_list_options(profile, step, list_rates(rate)),
+    )
+
+
+def _list_options(
+    profile: ProfileLike | None, step: str | None, rates: Sequence[str]
+) -> tuple[str, ...]:
+    options = [] if profile is None else ["--profile", str(profile)]
+    options += [] if step is None else ["--step", step]
+    for rate in rates:
+        options += ["--rate", rate]
+    return tuple(options)
+
+
+def read_time(value: TimeLike, place: str) -> datetime:
+    """The time in UTC; `place` names the argument in messages.
+
+    Raises:
+        InvalidInput: It is none, or has no zone.
+    """
+    time: datetime | None = None
+    with suppress(ValueError):
+        time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    if time is None or time.tzinfo is None:
+        raise InvalidInput.single(
+            (place,), seen=repr(value), expected="a time with its zone: 2026-01-31T12:00:00Z"
+        )
+    return time.astimezone(UTC)
+
+
+def microseconds_of(time: datetime) -> int:
+    """Whole microseconds since 1970."""
+    return (time - _EPOCH) // timedelta(microseconds=1)

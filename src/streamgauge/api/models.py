@@ -40,8 +40,8 @@ class ModelPanel:
 
     def __init__(self, name: str, link_percentile: float | None, say: Say) -> None:
         self._say = say
-        # In the order in which they came up; each is kept once, however many plans there are.
-        self._warnings: dict[str, None] = {}
+        # What is said of which models; each is kept once, however many plans there are.
+        self._warnings: dict[str, dict[str, None]] = {}
         names = [name]
         if name == ALL:
             names = sorted(model_names(), key=lambda known: known != DEFAULT)
@@ -51,8 +51,14 @@ class ModelPanel:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Why a model was not asked or says nothing, each once."""
-        return tuple(self._warnings)
+        """Why models were not asked or say nothing, each reason once."""
+        return tuple(
+            f"model{'s' if len(models) > 1 else ''} {', '.join(models)} {text}" if models else text
+            for text, models in self._warnings.items()
+        )
+
+    def _warn(self, text: str, *models: str) -> None:
+        self._warnings.setdefault(text, {}).update(dict.fromkeys(models))
 
     def _is_ready(self, model: Model, name: str) -> bool:
         """Whether a model can be asked; one of several may be missing."""
@@ -63,7 +69,7 @@ class ModelPanel:
         except MissingExtra as error:
             if name != ALL:
                 raise
-            self._warnings[f"model {model.name} is skipped: {error}"] = None
+            self._warn(f"is skipped: {error}", model.name)
             return False
         return True
 
@@ -82,7 +88,7 @@ class ModelPanel:
                 predictions.append(model.predict(behaviour, plan, workload))
             except InvalidInput as error:
                 refusals.append(error)
-                self._warnings[f"model {model.name} cannot predict this plan: {error}"] = None
+                self._warn(f"cannot predict this plan: {error}", model.name)
         if not predictions:
             raise refusals[0]
         return tuple(predictions)
@@ -125,7 +131,7 @@ class ModelPanel:
         try:
             load_simulator(self._say)
         except MissingExtra as error:
-            self._warnings[f"how far latency swings is not known: {error}"] = None
+            self._warn(f"how far latency swings is not known: {error}")
             return None
         self._say("simulating how latency swings; this takes some seconds")
         return SimulationModel().predict(behaviour, plan, workload).swing

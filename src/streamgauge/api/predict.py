@@ -5,9 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from streamgauge.api.loading import PlanLike, PlannedJob, ProfileLike, describes_job, load_plan
+from streamgauge.api.loading import (
+    ChosenProfile,
+    PlanLike,
+    PlannedJob,
+    ProfileLike,
+    choose_profile,
+    describes_job,
+    load_plan,
+)
 from streamgauge.api.models import DEFAULT, ModelPanel
-from streamgauge.api.profiles import ChosenProfile, choose_profile
 from streamgauge.api.rates import Rates, choose_workload, measure_workload
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import InvalidInput, NotEnoughData, in_file

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from streamgauge.api.described_job import describe_job
-from streamgauge.api.loading import JobLike, ProfileLike
+from streamgauge.api.loading import JobLike, ProfileLike, describe_job
 from streamgauge.api.rates import Rates
 from streamgauge.errors import in_file
 from streamgauge.planning.scheduling.ranking import ALL_SCHEDULERS, rank_plans

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeVar
 
-from streamgauge.api.described_job import describe_job
-from streamgauge.api.loading import JobLike, ProfileLike, load_profile
+from streamgauge.api.loading import JobLike, ProfileLike, describe_job, load_profile
 from streamgauge.api.rates import Rates, list_rates
 from streamgauge.errors import InvalidInput, in_file, suggest_name
 from streamgauge.planning.scaling.contract import ScalingOptions, Selection, TieRule

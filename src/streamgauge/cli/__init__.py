@@ -45,13 +45,14 @@ def _run() -> None:
     from streamgauge.cli.app import app
     from streamgauge.errors import StreamgaugeError
     from streamgauge.extras import require_extra
+    from streamgauge.inputs import protect_inputs
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks is shown with marks, not refused.
             stream.reconfigure(errors="replace")
     try:
-        with require_extra():
+        with require_extra(), protect_inputs():
             app()
     except StreamgaugeError as error:
         from streamgauge.cli.output import report_error

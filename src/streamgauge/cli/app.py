@@ -10,9 +10,6 @@ from typer.core import TyperGroup
 
 from streamgauge.cli import (
     applications,
-    calibrate,
-    collect,
-    compare,
     demo,
     examples,
     experiment,
@@ -51,18 +48,29 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+# Every engine brings the commands that collect from it (`Engine.collectors`).
+collect = typer.Typer(
+    help="Collect metrics of a cluster without installing anything there.", no_args_is_help=True
+)
+
+
+@collect.callback()
+def _collect() -> None:
+    """Collect metrics of a cluster without installing anything there."""
+
+
 app.add_typer(topology.app, name="topology")
 app.add_typer(applications.app, name="app")
-app.add_typer(collect.app, name="collect")
+app.add_typer(collect, name="collect")
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(profile.app, name="profile")
 lake.app.command(name="query")(lake_query.query)
 lake.app.command(name="quarantine")(lake_quarantine.quarantine)
 app.add_typer(lake.app, name="lake")
 app.command(name="ingest")(ingest.ingest)
-app.command(name="calibrate")(calibrate.calibrate)
+app.command(name="calibrate")(profile.calibrate)
 app.command(name="predict")(predict.predict)
-app.command(name="compare")(compare.compare)
+app.command(name="compare")(predict.compare)
 app.add_typer(plan.app, name="plan")
 app.command(name="simulate")(simulate.simulate)
 app.command(name="demo")(demo.demo)
@@ -74,7 +82,7 @@ def _add_commands(engine: Engine) -> None:
     for name, reference in engine.commands.items():
         app.add_typer(resolve(reference), name=name)
     for name, reference in engine.collectors.items():
-        collect.app.command(name=name)(resolve(reference))
+        collect.command(name=name)(resolve(reference))
 
 
 for _name in engine_names():

@@ -9,10 +9,19 @@ from typing import Annotated
 import typer
 
 from streamgauge.cli.experiment import Engine, Output
-from streamgauge.cli.output import check_outputs, present, print_document, say, warn, write_text
-from streamgauge.cli.simulate import AsJson, Html, Rate, Seconds, Seed, Warmup
+from streamgauge.cli.options import AsJson, Html, Rate, Svg
+from streamgauge.cli.output import (
+    can_print,
+    check_outputs,
+    present,
+    print_document,
+    say,
+    warn,
+    write_text,
+)
+from streamgauge.cli.simulate import Seconds, Seed, Warmup
+from streamgauge.drawing.wording import count, printable
 from streamgauge.errors import in_file
-from streamgauge.reports.wording import count, printable
 
 app = typer.Typer(
     help="Describe an application in a few lines, and run it anywhere.", no_args_is_help=True
@@ -70,7 +79,7 @@ def show(
     platform: PlatformFile = None,
     cycle_ns: CycleNs = None,
     routed: Routed = "all",
-    svg: Annotated[Path | None, typer.Option(help="Write the picture to this file.")] = None,
+    svg: Svg = None,
     job_file: Annotated[
         Path | None, typer.Option("--job", help="Write the job it expands to into this file.")
     ] = None,
@@ -78,7 +87,7 @@ def show(
 ) -> None:
     """Show what a description expands to: tasks, loads, routing, rates."""
     from streamgauge.api.applications import expand_application
-    from streamgauge.cli.topology import is_ascii_only
+    from streamgauge.cli.topology import SIGNS
 
     check_outputs(svg, job_file)
     expanded = expand_application(file, platform, cycle_ns=cycle_ns, routed=routed)
@@ -90,7 +99,7 @@ def show(
     if svg is not None:
         write_text(svg, expanded.plot().svg)
     if as_json or (svg is None and job_file is None):
-        present(replace(expanded, ascii_only=is_ascii_only()), as_json=as_json)
+        present(replace(expanded, ascii_only=not can_print(SIGNS)), as_json=as_json)
     else:
         warn(expanded.warnings)
 

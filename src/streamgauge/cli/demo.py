@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from streamgauge.cli.options import AsJson
 from streamgauge.cli.output import print_document, say, write_text
-from streamgauge.drawing.quantities import duration
+from streamgauge.drawing.wording import count, format_duration
 from streamgauge.extras import require_extra
-from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.profile.job import Job
@@ -50,7 +50,7 @@ def demo(
     spark: Annotated[
         bool, typer.Option(help="Go on from metrics to a profile, on Spark, which needs Java.")
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run the main job on a bundled example: every stage of the product that there is."""
     with require_extra("simulation,pipeline" if spark else "simulation,lake"):
@@ -63,7 +63,7 @@ def demo(
     from streamgauge.cli.examples import example_path
     from streamgauge.cli.progress import watch_simulated_time
     from streamgauge.cli.topology import GRAPH, PLAN
-    from streamgauge.reports.document import replace_non_finite
+    from streamgauge.reports.report import describe_size, replace_non_finite
     from streamgauge.reports.simulation import SimulationReport
     from streamgauge.topology.files.document import make_folder
 
@@ -75,9 +75,7 @@ def demo(
     write_text(output / "plan.svg", placement.plot(PLAN).svg)
     story.tell(
         f"The job: {EXAMPLE}, a bundled example; all files are in {output}",
-        f"{count(len(job.topology.operators), 'operator')}, placed as"
-        f" {count(len(plan.logical.executors), 'executor')} in"
-        f" {count(len(plan.workers), 'worker')} on {count(len(plan.nodes), 'node')}.",
+        f"{count(len(job.topology.operators), 'operator')}, placed as {describe_size(plan)}.",
         files="topology.svg, plan.svg",
     )
     first = _predict(example_path(PROFILE), output, "first-answer.html")
@@ -91,8 +89,8 @@ def demo(
     result = emulate_metrics(job, plan, output / SAMPLES, progress=watch_simulated_time(), say=say)
     story.tell(
         f"Metrics: five minutes at {MEASURED_RATE:g} tuples/s, emulated as a cluster reports them",
-        f"From source to sink a tuple took {duration(result.latency.mean)} on average,"
-        f" {duration(result.latency.quantile(0.99))} at the 99th percentile.",
+        f"From source to sink a tuple took {format_duration(result.latency.mean)} on average,"
+        f" {format_duration(result.latency.quantile(0.99))} at the 99th percentile.",
         files=f"{SAMPLES}/",
     )
     report = SimulationReport(
@@ -128,8 +126,8 @@ class _Story:
 def _continue_on_spark(job: Job, output: Path, story: _Story) -> dict[str, Any]:
     """From metrics to a profile, a prediction and a plan; gives the document's part on them."""
     from streamgauge.api.demonstration import compare_latencies, simulate_truth
-    from streamgauge.reports.document import replace_non_finite
     from streamgauge.reports.profile import ProfileReport
+    from streamgauge.reports.report import replace_non_finite
 
     profile = _calibrate(job.topology.name, output)
     measured = ProfileReport(profile=profile)
@@ -145,7 +143,12 @@ def _continue_on_spark(job: Job, output: Path, story: _Story) -> dict[str, Any]:
         str(predicted.verdict),
         _row("", "predicted", "simulated", "difference"),
         *(
-            _row(name, duration(ours), duration(theirs), f"{100.0 * (ours / theirs - 1.0):+.1f} %")
+            _row(
+                name,
+                format_duration(ours),
+                format_duration(theirs),
+                f"{100.0 * (ours / theirs - 1.0):+.1f} %",
+            )
             for name, ours, theirs in compare_latencies(predicted.prediction, truth)
         ),
         files="prediction.html",

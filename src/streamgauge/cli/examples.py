@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 import streamgauge
+from streamgauge.cli.options import AsJson
 from streamgauge.cli.output import print_document, say
+from streamgauge.drawing.wording import count
 from streamgauge.errors import InvalidInput, did_you_mean
-from streamgauge.reports.wording import count
 
 
 def examples(
@@ -18,7 +19,7 @@ def examples(
         Path | None,
         typer.Option("--output", "-o", help="Copy them into this folder; it may exist already."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the bundled examples, or copy them to where they can be changed."""
     folder = examples_folder()

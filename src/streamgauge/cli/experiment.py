@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamgauge.cli.options import AsJson, Conf, Config, Html, Master
 from streamgauge.cli.output import check_outputs, present, say
 from streamgauge.cli.progress import ProgressBar
-from streamgauge.cli.spark import Conf, Config, Master, spark_options
+from streamgauge.cli.spark import spark_options
+from streamgauge.drawing.wording import count
 from streamgauge.errors import StreamgaugeError
-from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -34,7 +35,6 @@ Output = Annotated[
     Path | None,
     typer.Option(help="Folder for all that is measured; NAME-ENGINE when not given."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 @app.command()
@@ -63,9 +63,7 @@ def run(
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(help="The folder of an experiment.")],
-    html: Annotated[
-        Path | None, typer.Option(help="Write a page with pictures to this file.")
-    ] = None,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what an experiment has measured so far, from its raw lines."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.exit_codes import INVALID_INPUT
-from streamgauge.cli.interrupts import interrupted
+from streamgauge.cli.options import AsJson, Conf, Config, Master
 from streamgauge.cli.output import print_document, print_table, say, warn
-from streamgauge.cli.spark import Conf, Config, Master, spark_options, spark_session
+from streamgauge.cli.progress import interrupted
+from streamgauge.cli.spark import spark_options, spark_session
+from streamgauge.drawing.wording import count
 from streamgauge.errors import InvalidInput
-from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.pipeline.ingest.tally import Tally
@@ -51,7 +52,7 @@ def ingest(
     master: Master = None,
     conf: Conf = None,
     config: Config = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Take raw metrics into the lake: each row once, nothing lost, all of it or nothing."""
     if follow:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamgauge.cli.options import AsJson
 from streamgauge.cli.output import print_document, print_table, say, warn
-from streamgauge.reports.wording import count
+from streamgauge.drawing.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.lake.tables import Lake
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Show what was measured, and maintain the lake.", no_args_is_help=True)
 
 Place = Annotated[str, typer.Option("--lake", help="The lake, as a path or URI.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 OneTable = Annotated[str | None, typer.Option("--table", help="Only this table.")]
 Limit = Annotated[int, typer.Option(min=0, help="Show at most this many; 0 for all.")]
 

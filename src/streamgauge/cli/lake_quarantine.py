@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.api.times import read_time
 from streamgauge.cli.ingest import present
-from streamgauge.cli.lake import AsJson, Limit, Place, open_lake
+from streamgauge.cli.lake import Limit, Place, open_lake
+from streamgauge.cli.options import AsJson, Conf, Config, Master
 from streamgauge.cli.output import print_document, print_table, say, warn
-from streamgauge.cli.spark import Conf, Config, Master, spark_session
+from streamgauge.cli.spark import spark_session
+from streamgauge.drawing.wording import printable
 from streamgauge.errors import InvalidInput
-from streamgauge.reports.wording import printable
 
 if TYPE_CHECKING:
     from streamgauge.lake.contents import Quarantined
@@ -57,6 +57,7 @@ def quarantine(
     )
     if retry:
         from streamgauge.api.ingest import read_mapping
+        from streamgauge.api.loading import read_time
 
         receipt = None if received_at is None else read_time(received_at, "received_at")
         rules = None if mapping is None else read_mapping(mapping)

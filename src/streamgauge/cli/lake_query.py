@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from streamgauge.api.times import read_time
-from streamgauge.cli.lake import AsJson, Place, open_lake
-from streamgauge.cli.output import print_document, print_table
+from streamgauge.cli.lake import Place, open_lake
+from streamgauge.cli.options import AsJson, Start
+from streamgauge.cli.output import can_print, print_document, print_table
 from streamgauge.errors import InvalidInput
 
-From = Annotated[str | None, typer.Option("--from", help="Start of the period, RFC 3339.")]
 To = Annotated[str | None, typer.Option("--to", help="End of the period, exclusive, RFC 3339.")]
 
 
@@ -29,7 +27,7 @@ def query(
     stream: Annotated[str | None, typer.Option(help="Only this stream.")] = None,
     source_component: Annotated[str | None, typer.Option(help="Only from this operator.")] = None,
     queue: Annotated[str | None, typer.Option(help="Only this kind of queue.")] = None,
-    start: From = None,
+    start: Start = None,
     end: To = None,
     window: Annotated[
         str | None, typer.Option(help="A figure for each window of this length: 30s, 5m, 1h.")
@@ -59,6 +57,7 @@ def query(
         "queue": queue,
     }
     with open_lake(lake) as opened:
+        from streamgauge.api.loading import read_time
         from streamgauge.lake.queries import ask
         from streamgauge.lake.questions import Question, metric_named, read_length
 
@@ -77,10 +76,11 @@ def query(
     if as_json:
         print_document({"query": answer.to_dict()})
         return
+    from streamgauge.drawing.text_picture import BARS, PLAIN_BARS
     from streamgauge.reports import lake as said
 
     print("\n".join(said.describe_answer(answer)))
-    bars = _choose_bars()
+    bars = BARS if can_print(BARS) else PLAIN_BARS
     if not series:
         print_table(said.tabulate_windows(answer), said.MOST_ANSWERS)
     elif question.by:
@@ -100,14 +100,3 @@ def _read_probability(*, mean: bool, median: bool, quantile: float | None) -> fl
             (), seen="several figures at once", expected="one of --mean, --median, --quantile"
         )
     return 0.5 if median else quantile
-
-
-def _choose_bars() -> str:
-    """Bars that the terminal's encoding has."""
-    from streamgauge.drawing.sparkline import BARS, PLAIN_BARS
-
-    try:
-        BARS.encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        return PLAIN_BARS
-    return BARS

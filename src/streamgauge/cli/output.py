@@ -9,8 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamgauge.drawing.wording import printable
 from streamgauge.errors import InvalidInput, StreamgaugeError
-from streamgauge.reports.wording import printable
+from streamgauge.inputs import refuse_input
 
 if TYPE_CHECKING:
     from streamgauge.reports.content import Table
@@ -40,7 +41,7 @@ def present(
     import typer
 
     from streamgauge.cli.exit_codes import DONE, exit_code_of
-    from streamgauge.reports.document import write_document
+    from streamgauge.reports.report import write_document
 
     warn(report.warnings)
     if as_json:
@@ -59,7 +60,7 @@ def present(
 
 def print_document(document: Mapping[str, Any]) -> None:
     """One JSON document on standard output, with its schema version."""
-    from streamgauge.reports.document import write_document
+    from streamgauge.reports.report import write_document
 
     print(write_document(document))
 
@@ -79,6 +80,15 @@ def terminal_width() -> int:
     import shutil
 
     return shutil.get_terminal_size((100, 40)).columns
+
+
+def can_print(signs: str) -> bool:
+    """Whether the encoding of standard output has these signs."""
+    try:
+        signs.encode(getattr(sys.stdout, "encoding", None) or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def say(message: str) -> None:
@@ -149,13 +159,7 @@ def check_output(path: Path) -> None:
         InvalidInput: The command line names the file twice.
     """
     if path.exists() and sum(_names_file(word, path) for word in sys.argv[1:]) > 1:
-        raise InvalidInput.single(
-            (),
-            file=str(path),
-            seen="a file that this command also reads or writes",
-            expected="another file to write to",
-            remedy="it was left unchanged",
-        )
+        refuse_input(path)
 
 
 def _names_file(word: str, path: Path) -> bool:

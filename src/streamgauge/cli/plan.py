@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from streamgauge.cli.options import AsJson, Html, Rate, Step
 from streamgauge.cli.output import check_outputs, present, say, write_text
 
 app = typer.Typer(
@@ -20,17 +21,10 @@ Profile = Annotated[
     str | None,
     typer.Option(help="A profile in JSON or YAML, used instead of the behaviours in FILE."),
 ]
-Step = Annotated[str | None, typer.Option(help="Configure the job as in this step.")]
-Rate = Annotated[
-    list[str] | None,
-    typer.Option(help="Tuples per second of all sources together, or SOURCE=NUMBER."),
-]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write the job with the plan to this file.")
 ]
 SvgPath = Annotated[Path | None, typer.Option("--svg", help="Write a picture, before and after.")]
-HtmlPath = Annotated[Path | None, typer.Option("--html", help="Write a page with pictures.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 # The second picture of a scaling, after that of components.
 CURVE = 1
@@ -60,7 +54,7 @@ def place(
     ] = False,
     output: Output = None,
     svg: SvgPath = None,
-    html: HtmlPath = None,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Place a job by one scheduler or all: traffic between nodes, ackers, predicted latency."""
@@ -142,7 +136,7 @@ def scale(
         Path | None,
         typer.Option(help="Write a picture of what units deliver; implies --sweep."),
     ] = None,
-    html: HtmlPath = None,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which operators get more executors, what that would bring, and what is full next."""

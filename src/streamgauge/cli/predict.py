@@ -1,4 +1,4 @@
-"""``streamgauge predict``: how a job would behave on a plan that has never run."""
+"""``streamgauge predict`` and ``compare``: how a job would behave on plans that have never run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from streamgauge.cli.options import AsJson, Html, Rate
 from streamgauge.cli.output import present, say
 from streamgauge.errors import InvalidInput
 
@@ -38,10 +39,7 @@ def predict(
         typer.Option(help="The same as FILE."),
     ] = None,
     step: Annotated[str | None, typer.Option(help="Configure the plan as in this step.")] = None,
-    rate: Annotated[
-        list[str] | None,
-        typer.Option(help="Tuples per second of all sources together, or SOURCE=NUMBER."),
-    ] = None,
+    rate: Rate = None,
     measured: Annotated[
         bool,
         typer.Option(
@@ -62,10 +60,8 @@ def predict(
     svg: Annotated[
         Path | None, typer.Option(help="Write a picture of the plan, before and after.")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a page with pictures to this file.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    html: Html = None,
+    as_json: AsJson = False,
 ) -> None:
     """Predict latency with percentiles, utilisation and the highest rate of a plan."""
     from streamgauge.api.predict import predict as ask
@@ -89,3 +85,40 @@ def predict(
         say=say,
     )
     present(report, as_json=as_json, html=html, svg=svg)
+
+
+def compare(
+    plans: Annotated[
+        list[str],
+        typer.Argument(help="Job files with plans of the profile's topology; FILE@STEP for a step"),
+    ],
+    profile: Annotated[
+        str | None, typer.Option(help="A profile in JSON or YAML; - reads standard input.")
+    ] = None,
+    lake: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of --profile: a lake; its profile most like the first plan is used."
+        ),
+    ] = None,
+    topology: Annotated[
+        str | None,
+        typer.Option(help="With --lake: the topology's name; as in the plans when not given."),
+    ] = None,
+    rate: Rate = None,
+    by: Annotated[
+        str, typer.Option(help="Compare by: mean, p50, p90, p95, p99, or rate (the highest).")
+    ] = "p99",
+    model: Annotated[
+        str, typer.Option(help="Which model decides; all: every model has a vote.")
+    ] = "analytic",
+    html: Html = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rank several proposed plans, and say what the majority of models prefers."""
+    from streamgauge.api.compare import compare as ask
+
+    report = ask(
+        plans, profile, rate=rate or None, by=by, model=model, lake=lake, topology=topology, say=say
+    )
+    present(report, as_json=as_json, html=html)

@@ -1,10 +1,13 @@
-"""How far long work has come: a bar on a terminal, one line elsewhere."""
+"""Long work: a bar or a line that says how far it is, and interrupts that end it well."""
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event
 
 from streamgauge.cli.output import say, terminal_width
 
@@ -72,3 +75,28 @@ def watch_simulated_time() -> Callable[[float, float], None]:
         bar.show(min(reached / horizon, 1.0), f"{reached:.1f} of {horizon:g} s simulated")
 
     return show
+
+
+@contextmanager
+def interrupted(message: str) -> Iterator[Event]:
+    """An event that the first interrupt sets; the next ones do what they did before.
+
+    Args:
+        message: What is said at the first.
+    """
+    event = Event()
+
+    def stop(number: int, frame: object) -> None:
+        del frame
+        event.set()
+        say(message)
+        signal.signal(number, before[signal.Signals(number)])
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield event
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from streamgauge.cli.options import AsJson, Html, JobFile, Rate, Step
 from streamgauge.cli.output import check_outputs, present, say
 from streamgauge.cli.progress import watch_simulated_time
 
@@ -24,18 +25,12 @@ Warmup = Annotated[
         " simulated in addition, and what is not steady of it is left out."
     ),
 ]
-Rate = Annotated[
-    list[str] | None,
-    typer.Option(help="Tuples per second of all sources together, or SOURCE=NUMBER."),
-]
 Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
-Html = Annotated[Path | None, typer.Option(help="Write a page with pictures to this file.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def simulate(
-    file: Annotated[str, typer.Argument(help="A job in YAML or JSON; - reads standard input.")],
-    step: Annotated[str | None, typer.Option(help="Configure the job as in this step.")] = None,
+    file: JobFile,
+    step: Step = None,
     seconds: Seconds = None,
     warmup: Warmup = None,
     rate: Rate = None,

@@ -6,9 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from streamgauge.errors import InvalidInput
 
@@ -18,18 +16,6 @@ if TYPE_CHECKING:
 
 BAR = 30
 
-Master = Annotated[
-    str | None,
-    typer.Option(help="Where Spark runs: local[2], spark://HOST:PORT, yarn, k8s://…"),
-]
-Conf = Annotated[
-    list[str] | None, typer.Option(help="A setting of Spark, KEY=VALUE; may be repeated.")
-]
-Config = Annotated[
-    Path | None,
-    typer.Option(help="A file of Spark settings, in the format of spark-defaults.conf."),
-]
-
 
 def settings_of(conf: list[str] | None, config: Path | None) -> dict[str, str]:
     """Spark's settings from a file and from options, which win.
@@ -38,11 +24,11 @@ def settings_of(conf: list[str] | None, config: Path | None) -> dict[str, str]:
         InvalidInput: A setting has no name or no value; or the file cannot be read.
     """
     settings = {} if config is None else _read(config)
-    for one in conf or ():
-        key, found, value = one.partition("=")
-        if not found or not key.strip():
+    for setting in conf or ():
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
             raise InvalidInput.single(
-                ("conf",), seen=repr(one), expected="KEY=VALUE, such as spark.driver.memory=4g"
+                ("conf",), seen=repr(setting), expected="KEY=VALUE, such as spark.driver.memory=4g"
             )
         settings[key.strip()] = value.strip()
     return settings
@@ -73,11 +59,7 @@ def _read(config: Path) -> dict[str, str]:
 def spark_options(
     master: str | None, conf: list[str] | None, config: Path | None
 ) -> Iterator[SparkOptions]:
-    """Where Spark runs for one command, with a bar of its tasks on a terminal.
-
-    Raises:
-        InvalidInput: A setting has no name or no value; or the file cannot be read.
-    """
+    """Where Spark runs for one command, with a bar of its tasks on a terminal."""
     from streamgauge.api.spark import SparkOptions
 
     settings = settings_of(conf, config)

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from streamgauge.cli.exit_codes import UNREACHABLE
+from streamgauge.cli.options import AsJson
 from streamgauge.cli.output import print_document, print_table, say
+from streamgauge.drawing.wording import count
 from streamgauge.errors import in_file
 from streamgauge.reports.content import Column, Row, tabulate
-from streamgauge.reports.wording import count
 
 app = typer.Typer(
     help="Run a Storm cluster on this machine, and apply plans to it.", no_args_is_help=True
@@ -23,7 +24,6 @@ Data = Annotated[
     Path | None,
     typer.Option(help="Folder of the cluster; one in the user's state folder unless given."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 @app.command()
@@ -65,19 +65,19 @@ def status(data: Data = None, as_json: AsJson = False) -> None:
     """Show daemons, nodes, slots and topologies; exit code 4 where nimbus does not answer."""
     from streamgauge.engines.storm.status import status_of
 
-    found = status_of(_find_folder(data))
+    cluster = status_of(_find_folder(data))
     if as_json:
-        print_document({"storm": found.to_dict()})
+        print_document({"storm": cluster.to_dict()})
     else:
-        say(f"data and logs: {found.data}")
-        print(f"nimbus at {found.nimbus}, ZooKeeper at {found.zookeeper}")
+        say(f"data and logs: {cluster.data}")
+        print(f"nimbus at {cluster.nimbus}, ZooKeeper at {cluster.zookeeper}")
         daemons: list[Row] = [
             {
                 Column("daemon"): daemon.name,
                 Column("pid"): daemon.pid,
                 Column("state", words=True): "up" if daemon.is_alive else "dead",
             }
-            for daemon in found.daemons
+            for daemon in cluster.daemons
         ]
         nodes: list[Row] = [
             {
@@ -85,7 +85,7 @@ def status(data: Data = None, as_json: AsJson = False) -> None:
                 Column("slots", words=True): ", ".join(map(str, node.slots)),
                 Column("in use"): node.used,
             }
-            for node in found.nodes
+            for node in cluster.nodes
         ]
         topologies: list[Row] = [
             {
@@ -96,12 +96,12 @@ def status(data: Data = None, as_json: AsJson = False) -> None:
                 Column("tasks"): topology.tasks,
                 Column("seconds"): topology.uptime_seconds,
             }
-            for topology in found.topologies
+            for topology in cluster.topologies
         ]
         for rows in (daemons, nodes, topologies):
             print_table(tabulate("", rows))
-    if found.trouble:
-        for line in found.trouble.splitlines():
+    if cluster.trouble:
+        for line in cluster.trouble.splitlines():
             say(f"error: {line}")
         raise typer.Exit(UNREACHABLE)
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamgauge.cli.interrupts import interrupted
+from streamgauge.cli.options import AsJson
 from streamgauge.cli.output import print_document, say
+from streamgauge.cli.progress import interrupted
+from streamgauge.drawing.wording import count
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.engines.storm.collection.polling import Outcome
@@ -54,7 +55,7 @@ def collect_storm(
     cluster: Annotated[
         str | None, typer.Option(help="Name of the cluster, where several share a lake.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Poll a Storm cluster for structure, placement and counters, as raw metrics for `ingest`."""
     from streamgauge.engines.storm.collection.collector import Collector
@@ -135,16 +136,8 @@ def _present(outcome: Outcome, output: Path, *, as_json: bool) -> None:
         )
     names = sorted(outcome.topologies)
     if as_json:
-        print_document(
-            {
-                "collect": {
-                    "polls": outcome.polls,
-                    "records": outcome.records,
-                    "topologies": names,
-                    "folder": str(output),
-                }
-            }
-        )
+        counts = {"polls": outcome.polls, "records": outcome.records}
+        print_document({"collect": {**counts, "topologies": names, "folder": str(output)}})
         return
     print(
         f"{count(outcome.polls, 'poll')}, {outcome.records:,} records of {', '.join(names)} in"

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from streamgauge.cli.output import check_outputs, present, warn, write_text
+from streamgauge.cli.options import AsJson, Html, JobFile, Step, Svg
+from streamgauge.cli.output import can_print, check_outputs, present, warn, write_text
 
 app = typer.Typer(help="Check, draw and compare jobs and their plans.", no_args_is_help=True)
 
-File = Annotated[str, typer.Argument(help="A job in YAML or JSON; - reads standard input.")]
-Step = Annotated[str | None, typer.Option(help="Configure the job as in this step of its file.")]
 SchedulerName = Annotated[
     str | None, typer.Option(help="Place by this scheduler, also where the file has a plan.")
 ]
 Ackers = Annotated[bool, typer.Option("--ackers", help="Show ackers and their streams too.")]
-Html = Annotated[Path | None, typer.Option(help="Write a page with pictures.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+# What graphs are drawn with in characters.
+SIGNS = "┌─▶×"
 # Pictures of a placement.
 GRAPH, PLAN = 0, 1
 
 
 @app.command()
 def show(
-    file: File,
+    file: JobFile,
     step: Step = None,
     scheduler: SchedulerName = None,
-    svg: Annotated[Path | None, typer.Option(help="Write the picture to this file.")] = None,
+    svg: Svg = None,
     physical: Annotated[
         bool, typer.Option("--physical", help="Draw workers and nodes, not only operators.")
     ] = False,
@@ -43,7 +40,10 @@ def show(
 
     check_outputs(svg, html)
     report = replace(
-        place(file, scheduler, step), physical=physical, ackers=ackers, ascii_only=is_ascii_only()
+        place(file, scheduler, step),
+        physical=physical,
+        ackers=ackers,
+        ascii_only=not can_print(SIGNS),
     )
     if svg is not None:
         write_text(svg, report.plot(PLAN if physical else GRAPH).svg)
@@ -54,12 +54,12 @@ def show(
 
 
 @app.command()
-def check(file: File, as_json: AsJson = False) -> None:
+def check(file: JobFile, as_json: AsJson = False) -> None:
     """Check a job's file: every problem with its place; every step is placed."""
     from streamgauge.errors import in_file
     from streamgauge.planning.scheduling.deploy import check_job
     from streamgauge.profile.files.jobs import load_job
-    from streamgauge.reports.topology import JobCheck
+    from streamgauge.reports.placement import JobCheck
 
     job = load_job(file)
     with in_file(file):
@@ -79,7 +79,7 @@ def diff(
 ) -> None:
     """Show what moves between two plans: the same file twice, with steps, or two files."""
     from streamgauge.api.place import place
-    from streamgauge.reports.topology import PlanChange
+    from streamgauge.reports.placement import PlanChange
     from streamgauge.topology.plan_diff import diff_plans
 
     check_outputs(html)
@@ -91,7 +91,7 @@ def diff(
 
 @app.command()
 def paths(
-    file: File,
+    file: JobFile,
     step: Step = None,
     scheduler: SchedulerName = None,
     to_acker: Annotated[
@@ -118,7 +118,7 @@ def paths(
     as_json: AsJson = False,
 ) -> None:
     """Show the paths of tuples from sources to sinks, and how often they cross nodes."""
-    from streamgauge.api.find_paths import find_paths
+    from streamgauge.api.place import find_paths
     from streamgauge.errors import in_file
 
     with in_file(file):
@@ -145,13 +145,3 @@ def schema() -> None:
     from streamgauge.profile.files.jobs import json_schema
 
     print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
-
-
-def is_ascii_only() -> bool:
-    """Whether standard output cannot take the signs that pictures are drawn with."""
-    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
-    try:
-        "┌─▶×".encode(encoding)
-    except UnicodeEncodeError:
-        return True
-    return False

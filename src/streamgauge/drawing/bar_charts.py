@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from streamgauge.drawing.axes import Axis, linear_axis
 from streamgauge.drawing.charts import (
     BOTTOM,
     HEADING,
@@ -14,11 +13,12 @@ from streamgauge.drawing.charts import (
     LEGEND_LINE,
     TICK_GAP_X,
     WIDTH,
+    Axis,
     TickLabel,
+    linear_axis,
 )
-from streamgauge.drawing.quantities import duration, plain_duration, share
-from streamgauge.drawing.svg import STYLE, Svg, clip, text_width
-from streamgauge.drawing.themes import CHARTS, COLOURS, SERIES
+from streamgauge.drawing.svg import CHARTS, COLOURS, SERIES, STYLE, Svg, clip, text_width
+from streamgauge.drawing.wording import format_duration, format_plain_duration, format_share
 
 THICKNESS = 15.0
 ROW_GAP = 7.0
@@ -77,8 +77,8 @@ def draw_bar_chart(
     *,
     title: str,
     x_title: str,
-    tick_label: TickLabel = plain_duration,
-    part_label: TickLabel = duration,
+    tick_label: TickLabel = format_plain_duration,
+    part_label: TickLabel = format_duration,
     embedded: bool = False,
 ) -> str:
     """Bars from zero as an SVG, one below the other.
@@ -89,7 +89,7 @@ def draw_bar_chart(
         x_title: What their lengths are, with the unit.
         tick_label: How lengths are written at the axis.
         part_label: How lengths of parts are written.
-        embedded: Whether the page that the chart stands in brings the style.
+        embedded: Whether the page around it brings the style.
     """
     svg = Svg()
     svg.text(4.0, 15.0, title, kind="heading")
@@ -185,7 +185,7 @@ def _draw_bar(svg: Svg, plot: _Plot, bar: Bar, y: float, part_label: TickLabel) 
         left, right = plot.px(reached), plot.px(reached + length)
         reached += length
         label = f"{part} {part_label(length)}"
-        svg.open_group(title=f"{bar.name}: {label} ({share(length / bar.length)})")
+        svg.open_group(title=f"{bar.name}: {label} ({format_share(length / bar.length)})")
         svg.rect(left, y, right - left, THICKNESS, kind=plot.colours[part])
         if plot.parted:
             _draw_part_label(svg, (left, right), y + THICKNESS + 10.0, (label, part))

@@ -15,7 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from streamgauge.drawing.layered import Arrangement, Box, Link, Spacing, arrange, feedback_links
+from streamgauge.drawing.layered.graph import Arrangement, Box, Link, Spacing
+from streamgauge.drawing.layered.layers import feedback_links
+from streamgauge.drawing.layered.layout import arrange
 
 _LEFT, _RIGHT, _UP, _DOWN = 1, 2, 4, 8
 _LINES = " ╴╶─╵┘└┴╷┐┌┬│┤├┼"

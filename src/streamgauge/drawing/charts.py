@@ -1,17 +1,23 @@
-"""Charts: lines over time, and distributions of values."""
+"""Charts: axes, lines over time, and distributions of values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from streamgauge.drawing.axes import Axis, linear_axis, log_axis
-from streamgauge.drawing.quantities import number, plain_duration, plain_number, share
-from streamgauge.drawing.svg import STYLE, Svg, text_width
-from streamgauge.drawing.themes import CHARTS, SERIES
+from streamgauge.drawing.svg import CHARTS, SERIES, STYLE, Svg, text_width
+from streamgauge.drawing.wording import (
+    format_number,
+    format_plain_duration,
+    format_plain_number,
+    format_share,
+)
 
+_STEPS = (1, 2, 5)
+_FEWER_STEPS = (1, 3)
+_LEAST_TICKS = 3
 WIDTH, HEIGHT = 520.0, 260.0
 WIDE = 1060.0
 LEFT, RIGHT, BOTTOM = 56.0, 16.0, 40.0
@@ -27,6 +33,76 @@ DOT = 3.6
 CUMULATIVE = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 TickLabel = Callable[[float], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A range of numbers along a line; on a logarithmic one equal ratios are equally long."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        if not -math.inf < self.low < self.high < math.inf or (self.log and self.low <= 0.0):
+            raise ValueError(f"no axis from {self.low!r} to {self.high!r}")
+
+    def part(self, value: float) -> float:
+        """Position of a number on the axis: 0 at its beginning, 1 at its end."""
+        if self.log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+    def ticks(self, most: int) -> list[float]:
+        """Round numbers on the axis, ascending, at most `most`."""
+        return (log_ticks if self.log else ticks)(self.low, self.high, most)
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten from `low` to `high`, at most `most`."""
+    power = math.floor(math.log10((high - low) / max(most, 1)))
+    while True:
+        for factor in _STEPS:
+            # Dividing by a whole number keeps 0.3 what it is; multiplying by 0.1 does not.
+            up, down = factor * 10 ** max(power, 0), 10 ** max(-power, 0)
+            first, last = math.ceil(low * down / up), math.floor(high * down / up)
+            if last - first < most:
+                numbers = [count * up / down for count in range(first, last + 1)]
+                return [number for number in numbers if low <= number <= high]
+        power += 1
+
+
+def log_ticks(low: float, high: float, most: int) -> list[float]:
+    """Powers of ten, with 2 and 5 or 3 times them where there is room, or others as round."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    sparse = [((1,), every) for every in (1, 2, 3, 5, 10, 30, 100, 300)]
+    for factors, every in ((_STEPS, 1), (_FEWER_STEPS, 1), *sparse):
+        powers = [power for power in range(first, last + 1) if power % every == 0]
+        numbers = [_times_ten(factor, power) for power in powers for factor in factors]
+        numbers = [number for number in numbers if low <= number <= high]
+        if len(numbers) < _LEAST_TICKS and factors is _STEPS:
+            break
+        if len(numbers) <= most:
+            return numbers
+    return ticks(low, high, most)
+
+
+def _times_ten(factor: int, power: int) -> float:
+    return float(factor * 10**power) if power >= 0 else factor / 10**-power
+
+
+def linear_axis(values: list[float]) -> Axis:
+    """From zero to a little above the largest; from zero to one where there is none."""
+    largest = max((value for value in values if math.isfinite(value)), default=0.0)
+    return Axis(low=0.0, high=largest * 1.06 if largest > 0.0 else 1.0)
+
+
+def log_axis(values: list[float], least_ratio: float = 3.0) -> Axis:
+    """An axis around all numbers above zero, at least `least_ratio` wide."""
+    above = [value for value in values if math.isfinite(value) and value > 0.0]
+    low, high = min(above, default=1.0), max(above, default=1.0)
+    spread = max(math.sqrt(least_ratio / (high / low)), 1.08)
+    return Axis(low=low / spread, high=high * spread, log=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +141,7 @@ def draw_line_chart(
     log: bool = False,
     shaded_until: float = 0.0,
     shaded: str = "",
-    tick_label: TickLabel = plain_number,
+    tick_label: TickLabel = format_plain_number,
     embedded: bool = False,
 ) -> str:
     """Lines over time as an SVG.
@@ -80,13 +156,13 @@ def draw_line_chart(
         shaded_until: End of the part at the beginning that is shaded.
         shaded: What the shading means.
         tick_label: How numbers at the vertical axis are written.
-        embedded: Whether the page that the chart stands in brings the style.
+        embedded: Whether the page around it brings the style.
     """
     svg = Svg()
     svg.text(4.0, 15.0, title, kind="heading")
     has_shade = shaded_until > 0.0
-    rows = _draw_legend(svg, [one.name for one in series], shaded if has_shade else "")
-    shown = [value for one in series for value in one.values]
+    rows = _draw_legend(svg, [line.name for line in series], shaded if has_shade else "")
+    shown = [value for line in series for value in line.values]
     plot = _Plot(
         x=Axis(low=0.0, high=max(*times, x_end, shaded_until, 0.0) or 1.0),
         y=log_axis(shown) if log else linear_axis(shown),
@@ -98,9 +174,9 @@ def draw_line_chart(
     if has_shade:
         end = plot.px(shaded_until)
         svg.rect(plot.left, plot.top, end - plot.left, plot.bottom - plot.top, kind="warmup")
-    _draw_axes(svg, plot, x_title, plain_number, tick_label)
-    for index, one in enumerate(series):
-        _draw_series(svg, plot, times, one, index % SERIES)
+    _draw_axes(svg, plot, x_title, format_plain_number, tick_label)
+    for index, line in enumerate(series):
+        _draw_series(svg, plot, times, line, index % SERIES)
     return _render(svg, WIDTH, HEIGHT, title, embedded=embedded)
 
 
@@ -113,7 +189,7 @@ def draw_distribution_chart(
     bars: str,
     curve: str,
     marks: Sequence[tuple[str, float]] = (),
-    tick_label: TickLabel = plain_duration,
+    tick_label: TickLabel = format_plain_duration,
     embedded: bool = False,
 ) -> str:
     """How many values lie between each two neighbouring edges, and the part up to each edge.
@@ -127,7 +203,7 @@ def draw_distribution_chart(
         curve: What the part up to an edge is called, at the right.
         marks: Values to be marked, with what is written at each.
         tick_label: How values are written.
-        embedded: Whether the page that the chart stands in brings the style.
+        embedded: Whether the page around it brings the style.
     """
     total = sum(counts)
     svg = Svg()
@@ -147,10 +223,10 @@ def draw_distribution_chart(
         right=right,
         bottom=height - BOTTOM,
     )
-    _draw_axes(svg, plot, x_title, tick_label, plain_number)
+    _draw_axes(svg, plot, x_title, tick_label, format_plain_number)
     for (low, high), count in zip(pairwise(edges), counts, strict=True):
         if count:
-            count_text = f"{number(count)} ({share(count / total)})"
+            count_text = f"{format_number(count)} ({format_share(count / total)})"
             svg.open_group(
                 title=f"{tick_label(_round(low))} to {tick_label(_round(high))}: {count_text}"
             )
@@ -222,31 +298,27 @@ def _draw_series(svg: Svg, plot: _Plot, times: Sequence[float], series: Series, 
         elif run:
             run = []
             runs.append(run)
-    lines = [one for one in runs if len(one) > 1]
+    lines = [_join_points(points) for points in runs if len(points) > 1]
     if lines:
-        d = " ".join("M" + " ".join(f"{x:.1f},{y:.1f}" for x, y in one) for one in lines)
+        d = " ".join(lines)
         svg.line(d, kind=f"series series-{index}", title=series.name)
-    for [(x, y)] in (one for one in runs if len(one) == 1):
+    for [(x, y)] in (points for points in runs if len(points) == 1):
         svg.rect(x - DOT / 2, y - DOT / 2, DOT, DOT, kind=f"dot dot-{index}", radius=DOT / 2)
+
+
+def _join_points(points: Sequence[tuple[float, float]]) -> str:
+    return "M" + " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
 def _draw_cumulative(svg: Svg, plot: _Plot, edges: Sequence[float], counts: Sequence[int]) -> None:
     """The part of all values up to each edge, on an axis of its own at the right."""
     total = sum(counts)
-    whole = _Plot(
-        x=plot.x,
-        y=Axis(low=0.0, high=1.0),
-        left=plot.left,
-        top=plot.top,
-        right=plot.right,
-        bottom=plot.bottom,
-    )
+    whole = replace(plot, y=Axis(low=0.0, high=1.0))
     reached, points = 0, [(plot.px(edges[0]), plot.bottom)]
     for high, count in zip(edges[1:], counts, strict=True):
         reached += count
         points.append((plot.px(high), whole.py(reached / total if total else 0.0)))
-    d = "M" + " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    svg.line(d, kind="series series-0")
+    svg.line(_join_points(points), kind="series series-0")
     svg.line(f"M{plot.right:.1f},{plot.top:.1f} V{plot.bottom:.1f}", kind="axis")
     for part in CUMULATIVE:
         svg.text(plot.right + 6.0, whole.py(part) + 3.5, f"{100 * part:g} %", kind="tick")

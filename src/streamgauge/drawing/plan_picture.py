@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamgauge.drawing.layered import Box, Link, lay_out
+from streamgauge.drawing.layered.graph import Box, Link
+from streamgauge.drawing.layered.layout import lay_out
 from streamgauge.drawing.side_by_side import WIDEST, WIDEST_EMBEDDED
 from streamgauge.drawing.svg import MARGIN, Svg, arrow, shorten, text_width
 from streamgauge.drawing.topology_picture import LONGEST_NAME, edge_label
@@ -62,13 +63,7 @@ class _Cell:
 
 
 def draw_plan(flow: TupleFlow, *, ackers: bool = False, embedded: bool = False) -> str:
-    """The plan as an SVG.
-
-    Args:
-        flow: The plan with its connections.
-        ackers: Whether to draw ackers and their streams too.
-        embedded: Whether the page that the picture stands in brings the style.
-    """
+    """The plan as an SVG, with or without ackers; a page that embeds it brings the style."""
     drawing = PlanDrawing(flow, ackers=ackers)
     svg = Svg()
     width, height = drawing.draw(svg)
@@ -78,13 +73,7 @@ def draw_plan(flow: TupleFlow, *, ackers: bool = False, embedded: bool = False) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanPanel:
-    """One of several plans to be drawn together.
-
-    Attributes:
-        title: Which plan it is.
-        about: What is said of it in one line.
-        flow: The plan with its connections.
-    """
+    """One of several plans to be drawn together: its title, a line about it, its connections."""
 
     title: str
     about: str
@@ -96,16 +85,13 @@ def draw_plans(
 ) -> str:
     """Plans side by side, or one below the other where that would be too wide.
 
-    Args:
-        panels: At least one.
-        title: What the picture shows, for those who cannot see it.
-        ackers: Whether to draw ackers and their streams too.
-        embedded: Whether the page that the picture stands in brings the style.
+    The title is for those who cannot see the picture.
     """
     drawings = [
-        PlanDrawing(one.flow, ackers=ackers, title=one.title, about=one.about) for one in panels
+        PlanDrawing(panel.flow, ackers=ackers, title=panel.title, about=panel.about)
+        for panel in panels
     ]
-    sizes = [one.draw(Svg()) for one in drawings]
+    sizes = [drawing.draw(Svg()) for drawing in drawings]
     together = sum(width for width, _ in sizes)
     widest, highest = max(width for width, _ in sizes), max(height for _, height in sizes)
     side_by_side = together <= (WIDEST_EMBEDDED if embedded else WIDEST) or widest < highest
@@ -152,7 +138,7 @@ class PlanDrawing:
             placed = _place_node(plan, node, columns, y + NODE_HEADER)
             y = _draw_node(svg, plan, placed, top=y, right=right)
             cells.update(
-                ((worker, cell.operator), cell) for worker, found in placed for cell in found
+                ((worker, cell.operator), cell) for worker, inside in placed for cell in inside
             )
         _draw_connections(svg, flow, cells)
         for (worker, _), cell in cells.items():
@@ -214,7 +200,9 @@ def _columns(plan: PhysicalPlan, layers: list[list[str]]) -> list[_Column]:
     columns = []
     left = MARGIN + 2 * GAP
     for names in layers:
-        sizes = [_cell_size(name, one[name]) for one in grouped for name in names if name in one]
+        sizes = [
+            _cell_size(name, inside[name]) for inside in grouped for name in names if name in inside
+        ]
         width = max((size[0] for size in sizes), default=40.0)
         columns.append(_Column(names, left, width))
         left += width + COLUMN_GAP

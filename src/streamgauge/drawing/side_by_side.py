@@ -6,8 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from streamgauge.drawing.svg import MARGIN, STYLE, Svg, shorten, text_width
-from streamgauge.drawing.themes import CHARTS, GAUGES
+from streamgauge.drawing.svg import CHARTS, GAUGES, MARGIN, STYLE, Svg, shorten, text_width
 from streamgauge.drawing.topology_picture import (
     BAR,
     HIGH_LEVEL,
@@ -36,15 +35,11 @@ SAMPLE_WIDTH, SAMPLE_HEIGHT = 24.0, 13.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """A topology on one plan.
+    """A topology on one plan, with executors and marks by operator.
 
     Attributes:
-        title: Which plan it is.
         lines: What is said of it, each wrapped where it is too long.
         flag: What is singled out in it, written so that it is seen.
-        topology: What is drawn.
-        executors: Per operator.
-        marks: What is said of operators, by name.
     """
 
     title: str
@@ -92,22 +87,22 @@ def draw_side_by_side(
         flag: Legend of a dashed outline.
     """
     placed = _place_panels(panels)
-    caption = max(one.caption_height for one in placed)
-    width = max(one.width for one in placed)
-    height = caption + max(one.drawing.height for one in placed)
-    together = sum(one.width + GAP for one in placed) - GAP
+    caption = max(panel.caption_height for panel in placed)
+    width = max(panel.width for panel in placed)
+    height = caption + max(panel.drawing.height for panel in placed)
+    together = sum(panel.width + GAP for panel in placed) - GAP
     widest = WIDEST_EMBEDDED if embedded else WIDEST
     side_by_side = together <= widest or width < height
     svg = Svg()
     left = top = MARGIN
-    for one in placed:
-        own = caption if side_by_side else one.caption_height
-        _draw_caption(svg, one, left, top)
-        one.drawing.draw(svg, left, top + own)
+    for panel in placed:
+        own = caption if side_by_side else panel.caption_height
+        _draw_caption(svg, panel, left, top)
+        panel.drawing.draw(svg, left, top + own)
         if side_by_side:
-            left += one.width + GAP
+            left += panel.width + GAP
         else:
-            top += own + one.drawing.height + GAP
+            top += own + panel.drawing.height + GAP
     right = left - GAP if side_by_side else MARGIN + width
     bottom = top + height if side_by_side else top - GAP
     bottom = _draw_legend(
@@ -129,7 +124,7 @@ def _place_panels(panels: Sequence[Panel]) -> list[_PlacedPanel]:
     for panel in panels:
         alone = TopologyDrawing(panel.topology, panel.executors, panel.marks, sizes=sizes)
         sizes |= alone.sizes
-    found = []
+    placed = []
     for panel in panels:
         drawing = TopologyDrawing(
             panel.topology, panel.executors, panel.marks, tinted=True, sizes=sizes
@@ -138,12 +133,12 @@ def _place_panels(panels: Sequence[Panel]) -> list[_PlacedPanel]:
         letters = int(width / LETTER)
         lines = [part for line in panel.lines for part in textwrap.wrap(line, letters)]
         flag = textwrap.wrap(panel.flag, letters)
-        found.append(
+        placed.append(
             _PlacedPanel(
                 panel=panel, drawing=drawing, lines=tuple(lines), flag=tuple(flag), width=width
             )
         )
-    return found
+    return placed
 
 
 def _draw_caption(svg: Svg, placed: _PlacedPanel, left: float, top: float) -> None:
@@ -170,12 +165,8 @@ def _list_samples(gauge: str) -> dict[str, str]:
 def _list_marks(panels: Sequence[Panel], alarm: str, flag: str) -> dict[str, str]:
     """The same of what only some boxes have."""
     marks = [mark for panel in panels for mark in panel.marks.values()]
-    found = {}
-    if any(mark.flag for mark in marks):
-        found[flag] = "mark"
-    if any(mark.alarm for mark in marks):
-        found[alarm] = "alarm"
-    return found
+    samples = {flag: "mark"} if any(mark.flag for mark in marks) else {}
+    return samples | ({alarm: "alarm"} if any(mark.alarm for mark in marks) else {})
 
 
 def _draw_legend(svg: Svg, samples: Mapping[str, str], right: float, top: float) -> float:

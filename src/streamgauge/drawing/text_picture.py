@@ -1,8 +1,9 @@
-"""A topology as text: a drawn graph where the terminal is wide enough, else an outline."""
+"""Pictures in characters: a topology as a graph or an outline, and a figure's course as bars."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 from streamgauge.drawing.canvas import TextEdge, TextNode, draw_graph
 from streamgauge.drawing.svg import shorten
@@ -12,6 +13,8 @@ from streamgauge.topology.topology import ACKER, Topology
 LONGEST_NAME = 24
 # No terminal is wide enough for more, and finding that out takes time.
 MANY_OPERATORS = 200
+BARS = "▁▂▃▄▅▆▇█"
+PLAIN_BARS = "_.:-=+*#"
 
 
 def draw_text(
@@ -75,3 +78,30 @@ def outline(topology: Topology, executors: Mapping[str, int] | None = None) -> s
 
 def _parallelism(name: str, tasks: int, executors: Mapping[str, int] | None) -> str:
     return f"×{tasks if executors is None else executors.get(name, 1)}"
+
+
+def draw_sparkline(values: Sequence[float | None], most: int, bars: str = BARS) -> str:
+    """Values as bars of eight heights, the least one lowest; a blank where nothing is known.
+
+    Args:
+        values: From left to right.
+        most: Bars at most; beyond that, several values share one.
+        bars: The bars from the lowest to the highest.
+    """
+    step = math.ceil(len(values) / most)
+    if step > 1:
+        values = [_mean_of(values[at : at + step]) for at in range(0, len(values), step)]
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    top = len(bars) - 1
+    return "".join(
+        " "
+        if value is None
+        else bars[round(top * (value - low) / (high - low)) if high > low else top // 2]
+        for value in values
+    )
+
+
+def _mean_of(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from streamgauge.drawing.layered import Box, Link, PlacedNode, Point, lay_out, svg_path
-from streamgauge.drawing.quantities import share
-from streamgauge.drawing.svg import MARGIN, STYLE, Svg, arrow, shorten, text_width
-from streamgauge.drawing.themes import GAUGES
+from streamgauge.drawing.layered.graph import Box, Link, PlacedNode, Point
+from streamgauge.drawing.layered.layout import lay_out
+from streamgauge.drawing.layered.routes import svg_path
+from streamgauge.drawing.svg import GAUGES, MARGIN, STYLE, Svg, arrow, shorten, text_width
+from streamgauge.drawing.wording import format_share
 from streamgauge.topology.grouping import All, Fields, PartialKey
 from streamgauge.topology.topology import (
     ACKER,
@@ -190,13 +191,9 @@ def draw_topology(
     marks: Marks | None = None,
     embedded: bool = False,
 ) -> str:
-    """The topology as an SVG.
+    """The topology as an SVG; a page that it is embedded in brings title and style.
 
-    Args:
-        topology: With or without its ackers; ack streams are drawn where it has them.
-        executors: Executors per operator; without them only tasks are shown.
-        marks: What else to say of operators, by name.
-        embedded: Whether the page that the picture stands in brings title and style.
+    The other arguments are those of `TopologyDrawing`.
     """
     drawing = TopologyDrawing(topology, executors, marks)
     svg = Svg()
@@ -313,7 +310,7 @@ def _gauge(svg: Svg, left: float, top: float, width: float, mark: OperatorMark, 
     length = width - _gauge_text_width(mark)
     svg.rect(left, top, length, GAUGE, kind="gauge", radius=2)
     svg.rect(left, top, length * level, GAUGE, kind=f"gauge-{_grade(level)}", radius=2)
-    level_text = mark.level_text or share(mark.level)
+    level_text = mark.level_text or format_share(mark.level)
     svg.text(left + width, top + GAUGE, level_text, kind=look, anchor="end")
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from streamgauge.applications.application import Application, Task
 from streamgauge.applications.cycles import DIGITS, CycleTime, FoundLoad
 from streamgauge.applications.expansion import trace_contents
 from streamgauge.applications.platform import Platform
-from streamgauge.drawing.quantities import duration, number
 from streamgauge.drawing.text_picture import draw_text
 from streamgauge.drawing.topology_picture import draw_topology
+from streamgauge.drawing.wording import count, format_duration, format_number
 from streamgauge.profile.files.jobs import job_to_data
 from streamgauge.profile.job import Job
 from streamgauge.reports.content import (
@@ -26,9 +27,7 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
-from streamgauge.reports.long_table import list_figures
-from streamgauge.reports.report import Report
-from streamgauge.reports.wording import count
+from streamgauge.reports.report import Report, list_figures
 
 NS_PER_MS, MS_PER_SECOND = 1e6, 1e3
 
@@ -38,9 +37,6 @@ class ApplicationReport(Report):
     """An application, and the job that it expands to on a platform.
 
     Attributes:
-        application: What was described.
-        platform: What it is to run on.
-        job: What it expands to there.
         warnings: What the description leaves open or asks too much of.
         ascii_only: Whether a terminal cannot show the lines that graphs are drawn with.
     """
@@ -79,7 +75,7 @@ class ApplicationReport(Report):
         topology, executors = self.job.topology, self.job.configuration.executors
         graph = Chart(
             title="topology",
-            draw=lambda embedded: draw_topology(topology, executors, embedded=embedded),
+            draw=partial(draw_topology, topology, executors),
             draw_text=lambda width: draw_text(
                 topology, executors, width=width, ascii_only=self.ascii_only
             ),
@@ -136,7 +132,9 @@ class ApplicationReport(Report):
                     Column("bytes"): data.size,
                     Column("data", words=True): f"{values}, {data.distribution}",
                     Column("flow of each", words=True): flow.describe(),
-                    Column("mean", "tuples/s"): None if per_second is None else number(per_second),
+                    Column("mean", "tuples/s"): None
+                    if per_second is None
+                    else format_number(per_second),
                 }
             )
         return tabulate("Sources", rows)
@@ -156,11 +154,13 @@ class ApplicationReport(Report):
                     Column("parents", words=True): " ".join(task.parents),
                     Column("routing", words=True): str(task.routing),
                     Column("load"): f"{task.processing:.6g}",
-                    Column("CPU"): duration(self.platform.cpu_ms(task.cycles) / MS_PER_SECOND),
+                    Column("CPU"): format_duration(
+                        self.platform.cpu_ms(task.cycles) / MS_PER_SECOND
+                    ),
                     Column("forwards"): None if task.filtering == 1.0 else f"{task.filtering:g}",
                     Column("window", words=True): window,
                     Column("bytes"): task.resized_bytes,
-                    Column("in", "tuples/s"): None if rate is None else number(rate),
+                    Column("in", "tuples/s"): None if rate is None else format_number(rate),
                 }
             )
         return tabulate(
@@ -170,9 +170,8 @@ class ApplicationReport(Report):
     def _list_rates(self) -> dict[str, float | None]:
         """Tuples per second into every task, None where a source has no limit."""
         contents = trace_contents(self.application)
-        if any(
-            task.flow is not None and task.flow.is_unlimited for task in self.application.sources
-        ):
+        flows = [task.flow for task in self.application.sources]
+        if any(flow is not None and flow.is_unlimited for flow in flows):
             return dict.fromkeys(contents)
         return {
             name: sum(part.per_second for part in content.received)
@@ -213,12 +212,9 @@ def _write_task(task: Task, platform: Platform, per_second: float | None) -> dic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleReport(Report):
-    """What a cycle of load takes on this machine.
+    """What a cycle of load takes on this machine by a version of Java: a line fitted to timings.
 
-    Attributes:
-        time: The line that was fitted to timings.
-        java: The version of Java that ran them.
-        loads: Loads for CPU times that were asked for, as tried.
+    Loads for CPU times that were asked for are given as tried.
     """
 
     time: CycleTime

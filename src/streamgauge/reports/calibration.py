@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from streamgauge.drawing.wording import count
 from streamgauge.profile.profile import Profile
 from streamgauge.profile.quality import ProfileQuality
 from streamgauge.reports.content import Column, FigureRow, Grade, Section, Verdict, tabulate
-from streamgauge.reports.long_table import list_figures
-from streamgauge.reports.report import Report
-from streamgauge.reports.wording import count
+from streamgauge.reports.report import Report, list_figures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,10 +108,6 @@ class CalibrationReport(Report):
     def figures(self) -> Iterator[FigureRow]:
         """How many figures of each profile are good, thin and missing."""
         for made in self.profiles:
-            quality = made.quality
-            counts = {
-                "good": quality.good,
-                "thin": len(quality.thin),
-                "missing": len(quality.missing),
-            }
+            good, thin, missing = made.quality.good, made.quality.thin, made.quality.missing
+            counts = {"good": good, "thin": len(thin), "missing": len(missing)}
             yield from list_figures("profile", made.topology, counts)

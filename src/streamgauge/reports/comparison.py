@@ -6,6 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from streamgauge.drawing.wording import (
+    count,
+    format_duration,
+    format_limit,
+    format_utilisation,
+)
 from streamgauge.reports.content import (
     Column,
     FigureRow,
@@ -20,15 +26,14 @@ from streamgauge.reports.content import (
     tabulate,
 )
 from streamgauge.reports.latency import chart_latencies, get_quantile, show_latency
-from streamgauge.reports.prediction_tables import PER_SECOND, list_prediction_figures
-from streamgauge.reports.prediction_verdict import find_busiest, judge_prediction, show_headroom
-from streamgauge.reports.report import Report
-from streamgauge.reports.wording import (
-    count,
-    show_duration,
-    show_limit,
-    show_utilisation,
+from streamgauge.reports.prediction_figures import (
+    PER_SECOND,
+    find_busiest,
+    judge_prediction,
+    list_prediction_figures,
+    show_headroom,
 )
+from streamgauge.reports.report import Report
 
 if TYPE_CHECKING:
     from streamgauge.models.prediction import Prediction
@@ -95,46 +100,33 @@ class ComparisonReport(Report):
     def headline(self) -> list[Term]:
         """Of the preferred plan."""
         best = self.preferred
-        p99 = show_duration(get_quantile(best.latency, 0.99))
         return [
-            Term("p99 latency", p99),
+            Term("p99 latency", format_duration(get_quantile(best.latency, 0.99))),
             Term("headroom", show_headroom(best.limit.factor)),
         ]
 
     def sections(self) -> list[Section]:
         """Charts and tables of the plans, votes, notes, and how it was made."""
-        notes = dict.fromkeys(note for note in self.preferred.notes)
+        notes = dict.fromkeys(self.preferred.notes)
+        latencies = {name: self.plans[name].predictions[0].latency for name in self.ranking.order}
         return [
             Section("plans", "Plans, the best first", [self._tabulate()]),
-            Section(
-                "latency",
-                "Latency",
-                list(
-                    chart_latencies(
-                        {
-                            name: self.plans[name].predictions[0].latency
-                            for name in self.ranking.order
-                        }
-                    )
-                ),
-            ),
+            Section("latency", "Latency", list(chart_latencies(latencies))),
             Section("votes", "Votes", [self._tabulate_votes()]),
             Section("notes", "Notes", [Text(list(notes), page_only=True)] if notes else []),
             Section("made", "How this was made", [Terms([Term("profile", self.profile)])]),
         ]
 
     def _tabulate(self) -> Table:
-        plans = ((name, self.plans[name]) for name in self.ranking.order)
         return tabulate(
             f"Plans, the best first by {self.ranking.by} of {self.preferred.model}",
-            [_describe_plan(name, compared) for name, compared in plans],
+            [_describe_plan(name, self.plans[name]) for name in self.ranking.order],
         )
 
     def _tabulate_votes(self) -> Table:
-        votes = self.ranking.votes
         rows: list[Row] = [
             {Column("model"): model, Column("prefers", words=True): plan}
-            for model, plan in votes.items()
+            for model, plan in self.ranking.votes.items()
         ]
         return tabulate("Votes", rows if len(rows) > 1 else [])
 
@@ -167,7 +159,7 @@ def _describe_plan(name: str, compared: ComparedPlan) -> Row:
         Column("executors"): len(compared.plan.logical.executors),
         Column("verdict", words=True): judge_prediction(prediction).word,
         **show_latency(prediction.latency, (0.5, 0.9, 0.99), few=(0.5, 0.99)),
-        Column("busiest", "executor"): show_utilisation(find_busiest(prediction)),
-        Column("fits up to", PER_SECOND): show_limit(prediction.limit.per_second, unit=""),
+        Column("busiest", "executor"): format_utilisation(find_busiest(prediction)),
+        Column("fits up to", PER_SECOND): format_limit(prediction.limit.per_second, unit=""),
         Column("then full", words=True, page_only=True): prediction.limit.by or None,
     }

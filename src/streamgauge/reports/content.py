@@ -9,12 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from streamgauge.drawing.quantities import MISSING
+from streamgauge.drawing.wording import MISSING, printable
 
 # A cell is shown as it is; None is shown as a dash.
 Cell = str | int | None
 # More rows than this belong into `--json`: a page lists the first ones and counts the rest.
 MOST_ROWS = 200
+
+
+def show_cell(cell: Cell) -> str:
+    """The cell as a terminal or a page shows it."""
+    return MISSING if cell is None else printable(str(cell))
 
 
 class Grade(StrEnum):
@@ -30,7 +35,6 @@ class Verdict:
     """The answer in one or two sentences.
 
     Attributes:
-        grade: How good the news is.
         word: The first word or words, which are set apart: ``Fits``, ``Overloaded``.
         sentence: The rest, as it follows the word: ``. Up to 300 tuples/s would fit.``
         cautions: What a reader must not overlook, each a sentence.
@@ -58,12 +62,9 @@ class Column:
     """A column of a table.
 
     Attributes:
-        name: Its heading.
         unit: What its figures are measured in, or what exactly they are.
         words: Whether it holds words, which are set to the left and may be wrapped, as the first
             column always is.
-        page_only: Whether a terminal leaves it out.
-        terminal_only: Whether a page leaves it out.
     """
 
     name: str
@@ -92,16 +93,7 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table; the first cell of every row names it.
-
-    Attributes:
-        caption: What the table lists.
-        columns: From left to right.
-        rows: One list of cells for each row.
-        groups: Rows below headings, instead of `rows`.
-        note: What to know when reading it.
-        page_only: Whether a terminal leaves the table out.
-    """
+    """A table; the first cell of every row names it. Rows below headings are in `groups`."""
 
     caption: str
     columns: Sequence[Column]
@@ -143,14 +135,7 @@ class Table:
 def tabulate(
     caption: str, rows: Iterable[Row], *, note: str = "", page_only: bool = False
 ) -> Table:
-    """A table of rows that name the columns of their cells.
-
-    Args:
-        caption: What the table lists.
-        rows: From top to bottom; columns stand in the order in which rows name them first.
-        note: What to know when reading it.
-        page_only: Whether a terminal leaves the table out.
-    """
+    """A table of rows that name the columns of their cells, in the order of the first naming."""
     return tabulate_groups(caption, {"": rows}, note=note, page_only=page_only)
 
 
@@ -179,16 +164,14 @@ class Chart:
     """A picture.
 
     Attributes:
-        title: What it shows, for a list of pictures.
-        draw: Makes the SVG; the argument says whether a page around it brings the style.
-        caption: What is written below.
+        draw: Makes the SVG; `embedded` says whether a page around it brings the style.
         wide: Whether it takes the whole width of a page, and may be wider than a screen.
         instead: What a page says in place of a picture that is too large to be read there.
         draw_text: Draws it in characters, at most so many columns wide, for terminals.
     """
 
     title: str
-    draw: Callable[[bool], str]
+    draw: Callable[..., str]
     caption: str = ""
     wide: bool = False
     instead: str = ""
@@ -196,7 +179,7 @@ class Chart:
 
     def svg(self, *, embedded: bool = False) -> str:
         """The picture as an SVG document, or as a part of a page that brings the style."""
-        return self.draw(embedded)
+        return self.draw(embedded=embedded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,13 +217,7 @@ Block = Table | Chart | ChartRow | Text | Commands | Terms
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a report.
-
-    Attributes:
-        anchor: Its name in links.
-        heading: Its title.
-        blocks: What it holds, in order.
-    """
+    """A part of a report; links name it by its anchor."""
 
     anchor: str
     heading: str
@@ -279,10 +256,9 @@ class FigureRow:
 
     Attributes:
         subject: What kind of thing the figure is of: ``job``, ``operator``, ``executor`` …
-        name: Which one.
-        figure: Which figure: ``utilisation``, ``latency_p99`` …
-        value: The figure; NaN where it is unknown.
-        unit: What it is measured in; empty for a count or a ratio.
+        figure: ``utilisation``, ``latency_p99`` …
+        value: NaN where it is unknown.
+        unit: Empty for a count or a ratio.
     """
 
     subject: str

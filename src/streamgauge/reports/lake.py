@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from streamgauge.drawing.quantities import MISSING, duration, number
-from streamgauge.drawing.sparkline import BARS, draw_sparkline
+from streamgauge.drawing.text_picture import BARS, draw_sparkline
+from streamgauge.drawing.wording import MISSING, count, format_duration, format_number
 from streamgauge.reports.content import Column, Row, Table, tabulate
-from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
     from streamgauge.lake.contents import SourceContents, TableContents, TopologyContents
@@ -47,12 +46,12 @@ def show_figure(value: float | None, unit: str) -> str:
     if value is None:
         return MISSING
     if unit == NANOSECONDS:
-        return f"−{duration(-value * 1e-9)}" if value < 0 else duration(value * 1e-9)
+        return f"−{format_duration(-value * 1e-9)}" if value < 0 else format_duration(value * 1e-9)
     if unit == BUSY:
         return show_figure(value * 1e-9, "")
     if 0 < abs(value) < _SMALL or abs(value) >= _HUGE:
         return f"{value:.3g}"
-    return number(value)
+    return format_number(value)
 
 
 def _second(moment: datetime | None) -> str:
@@ -263,7 +262,9 @@ def tabulate_windows(answer: Answer) -> Table:
                 Column("from", words=True): _second(window.start),
                 value: show_figure(window.value, question.unit),
                 Column("total"): show_figure(window.total, str(question.metric.unit)),
-                Column("seconds"): MISSING if window.seconds is None else number(window.seconds),
+                Column("seconds"): MISSING
+                if window.seconds is None
+                else format_number(window.seconds),
                 Column("observations"): f"{window.observations:,}",
                 Column("samples"): f"{window.samples:,}",
             }

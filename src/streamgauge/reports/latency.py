@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
-from streamgauge.drawing.quantities import duration_within, share
+from streamgauge.drawing.wording import (
+    format_duration,
+    format_duration_within,
+    format_share,
+    name_percentile,
+    printable,
+)
 from streamgauge.reports.content import (
     Block,
     Cell,
@@ -18,7 +25,6 @@ from streamgauge.reports.content import (
     Text,
     tabulate_groups,
 )
-from streamgauge.reports.wording import name_percentile, printable, show_duration
 
 if TYPE_CHECKING:
     from streamgauge.models.end_to_end_latency import Latency
@@ -40,49 +46,36 @@ def get_quantile(latency: Latency, level: float) -> float:
 def show_mean(latency: Latency) -> str:
     """The mean, with the half width of its confidence interval where it was sampled."""
     if latency.halfwidth is None or not math.isfinite(latency.mean):
-        return show_duration(latency.mean)
-    return duration_within(latency.mean, latency.halfwidth)
+        return format_duration(latency.mean)
+    return format_duration_within(latency.mean, latency.halfwidth)
 
 
 def chart_latencies(latencies: Mapping[str, Latency]) -> Iterator[Block]:
-    """Mean latencies with what makes them up, and percentiles: of plans, models or sources.
-
-    Args:
-        latencies: By what they are of.
-    """
+    """Mean latencies with what makes them up, and percentiles: of plans, models or sources."""
     known = {
         printable(name): latency
         for name, latency in latencies.items()
         if not math.isnan(latency.mean)
     }
+    left_out = len(known) - MOST_BARS
+    text = f"{left_out} more are not drawn; the tables list them." if left_out > 0 else ""
     if not known:
-        yield Text(["No tuple reaches a sink: there is no latency."], page_only=True)
-        return
-    if all(math.isinf(latency.mean) for latency in known.values()):
+        text = "No tuple reaches a sink: there is no latency."
+    elif all(math.isinf(latency.mean) for latency in known.values()):
         text = "Latency grows without bound: there is nothing to draw."
-        yield Text([text], page_only=True)
-        return
-    shown = dict(list(known.items())[:MOST_BARS])
-    yield ChartRow(charts=[_chart_parts(shown), _chart_quantiles(shown)])
-    left_out = len(known) - len(shown)
-    if left_out:
-        text = f"{left_out} more are not drawn; the tables list them."
+    else:
+        shown = dict(list(known.items())[:MOST_BARS])
+        yield ChartRow(charts=[_chart_parts(shown), _chart_quantiles(shown)])
+    if text:
         yield Text([text], page_only=True)
 
 
-def build_latency_table(
-    groups: Mapping[str, Mapping[str, Latency]], *, caption: str = "Latency"
-) -> Table:
-    """Mean, percentiles, and on a terminal what the mean is made up of.
-
-    Args:
-        groups: By heading, latencies by what they are of.
-        caption: What the table lists.
-    """
+def build_latency_table(groups: Mapping[str, Mapping[str, Latency]]) -> Table:
+    """Mean, percentiles, and on a terminal what the mean is made up of, below headings."""
     latencies = [latency for group in groups.values() for latency in group.values()]
     levels = sorted({level for latency in latencies for level in latency.quantiles})
     return tabulate_groups(
-        caption,
+        "Latency",
         {
             heading: [
                 {
@@ -100,18 +93,15 @@ def build_latency_table(
 def show_latency(
     latency: Latency, levels: Sequence[float], few: Sequence[float] | None = None
 ) -> dict[Column, Cell]:
-    """Cells of the mean and of these quantiles; None where a model does not know them.
+    """Cells of the mean and of quantiles of these levels; None where a model does not know them.
 
-    Args:
-        latency: What to show.
-        levels: Of quantiles.
-        few: The levels that a terminal has room for, where it has not for all.
+    A terminal has room for `few` levels only, where those are given.
     """
     cells: dict[Column, Cell] = {Column("mean"): show_mean(latency)}
     for level in levels:
         seconds = get_quantile(latency, level)
         column = Column(name_percentile(level), page_only=few is not None and level not in few)
-        cells[column] = None if math.isnan(seconds) else show_duration(seconds)
+        cells[column] = None if math.isnan(seconds) else format_duration(seconds)
     return cells
 
 
@@ -120,10 +110,7 @@ def build_parts_table(
 ) -> Table:
     """What mean times are made up of, a column for each part; for pages only.
 
-    Args:
-        caption: What the table lists.
-        subject: What its rows are.
-        groups: By heading and name of the row, the parts and the whole in seconds.
+    By heading and name of the row, `groups` has the parts and the whole in seconds.
     """
     known = {
         heading: {
@@ -163,7 +150,9 @@ def name_parts(latency: Latency) -> dict[str, float]:
 
 
 def _show_part(seconds: float, whole: float) -> Cell:
-    return f"{show_duration(seconds)} ({share(seconds / whole)})" if seconds > 0.0 else None
+    return (
+        f"{format_duration(seconds)} ({format_share(seconds / whole)})" if seconds > 0.0 else None
+    )
 
 
 def _list_parts(latency: Latency) -> Cell:
@@ -172,26 +161,20 @@ def _list_parts(latency: Latency) -> Cell:
         return None
     parts = sorted(latency.parts.items(), key=lambda item: -item[1])
     return ", ".join(
-        f"{part.value} {share(seconds / latency.mean)}" for part, seconds in parts if seconds > 0.0
+        f"{part.value} {format_share(seconds / latency.mean)}"
+        for part, seconds in parts
+        if seconds > 0.0
     )
 
 
 def _chart_parts(latencies: Mapping[str, Latency]) -> Chart:
     bars = []
     for name, latency in latencies.items():
-        parts = {part: seconds for part, seconds in name_parts(latency).items() if seconds > 0.0}
-        bars.append(
-            Bar(
-                name=name,
-                parts=parts or {"parts not known": latency.mean},
-                label=show_mean(latency),
-            )
-        )
+        known = {part: seconds for part, seconds in name_parts(latency).items() if seconds > 0.0}
+        parts = known or {"parts not known": latency.mean}
+        bars.append(Bar(name=name, parts=parts, label=show_mean(latency)))
     title = "Mean latency and what it is made up of"
-
-    def draw(embedded: bool) -> str:
-        return draw_bar_chart(bars, title=title, x_title=f"mean {PATH}", embedded=embedded)
-
+    draw = partial(draw_bar_chart, bars, title=title, x_title=f"mean {PATH}")
     return Chart(title=title, draw=draw)
 
 
@@ -201,15 +184,11 @@ def _chart_quantiles(latencies: Mapping[str, Latency]) -> Chart:
         Bar(
             name=name,
             parts={name: get_quantile(latency, level)},
-            label=show_duration(get_quantile(latency, level)),
+            label=format_duration(get_quantile(latency, level)),
             group=name_percentile(level),
         )
         for level in levels
         for name, latency in latencies.items()
     ]
     title = "Percentiles of latency"
-
-    def draw(embedded: bool) -> str:
-        return draw_bar_chart(bars, title=title, x_title=PATH, embedded=embedded)
-
-    return Chart(title=title, draw=draw)
+    return Chart(title=title, draw=partial(draw_bar_chart, bars, title=title, x_title=PATH))

@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from streamgauge.drawing.quantities import MISSING
-from streamgauge.drawing.themes import page_style
+from streamgauge.drawing.svg import page_style
+from streamgauge.drawing.wording import printable
 from streamgauge.reports.content import (
     MOST_ROWS,
-    Cell,
     Commands,
     RowGroup,
     Section,
     Table,
     Term,
     Terms,
+    show_cell,
 )
-from streamgauge.reports.wording import printable
 
 if TYPE_CHECKING:
     from streamgauge.reports.report import Report
@@ -39,12 +38,7 @@ _WIDTH = re.compile(r'^<svg [^>]*\bwidth="(\d+)"')
 
 
 def render_page(report: Report, command: str = "") -> str:
-    """One self-contained HTML document; the same report gives the same page.
-
-    Args:
-        report: What the page says.
-        command: How to make this page again.
-    """
+    """One self-contained HTML document; the same report and command give the same page."""
     sections = _add_command([part for part in report.sections() if not part.is_empty], command)
     style = page_style() + _read("page.css")
     template = _environment().get_template("page.html.j2")
@@ -88,7 +82,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "kind": lambda block: type(block).__name__,
         "printable": printable,
-        "show_cell": _show_cell,
+        "show_cell": show_cell,
         "for_page": _show_on_page,
         "limit_rows": lambda table: list(_limit_rows(table)),
         "count_left_out": _count_left_out,
@@ -100,10 +94,6 @@ def _environment() -> Environment:
 @cache
 def _read(name: str) -> str:
     return files("streamgauge.reports").joinpath(TEMPLATES, name).read_text(encoding="utf-8")
-
-
-def _show_cell(cell: Cell) -> str:
-    return MISSING if cell is None else printable(str(cell))
 
 
 def _show_on_page(table: Table) -> Table:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from streamgauge.drawing.quantities import number
+from streamgauge.drawing.wording import count, format_duration, format_number
 from streamgauge.models.latency_by_path import PathLatencies
 from streamgauge.reports.content import (
     Column,
@@ -21,10 +21,8 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
-from streamgauge.reports.long_table import list_figures
 from streamgauge.reports.placement import PlacementReport
-from streamgauge.reports.report import Report
-from streamgauge.reports.wording import count, show_duration
+from streamgauge.reports.report import Report, list_figures
 from streamgauge.topology.paths import (
     Path,
     count_paths,
@@ -43,14 +41,9 @@ REMOTE = CONNECTION_TYPES.index(ConnectionType.REMOTE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePaths:
-    """The paths from one source.
+    """The paths from one source, and how many connections between nodes they have.
 
-    Attributes:
-        source: Its name.
-        paths: How many begin at its executors.
-        mean_crossings: Connections between nodes on a path: the mean over paths, each weighted by
-            its routing shares.
-        most_crossings: The same of the path that has most.
+    The mean is over paths, each weighted by its routing shares.
     """
 
     source: str
@@ -64,7 +57,6 @@ class PathsReport(Report):
     """All ways of a tuple through a plan.
 
     Attributes:
-        placement: The plan.
         to_acker: Whether paths go on from sinks to ackers.
         listed: How many single paths to list, executor by executor.
         source: List only those from this source.
@@ -104,32 +96,18 @@ class PathsReport(Report):
 
     def sections(self) -> Sequence[Section]:
         """Paths by source, by the operators they pass, and one by one."""
+        tables = [self._source_table(), self._logical_table(), self._single_table()]
+        latencies = [] if self.latencies is None else build_latency_tables(self.latencies)
         return [
-            Section(
-                "paths",
-                "Paths",
-                [self._source_table(), self._logical_table(), self._single_table()],
-            ),
-            Section(
-                "latency",
-                "Latency by path",
-                [] if self.latencies is None else build_latency_tables(self.latencies),
-            ),
+            Section("paths", "Paths", tables),
+            Section("latency", "Latency by path", latencies),
         ]
 
     def document(self) -> Mapping[str, Any]:
         """Paths by source and by operators; single ones where they are listed."""
         return {
             "paths": {
-                "sources": [
-                    {
-                        "source": row.source,
-                        "paths": row.paths,
-                        "mean_crossings": row.mean_crossings,
-                        "most_crossings": row.most_crossings,
-                    }
-                    for row in self.by_source()
-                ],
+                "sources": list(map(asdict, self.by_source())),
                 "logical": [
                     {
                         "operators": _list_operators(streams),
@@ -165,25 +143,19 @@ class PathsReport(Report):
         counts = count_paths(flow, to_acker=self.to_acker)
         sums = sum_paths(flow, lengths=_count_crossings, to_acker=self.to_acker)
         longest = longest_paths(flow, lengths=_count_crossings, to_acker=self.to_acker)
-        found = []
-        for source in logical.topology.sources:
-            span = np.asarray(logical.spans[source.name], dtype=np.intp)
-            weight = float(sums.weight[span].sum())
-            found.append(
+        sources = []
+        for source in (operator.name for operator in logical.topology.sources):
+            span = np.asarray(logical.spans[source], dtype=np.intp)
+            weight, length = float(sums.weight[span].sum()), float(sums.weighted_length[span].sum())
+            sources.append(
                 SourcePaths(
-                    source=source.name,
-                    paths=sum(
-                        amount
-                        for executor, amount in counts.items()
-                        if executor.operator == source.name
-                    ),
-                    mean_crossings=float(sums.weighted_length[span].sum()) / weight
-                    if weight > 0.0
-                    else 0.0,
+                    source=source,
+                    paths=sum(paths for start, paths in counts.items() if start.operator == source),
+                    mean_crossings=length / weight if weight > 0.0 else 0.0,
                     most_crossings=max(float(longest[span].max()), 0.0),
                 )
             )
-        return found
+        return sources
 
     @property
     def _flow(self) -> TupleFlow:
@@ -207,7 +179,7 @@ class PathsReport(Report):
                 {
                     Column("source"): row.source,
                     Column("paths"): f"{row.paths:,}",
-                    Column("connections between nodes, mean"): number(row.mean_crossings),
+                    Column("connections between nodes, mean"): format_number(row.mean_crossings),
                     Column("most"): f"{row.most_crossings:g}",
                 }
                 for row in self.by_source()
@@ -273,7 +245,7 @@ def build_latency_tables(latencies: PathLatencies) -> list[Table]:
 
 
 def _show_seconds(seconds: float | None) -> str | None:
-    return None if seconds is None else show_duration(seconds)
+    return None if seconds is None else format_duration(seconds)
 
 
 def _count_crossings(block: ConnectionBlock) -> Matrix:

@@ -1,15 +1,16 @@
-"""One plan of a job: its graph, its parallelism, and which worker runs what."""
+"""One plan of a job: its graph, which worker runs what, and how it differs from another plan."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from streamgauge.drawing.plan_picture import draw_plan
-from streamgauge.drawing.quantities import number
+from streamgauge.drawing.plan_picture import PlanPanel, draw_plan
 from streamgauge.drawing.text_picture import draw_text
 from streamgauge.drawing.topology_picture import draw_topology, without_ackers
+from streamgauge.drawing.wording import count, format_number, printable
 from streamgauge.errors import CyclicTopology
 from streamgauge.planning.scheduling.contract import Schedule
 from streamgauge.profile.files.jobs import PlanFile, job_to_data
@@ -26,13 +27,11 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
-from streamgauge.reports.long_table import list_figures
-from streamgauge.reports.placement_ranking import refuse_to_draw
-from streamgauge.reports.report import Report
-from streamgauge.reports.wording import count
+from streamgauge.reports.placement_ranking import chart_plans, list_sizes, refuse_to_draw
+from streamgauge.reports.report import Report, describe_size, list_figures
 from streamgauge.topology.paths import count_paths
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import Topology
+from streamgauge.topology.plan_diff import PlanDiff
 from streamgauge.topology.tuple_flow import CONNECTION_TYPES, TupleFlow
 from streamgauge.transport.engine import load_engine
 
@@ -40,6 +39,7 @@ from streamgauge.transport.engine import load_engine
 MANY_WORKERS = 24
 # From here on an exact number of paths says no more than its size.
 MANY_PATHS = 10**12
+SECTIONS = ("behaviours", "cluster", "workload", "plan", "steps")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,14 +86,8 @@ class PlacementReport(Report):
     @property
     def about(self) -> str:
         """Engine and size."""
-        plan = self.plan
-        parts = [
-            self.job.configuration.engine,
-            "acked" if self.job.topology.acked else "not acked",
-            f"{count(len(plan.logical.executors), 'executor')} in"
-            f" {count(len(plan.workers), 'worker')} on {count(len(plan.nodes), 'node')}",
-        ]
-        return f"{self.title}: {', '.join(parts)}"
+        acked = "acked" if self.job.topology.acked else "not acked"
+        return f"{self.title}: {self.job.configuration.engine}, {acked}, {describe_size(self.plan)}"
 
     @property
     def verdict(self) -> Verdict:
@@ -110,13 +104,15 @@ class PlacementReport(Report):
     def sections(self) -> Sequence[Section]:
         """What the file says about the job, its graph, operators, streams and workers."""
         about = " ".join(self.job.about.split())
-        show_workers = self.physical or len(self.plan.workers) <= MANY_WORKERS
+        topology = self.plan.logical.topology
+        shown = topology if self.ackers else without_ackers(topology)
+        graph = partial(draw_topology, shown, self._executors)
         return [
             Section("about", "About the job", [Text([about] if about else [])]),
             Section(
                 "graph",
                 "Graph",
-                [Chart(title="Graph", draw=self._draw_graph, draw_text=self._draw_text, wide=True)],
+                [Chart(title="Graph", draw=graph, draw_text=self._draw_text, wide=True)],
             ),
             Section(
                 "operators", "Operators and streams", [self._operator_table(), self._stream_table()]
@@ -127,11 +123,11 @@ class PlacementReport(Report):
                 [
                     Chart(
                         title="Plan",
-                        draw=self._draw_plan,
+                        draw=partial(draw_plan, self.flow, ackers=self.ackers),
                         instead=refuse_to_draw(self.plan),
                         wide=True,
                     ),
-                    self._worker_table(show_workers=show_workers),
+                    self._worker_table(),
                 ],
             ),
         ]
@@ -177,27 +173,16 @@ class PlacementReport(Report):
     def _executors(self) -> dict[str, int]:
         return {name: len(span) for name, span in self.plan.logical.spans.items()}
 
-    @property
-    def _shown(self) -> Topology:
-        topology = self.plan.logical.topology
-        return topology if self.ackers else without_ackers(topology)
-
     def _draw_text(self, width: int) -> str:
         shown = self.plan.logical.topology if self.ackers else self.job.topology
         return draw_text(shown, self._executors, width=width, ascii_only=self.ascii_only)
-
-    def _draw_graph(self, embedded: bool) -> str:
-        return draw_topology(self._shown, self._executors, embedded=embedded)
-
-    def _draw_plan(self, embedded: bool) -> str:
-        return draw_plan(self.flow, ackers=self.ackers, embedded=embedded)
 
     def _describe_paths(self) -> str:
         paths = self.count_paths()
         if paths is None:
             return "infinitely many paths, as the topology has a cycle"
         return (
-            f"{paths:,} paths from source to sink" if paths < MANY_PATHS else f"{paths:.2e} paths"
+            f"{paths:.2e} paths" if paths >= MANY_PATHS else f"{paths:,} paths from source to sink"
         )
 
     def _operator_table(self) -> Table:
@@ -213,7 +198,7 @@ class PlacementReport(Report):
                     Column("window", words=True): operator.window.describe()
                     if operator.window
                     else None,
-                    Column("service", "ms"): number(behaviour.service.mean_ms)
+                    Column("service", "ms"): format_number(behaviour.service.mean_ms)
                     if behaviour
                     else None,
                 }
@@ -239,8 +224,9 @@ class PlacementReport(Report):
             ],
         )
 
-    def _worker_table(self, *, show_workers: bool) -> Table:
-        workers = self.plan.executors_by_worker if show_workers else {}
+    def _worker_table(self) -> Table:
+        is_shown = self.physical or len(self.plan.workers) <= MANY_WORKERS
+        workers = self.plan.executors_by_worker if is_shown else {}
         return tabulate(
             "Workers",
             [
@@ -250,5 +236,143 @@ class PlacementReport(Report):
                     Column("which", words=True): " ".join(executor.label for executor in placed),
                 }
                 for worker, placed in workers.items()
+            ],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCheck(Report):
+    """A job file that can be read, with what is not wrong and yet worth a look."""
+
+    file: str
+    job: Job
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The file."""
+        return self.file
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the file holds."""
+        parts = [
+            count(len(self.job.topology.operators), "operator"),
+            count(len(self.job.topology.streams), "stream"),
+            *(name for name in SECTIONS if getattr(self.job, name)),
+        ]
+        return Verdict(
+            grade=Grade.WARNING if self.warnings else Grade.FINE,
+            word=f"{self.file}: fine",
+            sentence=f": {', '.join(parts)}",
+        )
+
+    def sections(self) -> Sequence[Section]:
+        """Nothing beyond the verdict; warnings are shown with it."""
+        return ()
+
+    def document(self) -> Mapping[str, Any]:
+        """Whether it is valid, with warnings."""
+        return {"file": self.file, "valid": True, "warnings": list(self.warnings)}
+
+    def figures(self) -> Iterator[FigureRow]:
+        """How much the file describes."""
+        topology = self.job.topology
+        counts = {
+            "operators": len(topology.operators),
+            "streams": len(topology.streams),
+            "warnings": len(self.warnings),
+        }
+        yield from list_figures("job", topology.name, counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanChange(Report):
+    """What moves from one plan to another; pictures show ackers where that is asked for."""
+
+    before: PlacementReport
+    after: PlacementReport
+    change: PlanDiff
+    ackers: bool = False
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What schedulers warn of."""
+        return (*self.before.warnings, *self.after.warnings)
+
+    @property
+    def title(self) -> str:
+        """The job's name."""
+        return f"{self.after.title}, two plans"
+
+    @property
+    def verdict(self) -> Verdict:
+        """How many executors and tasks change their worker."""
+        change = self.change
+        if change.is_empty:
+            return Verdict(grade=Grade.FINE, word="The plans are the same", sentence=".")
+        executors = (
+            f"{len(change.moved)} move, {len(change.added)} are added,"
+            f" {len(change.removed)} are removed, {change.kept} stay"
+        )
+        return Verdict(
+            grade=Grade.FINE,
+            word="The plans differ",
+            sentence=f". Executors: {executors}. {count(change.tasks_moved, 'task')} change"
+            f" worker{'s' if change.tasks_moved == 1 else ''}."
+            f" Workers: +{len(change.workers_added)} −{len(change.workers_removed)}.",
+        )
+
+    def sections(self) -> Sequence[Section]:
+        """Both plans side by side, and every executor that changes."""
+        panels = [
+            PlanPanel(title=when, about=list_sizes(report.plan), flow=report.flow)
+            for when, report in (("before", self.before), ("after", self.after))
+        ]
+        title = printable(f"plans of {self.after.title} before and after")
+        chart = chart_plans("Plans before and after", panels, title, ackers=self.ackers)
+        return [
+            Section("plans", "Plans", [chart]),
+            Section("executors", "Executors", [self._executor_table()]),
+        ]
+
+    def document(self) -> Mapping[str, Any]:
+        """The difference as a flat record."""
+        return self.change.to_dict()
+
+    def figures(self) -> Iterator[FigureRow]:
+        """How many executors, tasks and workers change."""
+        change = self.change
+        counts = {
+            "executors_moved": len(change.moved),
+            "executors_added": len(change.added),
+            "executors_removed": len(change.removed),
+            "executors_kept": change.kept,
+            "tasks_moved": change.tasks_moved,
+            "workers_added": len(change.workers_added),
+            "workers_removed": len(change.workers_removed),
+        }
+        yield from list_figures("job", self.after.title, counts)
+
+    def _executor_table(self) -> Table:
+        change = self.change
+        changes = [
+            *(
+                (move.executor, "moves", str(move.source), str(move.target))
+                for move in change.moved
+            ),
+            *((executor, "removed", str(worker), None) for executor, worker in change.removed),
+            *((executor, "added", None, str(worker)) for executor, worker in change.added),
+        ]
+        return tabulate(
+            "Executors that change",
+            [
+                {
+                    Column("executor"): executor.label,
+                    Column("change", words=True): what,
+                    Column("from", words=True): before,
+                    Column("to", words=True): after,
+                }
+                for executor, what, before, after in changes
             ],
         )

@@ -7,12 +7,26 @@ import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
 from streamgauge.drawing.plan_picture import PlanPanel, draw_plans
-from streamgauge.drawing.quantities import estimate, number, plain_number, share
+from streamgauge.drawing.wording import (
+    count,
+    format_change,
+    format_difference,
+    format_duration,
+    format_estimate,
+    format_number,
+    format_plain_number,
+    format_rate,
+    format_share,
+    format_utilisation,
+    list_names,
+    printable,
+)
 from streamgauge.models.ranking import CRITERIA
 from streamgauge.planning.scheduling.diagnostics import BY_CORES
 from streamgauge.planning.scheduling.ranking import (
@@ -38,19 +52,8 @@ from streamgauge.reports.content import (
     tabulate,
 )
 from streamgauge.reports.latency import chart_latencies, get_quantile, show_mean
-from streamgauge.reports.long_table import list_figures
-from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
-from streamgauge.reports.report import Report
-from streamgauge.reports.wording import (
-    count,
-    list_names,
-    printable,
-    show_change,
-    show_difference,
-    show_duration,
-    show_rate,
-    show_utilisation,
-)
+from streamgauge.reports.prediction_figures import judge_prediction, show_headroom
+from streamgauge.reports.report import Report, list_figures
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER
 from streamgauge.topology.tuple_flow import TupleFlow
@@ -115,7 +118,7 @@ class PlacementRanking(Report):
         remote = self._show_remote(best)
         change = ranking.compare_remote(best)
         if not is_baseline and baseline is not None and change is not None:
-            remote += f", {show_difference(change)} against {baseline.name}"
+            remote += f", {format_difference(change)} against {baseline.name}"
         terms = []
         if best.prediction is not None:
             terms = [
@@ -123,11 +126,7 @@ class PlacementRanking(Report):
                 Term("headroom", show_headroom(best.prediction.limit.factor)),
             ]
         size = f"{count(len(best.plan.workers), 'worker')} on {count(len(best.plan.nodes), 'node')}"
-        return [
-            *terms,
-            Term("between nodes", remote),
-            Term("size", size),
-        ]
+        return [*terms, Term("between nodes", remote), Term("size", size)]
 
     def sections(self) -> Sequence[Section]:
         """Pictures, charts, tables, remarks and commands."""
@@ -138,18 +137,7 @@ class PlacementRanking(Report):
             if placement.prediction is not None
         }
         return [
-            Section(
-                "plans",
-                "Where executors run",
-                [
-                    Chart(
-                        title="Plans",
-                        draw=self._draw_plans,
-                        instead=refuse_to_draw(self.plan),
-                        wide=True,
-                    )
-                ],
-            ),
+            Section("plans", "Where executors run", [self._plans_chart()]),
             Section("traffic", "How far tuples go", [self._traffic_chart()]),
             Section("latency", "Latency", list(chart_latencies(latencies)) if latencies else []),
             Section("figures", "All figures", [self._plan_table(), self._risk_table()]),
@@ -194,10 +182,7 @@ class PlacementRanking(Report):
                 yield from list_figures("placement", name, {"remote": remote}, unit="1/s")
             if placement.prediction is not None:
                 latency = placement.prediction.latency
-                times = {
-                    "latency_mean": latency.mean,
-                    "latency_p99": get_quantile(latency, P99),
-                }
+                times = {"latency_mean": latency.mean, "latency_p99": get_quantile(latency, P99)}
                 yield from list_figures("placement", name, times, unit="s")
                 limit = placement.prediction.limit.per_second
                 yield from list_figures("placement", name, {"limit": limit}, unit="1/s")
@@ -217,15 +202,15 @@ class PlacementRanking(Report):
                     name: len(span) for name, span in logical.spans.items() if name != ACKER
                 },
             )
-            return _join_commands(rebalance)
+            return join_commands(rebalance)
         apply = engine.apply_command(self.written or PLAN_FILE)
         if self.written:
-            return _join_commands(apply)
+            return join_commands(apply)
         if not self.file:
             return ()
         scheduler = () if best.name == OWN_PLAN else ("--scheduler", best.name)
         place = ("streamgauge", "plan", "place", self.file, *scheduler, *self.options)
-        return _join_commands((*place, "-o", PLAN_FILE), apply)
+        return join_commands((*place, "-o", PLAN_FILE), apply)
 
     @property
     def plan(self) -> PhysicalPlan:
@@ -263,16 +248,16 @@ class PlacementRanking(Report):
         after = get_quantile(placement.prediction.latency, P99)
         baseline = self.ranking.baseline
         if baseline is None or baseline.prediction is None:
-            return show_duration(after)
-        return show_change(get_quantile(baseline.prediction.latency, P99), after, show_duration)
+            return format_duration(after)
+        return format_change(get_quantile(baseline.prediction.latency, P99), after, format_duration)
 
     def _show_remote(self, placement: Placement) -> str:
-        part = share(placement.remote_share)
+        part = format_share(placement.remote_share)
         if self.ranking.rates_assumed:
             return f"{part} of the tuples"
-        return f"{estimate(placement.traffic.remote)} tuples/s ({part})"
+        return f"{format_estimate(placement.traffic.remote)} tuples/s ({part})"
 
-    def _draw_plans(self, embedded: bool) -> str:
+    def _plans_chart(self) -> Chart:
         best, baseline = self.ranking.best, self.ranking.baseline
         panels = []
         if baseline is not None and baseline.name != best.name:
@@ -280,19 +265,17 @@ class PlacementRanking(Report):
         panels.append(self._panel("after: " if panels else "", best))
         name = best.plan.logical.topology.name
         title = printable(f"plans of {name}: " + " and ".join(panel.title for panel in panels))
-        return draw_plans(panels, title=title, ackers=self.ackers, embedded=embedded)
+        return chart_plans("Plans", panels, title, ackers=self.ackers)
 
     def _panel(self, when: str, placement: Placement) -> PlanPanel:
         plan = placement.plan
         parts = [
-            count(len(plan.logical.executors), "executor"),
-            count(len(plan.workers), "worker"),
-            count(len(plan.nodes), "node"),
-            f"{share(placement.remote_share)} of tuples between nodes",
+            list_sizes(plan),
+            f"{format_share(placement.remote_share)} of tuples between nodes",
         ]
         if placement.prediction is not None:
             p99 = get_quantile(placement.prediction.latency, P99)
-            parts.append(f"p99 {show_duration(p99)}")
+            parts.append(f"p99 {format_duration(p99)}")
         hops = load_engine(plan.logical.configuration.engine).hops
         return PlanPanel(
             title=printable(f"{when}{placement.name}"),
@@ -309,23 +292,20 @@ class PlacementRanking(Report):
                     "inter-worker": placement.traffic.inter_worker,
                     "remote": placement.traffic.remote,
                 },
-                label=f"{share(placement.remote_share)} remote",
+                label=f"{format_share(placement.remote_share)} remote",
             )
             for name, placement in self.ranking.placements.items()
         ]
         title = "Tuples and acks by how far they go"
         x_title = "every stream alike" if self.ranking.rates_assumed else "per second"
-
-        def draw(embedded: bool) -> str:
-            return draw_bar_chart(
-                bars,
-                title=title,
-                x_title=x_title,
-                tick_label=plain_number,
-                part_label=show_rate,
-                embedded=embedded,
-            )
-
+        draw = partial(
+            draw_bar_chart,
+            bars,
+            title=title,
+            x_title=x_title,
+            tick_label=format_plain_number,
+            part_label=format_rate,
+        )
         ways = "Local: inside a worker. Inter-worker: between workers of a node."
         return Chart(title=title, draw=draw, caption=f"{ways} Remote: between nodes.")
 
@@ -339,15 +319,17 @@ class PlacementRanking(Report):
     def _describe_placement(self, placement: Placement) -> Row:
         ranking = self.ranking
         baseline = "" if ranking.baseline is None else ranking.baseline.name
-        remote = None if ranking.rates_assumed else show_rate(placement.traffic.remote)
+        remote = None if ranking.rates_assumed else format_rate(placement.traffic.remote)
         change = ranking.compare_remote(placement)
         sizes: Row = {
             Column("scheduler"): placement.name,
             Column("workers"): len(placement.plan.workers),
             Column("nodes"): len(placement.plan.nodes),
             Column("between nodes", "/s"): remote,
-            Column("part", page_only=not ranking.rates_assumed): share(placement.remote_share),
-            Column(f"against {baseline}"): None if change is None else show_difference(change),
+            Column("part", page_only=not ranking.rates_assumed): format_share(
+                placement.remote_share
+            ),
+            Column(f"against {baseline}"): None if change is None else format_difference(change),
             Column("busiest node"): _show_busiest_load(placement),
             Column("which one", page_only=True): placement.diagnostics.busiest_node,
         }
@@ -357,7 +339,7 @@ class PlacementRanking(Report):
         return {
             **sizes,
             Column("mean", page_only=ranking.by != "mean"): show_mean(prediction.latency),
-            Column("p99"): show_duration(get_quantile(prediction.latency, P99)),
+            Column("p99"): format_duration(get_quantile(prediction.latency, P99)),
             Column("up to", "/s"): _show_up_to(prediction.limit.per_second),
             Column("verdict", page_only=True): judge_prediction(prediction).word,
         }
@@ -373,9 +355,9 @@ class PlacementRanking(Report):
     def _bounds(self) -> list[str]:
         """How far plans are from what was proven to be the least."""
         return [
-            f"{name} sends {show_rate(placement.even_remote)} tuples/s between nodes if every"
+            f"{name} sends {format_rate(placement.even_remote)} tuples/s between nodes if every"
             " stream is divided evenly; no plan within its limits sends fewer than"
-            f" {show_rate(placement.schedule.least_remote)}"
+            f" {format_rate(placement.schedule.least_remote)}"
             for name, placement in self.ranking.placements.items()
             if placement.schedule.least_remote is not None
         ]
@@ -399,13 +381,29 @@ class PlacementRanking(Report):
         return list(dict.fromkeys(notes))
 
 
+def chart_plans(name: str, panels: Sequence[PlanPanel], title: str, *, ackers: bool) -> Chart:
+    """Plans beside each other, or why a page does not show them."""
+    return Chart(
+        title=name,
+        draw=partial(draw_plans, panels, title=title, ackers=ackers),
+        instead=next(filter(None, (refuse_to_draw(panel.flow.plan) for panel in panels)), ""),
+        wide=True,
+    )
+
+
+def list_sizes(plan: PhysicalPlan) -> str:
+    """``8 executors · 2 workers · 1 node``."""
+    sizes = {"executor": plan.logical.executors, "worker": plan.workers, "node": plan.nodes}
+    return " · ".join(count(len(parts), noun) for noun, parts in sizes.items())
+
+
 def refuse_to_draw(plan: PhysicalPlan) -> str:
     """Why a page does not show a plan; empty where it does."""
     executors = len(plan.logical.executors)
     return f"{executors} executors are too many to draw." if executors > MANY_EXECUTORS else ""
 
 
-def _join_commands(*commands: Sequence[str]) -> tuple[str, ...]:
+def join_commands(*commands: Sequence[str]) -> tuple[str, ...]:
     """Commands as one types them; those that an engine does not have are left out."""
     return tuple(shlex.join(words) for words in commands if words)
 
@@ -413,14 +411,14 @@ def _join_commands(*commands: Sequence[str]) -> tuple[str, ...]:
 def _show_up_to(per_second: float) -> str | None:
     if math.isnan(per_second):
         return None
-    return "no limit" if math.isinf(per_second) else show_rate(per_second)
+    return "no limit" if math.isinf(per_second) else format_rate(per_second)
 
 
 def _show_busiest_load(placement: Placement) -> str:
     load = placement.diagnostics.busiest_load
     if placement.diagnostics.load_by == BY_CORES:
-        return show_utilisation(load)
-    return f"{number(load)} a core"
+        return format_utilisation(load)
+    return f"{format_number(load)} a core"
 
 
 def _describe_risks(placement: Placement) -> Row:
@@ -435,7 +433,10 @@ def _describe_risks(placement: Placement) -> Row:
         Column("scheduler"): placement.name,
         Column("ackers"): diagnostics.ackers or None,
         Column("workers of ackers only", words=True): acker_workers or None,
-        **{Column(name): None if part is None else share(part) for name, part in acks.items()},
+        **{
+            Column(name): None if part is None else format_share(part)
+            for name, part in acks.items()
+        },
         Column("hot nodes", words=True): list_names(list(diagnostics.hot_nodes)) or None,
         Column("heap too small", words=True): list_names(list(diagnostics.heap_risks)) or None,
     }

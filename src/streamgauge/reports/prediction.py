@@ -5,22 +5,37 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.reports import prediction_tables as tables
-from streamgauge.reports.content import FigureRow, Section, Term, Terms, Text, Verdict
-from streamgauge.reports.latency import chart_latencies, get_quantile
-from streamgauge.reports.prediction_charts import chart_plans
-from streamgauge.reports.prediction_reasons import tabulate_reasons
-from streamgauge.reports.prediction_verdict import find_busiest, judge_prediction, show_headroom
-from streamgauge.reports.report import Report
-from streamgauge.reports.wording import (
-    count,
-    show_change,
-    show_duration,
-    show_emission,
-    show_utilisation,
+from streamgauge.drawing.side_by_side import Panel, draw_side_by_side
+from streamgauge.drawing.topology_picture import (
+    MIDDLE_LEVEL,
+    OperatorMark,
+    parallelism,
+    without_ackers,
 )
+from streamgauge.drawing.wording import (
+    count,
+    format_change,
+    format_duration,
+    format_emission,
+    format_number,
+    format_utilisation,
+    printable,
+)
+from streamgauge.reports import prediction_figures as tables
+from streamgauge.reports.content import Chart, FigureRow, Section, Term, Terms, Text, Verdict
+from streamgauge.reports.latency import chart_latencies, get_quantile
+from streamgauge.reports.prediction_figures import (
+    find_bottleneck,
+    find_busiest,
+    judge_prediction,
+    show_headroom,
+    tabulate_reasons,
+)
+from streamgauge.reports.report import Report, describe_size
+from streamgauge.topology.topology import Operator, OperatorKind
 
 if TYPE_CHECKING:
     from streamgauge.models.end_to_end_latency import Latency
@@ -29,19 +44,13 @@ if TYPE_CHECKING:
     from streamgauge.topology.workload import Emission, Workload
 
 GUIDE = "What is predicted, by which rules and how accurately: docs/prediction.md."
+# Graphs with more operators are unreadable on a page.
+MANY_OPERATORS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictedPlan:
-    """A plan under a load, and how a model says that it behaves.
-
-    Attributes:
-        name: What the plan is called.
-        plan: Where every executor runs.
-        workload: What sources emit.
-        load: Where the workload comes from.
-        prediction: How the job would behave.
-    """
+    """A plan under a load, and how a model says that it behaves; `load` says whose load it is."""
 
     name: str
     plan: PhysicalPlan
@@ -55,8 +64,8 @@ class PredictedPlan:
         return _add_rates(self.workload.emissions)
 
     def emits(self, source: str) -> float:
-        """Tuples that one source emits per second; NaN where it emits as fast as it can."""
-        return _add_rates([one for one in self.workload.emissions if one.source == source])
+        """The same of one source."""
+        return _add_rates([load for load in self.workload.emissions if load.source == source])
 
     @property
     def sources(self) -> frozenset[str]:
@@ -64,33 +73,22 @@ class PredictedPlan:
         return frozenset(operator.name for operator in self.plan.logical.topology.sources)
 
     @property
-    def executors(self) -> dict[str, int]:
-        """How many executors every operator has."""
-        return {name: len(span) for name, span in self.plan.logical.spans.items()}
-
-    @property
     def about(self) -> str:
         """What is predicted, in one line."""
-        logical = self.plan.logical
         return (
-            f"{logical.topology.name}: {count(len(logical.executors), 'executor')} in"
-            f" {count(len(self.plan.workers), 'worker')} on"
-            f" {count(len(self.plan.nodes), 'node')},"
+            f"{self.plan.logical.topology.name}: {describe_size(self.plan)},"
             f" {self.show_load()} ({self.load}), model {self.prediction.model}"
         )
 
     def show_load(self) -> str:
         """``16.1 tuples/s``."""
-        return f"{show_emission(self.per_second)} tuples/s"
+        return f"{format_emission(self.per_second)} tuples/s"
 
 
 def _show_headroom_change(before: float, after: float) -> str:
     """``91.4 → 169 times the load``; in words where one of them is no multiple of the load."""
-    change = show_change(before, after, show_headroom)
-    ending = " times the load"
-    if change.count(ending) > 1:
-        return change.replace(ending, "") + ending
-    return change
+    change, ending = format_change(before, after, show_headroom), " times the load"
+    return change.replace(ending, "") + ending if change.count(ending) > 1 else change
 
 
 def _add_rates(emissions: Sequence[Emission]) -> float:
@@ -149,34 +147,30 @@ class PredictionReport(Report):
     @property
     def headline(self) -> list[Term]:
         """The 99th percentile and the headroom, then the median and the busiest executor."""
-        former = (self.before or self.predicted).prediction
-        now = self.prediction
-        quantiles = {
-            level: show_change(
-                get_quantile(former.latency, level), get_quantile(now.latency, level), show_duration
-            )
-            for level in (0.5, 0.99)
-        }
-        headroom = _show_headroom_change(former.limit.factor, now.limit.factor)
-        busiest = show_change(find_busiest(former), find_busiest(now), show_utilisation)
+        former, now = (self.before or self.predicted).prediction, self.prediction
+
+        def show_quantile(level: float) -> str:
+            before, after = (get_quantile(each.latency, level) for each in (former, now))
+            return format_change(before, after, format_duration)
+
+        busiest = format_change(find_busiest(former), find_busiest(now), format_utilisation)
         return [
-            Term("p99 latency", quantiles[0.99]),
-            Term("headroom", headroom),
-            Term("median latency", quantiles[0.5]),
+            Term("p99 latency", show_quantile(0.99)),
+            Term("headroom", _show_headroom_change(former.limit.factor, now.limit.factor)),
+            Term("median latency", show_quantile(0.5)),
             Term("busiest executor", busiest),
         ]
 
     def _cautions(self) -> Iterator[str]:
-        prediction = self.prediction
-        dissenting = [one.model for one in self.others if one.verdict != prediction.verdict]
+        verdict, swing = self.prediction.verdict, self.prediction.swing
+        dissenting = [other.model for other in self.others if other.verdict != verdict]
         if dissenting:
             yield f"Not all models agree: {', '.join(dissenting)} would not say so."
-        if prediction.swing is not None:
-            swing = prediction.swing
-            lowest, highest = show_duration(swing.lowest), show_duration(swing.highest)
-            every = "" if swing.period is None else f", once in {show_duration(swing.period)}"
+        if swing is not None:
+            lowest, highest = format_duration(swing.lowest), format_duration(swing.highest)
+            every = "" if swing.period is None else f", once in {format_duration(swing.period)}"
             yield f"Mean latency swings between {lowest} and {highest}{every}."
-        for name, operator in prediction.operators.items():
+        for name, operator in self.prediction.operators.items():
             if operator.idle:
                 executors = count(operator.executors, "executor")
                 yield f"{operator.idle} of {executors} of {name} would get no tuples."
@@ -184,7 +178,7 @@ class PredictionReport(Report):
     def sections(self) -> list[Section]:
         """Picture, latency, reasons, models, all figures, notes, and how it was made."""
         before, predicted = self.before, self.predicted
-        models = (self.prediction, *self.others)
+        models = [tables.tabulate_models(self._predictions)] if self.others else []
         return [
             Section("plans", "Operators and how busy they are", [chart_plans(before, predicted)]),
             Section(
@@ -196,11 +190,7 @@ class PredictionReport(Report):
                     tables.tabulate_latency_parts(before, predicted),
                 ],
             ),
-            Section(
-                "models",
-                "What each model says",
-                [tables.tabulate_models(models)] if self.others else [],
-            ),
+            Section("models", "What each model says", models),
             Section(
                 "reasons",
                 "What limits the rate, and what would help",
@@ -221,13 +211,17 @@ class PredictionReport(Report):
             Section("made", "How this was made", self._made()),
         ]
 
+    @property
+    def _predictions(self) -> tuple[Prediction, ...]:
+        return self.prediction, *self.others
+
     def _latencies(self) -> dict[str, Latency]:
         """Latencies to draw beside each other: of plans, models or sources."""
         now = self.prediction
         before = None if self.before is None else self.before.prediction
         if self.others:
             former = {f"before, {before.model}": before.latency} if before else {}
-            return former | {one.model: one.latency for one in (now, *self.others)}
+            return former | {model.model: model.latency for model in self._predictions}
         if before:
             return {"before": before.latency, "after": now.latency}
         return {"all": now.latency} | (dict(now.by_source) if len(now.by_source) > 1 else {})
@@ -235,7 +229,7 @@ class PredictionReport(Report):
     def _notes(self) -> list[Text]:
         notes = [
             f"{prediction.model}: {note}" if self.others else note
-            for prediction in (self.prediction, *self.others)
+            for prediction in self._predictions
             for note in prediction.notes
         ]
         return [Text(notes)] if notes else []
@@ -249,17 +243,19 @@ class PredictionReport(Report):
             ("profile", self.profile),
             (
                 "models" if self.others else "model",
-                ", ".join(one.model for one in (self.prediction, *self.others)),
+                ", ".join(prediction.model for prediction in self._predictions),
+            ),
+            *(
+                (f"profile, {key.replace('_', ' ')}", value)
+                for key, value in self.prediction.provenance.items()
             ),
         ]
-        for key, value in self.prediction.provenance.items():
-            pairs.append((f"profile, {key.replace('_', ' ')}", value))
         terms = [Term(name, value) for name, value in pairs if value]
         return [Terms(terms), Text([GUIDE], page_only=True)]
 
     def document(self) -> dict[str, Any]:
         """Prediction, verdict, plan and profile; what other models say where they were asked."""
-        others = {"others": [one.to_dict() for one in self.others]} if self.others else {}
+        others = {"others": [other.to_dict() for other in self.others]} if self.others else {}
         return {
             "prediction": self.prediction.to_dict(),
             "verdict": str(judge_prediction(self.prediction)),
@@ -272,3 +268,113 @@ class PredictionReport(Report):
     def figures(self) -> Iterator[FigureRow]:
         """Figures of the job, its operators, executors, workers and machines."""
         yield from tables.list_prediction_figures(self.prediction)
+
+
+def chart_plans(before: PredictedPlan | None, after: PredictedPlan) -> Chart:
+    """Operators by how busy they are: the plan before if any, and how the one after differs."""
+    topology = after.plan.logical.topology
+    plans = " and ".join(plan.name for plan in (before, after) if plan)
+    title = printable(f"operators of {topology.name} and how busy they are: {plans}")
+    panels = [_build_panel(f"before: {before.name}", before, before)] if before else []
+    panels.append(
+        _build_panel(f"after: {after.name}" if before else after.name, after, before or after)
+    )
+    caption = "Busy: mean over an operator's executors. Colours and gauges: its busiest executor."
+    if before:
+        caption += " Arrows: from the figure before to the figure after."
+    operators = len(without_ackers(topology).operators)
+    too_many = f"{count(operators, 'operator')} are too many to draw; the tables below list them."
+    return Chart(
+        title=title,
+        draw=partial(draw_side_by_side, panels, title=title),
+        caption=caption,
+        wide=True,
+        instead=too_many if operators > MANY_OPERATORS else "",
+    )
+
+
+def _build_panel(title: str, plan: PredictedPlan, former: PredictedPlan) -> Panel:
+    prediction = plan.prediction
+    topology = without_ackers(plan.plan.logical.topology)
+    drawn = {operator.name for operator in topology.operators}
+    lines = [plan.about, str(judge_prediction(prediction))]
+    ackers = [acker.busiest for name, acker in prediction.operators.items() if name not in drawn]
+    if ackers:
+        busiest = max(ackers)
+        lines.append(f"Ackers are not drawn: busy at most {format_utilisation(busiest)}.")
+    return Panel(
+        title=printable(title),
+        lines=[printable(line) for line in lines],
+        flag=printable(_name_bottleneck(prediction)),
+        topology=topology,
+        executors={name: len(span) for name, span in plan.plan.logical.spans.items()},
+        marks={
+            operator.name: _mark_operator(operator, plan, former) for operator in topology.operators
+        },
+    )
+
+
+def _name_bottleneck(prediction: Prediction) -> str:
+    """What is full first, where it is busy enough to matter."""
+    bottleneck = find_bottleneck(prediction)
+    if not bottleneck or not _is_near_limit(prediction):
+        return ""
+    is_machine = any(machine.name == bottleneck for machine in prediction.machines)
+    return f"Bottleneck: {'machine ' if is_machine else ''}{bottleneck}"
+
+
+def _is_near_limit(prediction: Prediction) -> bool:
+    """Whether a bottleneck deserves attention: most of what it can do is used."""
+    return bool(prediction.overloaded) or prediction.limit.factor * MIDDLE_LEVEL <= 1.0
+
+
+def _mark_operator(operator: Operator, plan: PredictedPlan, former: PredictedPlan) -> OperatorMark:
+    """What the picture says of an operator, and what it was before."""
+    name = operator.name
+    now = plan.prediction.operators[name]
+    was = former.prediction.operators.get(name, now)
+    if operator.kind is OperatorKind.SOURCE:
+        # A source receives acknowledgements only: their delay delays no tuple.
+        lines = [
+            f"emits {format_change(former.emits(name), plan.emits(name), format_emission)} tuples/s"
+        ]
+    else:
+        arrived = format_change(was.arrived_per_second, now.arrived_per_second, format_number)
+        delay = format_change(was.delay_seconds, now.delay_seconds, format_duration)
+        lines = [f"gets {arrived} tuples/s", f"delay {delay}"]
+    lines.append(f"busy {format_change(was.utilisation, now.utilisation, format_utilisation)}")
+    if now.idle:
+        lines.append(f"{now.idle} of {now.executors} get nothing")
+    return OperatorMark(
+        level=1.0 if math.isinf(now.busiest) else now.busiest,
+        level_text=f"{'busiest ' if now.executors > 1 else ''}{format_utilisation(now.busiest)}",
+        parallelism=_show_parallelism(operator, was.executors, now.executors),
+        line=lines[0],
+        more=tuple(lines[1:]),
+        flag="bottleneck: full first" if _is_bottleneck(operator, plan.prediction) else "",
+        alarm=_find_alarm(operator, plan.prediction),
+    )
+
+
+def _show_parallelism(operator: Operator, before: int, after: int) -> str:
+    now = parallelism(operator, {operator.name: after})
+    return now if before == after else f"{before} → {now}"
+
+
+def _is_bottleneck(operator: Operator, prediction: Prediction) -> bool:
+    """Whether one of its executors is full first, and near enough to its limit to matter."""
+    bottleneck = find_bottleneck(prediction)
+    return _is_near_limit(prediction) and any(
+        executor.name == bottleneck and executor.operator == operator.name
+        for executor in prediction.executors
+    )
+
+
+def _find_alarm(operator: Operator, prediction: Prediction) -> str:
+    """Whether executors are overloaded, by their own work or with their machine."""
+    own = [executor for executor in prediction.executors if executor.operator == operator.name]
+    full = sum(executor.name in prediction.overloaded for executor in own)
+    if full:
+        return f"overloaded: {full} of {len(own)}" if len(own) > 1 else "overloaded"
+    slowed = sum(executor.utilisation >= 1.0 for executor in own)
+    return f"on an overloaded machine: {slowed} of {len(own)}" if slowed else ""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
-from streamgauge.drawing.quantities import number, plain_number
+from streamgauge.drawing.wording import count, format_number, format_period, format_plain_number
 from streamgauge.profile.figures import Figure
 from streamgauge.profile.files.jobs import profile_to_data
 from streamgauge.profile.profile import Profile
 from streamgauge.profile.quality import Assessment, assess_profile
 from streamgauge.profile.quality import Verdict as Quality
-from streamgauge.reports import profile_resources as resources
 from streamgauge.reports import profile_tables as tables
 from streamgauge.reports.content import (
     Column,
@@ -28,13 +28,10 @@ from streamgauge.reports.content import (
     tabulate,
     tabulate_groups,
 )
-from streamgauge.reports.long_table import list_figures
-from streamgauge.reports.measured import show_figure
-from streamgauge.reports.report import Report
-from streamgauge.reports.wording import count, show_period
+from streamgauge.reports.profile_tables import show_figure
+from streamgauge.reports.report import Report, list_figures
 
 JOB = "links and workers"
-# By the end of a field's name.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +39,6 @@ class ProfileReport(Report):
     """What was measured of a job.
 
     Attributes:
-        profile: The figures.
         operator: Whose tasks are shown one by one; all operators in brief when None.
     """
 
@@ -86,13 +82,15 @@ class ProfileReport(Report):
             length = datetime.fromisoformat(period.end) - datetime.fromisoformat(period.start)
         except (ValueError, TypeError):
             return text
-        return f"{text} ({show_period(length.total_seconds())})"
+        return f"{text} ({format_period(length.total_seconds())})"
 
     def _show_replicas(self) -> str:
         replicas = self.profile.replicas
         if replicas is None:
             return "no replicas"
-        blocks = f"{count(replicas.blocks, 'block')} of {plain_number(replicas.block_seconds)} s"
+        blocks = (
+            f"{count(replicas.blocks, 'block')} of {format_plain_number(replicas.block_seconds)} s"
+        )
         if replicas.count == 0:
             return f"no replicas, as {blocks} are too few"
         file = f" in {replicas.file}" if replicas.file else ""
@@ -101,16 +99,14 @@ class ProfileReport(Report):
     @property
     def verdict(self) -> Verdict:
         """How many figures are well measured."""
-        counts = {
-            quality: sum(one.verdict is quality for one in self.assessments) for quality in Quality
-        }
-        word = f"Well measured: {counts[Quality.GOOD]} of {sum(counts.values())} figures"
-        thin, missing = (counts[one] or "none" for one in (Quality.THIN, Quality.MISSING))
-        is_complete = not counts[Quality.THIN] and not counts[Quality.MISSING]
+        counts = Counter(assessment.verdict for assessment in self.assessments)
+        good, thin, missing = (
+            counts[quality] for quality in (Quality.GOOD, Quality.THIN, Quality.MISSING)
+        )
         return Verdict(
-            grade=Grade.FINE if is_complete else Grade.WARNING,
-            word=word,
-            sentence=f". Thin: {thin}. Missing: {missing}.",
+            grade=Grade.WARNING if thin or missing else Grade.FINE,
+            word=f"Well measured: {good} of {counts.total()} figures",
+            sentence=f". Thin: {thin or 'none'}. Missing: {missing or 'none'}.",
         )
 
     @property
@@ -120,16 +116,12 @@ class ProfileReport(Report):
         terms = []
         if profile.juice is not None:
             parts = profile.juice.operators.items()
-            each = ", ".join(f"{name} {number(part)}" for name, part in parts)
+            each = ", ".join(f"{name} {format_number(part)}" for name, part in parts)
+            name = "juice (part of the sources' input that was processed)"
             juice = show_figure(profile.juice.topology)
-            terms.append(
-                Term(
-                    "juice (part of the sources' input that was processed)",
-                    f"{juice}" + (f" ({each})" if each else ""),
-                )
-            )
+            terms.append(Term(name, f"{juice} ({each})" if each else f"{juice}"))
         if profile.backpressure_minutes is not None:
-            minutes = plain_number(profile.backpressure_minutes)
+            minutes = format_plain_number(profile.backpressure_minutes)
             terms.append(Term("back-pressure", f"in {minutes} minutes"))
         return terms
 
@@ -167,15 +159,15 @@ class ProfileReport(Report):
                 "resources",
                 "Queues, cores and links",
                 [
-                    resources.tabulate_queues(profile, list(profile.executors)),
-                    resources.tabulate_hosts(profile),
-                    resources.tabulate_links(profile),
+                    tables.tabulate_queues(profile, list(profile.executors)),
+                    tables.tabulate_hosts(profile),
+                    tables.tabulate_links(profile),
                 ],
             ),
             Section(
                 "history",
                 "History",
-                [resources.tabulate_saturation(profile), resources.tabulate_series(profile)],
+                [tables.tabulate_saturation(profile), tables.tabulate_series(profile)],
             ),
         ]
 
@@ -197,7 +189,7 @@ class ProfileReport(Report):
                     tables.tabulate_tasks(profile, operator),
                     tables.tabulate_times(profile, [operator]),
                     tables.tabulate_streams(profile, streams),
-                    resources.tabulate_queues(profile, executors),
+                    tables.tabulate_queues(profile, executors),
                 ],
             ),
             Section(
@@ -209,21 +201,16 @@ class ProfileReport(Report):
 
     def _rate(self) -> list[Table]:
         good: dict[str, dict[str, None]] = {}
-        for one in self.assessments:
-            if one.verdict is Quality.GOOD:
-                good.setdefault(one.operator or JOB, {})[one.what] = None
-        lacking = {
-            quality: [one for one in self.assessments if one.verdict is quality]
-            for quality in (Quality.MISSING, Quality.THIN)
-        }
+        lacking: dict[str, list[Row]] = {Quality.MISSING: [], Quality.THIN: []}
+        for assessment in self.assessments:
+            if assessment.verdict is Quality.GOOD:
+                good.setdefault(assessment.operator or JOB, {})[assessment.what] = None
+            else:
+                lacking[assessment.verdict].append(_show_assessment(assessment))
         return [
             tabulate_groups(
                 "Thin or missing figures",
-                {
-                    quality: [_show_assessment(one) for one in assessments]
-                    for quality, assessments in lacking.items()
-                    if assessments
-                },
+                {quality: rows for quality, rows in lacking.items() if rows},
             ),
             tabulate(
                 "Well measured figures",
@@ -236,9 +223,9 @@ class ProfileReport(Report):
 
     def _notes(self) -> list[Text]:
         remarks = [
-            f"{_name_figure(one)}: {one.why}"
-            for one in self.assessments
-            if one.verdict is Quality.GOOD and one.why
+            f"{_name_figure(assessment)}: {assessment.why}"
+            for assessment in self.assessments
+            if assessment.verdict is Quality.GOOD and assessment.why
         ]
         notes = [*self.profile.notes, *remarks]
         return [Text(notes)] if notes else []
@@ -254,7 +241,7 @@ class ProfileReport(Report):
             data["profile"]["operators"] = {
                 name: tasks[name] for name in tasks if name == self.operator
             }
-        return {"profile": data, "quality": [one.to_dict() for one in self.assessments]}
+        return {"profile": data, "quality": [rated.to_dict() for rated in self.assessments]}
 
     def figures(self) -> Iterator[FigureRow]:
         """Every figure of tasks, executors, workers, nodes, machines and links."""

@@ -1,4 +1,4 @@
-"""What a profile says of operators, their tasks, service times, windows, latency and streams."""
+"""A profile's tables; ± is always one standard error."""
 
 from __future__ import annotations
 
@@ -6,31 +6,86 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from streamgauge.drawing.quantities import number, plain_number
+from streamgauge.drawing.wording import (
+    format_number,
+    format_number_within,
+    format_plain_number,
+    format_share,
+)
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.figures import Figure, TimeFigures
+from streamgauge.profile.ordering import natural_key
 from streamgauge.profile.pooling import pool_mean, pool_times, pool_total
 from streamgauge.reports.content import Cell, Column, Row, Table, tabulate
-from streamgauge.reports.measured import (
-    show_figure,
-    show_mean_time,
-    show_part,
-    show_quantile,
-    show_samples,
-    show_value,
-)
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import DEFAULT_STREAM, OperatorKind
 
 if TYPE_CHECKING:
-    from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile
+    from streamgauge.profile.figures import (
+        InputFigures,
+        OutputFigures,
+        QueueFigures,
+        TaskProfile,
+    )
     from streamgauge.profile.profile import Profile
     from streamgauge.topology.topology import Stream, StreamKey, Topology
 
+# No rate or time is as large as this; a number that is would break every table.
+HUGE = 1e9
+# A standard error below this part of a figure is not worth its digits.
+SURE = 1e-4
 PER_SECOND = "tuples/s"
 # With more tasks than this the ones with the most tuples come first.
 MANY_TASKS = 40
 SLOWEST = "± one standard error; percentiles are those of the slowest task."
+MILLION = 1e-6
+
+
+def shorten_number(value: float) -> str:
+    """A number of a dozen characters at most."""
+    return f"{value:.3g}" if value >= HUGE else format_number(value)
+
+
+def show_figure(figure: Figure | None) -> str | None:
+    """A figure ± its standard error, where that is large enough to be seen."""
+    if figure is None:
+        return None
+    error = figure.standard_error
+    if error is None or figure.value >= HUGE or error < SURE * figure.value:
+        return shorten_number(figure.value)
+    return format_number_within(figure.value, error)
+
+
+def show_mean_time(times: TimeFigures | None) -> str | None:
+    """A mean time ± its standard error, in milliseconds."""
+    return None if times is None else show_figure(times.mean_ms)
+
+
+def show_value(figure: Figure | None, scale: float = 1.0) -> str | None:
+    """A figure without its error, where there is no room for it."""
+    return None if figure is None else shorten_number(figure.value * scale)
+
+
+def show_level(figure: Figure | None) -> str | None:
+    """A figure that is mostly a whole number, such as threads or places in a queue."""
+    return None if figure is None else f"{figure.value:,g}"
+
+
+def show_part(figure: Figure | None) -> str | None:
+    """A figure in per cent."""
+    return None if figure is None else format_share(figure.value)
+
+
+def show_quantile(times: TimeFigures | None, probability: float) -> str | None:
+    """A quantile in milliseconds, where it is known."""
+    if times is None or probability not in times.quantiles_ms:
+        return None
+    return shorten_number(times.quantiles_ms[probability])
+
+
+def show_samples(times: TimeFigures | None) -> str | None:
+    """How many observations a time rests on; None for a time that was written by hand."""
+    return f"{times.mean_ms.samples:,}" if times is not None and times.mean_ms.samples else None
 
 
 def find_operator(label: str) -> str:
@@ -100,8 +155,7 @@ def tabulate_tasks(profile: Profile, operator: str) -> Table:
     deployed = deploy(profile)
     rows: list[Row] = []
     for place, task in _sort_tasks(profile, deployed, operator):
-        wall = pool_times([one.wall for one in task.inputs.values() if one.wall is not None])
-        cpu = pool_times([one.cpu for one in task.inputs.values() if one.cpu is not None])
+        wall, cpu = map(pool_times, _split_times(list(task.inputs.values())))
         rows.append(
             {
                 Column("task"): str(place),
@@ -131,13 +185,12 @@ def _sort_tasks(
     if len(tasks) <= MANY_TASKS:
         return tasks
 
-    def count_tuples(task: TaskProfile) -> float:
-        rate = _add_arrivals(deployed, operator, [task]) or _add_emissions(
-            deployed, operator, [task]
-        )
+    def count_tuples(item: tuple[int, TaskProfile]) -> float:
+        case = (deployed, operator, [item[1]])
+        rate = _add_arrivals(*case) or _add_emissions(*case)
         return 0.0 if rate is None else rate.value
 
-    return sorted(tasks, key=lambda item: -count_tuples(item[1]))
+    return sorted(tasks, key=count_tuples, reverse=True)
 
 
 def describe_ranges(profile: Profile, operator: str) -> Iterator[str]:
@@ -152,8 +205,8 @@ def describe_ranges(profile: Profile, operator: str) -> Iterator[str]:
     }
     for name, values in ranges.items():
         if values:
-            lowest, highest = number(min(values)), number(max(values))
-            yield f"{name}: {lowest} to {highest}, median {number(median(values))}"
+            lowest, highest = format_number(min(values)), format_number(max(values))
+            yield f"{name}: {lowest} to {highest}, median {format_number(median(values))}"
     spans: dict[float, list[Figure]] = {}
     for task in tasks:
         for figures in task.inputs.values():
@@ -161,7 +214,7 @@ def describe_ranges(profile: Profile, operator: str) -> Iterator[str]:
                 spans.setdefault(seconds, []).append(figure)
     if spans:
         each = (
-            f"{show_value(pool_mean(spans[seconds]))} over {plain_number(seconds)} s"
+            f"{show_value(pool_mean(spans[seconds]))} over {format_plain_number(seconds)} s"
             for seconds in sorted(spans)
         )
         yield f"dispersion of arrivals: {', '.join(each)}"
@@ -189,8 +242,8 @@ def tabulate_times(profile: Profile, names: Sequence[str]) -> Table:
 def _split_times(
     figures: Sequence[InputFigures] | Sequence[OutputFigures],
 ) -> tuple[list[TimeFigures], list[TimeFigures]]:
-    walls = [one.wall for one in figures if one.wall is not None]
-    return walls, [one.cpu for one in figures if one.cpu is not None]
+    walls = [stream.wall for stream in figures if stream.wall is not None]
+    return walls, [stream.cpu for stream in figures if stream.cpu is not None]
 
 
 def _show_times(
@@ -218,18 +271,14 @@ def tabulate_windows(profile: Profile) -> Table:
         if operator.window is None:
             continue
         tasks = profile.tasks_of(operator.name).values()
-        fired = [task.triggers_per_second for task in tasks]
-        held = [task.window_tuples for task in tasks]
+        fired = _drop_missing(task.triggers_per_second for task in tasks)
+        held = _drop_missing(task.window_tuples for task in tasks)
         rows.append(
             {
                 Column("operator"): operator.name,
                 Column("window", words=True): operator.window.describe(),
-                Column("fired", "per second"): show_figure(
-                    pool_total([figure for figure in fired if figure is not None])
-                ),
-                Column("size", "tuples"): show_figure(
-                    pool_mean([figure for figure in held if figure is not None])
-                ),
+                Column("fired", "per second"): show_figure(pool_total(fired)),
+                Column("size", "tuples"): show_figure(pool_mean(held)),
             }
         )
     return tabulate("Windows", rows)
@@ -270,12 +319,17 @@ def tabulate_streams(profile: Profile, streams: Sequence[Stream]) -> Table:
         figures = [task.outputs[stream.name] for task in tasks if stream.name in task.outputs]
         keys = dict.fromkeys(other.key for other in profile.topology.streams_into(stream.source))
         coefficients = {
-            key: pool_mean([one.coefficients[key] for one in figures if key in one.coefficients])
+            key: pool_mean(
+                [output.coefficients[key] for output in figures if key in output.coefficients]
+            )
             for key in keys
         }
-        shares = [one.shares[stream.target] for one in figures if stream.target in one.shares]
-        triggers = [one.per_trigger for one in figures if one.per_trigger is not None]
-        rates = [one.per_second for one in figures if one.per_second is not None]
+        target = stream.target
+        shares = [output.shares[target].parts for output in figures if target in output.shares]
+        triggers, rates, sizes = (
+            _drop_missing(getattr(output, figure) for output in figures)
+            for figure in ("per_trigger", "per_second", "bytes")
+        )
         first = next(iter(coefficients.values()), None)
         rows.append(
             {
@@ -283,24 +337,16 @@ def tabulate_streams(profile: Profile, streams: Sequence[Stream]) -> Table:
                 Column("grouping", words=True): stream.grouping.describe(),
                 Column("rate", PER_SECOND): show_value(pool_total(rates)),
                 Column("out per in"): show_figure(pool_mean(triggers) if triggers else first),
-                Column("size", "bytes"): show_value(
-                    pool_mean([one.bytes for one in figures if one.bytes is not None])
-                ),
-                Column("a task's share"): _show_share_range([one.parts for one in shares]),
+                Column("size", "bytes"): show_value(pool_mean(sizes)),
+                Column("a task's share"): _show_share_range(shares),
             }
         )
         # The coefficients of further inputs stand below the first.
         for key in list(coefficients)[1:]:
-            rows.append(
-                {
-                    Column("from → to"): f"  per {name_stream(key)}",
-                    Column("grouping", words=True): "",
-                    Column("rate", PER_SECOND): "",
-                    Column("out per in"): show_figure(coefficients[key]),
-                    Column("size", "bytes"): "",
-                    Column("a task's share"): "",
-                }
-            )
+            cells: dict[Column, Cell] = dict.fromkeys(rows[-1], "")
+            cells[Column("from → to")] = f"  per {name_stream(key)}"
+            cells[Column("out per in")] = show_figure(coefficients[key])
+            rows.append(cells)
     return tabulate(
         "Streams",
         rows,
@@ -317,26 +363,151 @@ def _add_arrivals(deployed: Topology, name: str, tasks: Iterable[TaskProfile]) -
     if deployed.operator(name).kind is OperatorKind.SOURCE:
         return None
     keys = {stream.key for stream in deployed.streams_into(name)}
-    figures = [one.per_second for task in tasks for key, one in task.inputs.items() if key in keys]
-    return pool_total([figure for figure in figures if figure is not None])
+    return pool_total(
+        _drop_missing(
+            figures.per_second
+            for task in tasks
+            for key, figures in task.inputs.items()
+            if key in keys
+        )
+    )
 
 
 def _add_emissions(deployed: Topology, name: str, tasks: Iterable[TaskProfile]) -> Figure | None:
     streams = {stream.name for stream in deployed.streams_from(name) if not stream.is_system}
-    figures = [
-        one.per_second
-        for task in tasks
-        for stream, one in task.outputs.items()
-        if stream in streams
-    ]
-    return pool_total([figure for figure in figures if figure is not None])
+    return pool_total(
+        _drop_missing(
+            figures.per_second
+            for task in tasks
+            for stream, figures in task.outputs.items()
+            if stream in streams
+        )
+    )
 
 
 def _list_inputs(name: str, tasks: Iterable[TaskProfile]) -> list[Figure]:
-    figures = [getattr(one, name) for task in tasks for one in task.inputs.values()]
+    return _drop_missing(
+        getattr(figures, name) for task in tasks for figures in task.inputs.values()
+    )
+
+
+def _drop_missing(figures: Iterable[Figure | None]) -> list[Figure]:
     return [figure for figure in figures if figure is not None]
 
 
 def _find_largest(figures: Iterable[Figure | None]) -> Figure | None:
-    known = [figure for figure in figures if figure is not None]
-    return max(known, key=lambda figure: figure.value, default=None)
+    return max(_drop_missing(figures), key=lambda figure: figure.value, default=None)
+
+
+def tabulate_queues(profile: Profile, labels: Sequence[str]) -> Table:
+    """The receive queues of those executors, the longest first."""
+    executors = [(label, profile.executors[label]) for label in sorted(labels, key=natural_key)]
+    known = [(*item, item[1].receive) for item in executors if item[1].receive is not None]
+    known.sort(key=lambda row: -_measure_length(row[2]))
+    return tabulate(
+        "Receive queues, the longest first",
+        [
+            {
+                Column("executor"): label,
+                Column("busy"): show_part(executor.capacity),
+                Column("idle"): show_part(executor.idle),
+                Column("held back"): show_part(executor.held),
+                Column("waiting", "tuples"): show_figure(queue.length),
+                Column("limit", "tuples"): show_level(queue.limit),
+                Column("overflow", "tuples"): show_value(queue.overflow),
+                Column("batch", "tuples"): show_value(queue.tuples_per_list),
+                Column("wait", "ms"): show_mean_time(queue.sojourn),
+            }
+            for label, executor, queue in known
+        ],
+    )
+
+
+def _measure_length(queue: QueueFigures) -> float:
+    return sum(figure.value for figure in _drop_missing((queue.length, queue.overflow)))
+
+
+def tabulate_hosts(profile: Profile) -> Table:
+    """Workers, nodes and machines."""
+    rows: list[Row] = [
+        {
+            Column("worker or host"): name,
+            Column("cores"): show_figure(worker.cores),
+            Column("of"): None,
+            Column("threads"): show_level(worker.threads),
+            Column("transfer", "cores"): show_value(worker.transfer_cores),
+            Column("network", "cores"): show_value(worker.network_cores),
+            Column("gc", "cores"): show_value(worker.gc_cores),
+            Column("heap", "MB"): show_value(worker.heap_bytes, MILLION),
+            Column("sent", "MB/s"): show_value(worker.bytes_per_second, MILLION),
+        }
+        for name, worker in sorted(profile.workers.items(), key=lambda item: natural_key(item[0]))
+    ]
+    for kind, hosts in (("node", profile.nodes), ("machine", profile.machines)):
+        rows += [
+            {
+                Column("worker or host"): f"{kind} {name}",
+                Column("cores"): show_figure(host.cores),
+                Column("of"): show_level(host.available),
+                Column("threads"): show_level(host.threads),
+            }
+            for name, host in sorted(hosts.items(), key=lambda item: natural_key(item[0]))
+        ]
+    return tabulate("Cores in use", rows, note="Threads: those of executors.")
+
+
+def tabulate_links(profile: Profile) -> Table:
+    """Latency between nodes."""
+    return tabulate(
+        "Latency between nodes, one way",
+        [
+            {
+                Column("from → to"): f"{link.source} → {link.target}",
+                Column("mean", "ms"): show_mean_time(link.latency),
+                Column("median", "ms"): show_quantile(link.latency, 0.5),
+                Column("p99", "ms"): show_quantile(link.latency, 0.99),
+                Column("probes"): show_samples(link.latency),
+            }
+            for link in profile.links
+        ],
+    )
+
+
+def tabulate_saturation(profile: Profile) -> Table:
+    """Between which rates operators began to hold their senders back."""
+    rows: list[Row] = []
+    for name, stretches in profile.saturation.items():
+        rates = [(stretch.input_per_second, stretch.backpressure) for stretch in stretches]
+        free = [rate for rate, backpressure in rates if backpressure == 0.0]
+        held = [rate for rate, backpressure in rates if backpressure > 0.0]
+        rows.append(
+            {
+                Column("operator"): name,
+                Column("stretches of time"): len(stretches),
+                Column("plans"): len({stretch.plan_id for stretch in stretches}),
+                Column("highest rate without", "tuples/s"): format_number(max(free))
+                if free
+                else None,
+                Column("lowest rate with", "tuples/s"): format_number(min(held)) if held else None,
+            }
+        )
+    return tabulate("Back-pressure in all that was ever measured", rows)
+
+
+def tabulate_series(profile: Profile) -> Table:
+    """What sources emitted over time."""
+    rows: list[Row] = []
+    for key, series in sorted(profile.sources.items()):
+        known = [rate for rate in series.per_second if rate is not None]
+        rows.append(
+            {
+                Column("source"): name_stream(key),
+                Column("from", words=True): series.start,
+                Column("step", "s"): format_plain_number(series.step_seconds),
+                Column("steps"): f"{len(series.per_second):,}",
+                Column("missing"): f"{len(series.per_second) - len(known):,}",
+                Column("lowest", "tuples/s"): format_number(min(known)) if known else None,
+                Column("highest", "tuples/s"): format_number(max(known)) if known else None,
+            }
+        )
+    return tabulate("Rates over time, for forecasts", rows)

@@ -2,17 +2,108 @@
 
 from __future__ import annotations
 
+import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamgauge.drawing.wording import count
 from streamgauge.reports.content import Chart, FigureRow, Section, Term, Verdict
-from streamgauge.reports.document import make_document
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from pandas import DataFrame
+
+    from streamgauge.models.prediction import Prediction
+    from streamgauge.simulation.results import SimulationResult
+    from streamgauge.topology.physical_plan import PhysicalPlan
+
+SCHEMA_VERSION = 1
+# By the end of a figure's name; of a machine, its cores by what they do.
+UNITS = {
+    "_per_second": "1/s",
+    "_seconds": "s",
+    "_ms": "ms",
+    "_bytes": "bytes",
+    "cores": "cores",
+    "busy": "cores",
+    "polling": "cores",
+    "background": "cores",
+}
+
+
+def make_document(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The body as a JSON document of the current schema version."""
+    return {"schema_version": SCHEMA_VERSION, **replace_non_finite(dict(body))}
+
+
+def write_document(body: Mapping[str, Any]) -> str:
+    """The document as text."""
+    return json.dumps(make_document(body), indent=2, ensure_ascii=False)
+
+
+def replace_non_finite(value: Any) -> Any:
+    """The value with null for infinities and NaN, which JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): replace_non_finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [replace_non_finite(item) for item in value]
+    return value
+
+
+def describe_size(plan: PhysicalPlan) -> str:
+    """``8 executors in 2 workers on 1 node``."""
+    executors = count(len(plan.logical.executors), "executor")
+    return (
+        f"{executors} in {count(len(plan.workers), 'worker')} on {count(len(plan.nodes), 'node')}"
+    )
+
+
+def list_figures(
+    subject: str,
+    name: str,
+    record: Mapping[str, float] | DataclassInstance,
+    unit: str | None = None,
+) -> Iterator[FigureRow]:
+    """The numbers of a record.
+
+    Args:
+        subject: What kind of thing the record is of: ``operator``, ``worker`` …
+        name: Which of them.
+        record: Numbers by name, or an object whose fields that are numbers are taken.
+        unit: Of all numbers; by default that which a number's name ends in.
+    """
+    values: Mapping[str, Any]
+    if isinstance(record, Mapping):
+        values = record
+    else:
+        values = {field.name: getattr(record, field.name) for field in fields(record)}
+    for figure, value in values.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            own = next((UNITS[end] for end in UNITS if figure.endswith(end)), "")
+            yield FigureRow(
+                subject=subject,
+                name=name,
+                figure=figure,
+                value=float(value),
+                unit=own if unit is None else unit,
+            )
+
+
+def list_parts_figures(
+    result: Prediction | SimulationResult, prefix: str = ""
+) -> Iterator[FigureRow]:
+    """The numbers of operators, executors, workers and machines; their names have the prefix."""
+    for name, operator in result.operators.items():
+        yield from list_figures("operator", f"{prefix}{name}", operator)
+    for subject in ("executor", "worker", "machine"):
+        for record in getattr(result, f"{subject}s"):
+            yield from list_figures(subject, f"{prefix}{record.name}", record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,21 +191,13 @@ class Report(ABC):
         return render_text(self, width)
 
     def to_html(self, command: str = "") -> str:
-        """One self-contained page.
-
-        Args:
-            command: The command that makes this page again, if there is one.
-        """
+        """One self-contained page, with the command that makes it again if there is one."""
         from streamgauge.reports.page import render_page
 
         return render_page(self, command)
 
     def plot(self, number: int = 0) -> Picture:
-        """One of the report's pictures, the most telling first.
-
-        Args:
-            number: Which one, in the order of the page; `charts` lists them.
-        """
+        """One of the report's pictures, in the order of `charts`: the most telling first."""
         from streamgauge.errors import InvalidInput
 
         charts = self.charts

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from streamgauge.drawing.charts import Series, draw_line_chart
-from streamgauge.drawing.quantities import estimate, number, share
+from streamgauge.drawing.side_by_side import Panel, draw_side_by_side
+from streamgauge.drawing.topology_picture import OperatorMark
+from streamgauge.drawing.wording import (
+    count,
+    format_change,
+    format_difference,
+    format_estimate,
+    format_number,
+    format_rate,
+    format_share,
+    printable,
+)
 from streamgauge.errors import InvalidInput
 from streamgauge.planning.scaling.files.scale_out_file import ScaleOut, scale_out_to_data
 from streamgauge.planning.scaling.graph import Allocation, Component
 from streamgauge.planning.scaling.measured import Accuracy, MeasuredRates
 from streamgauge.planning.scaling.ranking import Proposal, RankedScalings
-from streamgauge.planning.scaling.rates import ComponentRates
+from streamgauge.planning.scaling.rates import ComponentRates, GraphRates
 from streamgauge.planning.scaling.sweep import Bottleneck
 from streamgauge.planning.scaling.translation import Unit
 from streamgauge.profile.files.jobs import job_to_data, save
@@ -34,17 +45,24 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
-from streamgauge.reports.long_table import list_figures
-from streamgauge.reports.placement_ranking import PLAN_FILE
-from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
-from streamgauge.reports.report import Report
-from streamgauge.reports.scaling_picture import FULL, MANY_COMPONENTS, compute_load, draw_growth
-from streamgauge.reports.wording import count, show_change, show_difference, show_rate
+from streamgauge.reports.placement_ranking import PLAN_FILE, join_commands
+from streamgauge.reports.prediction_figures import judge_prediction, show_headroom
+from streamgauge.reports.report import Report, list_figures
+from streamgauge.topology.grouping import Shuffle
+from streamgauge.topology.topology import Operator, OperatorKind, Stream, Topology
 from streamgauge.transport.engine import load_engine
+
+if TYPE_CHECKING:
+    from streamgauge.models.prediction import Prediction
 
 # More lines say no more at a glance; --json has them all.
 MOST_REASONS = 12
 MOST_SWEEP_ROWS = 20
+Item = TypeVar("Item")
+# More components than this cannot be read in a picture.
+MANY_COMPONENTS = 200
+# A load above this is too much; what is less above one comes from rounding declared times.
+FULL = 1.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +90,7 @@ class ScalingRanking(Report):
     def verdict(self) -> Verdict:
         """What holds on the job's own cluster where it has one; else what the graph says."""
         prediction = self.ranking.prediction
-        return self._judge_graph() if prediction is None else self._judge_on_cluster()
+        return self._judge_graph() if prediction is None else self._judge_on_cluster(prediction)
 
     @property
     def headline(self) -> Sequence[Term]:
@@ -90,6 +108,9 @@ class ScalingRanking(Report):
     def sections(self) -> Sequence[Section]:
         """The picture, tables, the curve, remarks and commands."""
         best = self.ranking.best
+        refused = [
+            f"{name}: {reason.splitlines()[0]}" for name, reason in self.ranking.refused.items()
+        ]
         return [
             Section(
                 "growth",
@@ -103,18 +124,7 @@ class ScalingRanking(Report):
                 [] if self.accuracy is None else [_build_accuracy_table(self.accuracy)],
             ),
             Section("reasons", "Why", [Text(_shorten(best.scaling.reasons))]),
-            Section(
-                "refused",
-                "No proposal",
-                [
-                    Text(
-                        [
-                            f"{name}: {reason.splitlines()[0]}"
-                            for name, reason in self.ranking.refused.items()
-                        ]
-                    )
-                ],
-            ),
+            Section("refused", "No proposal", [Text(refused)]),
             Section("notes", "What to keep in mind", [Text(_shorten(self.ranking.problem.notes))]),
             Section("commands", "To apply it", [Commands(self.commands)]),
         ]
@@ -152,11 +162,7 @@ class ScalingRanking(Report):
             yield from list_figures("planner", name, {"units": scaling.units})
             yield from list_figures("planner", name, rates, unit="1/s")
         for name, component in self.ranking.best.rates.components.items():
-            rates = {
-                "input": component.input,
-                "capacity": component.capacity,
-                "output": component.output,
-            }
+            rates = {rate: getattr(component, rate) for rate in ("input", "capacity", "output")}
             yield from list_figures("component", name, {"units": component.units})
             yield from list_figures("component", name, rates, unit="1/s")
 
@@ -176,7 +182,7 @@ class ScalingRanking(Report):
         if self.ranking.problem.unit is Unit.ISOLATED_WORKER:
             place += ["--scheduler", "isolation"]
         apply = load_engine(translation.configuration.engine).apply_command(PLAN_FILE)
-        return tuple(shlex.join(words) for words in ([*place, "-o", PLAN_FILE], apply) if words)
+        return join_commands([*place, "-o", PLAN_FILE], apply)
 
     def save_components(self, path: str | Path) -> None:
         """Write the graph in the published form of components, with the rates of a run if given."""
@@ -197,10 +203,9 @@ class ScalingRanking(Report):
             )
         save(job_to_data(job), Path(path))
 
-    def _judge_on_cluster(self) -> Verdict:
+    def _judge_on_cluster(self, prediction: Prediction) -> Verdict:
         ranking = self.ranking
-        assert ranking.prediction is not None
-        judged = judge_prediction(ranking.prediction)
+        judged = judge_prediction(prediction)
         is_isolated = ranking.problem.unit is Unit.ISOLATED_WORKER
         where = f"placed {'in isolation' if is_isolated else 'evenly'} on its own cluster"
         is_overloaded = judged.grade is Grade.BAD
@@ -224,7 +229,8 @@ class ScalingRanking(Report):
         has_units = bool(ranking.best.scaling.allocation)
         if busiest is not None and _is_full(busiest):
             grade, word = Grade.BAD, "Still congested"
-            load = f"{busiest.component} gets {number(busiest.utilisation)} times what it can do"
+            times = f"{format_number(busiest.utilisation)} times what it can do"
+            load = f"{busiest.component} gets {times}"
             sentence = f"{f' with {self._describe_allocation()}' if has_units else ''}: {load}."
         elif has_units:
             grade, word = Grade.FINE, "Enough"
@@ -251,9 +257,9 @@ class ScalingRanking(Report):
         """``900 → 1,600 tuples/s (+77.8 %)``."""
         scaling = self.ranking.best.scaling
         before = self.ranking.before.throughput
-        amount = f"{show_change(before, scaling.expected, estimate)} tuples/s"
+        amount = f"{format_change(before, scaling.expected, format_estimate)} tuples/s"
         if before > 0.0 and scaling.allocation:
-            amount += f" ({show_difference(scaling.increase / before)})"
+            amount += f" ({format_difference(scaling.increase / before)})"
         return f"{amount}, weighted" if self.ranking.options.sink_weights else amount
 
     def _growth_chart(self) -> Chart:
@@ -261,23 +267,10 @@ class ScalingRanking(Report):
         too_many = f"{components} components are too many to draw; the table lists them."
         return Chart(
             title="Components before and after",
-            draw=self._draw_growth,
+            draw=partial(draw_growth, self.ranking),
             caption="Gauges: what a component gets, as a part of what its units can do.",
             instead=too_many if components > MANY_COMPONENTS else "",
             wide=True,
-        )
-
-    def _draw_growth(self, embedded: bool) -> str:
-        return draw_growth(self.ranking, embedded=embedded)
-
-    def _draw_curve(self, embedded: bool) -> str:
-        ranking = self.ranking
-        return draw_line_chart(
-            [float(units) for units in range(ranking.problem.units + 1)],
-            [Series(name=name, values=ranking.curve(name)) for name in ranking.proposals],
-            title="Delivered by the sinks, tuples per second",
-            x_title="units more",
-            embedded=embedded,
         )
 
     def _planner_table(self) -> Table:
@@ -311,36 +304,46 @@ class ScalingRanking(Report):
         )
 
     def _curve_blocks(self) -> list[Block]:
-        if not self.ranking.sweep:
+        ranking = self.ranking
+        if not ranking.sweep:
             return []
-        chart = Chart(title="Delivered by units", draw=self._draw_curve)
-        return [chart, self._sweep_table()]
+        draw = partial(
+            draw_line_chart,
+            [float(units) for units in range(ranking.problem.units + 1)],
+            [Series(name=name, values=ranking.curve(name)) for name in ranking.proposals],
+            title="Delivered by the sinks, tuples per second",
+            x_title="units more",
+        )
+        return [Chart(title="Delivered by units", draw=draw), self._sweep_table()]
 
     def _sweep_table(self) -> Table:
         ranking = self.ranking
         caption = "What fewer units would bring"
         if len(ranking.proposals) == 1:
-            shown = ranking.sweep[:: _find_stride(len(ranking.sweep))]
             return tabulate(
                 caption,
                 [
                     {
                         Column("units"): row.units,
-                        Column("delivered", "/s"): estimate(row.throughput),
+                        Column("delivered", "/s"): format_estimate(row.throughput),
                         Column("who gets how many", words=True): show_allocation(row.allocation),
                         Column("busiest then", words=True): _show_load(row.bottleneck),
                     }
-                    for row in dict.fromkeys((*shown, ranking.sweep[-1]))
+                    for row in _thin_out(ranking.sweep)
                 ],
             )
         curves = {name: ranking.curve(name) for name in ranking.proposals}
-        units = range(ranking.problem.units + 1)
-        return Table(
-            caption=f"{caption}, delivered in tuples/s",
-            columns=[Column("units"), *(Column(name) for name in curves)],
-            rows=[
-                [number_of, *(estimate(curve[number_of]) for curve in curves.values())]
-                for number_of in dict.fromkeys((*units[:: _find_stride(len(units))], units[-1]))
+        return tabulate(
+            f"{caption}, delivered in tuples/s",
+            [
+                {
+                    Column("units"): units,
+                    **{
+                        Column(name): format_estimate(curve[units])
+                        for name, curve in curves.items()
+                    },
+                }
+                for units in _thin_out(range(ranking.problem.units + 1))
             ],
         )
 
@@ -370,9 +373,9 @@ def _describe_proposal(name: str, proposal: Proposal, before: float) -> Row:
     return {
         Column("planner"): name,
         Column("who gets how many", words=True): show_allocation(scaling.allocation),
-        Column("delivered", "/s"): estimate(scaling.expected),
-        Column("more"): show_difference(scaling.increase / before) if before > 0.0 else None,
-        Column("at most", "/s"): None if scaling.bound is None else estimate(scaling.bound),
+        Column("delivered", "/s"): format_estimate(scaling.expected),
+        Column("more"): format_difference(scaling.increase / before) if before > 0.0 else None,
+        Column("at most", "/s"): None if scaling.bound is None else format_estimate(scaling.bound),
         Column("busiest then", words=True): _show_load(proposal.bottleneck),
     }
 
@@ -387,10 +390,10 @@ def _build_accuracy_table(accuracy: Accuracy) -> Table:
         [
             {
                 Column("component"): name,
-                Column("measured", "/s"): show_rate(pair.measured),
-                Column("estimated", "/s"): show_rate(pair.estimated),
-                Column("error"): show_difference(pair.relative_error),
-                Column(f"within {share(accuracy.band)}"): "yes"
+                Column("measured", "/s"): format_rate(pair.measured),
+                Column("estimated", "/s"): format_rate(pair.estimated),
+                Column("error"): format_difference(pair.relative_error),
+                Column(f"within {format_share(accuracy.band)}"): "yes"
                 if accuracy.is_within(pair)
                 else "no",
             }
@@ -404,9 +407,9 @@ def _describe_component(
     component: Component, before: ComponentRates, after: ComponentRates, *, unit: str
 ) -> Row:
     received: Row = {
-        Column("gets", "/s"): show_change(before.input, after.input, show_rate),
-        Column("can do", "/s"): show_change(before.capacity, after.capacity, show_rate),
-        Column("busy"): show_change(compute_load(before), compute_load(after), share),
+        Column("gets", "/s"): format_change(before.input, after.input, format_rate),
+        Column("can do", "/s"): format_change(before.capacity, after.capacity, format_rate),
+        Column("busy"): format_change(compute_load(before), compute_load(after), format_share),
     }
     return {
         Column("component"): component.name,
@@ -414,7 +417,7 @@ def _describe_component(
         if before.units == after.units
         else f"{before.units} → {after.units}",
         **(dict.fromkeys(received) if component.source else received),
-        Column("emits", "/s"): show_change(before.output, after.output, show_rate),
+        Column("emits", "/s"): format_change(before.output, after.output, format_rate),
     }
 
 
@@ -425,7 +428,7 @@ def _is_full(bottleneck: Bottleneck) -> bool:
 def _show_load(bottleneck: Bottleneck | None) -> str | None:
     if bottleneck is None:
         return None
-    return f"{bottleneck.component}, {share(bottleneck.utilisation)}"
+    return f"{bottleneck.component}, {format_share(bottleneck.utilisation)}"
 
 
 def _shorten(sentences: Sequence[str]) -> list[str]:
@@ -434,6 +437,94 @@ def _shorten(sentences: Sequence[str]) -> list[str]:
     return [*shown, f"and {more} more; --json lists them all"] if more > 0 else shown
 
 
-def _find_stride(rows: int) -> int:
-    """Every how manieth row is shown."""
-    return -(-rows // MOST_SWEEP_ROWS) or 1
+def _thin_out(rows: Sequence[Item]) -> list[Item]:
+    """At most so many rows as can be read, at equal distances, and the last one."""
+    stride = -(-len(rows) // MOST_SWEEP_ROWS)
+    return list(dict.fromkeys((*rows[::stride], rows[-1])))
+
+
+def draw_growth(ranking: RankedScalings, *, embedded: bool = False) -> str:
+    """Components as they are and as the best proposal would have them, as an SVG."""
+    scaling = ranking.best.scaling
+    panels = [
+        _draw_panel(ranking, "before", ranking.before),
+        _draw_panel(
+            ranking,
+            f"after: {scaling.scaler} with {count(scaling.units, 'unit')} more",
+            ranking.best.rates,
+        ),
+    ]
+    name = ranking.problem.graph.name
+    return draw_side_by_side(
+        panels,
+        title=printable(f"components of {name} before and after scaling out"),
+        embedded=embedded,
+        gauge="component",
+        alarm="congested",
+        flag="gets more",
+    )
+
+
+def compute_load(rates: ComponentRates) -> float:
+    """What a component gets, as a part of what it can do."""
+    return rates.input / rates.capacity if rates.capacity > 0.0 else 0.0
+
+
+def _draw_panel(ranking: RankedScalings, title: str, rates: GraphRates) -> Panel:
+    components = ranking.problem.graph.components
+    return Panel(
+        title=printable(title),
+        lines=[f"{format_estimate(rates.throughput)} tuples/s are delivered by the sinks"],
+        topology=_build_topology(ranking),
+        executors={component.name: rates[component.name].units for component in components},
+        marks={
+            component.name: _mark_component(
+                ranking.before[component.name], rates[component.name], is_source=component.source
+            )
+            for component in components
+        },
+    )
+
+
+def _build_topology(ranking: RankedScalings) -> Topology:
+    """The job's own topology, or one that looks like the graph."""
+    problem = ranking.problem
+    if problem.job is not None:
+        return problem.job.topology
+    return Topology(
+        name=problem.graph.name,
+        operators=tuple(
+            Operator(
+                name=component.name,
+                kind=OperatorKind.SOURCE if component.source else OperatorKind.PROCESSOR,
+                tasks=max(1, ranking.best.rates[component.name].units),
+            )
+            for component in problem.graph.components
+        ),
+        streams=tuple(
+            Stream(source=edge.source, target=edge.target, name=edge.target, grouping=Shuffle())
+            for edge in problem.graph.edges
+        ),
+    )
+
+
+def _mark_component(
+    before: ComponentRates, after: ComponentRates, *, is_source: bool
+) -> OperatorMark:
+    units = count(after.units, "unit")
+    if before.units != after.units:
+        units = f"{before.units} → {units}"
+    if is_source:
+        emitted = format_change(before.output, after.output, format_rate)
+        return OperatorMark(parallelism=units, line=f"emits {emitted} tuples/s")
+    load = compute_load(after)
+    capacity = format_change(before.capacity, after.capacity, format_rate)
+    return OperatorMark(
+        level=min(load, 1.0),
+        level_text=format_share(load),
+        flag=f"{after.units - before.units} more" if after.units > before.units else "",
+        parallelism=units,
+        line=f"gets {format_change(before.input, after.input, format_rate)} tuples/s",
+        more=(f"can do {capacity} tuples/s",),
+        alarm="congested" if load > FULL else "",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,11 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from streamgauge.drawing.quantities import duration_within, number, number_within, plain_duration
+from streamgauge.drawing.wording import (
+    format_duration,
+    format_duration_within,
+    format_number,
+    format_number_within,
+    format_plain_duration,
+    format_share,
+    name_percentile,
+)
 from streamgauge.reports.content import (
     Block,
     Column,
     FigureRow,
+    Grade,
     Section,
     Table,
     Term,
@@ -22,12 +32,12 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
-from streamgauge.reports.long_table import list_figures
-from streamgauge.reports.report import Report
-from streamgauge.reports.simulation_charts import chart_latency, chart_time, chart_topology
-from streamgauge.reports.simulation_document import MS_PER_SECOND, write_result
-from streamgauge.reports.simulation_tables import (
+from streamgauge.reports.report import Report, describe_size, list_figures, list_parts_figures
+from streamgauge.reports.simulation_figures import (
+    MS_PER_SECOND,
     QUANTILES,
+    SHORTFALL,
+    SourceRate,
     build_executor_table,
     build_latency_table,
     build_machine_table,
@@ -36,23 +46,36 @@ from streamgauge.reports.simulation_tables import (
     build_rare_table,
     build_source_table,
     build_worker_table,
-    name_latencies,
-)
-from streamgauge.reports.simulation_verdict import (
-    is_overloaded,
-    list_cautions,
-    list_findings,
+    chart_latency,
+    chart_time,
+    chart_topology,
     list_source_rates,
+    name_latencies,
+    show_estimate,
+    write_result,
 )
-from streamgauge.reports.wording import count, name_percentile
 
 if TYPE_CHECKING:
     from streamgauge.profile.job import Job
-    from streamgauge.simulation.results import SimulationResult
+    from streamgauge.simulation.results import ExecutorFigures, SimulationResult
     from streamgauge.topology.physical_plan import PhysicalPlan
 
 # Figures of a sink that are averaged over several runs.
-AVERAGED = ("executed_per_second", "mean_ms", "p99_ms")
+AVERAGED = {
+    "executed_per_second": "served, tuples/s",
+    "mean_ms": "mean latency",
+    "p99_ms": "p99 latency",
+}
+OVERLOADED = "Overloaded"
+# An executor busier than this has little left for a burst.
+NEARLY_FULL = 0.8
+FULL = 0.97
+# Part of the latency, from which on the time that tuples wait before their source is worth saying.
+LATE = 0.1
+# Fewer tuples than this leave fewer than ten beyond the 99th percentile.
+SMALL_SAMPLE = 1_000
+FEW_BATCHES = 10
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +118,10 @@ class SimulationReport(Report):
     @property
     def about(self) -> str:
         """What was simulated, and for how long."""
-        plan = self.plan
         acked = "acked" if self.job.topology.acked else "not acked"
         return (
             f"{self.job.topology.name}: {self._describe_time()}; "
-            f"{self.job.configuration.engine}, {acked}, "
-            f"{count(len(plan.logical.executors), 'executor')} in "
-            f"{count(len(plan.workers), 'worker')} on {count(len(plan.nodes), 'node')}"
+            f"{self.job.configuration.engine}, {acked}, {describe_size(self.plan)}"
         )
 
     @property
@@ -112,7 +132,7 @@ class SimulationReport(Report):
         return Verdict(
             grade=findings[0].grade,
             word=findings[0].word,
-            sentence=f": {'; '.join(finding.reason for finding in findings)}.",
+            sentence=f": {'; '.join(finding.sentence for finding in findings)}.",
             cautions=tuple(list_cautions(self.job, worst)),
         )
 
@@ -120,23 +140,19 @@ class SimulationReport(Report):
     def headline(self) -> Sequence[Term]:
         """Tail latency first, then what goes in and out."""
         latency = self.result.latency
-        mean, median, tail = (
-            latency.mean_estimate(),
-            latency.quantile_estimate(0.5),
-            latency.quantile_estimate(0.99),
-        )
+        tail, median = latency.quantile_estimate(0.99), latency.quantile_estimate(0.5)
         sinks = self.job.topology.sinks
         served = sum(self.result.operators[sink.name].executed_per_second for sink in sinks)
         sample = f"{latency.count:,} tuples in {_show_seconds(self.result.seconds)}"
         return [
-            Term("p99 latency", duration_within(tail.mean, tail.half_width)),
+            Term("p99 latency", show_estimate(tail)),
             Term(
                 "sources emit, of what is asked" if self.is_overloaded else "sources emit",
                 self._show_emitted(),
             ),
-            Term("median latency", duration_within(median.mean, median.half_width)),
-            Term("mean latency", duration_within(mean.mean, mean.half_width)),
-            Term("sinks serve", f"{number(served)} tuples/s"),
+            Term("median latency", show_estimate(median)),
+            Term("mean latency", show_estimate(latency.mean_estimate())),
+            Term("sinks serve", f"{format_number(served)} tuples/s"),
             Term("sample", sample),
         ]
 
@@ -144,21 +160,15 @@ class SimulationReport(Report):
         """Latency, the busy topology, how it went over time, all figures."""
         job, result = self.job, self.result
         rates = list_source_rates(job, result)
+        is_slow = self.is_overloaded or any(rate.is_held_back for rate in rates)
+        latencies = [chart_latency(result.latency), build_latency_table(job, result)]
         full_queues = build_queue_table(result)
         no_queue = "No queue was ever full: none made a thread wait or dropped a tuple."
         return [
             Section(
-                "sources",
-                "Asked and delivered",
-                [build_source_table(rates)]
-                if self.is_overloaded or any(rate.is_held_back for rate in rates)
-                else [],
+                "sources", "Asked and delivered", [build_source_table(rates)] if is_slow else []
             ),
-            Section(
-                "latency",
-                "Latency",
-                [chart_latency(result.latency), build_latency_table(job, result)],
-            ),
+            Section("latency", "Latency", latencies),
             Section("topology", "Topology and utilisation", [chart_topology(self.plan, result)]),
             Section("time", "How it went over time", [chart_time(result)]),
             Section(
@@ -200,14 +210,7 @@ class SimulationReport(Report):
             figures = {"mean": latencies.mean}
             figures |= {name_percentile(level): latencies.quantile(level) for level in QUANTILES}
             yield from list_figures("latency", name, figures, unit="s")
-        for name, operator in result.operators.items():
-            yield from list_figures("operator", name, operator)
-        for executor in result.executors:
-            yield from list_figures("executor", executor.name, executor)
-        for worker in result.workers:
-            yield from list_figures("worker", worker.name, worker)
-        for machine in result.machines:
-            yield from list_figures("machine", machine.name, machine)
+        yield from list_parts_figures(result)
 
     def _find_worst(self) -> SimulationResult:
         """An overloaded run outweighs those that were not."""
@@ -246,17 +249,15 @@ class SimulationReport(Report):
         total = sum(rate.emitted_per_second for rate in rates)
         if self.is_overloaded:
             asked = [rate.asked_per_second for rate in rates]
-            if None in asked:
-                return f"{number(total)} tuples/s"
-            due = sum(rate or 0.0 for rate in asked)
-            return f"{number(total)} of {number(due)} tuples/s"
+            of = "" if None in asked else f" of {format_number(sum(filter(None, asked)))}"
+            return f"{format_number(total)}{of} tuples/s"
         line = result.timeline
         measured = line.emitted_per_second[line.ends > result.warmup * (1.0 + 1e-9)]
         if len(measured) < 2:
-            return f"{number(total)} tuples/s"
+            return f"{format_number(total)} tuples/s"
         batches = np.array_split(measured, min(BATCHES, len(measured)))
         half_width = estimate([float(batch.mean()) for batch in batches]).half_width
-        return f"{number_within(total, half_width)} tuples/s"
+        return f"{format_number_within(total, half_width)} tuples/s"
 
     def _average_sinks(self) -> dict[str, dict[str, dict[str, float]]]:
         """Throughput and latency of each sink over several runs."""
@@ -275,22 +276,13 @@ class SimulationReport(Report):
         return averages
 
     def _build_estimate_table(self) -> Table:
-        names = {
-            "executed_per_second": "served, tuples/s",
-            "mean_ms": "mean latency",
-            "p99_ms": "p99 latency",
-        }
         return tabulate(
             f"Means over {len(self.results)} independent runs",
             [
                 {
                     Column("sink"): sink,
-                    Column("figure", words=True): names[figure],
-                    Column("mean ± 95 %"): duration_within(
-                        average["mean"] / MS_PER_SECOND, average["half_width_95"] / MS_PER_SECOND
-                    )
-                    if figure.endswith("_ms")
-                    else number_within(average["mean"], average["half_width_95"]),
+                    Column("figure", words=True): AVERAGED[figure],
+                    Column("mean ± 95 %"): _show_average(figure, average),
                 }
                 for sink, averages in self._average_sinks().items()
                 for figure, average in averages.items()
@@ -301,8 +293,8 @@ class SimulationReport(Report):
     def _list_making(self) -> Sequence[Block]:
         result = self.result
         terms = [
-            Term("simulated", plain_duration(result.seconds)),
-            Term("warm-up, left out before", plain_duration(result.warmup)),
+            Term("simulated", format_plain_duration(result.seconds)),
+            Term("warm-up, left out before", format_plain_duration(result.warmup)),
             Term("seed", str(self.seed)),
             Term("deliveries simulated after the warm-up", f"{result.hops:,}"),
         ]
@@ -320,6 +312,13 @@ class SimulationReport(Report):
         return [Terms(terms), Text([sentence], page_only=True)]
 
 
+def _show_average(figure: str, average: Mapping[str, float]) -> str:
+    mean, half_width = average["mean"], average["half_width_95"]
+    if figure.endswith("_ms"):
+        return format_duration_within(mean / MS_PER_SECOND, half_width / MS_PER_SECOND)
+    return format_number_within(mean, half_width)
+
+
 def _read_sink_figure(sink: str, figure: str, result: SimulationResult) -> float:
     figures = result.operators[sink]
     if figure == "executed_per_second":
@@ -329,4 +328,187 @@ def _read_sink_figure(sink: str, figure: str, result: SimulationResult) -> float
 
 
 def _show_seconds(seconds: float) -> str:
-    return plain_duration(seconds, 4)
+    return format_plain_duration(seconds, 4)
+
+
+def is_overloaded(job: Job, result: SimulationResult) -> bool:
+    """Whether the job does not keep up with what it is asked for."""
+    falling_short = any(rate.falls_short for rate in list_source_rates(job, result))
+    return result.overloaded or bool(result.saturated) or falling_short
+
+
+def list_findings(job: Job, result: SimulationResult) -> list[Verdict]:
+    """All that is not as it should be, the worst first; one that is fine where there is none."""
+    findings = [
+        *_find_overload(job, result),
+        *_find_losses(result),
+        *_find_missing_figures(job, result),
+        *_find_tightness(job, result),
+    ]
+    return findings or [_describe_fine(job, result)]
+
+
+def list_cautions(job: Job, result: SimulationResult) -> Iterator[str]:
+    """What to keep in mind when reading the figures."""
+    if is_overloaded(job, result) or not result.settled:
+        yield (
+            "There is no steady state: latency depends on how long the run lasts. The figures "
+            f"are those of these {_show_seconds(result.seconds)}, and ± only says how they scatter."
+        )
+    count = result.latency.count
+    if 0 < count < SMALL_SAMPLE:
+        yield (
+            f"A small sample: of {count:,} tuples about {max(count // 100, 1)} "
+            "took longer than the 99th percentile."
+        )
+    batches = result.latency.mean_estimate().runs
+    if 0 < batches < FEW_BATCHES:
+        stretches = "one stretch" if batches == 1 else f"{batches} stretches"
+        yield f"± rests on {stretches} of time only, where usual are 20."
+
+
+def _find_overload(job: Job, result: SimulationResult) -> Iterator[Verdict]:
+    rates = list_source_rates(job, result)
+    if result.overloaded:
+        yield Verdict(grade=Grade.BAD, word=OVERLOADED, sentence=_explain_stop(rates, result))
+    if result.saturated:
+        yield Verdict(grade=Grade.BAD, word=OVERLOADED, sentence=_name_saturated(result))
+    short = [rate for rate in rates if rate.falls_short]
+    if short and not result.overloaded:
+        yield Verdict(
+            grade=Grade.BAD,
+            word=OVERLOADED,
+            sentence=f"{_compare(short)}; {_name_held_back(short)}",
+        )
+    elif held := [rate for rate in rates if rate.is_held_back]:
+        yield Verdict(grade=Grade.WARNING, word="Held back", sentence=_name_held_back(held))
+
+
+def _explain_stop(rates: list[SourceRate], result: SimulationResult) -> str:
+    """When the run was stopped, which queue is the longest, and what that does to sources."""
+    stopped = _show_seconds(result.warmup + result.seconds)
+    reasons = [f"queues grew without bound, and the run was stopped after {stopped}"]
+    with_rate = [rate for rate in rates if rate.asked_per_second is not None]
+    asked = sum(rate.asked_per_second or 0.0 for rate in with_rate)
+    if sum(rate.emitted_per_second for rate in with_rate) < (1.0 - SHORTFALL) * asked:
+        reasons.append(_compare(with_rate))
+    waiting = {name: float(line[-1]) for name, line in result.timeline.queued.items() if len(line)}
+    longest = max(waiting, key=lambda name: waiting[name], default="")
+    if longest and waiting[longest] > 0.0:
+        reasons.append(f"{format_number(waiting[longest])} tuples wait before {longest}")
+    late = result.since_due.mean - result.latency.mean
+    if late > LATE * result.since_due.mean:
+        reasons.append(
+            f"tuples leave their source {format_duration(late)} after they were due on average"
+        )
+    return "; ".join(reasons)
+
+
+def _compare(rates: list[SourceRate]) -> str:
+    """What sources emit beside what they are asked for."""
+    emitted = sum(rate.emitted_per_second for rate in rates)
+    asked = sum(rate.asked_per_second or 0.0 for rate in rates)
+    return f"sources emit {format_number(emitted)} of the {format_number(asked)} tuples/s asked for"
+
+
+def _name_saturated(result: SimulationResult) -> str:
+    operators = {name: result.operators[name] for name in result.saturated}
+    ratios = {
+        name: operator.arrived_per_second / operator.executed_per_second
+        if operator.executed_per_second > 0.0
+        else math.inf
+        for name, operator in operators.items()
+    }
+    worst = sorted(ratios, key=lambda name: -ratios[name])
+    sentences = []
+    for name in worst[:MOST_NAMED]:
+        operator = operators[name]
+        times = (
+            f" ({format_number(ratios[name])} times as many)"
+            if operator.executed_per_second
+            else ""
+        )
+        sentences.append(
+            f"{name} receives {format_number(operator.arrived_per_second)} tuples/s "
+            f"and serves {format_number(operator.executed_per_second)} tuples/s{times}"
+        )
+    more = len(worst) - MOST_NAMED
+    return ", ".join(sentences) + (f", and {more} more like these" if more > 0 else "")
+
+
+def _name_held_back(rates: list[SourceRate]) -> str:
+    sentences = []
+    for rate in rates:
+        parts = {"blocked": rate.blocked, "throttled": rate.throttled}
+        how = " and ".join(
+            f"{word} {format_share(part)}" for word, part in parts.items() if part > 0.0
+        )
+        sentences.append(f"{rate.name} is {how} of the time")
+    return ", ".join(sentences)
+
+
+def _find_losses(result: SimulationResult) -> Iterator[Verdict]:
+    dropped, failed, late, again = (
+        sum(getattr(operator, f"{lost}_per_second") for operator in result.operators.values())
+        for lost in ("dropped", "failed", "timed_out", "replayed")
+    )
+    dropped += sum(worker.transfer.dropped_per_second for worker in result.workers)
+    reasons = []
+    if dropped > 0.0:
+        reasons.append(f"{format_number(dropped)} tuples/s are dropped because queues are full")
+    if failed > 0.0:
+        reasons.append(
+            f"{format_number(failed)} tuple trees/s fail, {format_number(late)} of them by"
+            f" time-out, and {format_number(again)} per second are emitted again"
+        )
+    if reasons:
+        # Operators may fail tuples on purpose; full queues and time-outs are too much load.
+        grade = Grade.BAD if dropped > 0.0 or late > 0.0 else Grade.WARNING
+        yield Verdict(grade=grade, word="Loses tuples", sentence="; ".join(reasons))
+
+
+def _find_missing_figures(job: Job, result: SimulationResult) -> Iterator[Verdict]:
+    """Figures that a longer run would give; under overload none would."""
+    if is_overloaded(job, result):
+        return
+    longer = "so simulate a longer time"
+    if not result.latency.count:
+        reason = f"no tuple reached a sink, {longer}"
+        yield Verdict(grade=Grade.WARNING, word="Nothing arrived", sentence=reason)
+    if not result.settled:
+        warmup = _show_seconds(result.warmup)
+        reason = f"no steady state was found within a warm-up of {warmup}, {longer}"
+        yield Verdict(grade=Grade.WARNING, word="Not settled", sentence=reason)
+
+
+def _find_tightness(job: Job, result: SimulationResult) -> Iterator[Verdict]:
+    busiest = _find_busiest(result)
+    if busiest.utilisation > NEARLY_FULL and not result.saturated and not _has_unlimited(job):
+        yield Verdict(
+            grade=Grade.WARNING,
+            word="Full" if busiest.utilisation > FULL else "Nearly full",
+            sentence=f"executor {busiest.name} is busy"
+            f" {format_share(busiest.utilisation)} of the time",
+        )
+
+
+def _describe_fine(job: Job, result: SimulationResult) -> Verdict:
+    executor = _find_busiest(result)
+    busy = format_share(executor.utilisation)
+    reason = f"the busiest executor, {executor.name}, is busy {busy} of the time"
+    if _has_unlimited(job):
+        reason = f"sources emit as much as the job takes, and {reason}"
+        return Verdict(grade=Grade.FINE, word="Flat out", sentence=reason)
+    return Verdict(grade=Grade.FINE, word="Fine", sentence=reason)
+
+
+def _has_unlimited(job: Job) -> bool:
+    """Whether a source emits as much as the job takes."""
+    from streamgauge.topology.workload import Unlimited
+
+    emissions = job.workload.emissions if job.workload is not None else ()
+    return any(isinstance(emission.shape, Unlimited) for emission in emissions)
+
+
+def _find_busiest(result: SimulationResult) -> ExecutorFigures:
+    return max(result.executors, key=lambda executor: executor.utilisation)

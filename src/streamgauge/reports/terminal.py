@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from streamgauge.drawing.canvas import text_width
-from streamgauge.drawing.quantities import MISSING
 from streamgauge.drawing.svg import clip
-from streamgauge.reports.content import Cell, Chart, Column, Commands, Section, Table, Text
-from streamgauge.reports.wording import printable
+from streamgauge.drawing.wording import printable
+from streamgauge.reports.content import Chart, Column, Commands, Section, Table, Text, show_cell
 
 if TYPE_CHECKING:
     from streamgauge.reports.report import Report
@@ -62,19 +61,14 @@ def _render_section(section: Section, width: int) -> Iterator[str]:
 
 
 def render_table(table: Table, width: int, most_rows: int = MOST_ROWS) -> Iterator[str]:
-    """The table's lines: caption, headings, rows, note.
+    """The table's lines: caption, headings, rows, note; beyond `most_rows` rows are only counted.
 
     Columns that hold nothing are left out. Columns of words are wrapped between words, and names
     that are still too long are cut in their middle; figures are never broken.
-
-    Args:
-        table: What to show.
-        width: Columns of the terminal.
-        most_rows: How many rows are shown; the others are counted.
     """
     narrow = table.show_on(page=False)
     columns = narrow.columns
-    body = [[_show(cell) for cell in row] for group in narrow.row_groups for row in group.rows]
+    body = [list(map(show_cell, row)) for group in narrow.row_groups for row in group.rows]
     headings = [printable(column.heading) for column in columns]
     widths = _fit_widths(columns, [headings, *body], width - INDENT)
     if narrow.caption:
@@ -87,7 +81,7 @@ def render_table(table: Table, width: int, most_rows: int = MOST_ROWS) -> Iterat
         if group.heading:
             yield f"{' ' * INDENT}{printable(group.heading)}"
         for row in group.rows[: max(left, 0)]:
-            yield from _render_row(columns, [_show(cell) for cell in row], widths)
+            yield from _render_row(columns, list(map(show_cell, row)), widths)
         left -= len(group.rows)
     if left < 0:
         yield f"{' ' * INDENT}… {-left:,} more; --json lists them all"
@@ -106,10 +100,6 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
         break_on_hyphens=False,
     )
     return [line.replace(_GLUE, " ") for line in lines]
-
-
-def _show(cell: Cell) -> str:
-    return MISSING if cell is None else printable(str(cell))
 
 
 def _fit_widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:

@@ -54,7 +54,7 @@ def closing_links(
     for number, (source, target) in onward:
         out[source].append((target, number))
     entered = {target for _, (source, target) in onward if source != target}
-    found: set[int] = set(back)
+    closing = set(back)
     state = [0] * size
     for root in sorted(range(size), key=lambda v: v in entered):
         if state[root]:
@@ -68,11 +68,11 @@ def closing_links(
                 state[v] = 2
                 walk.pop()
             elif state[step[0]] == 1:
-                found.add(step[1])
+                closing.add(step[1])
             elif state[step[0]] == 0:
                 state[step[0]] = 1
                 walk.append((step[0], iter(out[step[0]])))
-    return found
+    return closing
 
 
 def connected_parts(size: int, ends: Sequence[tuple[int, int]]) -> list[list[int]]:

@@ -19,6 +19,7 @@ from typing import IO, Any
 import yaml
 
 from streamgauge.errors import InvalidInput, Place, Problem, UnreadableFile
+from streamgauge.inputs import check_not_input, remember_input
 
 MAX_BYTES = 10_000_000
 MAX_NODES = 1_000_000
@@ -135,6 +136,7 @@ def read_file(file: Path) -> Document:
         if file.is_dir():
             raise _unreadable(name, "a folder", "a YAML or JSON file", "name a file inside it")
         with file.open("rb") as stream:
+            remember_input(file)
             raw = _read_bounded(stream, name)
     except FileNotFoundError:
         raise _unreadable(name, "no such file", "a file that exists", "check the path") from None
@@ -227,8 +229,10 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all: a full disk or a kill leaves what was there.
 
     Raises:
+        InvalidInput: It is an input of the same command.
         UnreadableFile: It cannot be written.
     """
+    check_not_input(path)
     try:
         data = content.encode("utf-8") if isinstance(content, str) else content
         if path.is_dir() or not path.name:

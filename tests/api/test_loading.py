@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.api.profiles import choose_from_lake
+from streamgauge.api.loading import choose_from_lake
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.lake.profiles import keep_profile
 from streamgauge.lake.tables import Lake
@@ -110,7 +110,7 @@ def run_without(modules, code):
 
 def test_spark_is_not_needed(lake):
     code = (
-        "from streamgauge.api.profiles import choose_from_lake\n"
+        "from streamgauge.api.loading import choose_from_lake\n"
         "from streamgauge.models.measured_plan import measured_plan\n"
         f"profile = choose_from_lake({lake.uri!r}).profile\n"
         f"print(choose_from_lake({lake.uri!r}, measured_plan(profile)).origin)\n"
@@ -122,7 +122,7 @@ def test_spark_is_not_needed(lake):
 
 def test_where_what_reads_lakes_is_missing_the_extra_is_named():
     code = (
-        "from streamgauge.api.profiles import choose_from_lake\n"
+        "from streamgauge.api.loading import choose_from_lake\n"
         "from streamgauge.errors import MissingExtra\n"
         "try:\n    choose_from_lake('lake')\nexcept MissingExtra as error:\n    print(error)\n"
     )

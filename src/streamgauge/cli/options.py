@@ -1,0 +1,31 @@
+"""Options and arguments that several commands have, each stated once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+JobFile = Annotated[str, typer.Argument(help="A job in YAML or JSON; - reads standard input.")]
+Step = Annotated[str | None, typer.Option(help="Configure the job as in this step.")]
+Rate = Annotated[
+    list[str] | None,
+    typer.Option(help="Tuples per second of all sources together, or SOURCE=NUMBER."),
+]
+Start = Annotated[str | None, typer.Option("--from", help="Start of the period, RFC 3339.")]
+Svg = Annotated[Path | None, typer.Option(help="Write the picture to this file.")]
+Html = Annotated[Path | None, typer.Option(help="Write a page with pictures to this file.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+Master = Annotated[
+    str | None,
+    typer.Option(help="Where Spark runs: local[2], spark://HOST:PORT, yarn, k8s://…"),
+]
+Conf = Annotated[
+    list[str] | None, typer.Option(help="A setting of Spark, KEY=VALUE; may be repeated.")
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(help="A file of Spark settings, in the format of spark-defaults.conf."),
+]

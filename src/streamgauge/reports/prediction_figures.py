@@ -1,0 +1,408 @@
+"""A prediction in words and figures: verdict, tables, reasons, and rows of a long table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from streamgauge.drawing.topology_picture import HIGH_LEVEL
+from streamgauge.drawing.wording import (
+    INFINITE,
+    MANIFOLD,
+    format_change,
+    format_duration,
+    format_estimate,
+    format_limit,
+    format_number,
+    format_share,
+    format_utilisation,
+    list_names,
+    name_percentile,
+)
+from streamgauge.models.prediction import Drawback
+from streamgauge.reports.content import (
+    Cell,
+    Column,
+    FigureRow,
+    Grade,
+    Row,
+    Table,
+    Verdict,
+    tabulate,
+)
+from streamgauge.reports.latency import (
+    build_latency_table,
+    build_parts_table,
+    name_parts,
+    show_latency,
+    show_mean,
+)
+from streamgauge.reports.report import list_figures, list_parts_figures
+
+if TYPE_CHECKING:
+    from streamgauge.models.end_to_end_latency import Latency
+    from streamgauge.models.prediction import (
+        Bottleneck,
+        ExecutorPrediction,
+        Limit,
+        OperatorPrediction,
+        Prediction,
+        Sensitivity,
+    )
+    from streamgauge.reports.prediction import PredictedPlan
+
+FITS, OVERLOADED = "Fits", "Overloaded"
+PER_SECOND = "tuples/s"
+COMPLETE = (
+    "Complete: until the whole tree of a tuple is processed, as the engine reports it and as the"
+    " source sees it."
+)
+# Percentiles of the model table that a terminal has room for.
+FEW_LEVELS = (0.5, 0.99)
+DRAWBACKS = {
+    Drawback.CROWDS_MACHINE: "its thread takes time from others of its machine",
+    Drawback.NARROWS_SHUFFLE: "shuffle would keep to fewer executors, those that are nearer",
+    Drawback.REGROUPS_TASKS: "tasks are divided anew, and busy ones would share an executor",
+}
+# Changes by a smaller part of the latency are noise of the formulas.
+NO_CHANGE = 1e-3
+
+
+def judge_prediction(prediction: Prediction) -> Verdict:
+    """Whether the plan carries its load, and up to which rate it would."""
+    limit = prediction.limit
+    if prediction.overloaded:
+        names = [f"{name} ({_show_load(load)})" for name, load in prediction.overloaded.items()]
+        return Verdict(
+            grade=Grade.BAD,
+            word=OVERLOADED,
+            sentence=f": {list_names(names)}.{_say_what_fits(limit)}",
+        )
+    if math.isnan(limit.factor):
+        sentence = "."
+    elif math.isinf(limit.factor):
+        sentence = ", and nothing that was measured limits the rate."
+    else:
+        sentence = (
+            f". Up to {format_estimate(limit.per_second)} tuples/s would,"
+            f" {format_estimate(limit.factor)} times the load; then {limit.by} is full."
+        )
+    nearly_full = limit.factor * HIGH_LEVEL < 1.0 or find_busiest(prediction) >= HIGH_LEVEL
+    return Verdict(grade=Grade.WARNING if nearly_full else Grade.FINE, word=FITS, sentence=sentence)
+
+
+def find_bottleneck(prediction: Prediction) -> str:
+    """The executor or machine that is full first; empty where that is not known or none would."""
+    if math.isfinite(prediction.limit.factor):
+        return prediction.limit.by
+    return next(iter(prediction.overloaded), "")
+
+
+def find_busiest(prediction: Prediction) -> float:
+    """Utilisation of the busiest executor."""
+    return max((executor.utilisation for executor in prediction.executors), default=math.nan)
+
+
+def show_headroom(factor: float) -> str:
+    """How much more of the same load would fit: ``1.77 times the load``."""
+    if math.isnan(factor):
+        return "not known"
+    if math.isinf(factor):
+        return "no limit"
+    if factor < 1.0:
+        return f"none: only {format_share(factor)} of the load fits"
+    return f"{format_estimate(factor)} times the load"
+
+
+def _say_what_fits(limit: Limit) -> str:
+    if math.isnan(limit.factor):
+        return ""
+    if limit.factor == 0.0:
+        return " No rate at all would fit."
+    return (
+        f" At most {format_estimate(limit.per_second)} tuples/s would fit,"
+        f" {format_share(limit.factor)} of the load; then {limit.by} is full."
+    )
+
+
+def _show_load(part: float) -> str:
+    if math.isinf(part):
+        return "no free core"
+    return (
+        format_utilisation(part) if part < MANIFOLD else f"{format_number(part)} times its capacity"
+    )
+
+
+def tabulate_latency(before: PredictedPlan | None, after: PredictedPlan) -> Table:
+    """Latency of all tuples, by source, and of whole trees where they are tracked."""
+    table = build_latency_table(_group_by_plan(before, after))
+    return table if after.prediction.complete is None else replace(table, note=COMPLETE)
+
+
+def tabulate_latency_parts(before: PredictedPlan | None, after: PredictedPlan) -> Table:
+    """What mean latencies are made up of, where that is known."""
+    groups = {
+        heading: {name: (name_parts(latency), latency.mean) for name, latency in group.items()}
+        for heading, group in _group_by_plan(before, after).items()
+    }
+    return build_parts_table("What mean latency is made up of", "latency", groups)
+
+
+def _group_by_plan(
+    before: PredictedPlan | None, after: PredictedPlan
+) -> dict[str, dict[str, Latency]]:
+    plans = {"": after} if before is None else {"before": before, "after": after}
+    return {heading: _name_latencies(plan.prediction) for heading, plan in plans.items()}
+
+
+def _name_latencies(prediction: Prediction) -> dict[str, Latency]:
+    """Everything that is known of a plan's latency, by what it is of."""
+    latencies = {"source to sink": prediction.latency}
+    if len(prediction.by_source) > 1:
+        latencies |= {f"from {name}": latency for name, latency in prediction.by_source.items()}
+    if prediction.complete is not None:
+        latencies["complete (engine)"] = prediction.complete
+    if prediction.seen_by_source is not None:
+        latencies["complete (source)"] = prediction.seen_by_source
+    return latencies
+
+
+def tabulate_delay_parts(predicted: PredictedPlan) -> Table:
+    """What the delays at operators are made up of."""
+    delays = {
+        name: (operator.parts, operator.delay_seconds)
+        for name, operator in predicted.prediction.operators.items()
+        if name not in predicted.sources
+    }
+    return build_parts_table(
+        "What mean delays at operators are made up of", "operator", {"": delays}
+    )
+
+
+def tabulate_models(predictions: Sequence[Prediction]) -> Table:
+    """What each model says of one plan."""
+    levels = sorted({level for each in predictions for level in each.latency.quantiles})
+    return tabulate(
+        "Models",
+        [
+            {
+                Column("model"): prediction.model,
+                Column("verdict", words=True): judge_prediction(prediction).word,
+                **show_latency(prediction.latency, levels, few=FEW_LEVELS),
+                Column("complete", "mean", page_only=True): None
+                if prediction.complete is None
+                else show_mean(prediction.complete),
+                Column("busiest", "executor"): format_utilisation(find_busiest(prediction)),
+                Column("fits up to", PER_SECOND): format_limit(
+                    prediction.limit.per_second, unit=""
+                ),
+                Column("then full", words=True): find_bottleneck(prediction) or None,
+            }
+            for prediction in predictions
+        ],
+    )
+
+
+def tabulate_operators(before: PredictedPlan | None, after: PredictedPlan) -> Table:
+    """Operators in the plan's order, with what their figures were before."""
+    now = after.prediction.operators
+    was = before.prediction.operators if before else now
+    note = "Rates without acknowledgements, which ackers alone receive."
+    if before:
+        note += " Arrows: from the figure before to the figure after."
+    rows = [
+        _describe_operator(name, was.get(name, operator), operator, name in after.sources)
+        for name, operator in now.items()
+    ]
+    return tabulate("Operators", rows, note=note)
+
+
+def _describe_operator(
+    name: str, was: OperatorPrediction, now: OperatorPrediction, is_source: bool
+) -> Row:
+    def change(figure: str, show: Callable[[float], str]) -> str:
+        return format_change(getattr(was, figure), getattr(now, figure), show)
+
+    idle = f" ({now.idle} idle)" if now.idle else ""
+    return {
+        Column("operator"): name,
+        Column("executors"): f"{change('executors', '{:.0f}'.format)}{idle}",
+        # A source receives acknowledgements only, and their delay delays no tuple.
+        Column("in", PER_SECOND): None
+        if is_source
+        else change("arrived_per_second", format_number),
+        Column("out", PER_SECOND): change("tuples_out_per_second", format_number),
+        Column("busy", "mean"): change("utilisation", format_utilisation),
+        Column("busiest", "executor"): change("busiest", format_utilisation),
+        Column("service", "mean"): change("service_seconds", format_duration),
+        Column("delay", "mean"): None if is_source else change("delay_seconds", format_duration),
+    }
+
+
+def tabulate_executors(predicted: PredictedPlan) -> Table:
+    """Executors, the busiest first."""
+    busiest = sorted(predicted.prediction.executors, key=lambda executor: -executor.utilisation)
+    return tabulate(
+        "Executors, the busiest first",
+        [
+            _describe_executor(executor, executor.operator in predicted.sources)
+            for executor in busiest
+        ],
+        note="Slowed down: how many times as long the same work takes on its crowded machine.",
+        page_only=True,
+    )
+
+
+def _describe_executor(executor: ExecutorPrediction, is_source: bool) -> Row:
+    return {
+        Column("executor"): executor.name,
+        Column("worker", words=True): executor.worker,
+        Column("in", PER_SECOND): None if is_source else format_number(executor.arrived_per_second),
+        Column("out", PER_SECOND): format_number(executor.tuples_out_per_second),
+        Column("busy", "of the time"): format_utilisation(executor.utilisation),
+        Column("slowed down", "times"): _show_number(executor.stretch),
+        Column("service", "mean"): format_duration(executor.service_seconds),
+        Column("delay", "mean"): None if is_source else format_duration(executor.delay_seconds),
+        Column("waiting", "tuples, mean"): _show_number(executor.queue_length),
+        Column("state", words=True): "overloaded" if executor.utilisation >= 1.0 else "",
+    }
+
+
+def _show_number(value: float) -> str:
+    return INFINITE if math.isinf(value) else format_number(value)
+
+
+def tabulate_workers(prediction: Prediction) -> Table:
+    """Workers in the plan's order."""
+    return tabulate(
+        "Workers",
+        [
+            {
+                Column("worker"): worker.name,
+                Column("executors"): worker.executors,
+                Column("CPU", "cores"): format_number(worker.cores),
+                Column("sends to other workers", PER_SECOND): format_number(worker.sent_per_second),
+            }
+            for worker in prediction.workers
+        ],
+        page_only=True,
+    )
+
+
+def tabulate_machines(prediction: Prediction) -> Table:
+    """Machines and what keeps their cores busy."""
+    return tabulate(
+        "Machines",
+        [
+            {
+                Column("machine"): machine.name,
+                Column("cores"): f"{machine.cores:g}",
+                Column("the job's work", "cores"): format_number(machine.busy),
+                Column("its idle threads", "cores"): format_number(machine.polling),
+                Column("others", "cores"): format_number(machine.background),
+                Column("in use"): format_utilisation(
+                    (machine.busy + machine.polling + machine.background) / machine.cores
+                ),
+                Column("state", words=True): "overloaded" if machine.overloaded else "",
+            }
+            for machine in prediction.machines
+        ],
+    )
+
+
+def list_prediction_figures(prediction: Prediction, plan: str = "") -> Iterator[FigureRow]:
+    """Every figure of a prediction; the plan's name, if given, stands before every name."""
+    limit = prediction.limit
+    yield from list_figures("job", plan, {"highest_rate": limit.per_second}, unit="1/s")
+    yield from list_figures("job", plan, {"headroom": limit.factor})
+    before = f"{plan}: " if plan else ""
+    for name, latency in _name_latencies(prediction).items():
+        quantiles = {name_percentile(level): value for level, value in latency.quantiles.items()}
+        figures = {"mean": latency.mean} | quantiles | name_parts(latency)
+        yield from list_figures("latency", f"{before}{name}", figures, unit="s")
+    yield from list_parts_figures(prediction, before)
+
+
+def tabulate_reasons(prediction: Prediction) -> Iterator[Table]:
+    """What is full first, and what would help; nothing where the model explains nothing."""
+    explanation = prediction.explanation
+    if explanation is None:
+        return
+    yield tabulate(
+        "What is full first as all rates grow",
+        _list_bottlenecks(explanation.bottlenecks),
+        note="Each row doubles the executors of the operator that was full in the row above,"
+        " up to one for each task.",
+    )
+    yield _tabulate_sensitivities(explanation.sensitivities, prediction)
+
+
+def _list_bottlenecks(bottlenecks: Sequence[Bottleneck]) -> Iterator[Row]:
+    doubled: dict[str, int] = {}
+    for bottleneck in bottlenecks:
+        limit = bottleneck.limit
+        changes = ", ".join(f"{executors} of {name}" for name, executors in doubled.items())
+        yield {
+            Column("with"): changes or "this plan",
+            Column("fits up to", PER_SECOND): format_limit(limit.per_second, unit=""),
+            Column("times the load"): format_estimate(limit.factor),
+            Column("then full", words=True): limit.by,
+        }
+        operator, executors, tasks = bottleneck.operator, bottleneck.executors, bottleneck.tasks
+        if operator is not None and executors is not None and tasks is not None:
+            doubled[operator] = min(2 * executors, tasks)
+
+
+def _tabulate_sensitivities(
+    sensitivities: Mapping[str, Sensitivity], prediction: Prediction
+) -> Table:
+    return tabulate(
+        "What a change of one operator would do to latency from source to sink",
+        [
+            {
+                Column("operator"): name,
+                Column("1 % longer service", "mean"): _show_growth(change.longer_service),
+                Column("1 % longer service", "p99"): _show_growth(change.longer_service_p99),
+                Column("one executor more", "mean"): _show_gain(change, prediction.latency.mean),
+                Column("then fits up to", PER_SECOND): None
+                if change.one_more_limit is None
+                else format_limit(change.one_more_limit, unit=""),
+            }
+            for name, change in sensitivities.items()
+        ],
+        note=" ".join(
+            [
+                "An operator has at most one executor for each task.",
+                *(
+                    f"One more of {name} lowers the limit, as {DRAWBACKS[change.one_more_drawback]}"
+                    f" ({change.one_more_full} is full first then)."
+                    for name, change in sensitivities.items()
+                    if change.one_more_drawback is not None
+                ),
+            ]
+        ),
+    )
+
+
+def _show_growth(elasticity: float) -> Cell:
+    """By how many per cent latency grows."""
+    if math.isnan(elasticity):
+        return None
+    if math.isinf(elasticity):
+        return "overloads"
+    return "none" if abs(elasticity) < NO_CHANGE else format_share(elasticity / 100.0)
+
+
+def _show_gain(change: Sensitivity, mean: float) -> Cell:
+    gained = change.one_more
+    if gained is None:
+        return "no task left"
+    if gained == -math.inf:
+        return "fits then"
+    if not math.isfinite(gained):
+        return None
+    if abs(gained) < NO_CHANGE * mean:
+        return "none"
+    return f"{'−' if gained < 0.0 else '+'}{format_duration(abs(gained))}"
