@@ -102,14 +102,13 @@ def _source(nimbus: str | None, ui: str | None) -> Iterator[StormSource]:
         )
     if nimbus is not None:
         from streamgauge.engines.storm.bridge import Bridge
-        from streamgauge.engines.storm.nimbus import NimbusSource
+        from streamgauge.engines.storm.collection.nimbus import NimbusSource
 
         with Bridge(*_host_and_port(nimbus)) as bridge:
             yield NimbusSource(bridge)
         return
     assert ui is not None
-    from streamgauge.engines.storm.ui.client import UiClient
-    from streamgauge.engines.storm.ui.source import UiSource
+    from streamgauge.engines.storm.collection.ui import UiClient, UiSource
     from streamgauge.lake.servers import Credentials
 
     yield UiSource(UiClient(ui, headers=Credentials.usual().header()))

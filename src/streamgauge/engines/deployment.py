@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -18,16 +19,16 @@ class Deployment:
     """A job on a plan.
 
     Attributes:
-        plan: Where executors run.
-        job: The same as a job, with cluster and plan written out.
+        job: As a file would describe it, with cluster and plan written out.
         executors: Who runs where, with the engine's numbers of the tasks.
         cluster: What the cluster is called, where it has a name.
+        notes: What could not be described.
     """
 
-    plan: PhysicalPlan
     job: Job
     executors: tuple[PlacedExecutor, ...]
     cluster: str | None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, job: Job, plan: PhysicalPlan, cluster: str | None) -> Deployment:
@@ -42,15 +43,27 @@ class Deployment:
             cluster=plan.cluster,
             plan=Assignment.of(plan),
         )
-        return cls(plan=plan, job=placed, executors=tuple(_placed(plan)), cluster=cluster)
+        return cls(job=placed, executors=tuple(_placed(plan)), cluster=cluster)
 
     @property
     def plan_id(self) -> str:
         """The same for the same placement."""
         return plan_id_of(self.executors)
 
-    def record(self, valid_from_us: int, valid_to_us: int) -> Plan:
-        """The plan, which has ended when it is written."""
+    @property
+    def document(self) -> str:
+        """The job as a file has it."""
+        return dump_json(job_to_data(self.job))
+
+    def is_that_of(self, record: Plan) -> bool:
+        """Whether a plan that was recorded is still this: placement, topology and settings."""
+        if (record.cluster, record.plan_id) != (self.cluster, self.plan_id):
+            return False
+        then, now = json.loads(record.document), json.loads(self.document)
+        return all(then.get(part) == now.get(part) for part in ("topology", "configuration"))
+
+    def record(self, valid_from_us: int, valid_to_us: int | None = None) -> Plan:
+        """The plan with its time; it lasts unless an end is given."""
         return Plan(
             cluster=self.cluster,
             topology=self.job.topology.name,
@@ -58,7 +71,7 @@ class Deployment:
             engine=self.job.configuration.engine,
             valid_from_us=valid_from_us,
             valid_to_us=valid_to_us,
-            document=dump_json(job_to_data(self.job)),
+            document=self.document,
             executors=self.executors,
         )
 

@@ -1,4 +1,4 @@
-"""The contract of runners: run a job step by step, and hand back what was measured.
+"""Runners: they run a job step by step, and hand back what was measured.
 
 A runner's answer is raw metrics in a folder and the moments between which they count. What is said
 of them, from latency quantiles to CPU, is computed from the lines alone, for all runners alike.
@@ -14,10 +14,15 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from streamgauge.errors import Findings
+from streamgauge.plugins import resolve, unknown_name
 from streamgauge.profile.job import Job
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.transport.engine import engine_names, load_engine
+
+# Runs jobs of any engine; others come with the engines that are installed.
+_OF_EVERY_ENGINE = {"emulator": "streamgauge.engines.emulator.session:EmulatorRunner"}
 
 # Part of the step that is done, from 0 to 1, and what is being done, in a few words.
 Progress = Callable[[float, str], None]
@@ -133,3 +138,29 @@ class Runner(Protocol):
             cluster: What experiments ask for; the session says what they get.
             folder: For logs and data of the engine itself.
         """
+
+
+def runner_names() -> tuple[str, ...]:
+    """The names of all runners."""
+    return tuple(sorted(_references()))
+
+
+def load_runner(name: str) -> Runner:
+    """The runner of that name.
+
+    Raises:
+        InvalidInput: There is none.
+        MissingExtra: What it is built on is not installed.
+    """
+    references = _references()
+    if name not in references:
+        raise unknown_name("engine", name, sorted(references))
+    runner: Runner = resolve(references[name])()
+    return runner
+
+
+def _references() -> dict[str, str]:
+    references = dict(_OF_EVERY_ENGINE)
+    for name in engine_names():
+        references |= load_engine(name).runners
+    return references

@@ -5,7 +5,7 @@ import shlex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.engines.storm.commands import apply_command, rebalance_command
+from streamgauge.engines.storm.applying import apply_command, rebalance_command
 
 
 def test_names_are_quoted_for_the_shell():

@@ -3,7 +3,8 @@ import yaml
 
 from streamgauge.engines.storm.cluster import StormCluster, cluster_id, take_down
 from streamgauge.engines.storm.daemons import could_not_listen, trouble_in
-from streamgauge.engines.storm.layout import Layout, NodePorts, Ports
+from streamgauge.engines.storm.layout import Layout
+from streamgauge.engines.storm.ports import NodePorts, Ports
 from streamgauge.errors import InvalidInput, SourceUnreachable
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from streamgauge.engines.storm.plan_files import (
+from streamgauge.engines.storm.applying import (
     FoundAssignment,
     as_storm_numbers,
     plan_document,

@@ -1,9 +1,8 @@
 import pytest
 
-from streamgauge.engines.storm.daemons import RunningDaemon
-from streamgauge.engines.storm.layout import NodePorts, Ports
+from streamgauge.engines.storm.daemons import ClusterState, RunningDaemon
+from streamgauge.engines.storm.ports import NodePorts, Ports
 from streamgauge.engines.storm.processes import ProcessKey
-from streamgauge.engines.storm.state import ClusterState
 from streamgauge.errors import UnreadableFile
 
 

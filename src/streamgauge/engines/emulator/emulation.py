@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, TypedDict, Unpack
 
 import numpy as np
 
 from streamgauge.engines.deployment import Deployment
+from streamgauge.engines.emulator.cluster_samples import Probes, QueueSamples, ThreadSamples
 from streamgauge.engines.emulator.outbox import Outbox
-from streamgauge.engines.emulator.probes import Probes
-from streamgauge.engines.emulator.readings import MICROSECONDS, Bucket
-from streamgauge.engines.emulator.subjects import Subjects
-from streamgauge.engines.emulator.watch import Watch
+from streamgauge.engines.emulator.readings import MICROSECONDS, Bucket, Reading, take_reading
+from streamgauge.engines.emulator.subjects import Rows, Subjects
+from streamgauge.engines.emulator.task_samples import SinkSamples, TaskSamples
+from streamgauge.engines.emulator.traces import Tracer
 from streamgauge.errors import Findings
+from streamgauge.lake.records import Sample
 from streamgauge.lake.shapes import MOST_BUCKET_SECONDS
 from streamgauge.profile.job import Job
 from streamgauge.simulation.program import Compiled
@@ -31,6 +34,23 @@ BUCKET_SECONDS = 10.0
 LEAST_BUCKET_SECONDS = 0.001
 TRACE_EVERY = 1000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Sampler(Protocol):
+    """Makes the samples of some metrics."""
+
+    def of(self, bucket: Bucket) -> Iterator[Sample]:
+        """All samples of a bucket."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Watch:
+    """What is kept while a simulation is watched: `last` is the reading that a bucket begins at."""
+
+    rows: Rows
+    last: Reading
+    tracer: Tracer
+    samplers: tuple[Sampler, ...]
 
 
 class Run(Protocol):
@@ -68,9 +88,9 @@ def emulate(
         job: The job.
         plan: Where its executors run.
         run: The simulation of that job on that plan.
-        folder: Where files go: new, empty, or of an earlier emulation, which is replaced.
-        seed: Of all random numbers, those of sampling and probing included.
-        options: See `Emulator`.
+        folder: See `Emulator`, as for what follows.
+        seed: For the simulation too.
+        options: What else `Emulator` takes.
 
     Raises:
         InvalidInput: Something that was given cannot be; or the folder holds something else.
@@ -148,26 +168,17 @@ class Emulator:
         self._sampling = sampling
         self._probes = Probes(plan.cluster, plan.nodes, cluster, probing)
         self._outbox = Outbox(Path(folder))
-        self._watch: Watch | None = None
+        self._watch: _Watch | None = None
 
     def __enter__(self) -> Emulator:
         self._outbox.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._outbox.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._outbox.__exit__()
 
     def close(self, result: SimulationResult) -> None:
-        """Write what is left, and give the files their names.
-
-        Args:
-            result: Of the simulation, which has ended.
-        """
+        """Write what is left of a simulation that has ended, and give the files their names."""
         lasted = result.warmup + result.seconds
         # A plan lasts a microsecond at the least.
         end_us = max(self._time_us(lasted), self._started_at_us + 1)
@@ -186,16 +197,13 @@ class Emulator:
         self._outbox.commit()
 
     def _look(self, state: State, compiled: Compiled) -> None:
+        """Write the bucket that ends now."""
         if self._watch is None:
-            self._watch = Watch(
-                self._subjects, state, compiled, self._sampling, self._started_at_us
-            )
-        self._watch.state = state
-        self._write_bucket(self._watch)
-
-    def _write_bucket(self, watch: Watch) -> None:
-        before, after = watch.advance()
-        start_us, end_us = self._time_us(before.time[0]), self._time_us(after.time[0])
+            self._watch = self._begin(state, compiled)
+        watch = self._watch
+        before, after = watch.last, take_reading(state, compiled, watch.rows)
+        watch.last = after
+        start_us, end_us = self._time_us(before["time"][0]), self._time_us(after["time"][0])
         if end_us <= start_us:
             # A run that ends less than a microsecond after a bucket has nothing more to tell.
             return
@@ -209,10 +217,26 @@ class Emulator:
             for sample in sampler.of(bucket):
                 self._outbox.write(sample)
         self._outbox.end_bucket()
-        for trace in watch.tracer.take(watch.state):
+        for trace in watch.tracer.take(state):
             self._outbox.write(trace)
         for link in self._probes.at(start_us):
             self._outbox.write(link)
+
+    def _begin(self, state: State, compiled: Compiled) -> _Watch:
+        subjects = self._subjects
+        rows = Rows(subjects, compiled)
+        reading = take_reading(state, compiled, rows)
+        return _Watch(
+            rows=rows,
+            last={name: np.zeros_like(values) for name, values in reading.items()},
+            tracer=Tracer(subjects, compiled, self._started_at_us),
+            samplers=(
+                TaskSamples(subjects, compiled, rows, self._sampling),
+                QueueSamples(subjects, compiled),
+                ThreadSamples(subjects, compiled, rows),
+                SinkSamples(subjects, compiled),
+            ),
+        )
 
     def _time_us(self, simulated: float) -> int:
         return self._started_at_us + round(float(simulated) * MICROSECONDS)

@@ -9,11 +9,9 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
-from streamgauge.engines.storm.jars import own_jar, storm_jars
-from streamgauge.engines.storm.java_tools import java_command
+from streamgauge.engines.storm.jars import java_command, own_jar, storm_jars
 from streamgauge.engines.storm.layout import LOGGING
 from streamgauge.errors import InternalError, InvalidInput, SourceUnreachable, StreamgaugeError
 
@@ -79,12 +77,7 @@ class Bridge:
         threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         process, self._process = self._process, None
         if process is None:
             return

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamgauge.applications.cycles import LoadTiming
-from streamgauge.engines.storm.jars import JAR_VARIABLE, own_jar
-from streamgauge.engines.storm.java_tools import java_command
+from streamgauge.engines.storm.jars import JAR_VARIABLE, java_command, own_jar
 from streamgauge.errors import InternalError, InvalidInput
 
 MAIN = "io.streamgauge.storm.calibration.BusyWait"

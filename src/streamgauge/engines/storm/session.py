@@ -17,15 +17,19 @@ from typing import Any, ClassVar, NoReturn
 from streamgauge.applications.platform import TRACE_SETTING
 from streamgauge.engines.deployment import Deployment
 from streamgauge.engines.runner import Progress, StepOrder, StepRecord
-from streamgauge.engines.storm.agent_files import AgentFiles
-from streamgauge.engines.storm.agent_settings import agent_settings
-from streamgauge.engines.storm.applying import apply_plan, await_plan, read_assignment
+from streamgauge.engines.storm.agent import AgentFiles, agent_settings
+from streamgauge.engines.storm.applying import (
+    apply_plan,
+    as_storm_numbers,
+    await_plan,
+    read_assignment,
+    remove_plan,
+    write_plan,
+)
 from streamgauge.engines.storm.bridge import Bridge
 from streamgauge.engines.storm.cluster import StormCluster
 from streamgauge.engines.storm.jars import own_jar
-from streamgauge.engines.storm.plan_files import as_storm_numbers, remove_plan, write_plan
-from streamgauge.engines.storm.program import program_text, topology_program
-from streamgauge.engines.storm.programs import rate_ratio
+from streamgauge.engines.storm.program import program_text, rate_ratio, topology_program
 from streamgauge.engines.storm.warming import LATE_SECONDS, RateControl, WarmingUp
 from streamgauge.errors import SourceUnreachable
 from streamgauge.lake.raw import encode

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from streamgauge.engines.storm.cluster import StormCluster
-from streamgauge.engines.storm.java_tools import java_command
+from streamgauge.engines.storm.jars import java_command
 from streamgauge.engines.storm.layout import LOGGING, Layout
 from streamgauge.errors import InvalidInput, UnreadableFile
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamgauge.engines.runner import WarmUp
-from streamgauge.engines.storm.agent_files import AgentFiles
+from streamgauge.engines.storm.agent import AgentFiles
 from streamgauge.topology.files.document import write_whole
 
 _EXECUTED = "executed"

@@ -103,7 +103,7 @@ class Collector:
             )
             return True
         try:
-            plan = None if snapshot.silent else describe_running_plan(snapshot, hosts)
+            plan = None if snapshot.silent else describe_running_plan(snapshot, hosts, self.cluster)
             made = SnapshotRecords(
                 snapshot,
                 state,

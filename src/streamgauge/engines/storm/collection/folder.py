@@ -7,17 +7,15 @@ that receivers ignore: the next run goes on where this one ended.
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from streamgauge.engines.storm.collection.memory import Memory, memory_from_text, memory_to_text
-from streamgauge.engines.writing import report_write_errors
+from streamgauge.engines.writing import lock_file, report_write_errors
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.raw import encode
 from streamgauge.lake.records import Record
@@ -51,29 +49,20 @@ class CollectionFolder:
     def __enter__(self) -> CollectionFolder:
         with report_write_errors(self._path):
             self._path.mkdir(parents=True, exist_ok=True)
-            self._lock = (self._path / _LOCK).open("ab")
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self._lock.close()
-                raise InvalidInput.single(
-                    (),
-                    file=str(self._path),
-                    seen="another collector that is writing there",
-                    expected="a folder for each",
-                    remedy="name another folder, or stop the other",
-                ) from None
+            busy = InvalidInput.single(
+                (),
+                file=str(self._path),
+                seen="another collector that is writing there",
+                expected="a folder for each",
+                remedy="name another folder, or stop the other",
+            )
+            self._lock = lock_file(self._path / _LOCK, busy)
             for path in self._path.glob(f".storm-*{_ENDING}"):
                 # Of a collector that was killed.
                 path.unlink(missing_ok=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._lock is not None:
             self._lock.close()
 

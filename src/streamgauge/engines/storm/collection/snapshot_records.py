@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from streamgauge.engines.deployment import Deployment
 from streamgauge.engines.storm.collection.memory import LastState
-from streamgauge.engines.storm.collection.plans import RunningPlan
 from streamgauge.engines.storm.collection.processes import (
     MICROSECONDS,
     Bucket,
@@ -64,7 +64,7 @@ class SnapshotRecords:
         self._keys = _keys(snapshot)
         self.state: LastState
 
-    def records(self, plan: RunningPlan | None) -> Iterator[Record]:
+    def records(self, plan: Deployment | None) -> Iterator[Record]:
         """Plan, events and samples; without a plan that of before holds on."""
         ended, current = self._plans(plan)
         yield from self._plan_records(ended, current)
@@ -88,21 +88,19 @@ class SnapshotRecords:
         workers = {**kept, **self._workers}
         self.state = LastState(plan=current, workers=workers, readings=readings)
 
-    def _plans(self, plan: RunningPlan | None) -> tuple[Plan | None, Plan]:
+    def _plans(self, plan: Deployment | None) -> tuple[Plan | None, Plan]:
         """The plan that ended, if one did, and the one in place."""
         before = None if self._before is None else self._before.plan
-        if before is not None and (
-            plan is None or (before.cluster == self._cluster and plan.is_that_of(before))
-        ):
+        if before is not None and (plan is None or plan.is_that_of(before)):
             return None, before
         assert plan is not None
         # A plan is in place since its last worker began.
         at_us = max((one.began_us for one in self._workers.values()), default=self._now_us)
         if before is None:
-            return None, plan.record(self._cluster, at_us)
+            return None, plan.record(at_us)
         reported_us = max((one.reported_us for one in self._old.values()), default=0)
         at_us = max(min(max(at_us, reported_us), self._now_us), before.valid_from_us + 1)
-        return replace(before, valid_to_us=at_us), plan.record(self._cluster, at_us)
+        return replace(before, valid_to_us=at_us), plan.record(at_us)
 
     def _plan_records(self, ended: Plan | None, current: Plan) -> Iterator[Record]:
         if ended is not None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.engines.storm.collection.snapshot import (
+    CORE_PERCENT,
+    MEBIBYTE,
     Component,
     Host,
     Key,
@@ -19,19 +21,12 @@ from streamgauge.engines.storm.collection.snapshot import (
     Mean,
     Parts,
     ReportedExecutor,
-)
-from streamgauge.engines.storm.configuration import (
-    engine_of,
-    heartbeat_of,
-    known_settings,
+    grouping_named,
     number,
-    sampling_of,
 )
-from streamgauge.engines.storm.groupings import grouping_named
 from streamgauge.errors import SourceUnreachable
 from streamgauge.lake.metrics import Metric
 from streamgauge.topology.cluster import Slot
-from streamgauge.topology.configuration import Setting
 from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, Stream
@@ -39,8 +34,6 @@ from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, Stream
 # Latencies are written with three decimals.
 RESOLUTION_MS = 0.0005
 _EXECUTOR = re.compile(r"\[(\d{1,9})-(\d{1,9})\]")
-_MEBIBYTE = 2**20
-_CORE_PERCENT = 100.0
 
 _BOLT_COUNTS = {
     "emitted": Metric.EMITTED_TOTAL,
@@ -62,27 +55,6 @@ _BOLT_MEANS = {
 _SPOUT_MEANS = {"completeLatency": Metric.COMPLETE_LATENCY_MEAN}
 
 Document = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopologyPage:
-    """What the page of a topology says.
-
-    Attributes:
-        engine: By its version.
-        components: Ackers included; no others of the engine's own.
-        workers: Asked for.
-        settings: Those that our models know.
-        sampling: Tuples for each that is looked at.
-        heartbeat_seconds: Between two reports of a worker.
-    """
-
-    engine: str
-    components: tuple[Component, ...]
-    workers: int
-    settings: Mapping[str, Setting]
-    sampling: int
-    heartbeat_seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,16 +86,16 @@ def hosts(document: Document) -> tuple[Host, ...]:
             Host(
                 name=_text(one, "host"),
                 slots=int(number(one.get("slotsTotal")) or 0),
-                cores=percent / _CORE_PERCENT if percent else None,
-                memory_bytes=int(mebibytes * _MEBIBYTE) if mebibytes else None,
+                cores=percent / CORE_PERCENT if percent else None,
+                memory_bytes=int(mebibytes * MEBIBYTE) if mebibytes else None,
             )
         )
     return tuple(found)
 
 
-def topology_page(document: Document) -> TopologyPage:
-    """What `topology/ID?sys=true` says."""
-    components = []
+def components(document: Document) -> tuple[Component, ...]:
+    """What `topology/ID?sys=true` lists: ackers included, but nothing else of the engine's own."""
+    found = []
     for kind, name in (("spouts", "spoutId"), ("bolts", "boltId")):
         for one in _rows(document, kind):
             component = Component(
@@ -133,18 +105,8 @@ def topology_page(document: Document) -> TopologyPage:
                 executors=int(number(one.get("executors")) or 1),
             )
             if component.name == ACKER or not component.name.startswith(SYSTEM_PREFIX):
-                components.append(component)
-    settings = document.get("configuration")
-    configuration = settings if isinstance(settings, dict) else {}
-    engine = engine_of(str(document.get("stormVersion") or ""))
-    return TopologyPage(
-        engine=engine,
-        components=tuple(components),
-        workers=max(int(number(document.get("workersTotal")) or 1), 1),
-        settings=known_settings(engine, configuration),
-        sampling=sampling_of(configuration),
-        heartbeat_seconds=heartbeat_of(configuration),
-    )
+                found.append(component)
+    return tuple(found)
 
 
 def streams(document: Document, tasks: Mapping[str, int]) -> tuple[Stream, ...]:

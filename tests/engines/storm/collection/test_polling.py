@@ -10,7 +10,7 @@ from streamgauge.errors import InvalidInput, SourceUnreachable, UnreadableFile
 from streamgauge.lake.raw import Rejected
 from streamgauge.lake.records import Plan
 from tests.engines.disks import small_disk
-from tests.engines.storm.ui.uis import collector, lines, samples
+from tests.engines.storm.collection.uis import collector, lines, samples
 from tests.pipeline.http_servers import Fault
 
 MUCH = 10**9
