@@ -16,7 +16,7 @@ from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.reports.wording import count
 
 if TYPE_CHECKING:
-    from streamgauge.engines.storm.collection.polling import Outcome
+    from streamgauge.engines.storm.collection.collector import Outcome
     from streamgauge.engines.storm.collection.snapshot import StormSource
 
 MEBIBYTE = 2**20
@@ -57,9 +57,8 @@ def collect_storm(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Poll a Storm cluster for structure, placement and counters, as raw metrics for `ingest`."""
-    from streamgauge.engines.storm.collection.collector import Collector
+    from streamgauge.engines.storm.collection.collector import Collector, PollSchedule, poll_on
     from streamgauge.engines.storm.collection.folder import CollectionFolder
-    from streamgauge.engines.storm.collection.polling import PollSchedule, poll_on
 
     schedule = PollSchedule(
         every_seconds=every,

@@ -16,13 +16,10 @@ from streamgauge.topology.physical_plan import PhysicalPlan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """A job on a plan.
+    """A job as a file would describe it, with cluster and plan written out, and who runs where.
 
-    Attributes:
-        job: As a file would describe it, with cluster and plan written out.
-        executors: Who runs where, with the engine's numbers of the tasks.
-        cluster: What the cluster is called, where it has a name.
-        notes: What could not be described.
+    Executors have the engine's numbers of the tasks. `cluster` is the cluster's name, where it has
+    one. Notes say what could not be described.
     """
 
     job: Job
@@ -79,21 +76,31 @@ class Deployment:
         self, began_us: int, ended_us: int, *, step: str | None, begun: str, ended: str | None
     ) -> Iterator[Event]:
         """Start and stop of the job, and around them the step of an experiment that it is."""
-        moments = [(EventKind.START, began_us, begun), (EventKind.STOP, ended_us, ended)]
         if step is not None:
-            moments.insert(0, (EventKind.STEP_BEGIN, began_us, None))
-            moments.append((EventKind.STEP_END, ended_us, None))
-        for kind, happened_at_us, detail in moments:
-            is_step = kind in (EventKind.STEP_BEGIN, EventKind.STEP_END)
-            yield Event(
-                cluster=self.cluster,
-                topology=self.job.topology.name,
-                plan_id=self.plan_id,
-                happened_at_us=happened_at_us,
-                kind=kind.value,
-                name=step if is_step else None,
-                detail=detail,
-            )
+            yield self.event(EventKind.STEP_BEGIN, began_us, name=step)
+        yield self.event(EventKind.START, began_us, detail=begun)
+        yield self.event(EventKind.STOP, ended_us, detail=ended)
+        if step is not None:
+            yield self.event(EventKind.STEP_END, ended_us, name=step)
+
+    def event(
+        self,
+        kind: EventKind,
+        happened_at_us: int,
+        *,
+        name: str | None = None,
+        detail: str | None = None,
+    ) -> Event:
+        """Something that happened to it."""
+        return Event(
+            cluster=self.cluster,
+            topology=self.job.topology.name,
+            plan_id=self.plan_id,
+            happened_at_us=happened_at_us,
+            kind=kind.value,
+            name=name,
+            detail=detail,
+        )
 
 
 def _placed(plan: PhysicalPlan) -> Iterator[PlacedExecutor]:

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar, Protocol
 
+from streamgauge.applications.platform import TRACE_SETTING
 from streamgauge.errors import Findings
 from streamgauge.plugins import resolve, unknown_name
 from streamgauge.profile.job import Job
@@ -21,6 +22,9 @@ from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.transport.engine import engine_names, load_engine
 
+# Paths that a step traces: enough for quantiles, few enough to be read again one by one.
+TRACED_PATHS = 15_000
+TRACE_EVERY = 1000
 # Runs jobs of any engine; others come with the engines that are installed.
 _OF_EVERY_ENGINE = {"emulator": "streamgauge.engines.emulator.session:EmulatorRunner"}
 
@@ -60,17 +64,8 @@ class WarmUp:
 class StepOrder:
     """One repetition of one step: what runs, where, and how long it is measured.
 
-    Attributes:
-        name: Of the step.
-        repetition: Counted from one.
-        job: The job as in this step, with its load.
-        plan: Where its executors shall run.
-        warm_up: What comes before.
-        windows: Measuring windows, one after the other.
-        window_seconds: Length of each.
-        bucket_seconds: Time that one sample spans.
-        folder: Where raw metrics go; new or empty.
-        seed: Of everything random in it.
+    Repetitions count from one. Windows follow on each other; a bucket is the time that one sample
+    spans. Raw metrics go to the folder, which is new or empty.
     """
 
     name: str
@@ -134,10 +129,22 @@ class Runner(Protocol):
     def session(self, cluster: Cluster, folder: Path) -> AbstractContextManager[RunnerSession]:
         """Bring the engine up with nodes like these; it goes down with the context.
 
-        Args:
-            cluster: What experiments ask for; the session says what they get.
-            folder: For logs and data of the engine itself.
+        The cluster is what experiments ask for, and the session says what they get. The folder is
+        for logs and data of the engine itself.
         """
+
+
+def trace_one_in(job: Job, paths: float | None) -> int:
+    """Every how many-th root of a step is traced: as settings say, else as few as suffice.
+
+    `paths` are those that all roots of the step would have; None where that is not known.
+    """
+    asked = job.configuration.settings.get(TRACE_SETTING)
+    if isinstance(asked, int):
+        return asked
+    if paths is None:
+        return TRACE_EVERY
+    return min(max(round(paths / TRACED_PATHS), 1), TRACE_EVERY)
 
 
 def runner_names() -> tuple[str, ...]:

@@ -26,10 +26,15 @@ class Subjects:
 
     def __init__(self, plan: PhysicalPlan, *, plan_id: str, cluster: str | None) -> None:
         self.plan = plan
+        self.cluster = cluster
         anywhere: Subject = {} if cluster is None else {"cluster": cluster}
-        of_job = {**anywhere, "topology": plan.logical.topology.name, "plan_id": plan_id}
+        self.of_job: Subject = {
+            **anywhere,
+            "topology": plan.logical.topology.name,
+            "plan_id": plan_id,
+        }
         self.workers: list[Subject] = [
-            {**of_job, "worker": str(worker), "node": worker.node} for worker in plan.workers
+            {**self.of_job, "worker": str(worker), "node": worker.node} for worker in plan.workers
         ]
         self.executors: list[Subject] = []
         self.tasks: list[Subject] = []

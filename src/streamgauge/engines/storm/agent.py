@@ -39,11 +39,7 @@ def agent_settings(
 
 
 class AgentFiles:
-    """What lies in the folder that agents write to, from the present moment on.
-
-    Args:
-        folder: Need not exist yet.
-    """
+    """What lies in the folder that agents write to, which need not exist yet."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -209,12 +209,7 @@ def apply_plan(
 ) -> PhysicalPlan:
     """Bring a running topology into a plan; the plan with Storm's numbers, as it is then in place.
 
-    Args:
-        bridge: To nimbus.
-        plans: The folder of plan files that nimbus's scheduler reads.
-        topology: As nimbus knows it.
-        plan: Where its executors shall run.
-        patience_seconds: How long nimbus may take.
+    `plans` is the folder of plan files that nimbus's scheduler reads.
 
     Raises:
         Infeasible: Something else is in place after that time; the message says what.

@@ -33,12 +33,8 @@ def time_busy_waits(
 ) -> BusyWaits:
     """Time the loop with each of these numbers of cycles, in rounds over all of them.
 
-    Java is started as a worker's would be, so that the same compiler is at work.
-
-    Args:
-        cycles: Of a call.
-        rounds: How often each is timed.
-        command: How to start Java with the loop, where it is not our own.
+    Java is started as a worker's would be, so that the same compiler is at work; a command takes
+    the place of our own way to start it.
 
     Raises:
         InvalidInput: Java is missing, or the jar that was named is not of this version.

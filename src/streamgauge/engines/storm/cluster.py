@@ -79,7 +79,10 @@ class StormCluster:
             InvalidInput: A cluster runs there already, or Java or Maven are missing.
             SourceUnreachable: A daemon does not come up; the message says what its log says.
         """
-        _check_shape(nodes, slots)
+        findings = Findings()
+        check_whole(findings, nodes, "nodes", most=MAX_NODES)
+        check_whole(findings, slots, "slots", most=MAX_SLOTS)
+        findings.raise_if_any()
         layout = Layout(data.resolve())
         say("looking for Storm's jars")
         jars, own = storm_jars(), own_jar()
@@ -208,11 +211,7 @@ def _refuse_running(layout: Layout, cluster: str) -> None:
 def _start_somewhere(
     layout: Layout, mark: Mark, nodes: int, slots: int, settings: Mapping[str, Any], say: Say
 ) -> ClusterState:
-    """Start on ports that are free, on others where somebody was quicker.
-
-    Raises:
-        SourceUnreachable: Somebody always was, or a daemon does not come up.
-    """
+    """Start on ports that are free, on others where somebody was quicker."""
     for _ in range(_ATTEMPTS):
         try:
             return _start(layout, mark, nodes, slots, settings, say)
@@ -259,11 +258,7 @@ def _start(
 def _wait(
     ready: Callable[[], bool], layout: Layout, running: list[RunningDaemon], what: str
 ) -> None:
-    """Until something is ready, as long as all daemons live.
-
-    Raises:
-        SourceUnreachable: A daemon died, or it takes too long.
-    """
+    """Until something is ready, as long as all daemons live, and not for too long."""
     deadline = time.monotonic() + _READY_SECONDS
     while not ready():
         for one in running:
@@ -336,10 +331,3 @@ def _only_one(layout: Layout) -> Iterator[None]:
 def _unwritable(layout: Layout, error: OSError) -> UnreadableFile:
     remedy = "name another folder with --data"
     return unwritable(layout.data, error, remedy=remedy, when_full="make room there")
-
-
-def _check_shape(nodes: int, slots: int) -> None:
-    findings = Findings()
-    check_whole(findings, nodes, "nodes", most=MAX_NODES)
-    check_whole(findings, slots, "slots", most=MAX_SLOTS)
-    findings.raise_if_any()

@@ -36,14 +36,7 @@ _PORT_IN_USE = ("Address already in use", "BindException", "No port is available
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Daemon:
-    """A daemon to start.
-
-    Attributes:
-        name: Among the daemons of its cluster.
-        main: Its main class.
-        heap_mb: Most that its heap may take.
-        is_revived: Whether it is started again when it ends by itself.
-    """
+    """A daemon to start, by its main class; some are started again when they end by themselves."""
 
     name: str
     main: str
@@ -62,12 +55,9 @@ class RunningDaemon:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterState:
-    """What runs of a cluster, written down beside it.
+    """What runs of a cluster, written down beside it; daemons in the order they were started.
 
-    Attributes:
-        cluster: Its id, which its processes carry.
-        ports: All of its ports.
-        daemons: In the order in which they were started.
+    `cluster` is the id that its processes carry.
     """
 
     cluster: str

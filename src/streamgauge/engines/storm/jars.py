@@ -169,10 +169,8 @@ def own_jar() -> Path:
 def package_jar(target: Path, *, log: Path, run_tests: bool = False) -> Path:
     """Build our jar for Storm in a folder, and say where it lies.
 
-    Args:
-        target: Maven's build folder.
-        log: Where Maven's output goes.
-        run_tests: Whether the JUnit tests are run first; the build fails where one does.
+    Maven's output goes to the log. The JUnit tests are run first where that is asked for; the build
+    fails where one does.
 
     Raises:
         SourceUnreachable: Maven cannot fetch what the build needs.

@@ -48,11 +48,9 @@ class ProcessKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What the processes of a cluster carry.
+    """What the processes of a cluster carry: its id, and who brings it down in the end.
 
-    Attributes:
-        cluster: Id of the cluster.
-        owner: Who brings it down in the end; None where it shall outlive who started it.
+    The owner is None where the cluster shall outlive who started it.
     """
 
     cluster: str
@@ -80,13 +78,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedProcess:
-    """A process of some cluster.
-
-    Attributes:
-        pid: Its number.
-        mark: What it carries.
-        ports: Those that its cluster has claimed for workers that may not run yet.
-    """
+    """A process of some cluster, and the ports claimed for workers that may not run yet."""
 
     pid: int
     mark: Mark

@@ -45,17 +45,10 @@ class TopologyStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterStatus:
-    """A cluster as it is now.
+    """A cluster as it is now: its folder, addresses, and what runs.
 
-    Attributes:
-        data: Its folder.
-        nimbus: Address of nimbus.
-        zookeeper: Address of ZooKeeper.
-        processes: Of daemons, workers and their log writers together.
-        daemons: As they were started.
-        nodes: Each with its slots.
-        topologies: What runs.
-        trouble: Why nimbus was not asked or did not answer; empty where it did.
+    Processes are those of daemons, workers and their log writers together. The trouble is why
+    nimbus was not asked or did not answer; it is empty where it did.
     """
 
     data: str

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
+from streamgauge.engines.storm.collection.collector import PollSchedule, poll_on
 from streamgauge.engines.storm.collection.folder import CollectionFolder
-from streamgauge.engines.storm.collection.polling import PollSchedule, poll_on
 from streamgauge.errors import InvalidInput, SourceUnreachable, UnreadableFile
 from streamgauge.lake.raw import Rejected
 from streamgauge.lake.records import Plan

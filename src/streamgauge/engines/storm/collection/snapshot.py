@@ -127,19 +127,11 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopologySnapshot:
-    """One snapshot of a topology.
+    """One snapshot of a topology: its own components and the ackers, and streams without theirs.
 
-    Attributes:
-        listed: Which one.
-        engine: Whose transport moves its tuples.
-        components: Ackers included.
-        streams: Between the topology's own components.
-        workers: Asked for.
-        configuration: The engine's, of this topology.
-        resolution_ms: What means are off by at most, by the way they are written.
-        executors: Those whose places are known.
-        parts: By component.
-        notes: What a reader of the plan should know.
+    Workers are those asked for, executors those whose places are known. Means are off by the
+    resolution at most, by the way they are written. Parts are by component. Notes are what a reader
+    of the plan should know.
     """
 
     listed: ListedTopology
@@ -189,31 +181,25 @@ class Vanished(Exception):
 
 
 class StormSource(Protocol):
-    """Somebody who knows what a Storm cluster runs."""
+    """Somebody who knows what a Storm cluster runs.
+
+    All methods raise SourceUnreachable where there is no answer that makes sense.
+    """
 
     @property
     def name(self) -> str:
         """What messages and files call it."""
 
     def topologies(self) -> tuple[ListedTopology, ...]:
-        """What runs now.
-
-        Raises:
-            SourceUnreachable: No answer that makes sense.
-        """
+        """What runs now."""
 
     def hosts(self) -> tuple[Host, ...]:
-        """The nodes there are.
-
-        Raises:
-            SourceUnreachable: No answer that makes sense.
-        """
+        """The nodes there are."""
 
     def take_snapshot(self, listed: ListedTopology) -> TopologySnapshot:
         """Structure, places and counters of a topology.
 
         Raises:
-            SourceUnreachable: No answer that makes sense.
             Vanished: It does not run any more.
         """
 

@@ -6,26 +6,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from streamgauge.engines.deployment import Deployment
-from streamgauge.engines.storm.collection.memory import LastState
-from streamgauge.engines.storm.collection.processes import (
+from streamgauge.engines.storm.collection.folder import LastState
+from streamgauge.engines.storm.collection.readings import (
     MICROSECONDS,
     Bucket,
     Process,
+    Reading,
+    Report,
     bucket_of,
     continues,
     process_at,
 )
-from streamgauge.engines.storm.collection.readings import Reading, Report
 from streamgauge.engines.storm.collection.snapshot import (
     Key,
-    Parts,
     ReportedExecutor,
     TopologySnapshot,
 )
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.records import Event, EventKind, Plan, Record, Sample
 
-_NO_PARTS = Parts()
 _INPUTS = (Metric.EXECUTED_TOTAL, Metric.ACKED_TOTAL, Metric.FAILED_TOTAL)
 _OUTPUTS = (Metric.EMITTED_TOTAL, Metric.SENT_TOTAL)
 _ROOTS = (Metric.ROOTS_ACKED_TOTAL, Metric.ROOTS_FAILED_TOTAL)
@@ -33,13 +32,6 @@ _ROOTS = (Metric.ROOTS_ACKED_TOTAL, Metric.ROOTS_FAILED_TOTAL)
 
 class SnapshotRecords:
     """The records of a snapshot, compared with the last known state of the topology.
-
-    Args:
-        snapshot: What is seen.
-        before: What was known.
-        now_us: When it was seen.
-        every_seconds: How often it is looked at.
-        cluster: What the cluster is called in the lake.
 
     Attributes:
         state: What is known of it from now on, once its records are made.
@@ -80,9 +72,8 @@ class SnapshotRecords:
                 if label in old_readings:
                     readings[label] = old_readings[label]
                 continue
-            reading = report.reading()
-            readings[label] = reading
-            yield from report.samples(reading, self._sample(current, report.bucket))
+            readings[label] = report.reading
+            yield from report.samples(self._sample(current, report.bucket))
         used = {one.worker for one in current.executors}
         kept = {worker: one for worker, one in self._old.items() if worker in used}
         workers = {**kept, **self._workers}
@@ -168,16 +159,8 @@ class SnapshotRecords:
         bucket = bucket_of(process, last, usual_seconds=self._usual_seconds)
         if bucket is None:
             return None
-        return Report(
-            seen=seen,
-            process=process,
-            bucket=bucket,
-            before=before,
-            parts=self._snapshot.parts.get(seen.executor.operator, _NO_PARTS),
-            keys=self._keys.get(seen.executor.operator, {}),
-            sampling=self._snapshot.sampling,
-            resolution_ms=self._snapshot.resolution_ms,
-        )
+        keys = self._keys.get(seen.executor.operator, {})
+        return Report(seen, process, bucket, before, self._snapshot, keys)
 
     def _sample(self, plan: Plan, bucket: Bucket) -> Sample:
         return Sample(
