@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -199,20 +199,13 @@ def check_plan(plan: PhysicalPlan, cluster: Cluster) -> None:
     findings.raise_if_any()
 
 
-def apply_plan(
-    bridge: Bridge,
-    plans: Path,
-    topology: str,
-    plan: PhysicalPlan,
-    *,
-    patience_seconds: float = APPLY_SECONDS,
-) -> PhysicalPlan:
+def apply_plan(bridge: Bridge, plans: Path, topology: str, plan: PhysicalPlan) -> PhysicalPlan:
     """Bring a running topology into a plan; the plan with Storm's numbers, as it is then in place.
 
     `plans` is the folder of plan files that nimbus's scheduler reads.
 
     Raises:
-        Infeasible: Something else is in place after that time; the message says what.
+        Infeasible: Something else is in place after a minute; the message says what.
         InvalidInput: Nimbus does not know the topology, or refuses.
     """
     wanted = as_storm_numbers(plan)
@@ -228,7 +221,7 @@ def apply_plan(
         executors=executors,
         wait_seconds=0,
     )
-    await_plan(bridge, plans, topology, wanted, patience_seconds=patience_seconds)
+    await_plan(bridge, plans, topology, wanted)
     return wanted
 
 
@@ -239,7 +232,6 @@ def await_plan(
     wanted: PhysicalPlan,
     *,
     patience_seconds: float = APPLY_SECONDS,
-    idle: Callable[[float], None] = time.sleep,
 ) -> None:
     """Wait until what nimbus says is the plan.
 
@@ -254,7 +246,7 @@ def await_plan(
             return
         if time.monotonic() > deadline:
             break
-        idle(_POLL_SECONDS)
+        time.sleep(_POLL_SECONDS)
     lines = lines or [f"its status is {found.status}, not {ACTIVE}"]
     shown = "".join(f"\n  {line}" for line in lines[:_MANY_LINES])
     more = f"\n  and {len(lines) - _MANY_LINES} more" if len(lines) > _MANY_LINES else ""

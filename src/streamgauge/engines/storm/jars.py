@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -47,14 +47,14 @@ _NO_COMPILER = "No compiler is provided in this environment"
 _FULL = "No space left on device"
 
 
-def java_command(environ: Mapping[str, str] = os.environ) -> str:
+def java_command() -> str:
     """The Java to start: that of ``JAVA_HOME``, else the one on the path.
 
     Raises:
         InvalidInput: There is none, or it is too old.
     """
     seen = []
-    for command in _candidates(environ):
+    for command in _candidates():
         version = java_version(command)
         if version is not None and version >= MINIMUM_JAVA:
             return command
@@ -68,13 +68,13 @@ def java_command(environ: Mapping[str, str] = os.environ) -> str:
     )
 
 
-def maven_command(environ: Mapping[str, str] = os.environ) -> str:
+def maven_command() -> str:
     """The Maven on the path.
 
     Raises:
         InvalidInput: There is none.
     """
-    found = shutil.which("mvn", path=environ.get("PATH"))
+    found = shutil.which("mvn")
     if found is None:
         raise InvalidInput.single(
             (),
@@ -103,9 +103,8 @@ def java_version(command: str) -> int | None:
     return int(found[1]) if found and done.returncode == 0 else None
 
 
-def _candidates(environ: Mapping[str, str]) -> list[str]:
-    home = environ.get("JAVA_HOME")
-    found = shutil.which("java", path=environ.get("PATH"))
+def _candidates() -> list[str]:
+    home, found = os.environ.get("JAVA_HOME"), shutil.which("java")
     return ([str(Path(home, "bin", "java"))] if home else []) + ([found] if found else [])
 
 

@@ -102,7 +102,7 @@ def orphans() -> list[MarkedProcess]:
     return [one for one in marked_processes() if one.mark.is_orphaned()]
 
 
-def end_all(cluster: str, *, patience_seconds: float = _END_SECONDS) -> int:
+def end_all(cluster: str) -> int:
     """End all processes of a cluster, workers included; how many there were.
 
     They are asked first and killed when they do not go. Workers that a supervisor started meanwhile
@@ -114,15 +114,13 @@ def end_all(cluster: str, *, patience_seconds: float = _END_SECONDS) -> int:
         if not alive:
             break
         ended.update(one.pid for one in alive)
-        _signal(alive, cluster, number, patience_seconds)
+        _signal(alive, cluster, number)
     return len(ended)
 
 
-def _signal(
-    processes: Iterable[MarkedProcess], cluster: str, number: signal.Signals, seconds: float
-) -> None:
+def _signal(processes: Iterable[MarkedProcess], cluster: str, number: signal.Signals) -> None:
     """Signal processes and wait for their end."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + _END_SECONDS
     with _handles(processes, cluster) as handles:
         for handle in handles:
             with suppress(ProcessLookupError):
