@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from benchmarks.report import Entry, say
-from streamgauge.engines.storm.agent_settings import agent_settings
+from streamgauge.engines.storm.agent import agent_settings
 from streamgauge.engines.storm.bridge import Bridge
 from streamgauge.engines.storm.cluster import StormCluster
-from streamgauge.engines.storm.jars import own_jar, storm_jars
-from streamgauge.engines.storm.java_tools import java_command
+from streamgauge.engines.storm.jars import java_command, own_jar, storm_jars
 from streamgauge.engines.storm.processes import processes_of
 from streamgauge.engines.storm.submitting import submit_jar
 from streamgauge.errors import InvalidInput, SourceUnreachable

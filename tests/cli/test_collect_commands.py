@@ -13,7 +13,7 @@ from streamgauge.cli.app import app
 from streamgauge.cli.progress import interrupted
 from streamgauge.errors import InvalidInput, NotEnoughData, SourceUnreachable
 from streamgauge.lake.raw import Rejected
-from tests.engines.storm.ui.uis import FakeUi, lines
+from tests.engines.storm.collection.uis import FakeUi, lines
 from tests.pipeline.http_servers import Fault, serving
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from streamgauge.cli import main
-from streamgauge.engines import registry
+from streamgauge.engines import runner as runners
 from streamgauge.errors import SourceUnreachable
 from streamgauge.experiments.journal import read_journal
 from tests.experiments.small import FakeRunner, write_experiment
@@ -65,7 +65,7 @@ def install(monkeypatch):
     """Puts a class in the place of every runner."""
 
     def installed(runner):
-        monkeypatch.setattr(registry, "load_runner", lambda name: runner())
+        monkeypatch.setattr(runners, "load_runner", lambda name: runner())
 
     return installed
 

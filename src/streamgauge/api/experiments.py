@@ -37,7 +37,7 @@ def run_experiment(
         progress: Called with each repetition and part of one that is done.
         say: Called with remarks on the way.
     """
-    from streamgauge.engines.registry import load_runner
+    from streamgauge.engines.runner import load_runner
     from streamgauge.experiments import controller
     from streamgauge.experiments.observing import observe_and_keep
     from streamgauge.reports.experiment import ExperimentReport

@@ -116,9 +116,8 @@ def apply(
     as_json: AsJson = False,
 ) -> None:
     """Bring a running topology into a plan, and read back whether it is; exit code 3 if not."""
-    from streamgauge.engines.storm.applying import apply_plan, check_plan, find_plan
+    from streamgauge.engines.storm.applying import apply_plan, check_plan, find_plan, plan_document
     from streamgauge.engines.storm.cluster import StormCluster
-    from streamgauge.engines.storm.plan_files import plan_document
     from streamgauge.profile.files.jobs import load_job
 
     job = load_job(plan)
@@ -155,7 +154,7 @@ def submit(
     as_json: AsJson = False,
 ) -> None:
     """Run a topology of your own on the cluster, as `storm jar` does; options before JAR."""
-    from streamgauge.engines.storm.agent_settings import agent_settings
+    from streamgauge.engines.storm.agent import agent_settings
     from streamgauge.engines.storm.cluster import StormCluster
     from streamgauge.engines.storm.submitting import submit_jar
 
@@ -173,7 +172,7 @@ def submit(
 @app.command()
 def agent(as_json: AsJson = False) -> None:
     """Say where the jar of the metrics agent is, and what a topology's configuration needs."""
-    from streamgauge.engines.storm.agent_settings import agent_settings
+    from streamgauge.engines.storm.agent import agent_settings
     from streamgauge.engines.storm.jars import own_jar
 
     jar = own_jar()

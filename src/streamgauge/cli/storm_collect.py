@@ -17,7 +17,7 @@ from streamgauge.drawing.wording import count
 from streamgauge.errors import InvalidInput, NotEnoughData
 
 if TYPE_CHECKING:
-    from streamgauge.engines.storm.collection.polling import Outcome
+    from streamgauge.engines.storm.collection.collector import Outcome
     from streamgauge.engines.storm.collection.snapshot import StormSource
 
 MEBIBYTE = 2**20
@@ -58,9 +58,8 @@ def collect_storm(
     as_json: AsJson = False,
 ) -> None:
     """Poll a Storm cluster for structure, placement and counters, as raw metrics for `ingest`."""
-    from streamgauge.engines.storm.collection.collector import Collector
+    from streamgauge.engines.storm.collection.collector import Collector, PollSchedule, poll_on
     from streamgauge.engines.storm.collection.folder import CollectionFolder
-    from streamgauge.engines.storm.collection.polling import PollSchedule, poll_on
 
     schedule = PollSchedule(
         every_seconds=every,
@@ -103,14 +102,13 @@ def _source(nimbus: str | None, ui: str | None) -> Iterator[StormSource]:
         )
     if nimbus is not None:
         from streamgauge.engines.storm.bridge import Bridge
-        from streamgauge.engines.storm.nimbus import NimbusSource
+        from streamgauge.engines.storm.collection.nimbus import NimbusSource
 
         with Bridge(*_host_and_port(nimbus)) as bridge:
             yield NimbusSource(bridge)
         return
     assert ui is not None
-    from streamgauge.engines.storm.ui.client import UiClient
-    from streamgauge.engines.storm.ui.source import UiSource
+    from streamgauge.engines.storm.collection.ui import UiClient, UiSource
     from streamgauge.lake.servers import Credentials
 
     yield UiSource(UiClient(ui, headers=Credentials.usual().header()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -15,19 +16,16 @@ from streamgauge.topology.physical_plan import PhysicalPlan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """A job on a plan.
+    """A job as a file would describe it, with cluster and plan written out, and who runs where.
 
-    Attributes:
-        plan: Where executors run.
-        job: The same as a job, with cluster and plan written out.
-        executors: Who runs where, with the engine's numbers of the tasks.
-        cluster: What the cluster is called, where it has a name.
+    Executors have the engine's numbers of the tasks. `cluster` is the cluster's name, where it has
+    one. Notes say what could not be described.
     """
 
-    plan: PhysicalPlan
     job: Job
     executors: tuple[PlacedExecutor, ...]
     cluster: str | None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, job: Job, plan: PhysicalPlan, cluster: str | None) -> Deployment:
@@ -42,15 +40,27 @@ class Deployment:
             cluster=plan.cluster,
             plan=Assignment.of(plan),
         )
-        return cls(plan=plan, job=placed, executors=tuple(_placed(plan)), cluster=cluster)
+        return cls(job=placed, executors=tuple(_placed(plan)), cluster=cluster)
 
     @property
     def plan_id(self) -> str:
         """The same for the same placement."""
         return plan_id_of(self.executors)
 
-    def record(self, valid_from_us: int, valid_to_us: int) -> Plan:
-        """The plan, which has ended when it is written."""
+    @property
+    def document(self) -> str:
+        """The job as a file has it."""
+        return dump_json(job_to_data(self.job))
+
+    def is_that_of(self, record: Plan) -> bool:
+        """Whether a plan that was recorded is still this: placement, topology and settings."""
+        if (record.cluster, record.plan_id) != (self.cluster, self.plan_id):
+            return False
+        then, now = json.loads(record.document), json.loads(self.document)
+        return all(then.get(part) == now.get(part) for part in ("topology", "configuration"))
+
+    def record(self, valid_from_us: int, valid_to_us: int | None = None) -> Plan:
+        """The plan with its time; it lasts unless an end is given."""
         return Plan(
             cluster=self.cluster,
             topology=self.job.topology.name,
@@ -58,7 +68,7 @@ class Deployment:
             engine=self.job.configuration.engine,
             valid_from_us=valid_from_us,
             valid_to_us=valid_to_us,
-            document=dump_json(job_to_data(self.job)),
+            document=self.document,
             executors=self.executors,
         )
 
@@ -66,21 +76,31 @@ class Deployment:
         self, began_us: int, ended_us: int, *, step: str | None, begun: str, ended: str | None
     ) -> Iterator[Event]:
         """Start and stop of the job, and around them the step of an experiment that it is."""
-        moments = [(EventKind.START, began_us, begun), (EventKind.STOP, ended_us, ended)]
         if step is not None:
-            moments.insert(0, (EventKind.STEP_BEGIN, began_us, None))
-            moments.append((EventKind.STEP_END, ended_us, None))
-        for kind, happened_at_us, detail in moments:
-            is_step = kind in (EventKind.STEP_BEGIN, EventKind.STEP_END)
-            yield Event(
-                cluster=self.cluster,
-                topology=self.job.topology.name,
-                plan_id=self.plan_id,
-                happened_at_us=happened_at_us,
-                kind=kind.value,
-                name=step if is_step else None,
-                detail=detail,
-            )
+            yield self.event(EventKind.STEP_BEGIN, began_us, name=step)
+        yield self.event(EventKind.START, began_us, detail=begun)
+        yield self.event(EventKind.STOP, ended_us, detail=ended)
+        if step is not None:
+            yield self.event(EventKind.STEP_END, ended_us, name=step)
+
+    def event(
+        self,
+        kind: EventKind,
+        happened_at_us: int,
+        *,
+        name: str | None = None,
+        detail: str | None = None,
+    ) -> Event:
+        """Something that happened to it."""
+        return Event(
+            cluster=self.cluster,
+            topology=self.job.topology.name,
+            plan_id=self.plan_id,
+            happened_at_us=happened_at_us,
+            kind=kind.value,
+            name=name,
+            detail=detail,
+        )
 
 
 def _placed(plan: PhysicalPlan) -> Iterator[PlacedExecutor]:

@@ -1,4 +1,4 @@
-"""The contract of runners: run a job step by step, and hand back what was measured.
+"""Runners: they run a job step by step, and hand back what was measured.
 
 A runner's answer is raw metrics in a folder and the moments between which they count. What is said
 of them, from latency quantiles to CPU, is computed from the lines alone, for all runners alike.
@@ -13,11 +13,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar, Protocol
 
+from streamgauge.applications.platform import TRACE_SETTING
 from streamgauge.errors import Findings
+from streamgauge.plugins import resolve, unknown_name
 from streamgauge.profile.job import Job
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.transport.engine import engine_names, load_engine
+
+# Paths that a step traces: enough for quantiles, few enough to be read again one by one.
+TRACED_PATHS = 15_000
+TRACE_EVERY = 1000
+# Runs jobs of any engine; others come with the engines that are installed.
+_OF_EVERY_ENGINE = {"emulator": "streamgauge.engines.emulator.session:EmulatorRunner"}
 
 # Part of the step that is done, from 0 to 1, and what is being done, in a few words.
 Progress = Callable[[float, str], None]
@@ -55,17 +64,8 @@ class WarmUp:
 class StepOrder:
     """One repetition of one step: what runs, where, and how long it is measured.
 
-    Attributes:
-        name: Of the step.
-        repetition: Counted from one.
-        job: The job as in this step, with its load.
-        plan: Where its executors shall run.
-        warm_up: What comes before.
-        windows: Measuring windows, one after the other.
-        window_seconds: Length of each.
-        bucket_seconds: Time that one sample spans.
-        folder: Where raw metrics go; new or empty.
-        seed: Of everything random in it.
+    Repetitions count from one. Windows follow on each other; a bucket is the time that one sample
+    spans. Raw metrics go to the folder, which is new or empty.
     """
 
     name: str
@@ -129,7 +129,45 @@ class Runner(Protocol):
     def session(self, cluster: Cluster, folder: Path) -> AbstractContextManager[RunnerSession]:
         """Bring the engine up with nodes like these; it goes down with the context.
 
-        Args:
-            cluster: What experiments ask for; the session says what they get.
-            folder: For logs and data of the engine itself.
+        The cluster is what experiments ask for, and the session says what they get. The folder is
+        for logs and data of the engine itself.
         """
+
+
+def trace_one_in(job: Job, paths: float | None) -> int:
+    """Every how many-th root of a step is traced: as settings say, else as few as suffice.
+
+    `paths` are those that all roots of the step would have; None where that is not known.
+    """
+    asked = job.configuration.settings.get(TRACE_SETTING)
+    if isinstance(asked, int):
+        return asked
+    if paths is None:
+        return TRACE_EVERY
+    return min(max(round(paths / TRACED_PATHS), 1), TRACE_EVERY)
+
+
+def runner_names() -> tuple[str, ...]:
+    """The names of all runners."""
+    return tuple(sorted(_references()))
+
+
+def load_runner(name: str) -> Runner:
+    """The runner of that name.
+
+    Raises:
+        InvalidInput: There is none.
+        MissingExtra: What it is built on is not installed.
+    """
+    references = _references()
+    if name not in references:
+        raise unknown_name("engine", name, sorted(references))
+    runner: Runner = resolve(references[name])()
+    return runner
+
+
+def _references() -> dict[str, str]:
+    references = dict(_OF_EVERY_ENGINE)
+    for name in engine_names():
+        references |= load_engine(name).runners
+    return references

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from streamgauge.engines.emulator import Emulator
+from streamgauge.engines.emulator import emulate
 from streamgauge.engines.emulator.outbox import Outbox
 from streamgauge.errors import InvalidInput, UnreadableFile
 from streamgauge.lake.records import Event, Sample
@@ -169,7 +169,7 @@ def test_a_plan_of_another_job_is_refused(tmp_path):
         JOINED.replace(" j:", " k:").replace("to: j", "to: k").replace("from: j", "from: k")
     )
     with pytest.raises(InvalidInput):
-        Emulator(job, place_job(other).plan, tmp_path, seed=1)
+        emulate(job, place_job(other).plan, None, folder=tmp_path, seed=1)
 
 
 def test_a_run_shorter_than_a_bucket_gives_one_short_bucket(tmp_path):

@@ -30,21 +30,21 @@ def reading(text, **queue):
 @pytest.mark.parametrize("length", [5, 15, 21])
 def test_behind_a_queue_is_what_came_when_it_was_full(length):
     # The consumer empties the queue, which holds 16, before the overflow.
-    assert reading(PRESSED, length=length, overflow=5).overflow[0] == 5
+    assert reading(PRESSED, length=length, overflow=5)["overflow"][0] == 5
 
 
 def test_a_full_queue_has_nothing_behind_it():
     # A batch may exceed the room.
-    assert reading(PRESSED, length=19, overflow=0).overflow[0] == 0
+    assert reading(PRESSED, length=19, overflow=0)["overflow"][0] == 0
 
 
 def test_behind_a_batched_queue_are_the_batches_that_found_no_room():
     parts = {"taken": 3, "ring_tuples": 4, "batch_tuples": 1}
-    assert reading(WINDOWED, length=12, **parts).overflow[0] == 4
+    assert reading(WINDOWED, length=12, **parts)["overflow"][0] == 4
 
 
 def test_flush_tuples_are_no_tuples_in_a_queue():
-    assert reading(PRESSED, length=10, flushes=4).length[0] == 6
+    assert reading(PRESSED, length=10, flushes=4)["length"][0] == 6
 
 
 def test_what_waits_behind_a_far_queue_is_written(tmp_path):

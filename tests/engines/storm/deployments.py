@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from streamgauge.engines.storm.applying import read_assignment
+from streamgauge.engines.storm.applying import read_assignment, remove_plan
 from streamgauge.engines.storm.jars import own_jar
-from streamgauge.engines.storm.plan_files import remove_plan
 from streamgauge.engines.storm.program import program_text, topology_program
 from streamgauge.profile.files.jobs import parse_job
 

@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from streamgauge.engines.storm import jars, java_tools
+from streamgauge.engines.storm import jars
 from streamgauge.engines.storm.jars import (
     JAR_NAME,
     JAR_VARIABLE,
@@ -30,7 +30,7 @@ def tools(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.delenv(JAR_VARIABLE, raising=False)
-    java_tools.java_version.cache_clear()
+    jars.java_version.cache_clear()
 
     def put(name, script):
         path = folder / name
@@ -39,13 +39,13 @@ def tools(tmp_path, monkeypatch):
 
     put("java", "echo 'openjdk version \"17.0.1\"' >&2")
     yield put
-    java_tools.java_version.cache_clear()
+    jars.java_version.cache_clear()
 
 
 def test_an_old_java_is_named_with_what_to_install(tools):
     tools("java", "echo 'openjdk version \"1.8.0_392\"' >&2")
     with pytest.raises(InvalidInput, match=r"is Java 8; expected Java 17 or later.*JAVA_HOME"):
-        java_tools.java_command()
+        jars.java_command()
 
 
 def test_a_java_home_comes_first(tools, tmp_path, monkeypatch):
@@ -54,7 +54,7 @@ def test_a_java_home_comes_first(tools, tmp_path, monkeypatch):
     home.mkdir(parents=True)
     os.link(tmp_path / "bin" / "java17", home / "java")
     monkeypatch.setenv("JAVA_HOME", str(home.parent))
-    assert java_tools.java_command() == str(home / "java")
+    assert jars.java_command() == str(home / "java")
 
 
 def test_without_maven_the_package_to_install_is_named(tools, tmp_path, monkeypatch):

@@ -2,8 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamgauge.engines.storm.program import topology_program
-from streamgauge.engines.storm.programs import rate_ratio
+from streamgauge.engines.storm.program import rate_ratio, topology_program
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.topology.workload import Workload
 

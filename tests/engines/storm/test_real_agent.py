@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.agent_overhead import compiled_topology
-from streamgauge.engines.storm.agent_settings import agent_settings
+from streamgauge.engines.storm.agent import agent_settings
 from streamgauge.engines.storm.applying import apply_plan, read_assignment
 from streamgauge.engines.storm.collection.collector import Collector
-from streamgauge.engines.storm.nimbus import NimbusSource
+from streamgauge.engines.storm.collection.nimbus import NimbusSource
 from streamgauge.engines.storm.submitting import submit_jar
 from streamgauge.lake.raw import Plan, Rejected, Sample, decode
 from streamgauge.lake.records import Event

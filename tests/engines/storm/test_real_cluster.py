@@ -8,9 +8,14 @@ from dataclasses import replace
 import pytest
 
 from streamgauge.engines.storm import cluster as clusters
-from streamgauge.engines.storm.applying import apply_plan, await_plan, read_assignment
+from streamgauge.engines.storm.applying import (
+    apply_plan,
+    await_plan,
+    plan_document,
+    read_assignment,
+    write_plan,
+)
 from streamgauge.engines.storm.cluster import StormCluster, cluster_id, take_down
-from streamgauge.engines.storm.plan_files import plan_document, write_plan
 from streamgauge.engines.storm.processes import processes_of
 from streamgauge.engines.storm.status import status_of
 from streamgauge.errors import Infeasible, InvalidInput, SourceUnreachable
@@ -176,18 +181,18 @@ def test_what_a_killed_controller_left_is_ended_by_whoever_comes_next(storm, tmp
 def test_a_dead_nimbus_is_named_with_its_log(jars, tmp_path, monkeypatch):
     del jars
     # The first port is taken between the moment when it was free and the daemon's start.
-    choose, chosen = clusters._choose_ports, []
+    choose, chosen = clusters.choose_ports, []
     with socket.socket() as other:
         other.bind(("", 0))
         other.listen()
 
-        def choose_badly(*shape):
-            ports = choose(*shape)
+        def choose_badly(*shape, taken):
+            ports = choose(*shape, taken=taken)
             chosen.append(ports)
             taken = other.getsockname()[1]
             return replace(ports, zookeeper=taken) if len(chosen) == 1 else ports
 
-        monkeypatch.setattr(clusters, "_choose_ports", choose_badly)
+        monkeypatch.setattr(clusters, "choose_ports", choose_badly)
         cluster = StormCluster.up(tmp_path / "data", nodes=1, slots=1, outlives=False)
     try:
         assert len(chosen) == 2

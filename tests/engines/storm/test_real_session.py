@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from streamgauge.engines.runner import StepOrder, WarmUp
-from streamgauge.engines.storm.plan_files import as_storm_numbers, plan_document
+from streamgauge.engines.storm.applying import as_storm_numbers, plan_document
 from streamgauge.engines.storm.processes import processes_of
 from streamgauge.engines.storm.session import StormSession
 from streamgauge.lake.raw import Plan, Sample, Trace, decode

@@ -2,8 +2,7 @@
 
 import pytest
 
-from streamgauge.engines.storm.jars import own_jar, storm_jars
-from streamgauge.engines.storm.java_tools import java_command, maven_command
+from streamgauge.engines.storm.jars import java_command, maven_command, own_jar, storm_jars
 from streamgauge.errors import InvalidInput
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from streamgauge.engines.emulator.sampling import EvenSampler
+from streamgauge.engines.emulator.task_samples import EvenSampler
 from tests.pipeline.estimation.rows import IN, figures, row
 
 BUCKETS = 6

@@ -1,5 +1,5 @@
 """The simulator seen as an engine: it writes what the metrics agents of a cluster would."""
 
-from streamgauge.engines.emulator.emulation import Emulator, emulate
+from streamgauge.engines.emulator.emulation import emulate
 
-__all__ = ["Emulator", "emulate"]
+__all__ = ["emulate"]

@@ -8,15 +8,13 @@ be written again, any other that holds something is left alone.
 from __future__ import annotations
 
 import errno
-import fcntl
 import gzip
 import re
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
-from streamgauge.engines.writing import report_write_errors
+from streamgauge.engines.writing import lock_file, report_write_errors
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.raw import encode
 from streamgauge.lake.records import Event, Link, Plan, Record, Sample, Trace
@@ -72,12 +70,7 @@ class Outbox:
                 raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for file in self._open.values():
             with suppress(OSError):
                 file.close()
@@ -129,17 +122,14 @@ class Outbox:
         self._check_own()
         marker = self.folder / MARKER
         self._made_marker = not marker.exists()
-        self._lock = marker.open("ab")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InvalidInput.single(
-                (),
-                file=str(self.folder),
-                seen="another emulation that is writing there",
-                expected="a folder for each",
-                remedy="name another folder, or wait",
-            ) from None
+        busy = InvalidInput.single(
+            (),
+            file=str(self.folder),
+            seen="another emulation that is writing there",
+            expected="a folder for each",
+            remedy="name another folder, or wait",
+        )
+        self._lock = lock_file(marker, busy)
         for path in self._present():
             if path.name.startswith("."):
                 # Of an emulation that was killed.

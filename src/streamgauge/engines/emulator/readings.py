@@ -1,8 +1,9 @@
-"""The simulator's counters at one moment, and what two moments say of the bucket between them."""
+"""The simulator's counters at one moment, and samples of the bucket between two moments."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,74 +22,8 @@ NANOSECONDS = 1e9
 SQUARE_NANOSECONDS = 1e18
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reading:
-    """Everything that is added up from the beginning on, at one moment; times in seconds.
-
-    Attributes:
-        time: Simulated time, in an array of one.
-        inputs: Counts by input, and histograms of
-        wall_bin: their execution times,
-        cpu_bin: times on a core, and
-        process_bin: times to the ack.
-        outputs: Counts by output, and histograms of
-        emit_bin: what a source took for a tuple, and
-        complete_bin: complete latencies.
-        wait_bin: Times in the receive queue, by executor.
-        transferred: By sending task, subscription and receiving task.
-        arrived: Tuples that came to each queue,
-        objects: lists of them,
-        sojourn: their time in it,
-        area: its length over time,
-        dropped: tuples that it threw away, and
-        caused: how long threads waited for room in it.
-        length: Tuples in each queue now, and
-        overflow: how many of them are behind it.
-        cpu: Spent by each thread on a core,
-        idle: with nothing to do,
-        blocked: waiting for room, and
-        throttled: of a source that was not allowed to emit.
-        busy: Core-seconds of work on each machine, and
-        polled: of its idle threads.
-        window: Counts of each window.
-        carried: Messages on each connection.
-        latency: Latencies by way and bin, and
-        latency_sum: their sums.
-    """
-
-    time: NDArray[Any]
-    inputs: NDArray[Any]
-    wall_bin: NDArray[Any]
-    cpu_bin: NDArray[Any]
-    process_bin: NDArray[Any]
-    outputs: NDArray[Any]
-    emit_bin: NDArray[Any]
-    complete_bin: NDArray[Any]
-    wait_bin: NDArray[Any]
-    transferred: NDArray[Any]
-    arrived: NDArray[Any]
-    objects: NDArray[Any]
-    sojourn: NDArray[Any]
-    area: NDArray[Any]
-    dropped: NDArray[Any]
-    caused: NDArray[Any]
-    length: NDArray[Any]
-    overflow: NDArray[Any]
-    cpu: NDArray[Any]
-    idle: NDArray[Any]
-    blocked: NDArray[Any]
-    throttled: NDArray[Any]
-    busy: NDArray[Any]
-    polled: NDArray[Any]
-    window: NDArray[Any]
-    carried: NDArray[Any]
-    latency: NDArray[Any]
-    latency_sum: NDArray[Any]
-
-    def beginning(self) -> Reading:
-        """The same before anything happened."""
-        nothing = {one.name: np.zeros_like(getattr(self, one.name)) for one in fields(self)}
-        return replace(self, **nothing)
+# Everything that is added up from the beginning on, at one moment; times in seconds.
+Reading = Mapping[str, NDArray[Any]]
 
 
 def take_reading(s: State, compiled: Compiled, rows: Rows) -> Reading:
@@ -97,36 +32,48 @@ def take_reading(s: State, compiled: Compiled, rows: Rows) -> Reading:
     # Windows and joins are not queues of the engine.
     queue, thread = s.queue[: at.windows], thread_accounts(s)
     spent, machine = queue_accounts(s, at.windows), machine_accounts(s)
-    return Reading(
-        time=s.now.copy(),
-        inputs=s.inputs[rows.inputs],
-        wall_bin=s.wall_bin[rows.inputs],
-        cpu_bin=s.cpu_bin[rows.inputs],
-        process_bin=s.process_bin[rows.inputs],
-        outputs=s.outputs[rows.outputs],
-        emit_bin=s.emit_bin[rows.outputs],
-        complete_bin=s.complete_bin[rows.outputs],
-        wait_bin=s.wait_bin.copy(),
-        transferred=s.transferred.copy(),
-        arrived=queue["arrived"].copy(),
-        objects=queue["objects"].copy(),
-        sojourn=queue["sojourn"].copy(),
-        area=spent["area"],
-        dropped=queue["dropped"].copy(),
-        caused=spent["caused"],
-        length=spent["length"],
-        overflow=_overflow(queue, batched=compiled.mechanics.send_threads),
-        cpu=thread["cpu"],
-        idle=float(s.now[0]) - thread["busy"] - thread["blocked"],
-        blocked=thread["blocked"],
-        throttled=thread["throttled"],
-        busy=machine["busy"],
-        polled=machine["polled"],
-        window=s.window.copy(),
-        carried=s.link["carried"].copy(),
-        latency=s.latency[: at.path_rows].copy(),
-        latency_sum=s.latency_sum[: at.path_rows].copy(),
-    )
+    return {
+        # Simulated time, in an array of one.
+        "time": s.now.copy(),
+        # Counts by input; histograms of times of execution, on a core and to the ack.
+        "inputs": s.inputs[rows.inputs],
+        "wall_bin": s.wall_bin[rows.inputs],
+        "cpu_bin": s.cpu_bin[rows.inputs],
+        "process_bin": s.process_bin[rows.inputs],
+        # Counts by output; histograms of what a source took for a tuple, and complete latencies.
+        "outputs": s.outputs[rows.outputs],
+        "emit_bin": s.emit_bin[rows.outputs],
+        "complete_bin": s.complete_bin[rows.outputs],
+        # By sending task, subscription and receiving task.
+        "transferred": s.transferred.copy(),
+        # Times in the receive queue, by executor.
+        "wait_bin": s.wait_bin.copy(),
+        # Of each queue: tuples that came, and lists of them; their time in it; its length over
+        # time; tuples that it threw away; how long threads waited for room in it.
+        "arrived": queue["arrived"].copy(),
+        "objects": queue["objects"].copy(),
+        "sojourn": queue["sojourn"].copy(),
+        "area": spent["area"],
+        "dropped": queue["dropped"].copy(),
+        "caused": spent["caused"],
+        # Tuples in each queue now, and how many of them are behind it.
+        "length": spent["length"],
+        "overflow": _overflow(queue, batched=compiled.mechanics.send_threads),
+        # Time of each thread: on a core, without work, waiting for room, or not allowed to emit.
+        "cpu": thread["cpu"],
+        "idle": float(s.now[0]) - thread["busy"] - thread["blocked"],
+        "blocked": thread["blocked"],
+        "throttled": thread["throttled"],
+        # Core-seconds of each machine: of work, and of idle threads that poll.
+        "busy": machine["busy"],
+        "polled": machine["polled"],
+        "window": s.window.copy(),
+        # Messages on each connection.
+        "carried": s.link["carried"].copy(),
+        # Latencies by way and bin, and their sums by way.
+        "latency": s.latency[: at.path_rows].copy(),
+        "latency_sum": s.latency_sum[: at.path_rows].copy(),
+    }
 
 
 def _overflow(queue: NDArray[Any], *, batched: bool) -> NDArray[Any]:
@@ -139,7 +86,10 @@ def _overflow(queue: NDArray[Any], *, batched: bool) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bucket:
-    """A stretch of simulated time between two readings.
+    """A stretch of simulated time between two readings, and samples of it.
+
+    Samples are of one metric for many subjects, from arrays in the order of the subjects. What did
+    not change is not written: where a worker's heartbeat is, a missing delta means zero.
 
     Attributes:
         before: At its beginning.
@@ -155,12 +105,12 @@ class Bucket:
 
     def grown(self, what: str, field: str | None = None) -> NDArray[Any]:
         """What was added during the bucket."""
-        before, after = getattr(self.before, what), getattr(self.after, what)
+        before, after = self.before[what], self.after[what]
         return np.asarray(after - before if field is None else after[field] - before[field])
 
     def grown_whole(self, what: str, scale: float, field: str | None = None) -> NDArray[Any]:
         """The same in whole units: rounding is done on totals, so that buckets add up to them."""
-        before, after = getattr(self.before, what), getattr(self.after, what)
+        before, after = self.before[what], self.after[what]
         if field is not None:
             before, after = before[field], after[field]
         return np.asarray(np.rint(after * scale) - np.rint(before * scale))
@@ -173,7 +123,7 @@ class Bucket:
         count: int,
         in_bin: int | None = None,
     ) -> Sample:
-        """A sample of this bucket."""
+        """One sample of this bucket."""
         return Sample(
             **subject,
             metric=metric.label,
@@ -183,3 +133,61 @@ class Bucket:
             value=value,
             count=count,
         )
+
+    def summed(
+        self,
+        metric: Metric,
+        subjects: Sequence[Subject],
+        sums: NDArray[Any],
+        counts: NDArray[Any],
+    ) -> Iterator[Sample]:
+        """Sums over so many observations of the bucket."""
+        for place in np.flatnonzero(counts).tolist():
+            yield self.sample(metric, subjects[place], float(sums[place]), int(counts[place]))
+
+    def counted(
+        self, metric: Metric, subjects: Sequence[Subject], counts: NDArray[Any]
+    ) -> Iterator[Sample]:
+        """Exact counts of what happened during the bucket."""
+        return self.summed(metric, subjects, counts, counts)
+
+    def averaged(
+        self,
+        metric: Metric,
+        subjects: Sequence[Subject],
+        sums: NDArray[Any],
+        counts: NDArray[Any],
+    ) -> Iterator[Sample]:
+        """Means over so many observations of the bucket."""
+        return self.summed(metric, subjects, sums / np.maximum(counts, 1), counts)
+
+    def totals(
+        self, metric: Metric, subjects: Sequence[Subject], taken: NDArray[Any], each: int
+    ) -> Iterator[Sample]:
+        """Counts since the beginning by an engine that counts `each` for every one it looks at.
+
+        An engine's counter is there once it has counted something.
+        """
+        return self.summed(metric, subjects, each * taken, taken)
+
+    def binned(
+        self, metric: Metric, subjects: Sequence[Subject], histograms: NDArray[Any]
+    ) -> Iterator[Sample]:
+        """Observations of the bucket by bin; a row for each subject."""
+        for place, number in np.argwhere(histograms).tolist():
+            count = int(histograms[place, number])
+            yield self.sample(metric, subjects[place], float(count), count, number)
+
+    def gauged(
+        self, metric: Metric, subjects: Sequence[Subject], levels: NDArray[Any]
+    ) -> Iterator[Sample]:
+        """Levels, each read once."""
+        for subject, level in zip(subjects, levels.tolist(), strict=True):
+            yield self.sample(metric, subject, float(level), 1)
+
+    def spent(
+        self, metric: Metric, subjects: Sequence[Subject], nanoseconds: NDArray[Any]
+    ) -> Iterator[Sample]:
+        """Time on an account that is read once a bucket, and never runs backwards."""
+        for subject, time in zip(subjects, nanoseconds.tolist(), strict=True):
+            yield self.sample(metric, subject, max(float(time), 0.0), 1)

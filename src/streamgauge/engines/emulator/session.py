@@ -12,9 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from streamgauge.applications.platform import TRACE_SETTING
-from streamgauge.engines.emulator.emulation import STARTED_AT, TRACE_EVERY, emulate
-from streamgauge.engines.runner import Progress, StepOrder, StepRecord
+from streamgauge.engines.emulator.emulation import STARTED_AT, emulate
+from streamgauge.engines.runner import Progress, StepOrder, StepRecord, trace_one_in
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.behaviour import Behaviour, JoinOnKey
 from streamgauge.profile.job import Job
@@ -23,8 +22,6 @@ from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.files.document import write_whole
 from streamgauge.topology.topology import StreamKey
 
-# Paths that a step traces: enough for quantiles, few enough to be read again one by one.
-TRACED_PATHS = 15_000
 # Between two steps, so that none begins in a bucket of the one before.
 PAUSE = timedelta(seconds=60)
 _CLOCK = "clock.json"
@@ -46,9 +43,7 @@ class EmulatorRunner:
 class EmulatorSession:
     """Emulates step after step; time goes on from one to the next, and from session to session.
 
-    Attributes:
-        cluster: What is emulated.
-        folder: Where the time is kept that the next step begins at.
+    The folder keeps the time that the next step begins at.
     """
 
     cluster: Cluster
@@ -96,18 +91,16 @@ class EmulatorSession:
         measured_from = began_at + timedelta(seconds=warm_up)
         measured_to = measured_from + timedelta(seconds=measured)
         self._set(measured_to + PAUSE)
-        notes: tuple[str, ...] = ()
-        if result.overloaded:
-            lasted = result.warmup + result.seconds
-            notes = (
-                f"queues outgrew what can be simulated after {lasted:.3g} s, which ended the step",
-            )
+        lasted = result.warmup + result.seconds
+        outgrown = (
+            f"queues outgrew what can be simulated after {lasted:.3g} s, which ended the step"
+        )
         return StepRecord(
             began_at=began_at,
             measured_from=measured_from,
             measured_to=measured_to,
             plan=order.plan,
-            notes=notes,
+            notes=(outgrown,) if result.overloaded else (),
         )
 
     def _now(self) -> datetime:
@@ -126,18 +119,15 @@ class EmulatorSession:
 def trace_every(job: Job, seconds: float) -> int:
     """Every how many-th root a step of that length traces.
 
-    Settings may say it. With windows and joins as few as usual: a tuple with several traced parents
-    would count for the first of them alone.
+    With windows and joins as few as usual: a tuple with several traced parents would count for the
+    first of them alone.
     """
-    asked = job.configuration.settings.get(TRACE_SETTING)
-    if isinstance(asked, int):
-        return asked
     rates = [one.per_second for one in job.workload.emissions] if job.workload else []
     windowed = any(operator.window for operator in job.topology.operators)
     joined = any(isinstance(one.join, JoinOnKey) for one in job.behaviours.values())
     if not rates or None in rates or windowed or joined or job.topology.cycle() is not None:
-        return TRACE_EVERY
-    return min(max(round(seconds * _to_sinks_per_second(job) / TRACED_PATHS), 1), TRACE_EVERY)
+        return trace_one_in(job, None)
+    return trace_one_in(job, seconds * _to_sinks_per_second(job))
 
 
 def _to_sinks_per_second(job: Job) -> float:

@@ -21,25 +21,20 @@ Subject = dict[str, Any]
 class Subjects:
     """The subjects of one plan, each list in the simulator's own order.
 
-    Args:
-        plan: Where executors run.
-        plan_id: What the plan is called.
-        cluster: What the cluster is called, where it has a name.
-
-    Attributes:
-        tasks: By task, counted from the first.
-        executors: By executor.
-        workers: By worker.
-        nodes: Of the workers, by name.
-        machines: Of the nodes, by name.
+    Nodes are those of the workers, and machines those of the nodes, both by name.
     """
 
     def __init__(self, plan: PhysicalPlan, *, plan_id: str, cluster: str | None) -> None:
         self.plan = plan
+        self.cluster = cluster
         anywhere: Subject = {} if cluster is None else {"cluster": cluster}
-        of_job = {**anywhere, "topology": plan.logical.topology.name, "plan_id": plan_id}
+        self.of_job: Subject = {
+            **anywhere,
+            "topology": plan.logical.topology.name,
+            "plan_id": plan_id,
+        }
         self.workers: list[Subject] = [
-            {**of_job, "worker": str(worker), "node": worker.node} for worker in plan.workers
+            {**self.of_job, "worker": str(worker), "node": worker.node} for worker in plan.workers
         ]
         self.executors: list[Subject] = []
         self.tasks: list[Subject] = []
@@ -80,7 +75,8 @@ class Rows:
         outputs: Rows of (task, stream), and
         output_subjects: who they are, and
         output_tasks: their tasks, counted from the first.
-        emissions: Places in `outputs` that are a source's.
+        emissions: Places in `outputs` that are a source's, and
+        emission_subjects: who they are.
         sized: Whether the tuples of each output have a size.
     """
 
@@ -104,6 +100,7 @@ class Rows:
         ]
         self.output_tasks: list[int] = (self.outputs // program.at.streams).tolist()
         self.emissions = np.flatnonzero(program.source_row[owner[self.output_tasks]] >= 0)
+        self.emission_subjects = [self.output_subjects[place] for place in self.emissions.tolist()]
         self.sized = program.stream["size"][self.outputs % program.at.streams] >= 0
 
     @staticmethod

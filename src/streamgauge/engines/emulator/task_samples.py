@@ -1,10 +1,12 @@
-"""What tasks do: tuples that come and go, roots, times of executions, windows."""
+"""What tasks do: tuples that come and go, roots, times of executions, windows, latency at sinks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamgauge.engines.emulator.readings import (
     MILLISECONDS,
@@ -12,14 +14,15 @@ from streamgauge.engines.emulator.readings import (
     SQUARE_NANOSECONDS,
     Bucket,
 )
-from streamgauge.engines.emulator.sampling import EvenSampler
-from streamgauge.engines.emulator.series import averaged, binned, counted, gauged, summed, totals
-from streamgauge.engines.emulator.subjects import Rows, Subjects
+from streamgauge.engines.emulator.subjects import Rows, Subject, Subjects
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.records import Sample
+from streamgauge.simulation.binning import BINS, COARSE_BINS
 from streamgauge.simulation.program import Compiled
 from streamgauge.simulation.trees import SAMPLING
 
+# Eight of the simulator's bins make one of the lake's; the first is the same.
+_COARSE = (np.arange(BINS) + 7) >> 3
 # Metric, the simulator's sum, its unit, and the count that goes with it.
 _INPUT_SUMS = (
     (Metric.EXECUTE_LATENCY_SUM, "wall", NANOSECONDS, "executed"),
@@ -29,23 +32,57 @@ _INPUT_SUMS = (
     (Metric.PROCESS_LATENCY_SUM, "process", NANOSECONDS, "acked"),
     (Metric.PROCESS_LATENCY_SQUARES, "process_squares", SQUARE_NANOSECONDS, "acked"),
 )
-_EMISSION_SUMS = (
+# The same by the emissions of sources.
+_EMIT_SUMS = (
     (Metric.EMIT_LATENCY_SUM, "wall", NANOSECONDS),
     (Metric.EMIT_LATENCY_SQUARES, "wall_squares", SQUARE_NANOSECONDS),
     (Metric.EMIT_CPU_SUM, "cpu", NANOSECONDS),
     (Metric.EMIT_CPU_SQUARES, "cpu_squares", SQUARE_NANOSECONDS),
 )
+_COMPLETE_SUMS = (
+    (Metric.COMPLETE_LATENCY_SUM, "complete", NANOSECONDS),
+    (Metric.COMPLETE_LATENCY_SQUARES, "complete_squares", SQUARE_NANOSECONDS),
+)
+_ROOT_SUMS = (
+    (Metric.ROOT_LATENCY_SUM, "seen", NANOSECONDS),
+    (Metric.ROOT_LATENCY_SQUARES, "seen_squares", SQUARE_NANOSECONDS),
+)
+_ROOT_COUNTS = (
+    Metric.ROOTS_ACKED,
+    Metric.ROOTS_FAILED,
+    Metric.ROOTS_TIMED_OUT,
+    Metric.ROOTS_REPLAYED,
+)
+
+
+class EvenSampler:
+    """How Storm counts: one tuple in twenty, and that twenty times; for many counters.
+
+    Storm's samplers look at exactly one tuple in each window of twenty, at a place drawn anew for
+    each window (`ConfigUtils.evenSampler`). A total that such a sampler counts is never further
+    than one window from the truth.
+    """
+
+    def __init__(self, random: np.random.Generator, counters: int) -> None:
+        self._random = random
+        self._window = np.full(counters, -1)
+        self._place = np.zeros(counters, dtype=np.int64)
+
+    def taken(self, counts: NDArray[Any]) -> NDArray[Any]:
+        """How many each one has looked at when so many have come; counts never fall.
+
+        Of a window that is over exactly one was looked at, wherever it stood; so only the place in
+        the window at hand has to be drawn.
+        """
+        window, passed = np.divmod(counts, SAMPLING)
+        entered = np.flatnonzero(window != self._window)
+        self._place[entered] = self._random.integers(0, SAMPLING, len(entered))
+        self._window = window
+        return np.asarray(window + (passed > self._place))
 
 
 class TaskSamples:
-    """Samples of tasks; the engine's own counters make it remember.
-
-    Args:
-        subjects: Who there is.
-        compiled: What the simulator's numbers mean.
-        rows: Which of its rows count.
-        random: For the engine's sampling.
-    """
+    """Samples of tasks; the engine's own counters, which sample, make it remember."""
 
     def __init__(
         self, subjects: Subjects, compiled: Compiled, rows: Rows, random: np.random.Generator
@@ -54,11 +91,10 @@ class TaskSamples:
         self._rows = rows
         self._acked = compiled.program.at.ackers > 0
         self._windows = [subjects.tasks[task] for task, _ in compiled.windows]
-        outputs, sources = len(rows.outputs), len(rows.emissions)
-        self._emitted = EvenSampler(random, outputs)
+        self._emitted = EvenSampler(random, len(rows.outputs))
         self._failed = EvenSampler(random, len(rows.inputs))
-        self._roots_acked = EvenSampler(random, sources)
-        self._roots_failed = EvenSampler(random, sources)
+        self._roots_acked = EvenSampler(random, len(rows.emissions))
+        self._roots_failed = EvenSampler(random, len(rows.emissions))
 
     def of(self, bucket: Bucket) -> Iterator[Sample]:
         """All samples of a bucket."""
@@ -76,106 +112,89 @@ class TaskSamples:
         who = self._rows.input_subjects
         grown = {field: bucket.grown("inputs", field) for field in ("executed", "acked", "failed")}
         for metric in (Metric.EXECUTED, Metric.ACKED, Metric.FAILED):
-            yield from counted(bucket, metric, who, grown[metric.label])
+            yield from bucket.counted(metric, who, grown[metric.label])
         for metric, field, scale, count in _INPUT_SUMS:
             sums = bucket.grown_whole("inputs", scale, field)
-            yield from summed(bucket, metric, who, sums, grown[count])
-        yield from binned(bucket, Metric.EXECUTE_LATENCY_BIN, who, bucket.grown("wall_bin"))
-        yield from binned(bucket, Metric.EXECUTE_CPU_BIN, who, bucket.grown("cpu_bin"))
-        yield from binned(bucket, Metric.PROCESS_LATENCY_BIN, who, bucket.grown("process_bin"))
+            yield from bucket.summed(metric, who, sums, grown[count])
+        yield from bucket.binned(Metric.EXECUTE_LATENCY_BIN, who, bucket.grown("wall_bin"))
+        yield from bucket.binned(Metric.EXECUTE_CPU_BIN, who, bucket.grown("cpu_bin"))
+        yield from bucket.binned(Metric.PROCESS_LATENCY_BIN, who, bucket.grown("process_bin"))
 
     def _engine_inputs(self, bucket: Bucket) -> Iterator[Sample]:
         """What the engine says of inputs by its own counters, which sample."""
-        who, now = self._rows.input_subjects, bucket.after.inputs
+        who, now = self._rows.input_subjects, bucket.after["inputs"]
         failed = self._failed.taken(now["failed"])
-        yield from totals(bucket, Metric.EXECUTED_TOTAL, who, now["sampled"], SAMPLING)
-        yield from totals(bucket, Metric.ACKED_TOTAL, who, now["sampled_processes"], SAMPLING)
-        yield from totals(bucket, Metric.FAILED_TOTAL, who, failed, SAMPLING)
+        yield from bucket.totals(Metric.EXECUTED_TOTAL, who, now["sampled"], SAMPLING)
+        yield from bucket.totals(Metric.ACKED_TOTAL, who, now["sampled_processes"], SAMPLING)
+        yield from bucket.totals(Metric.FAILED_TOTAL, who, failed, SAMPLING)
         for metric, sums, counts in (
             (Metric.EXECUTE_LATENCY_MEAN, "sampled_wall", "sampled"),
             (Metric.PROCESS_LATENCY_MEAN, "sampled_process", "sampled_processes"),
         ):
-            yield from averaged(
-                bucket, metric, who, bucket.grown("inputs", sums), bucket.grown("inputs", counts)
+            yield from bucket.averaged(
+                metric, who, bucket.grown("inputs", sums), bucket.grown("inputs", counts)
             )
 
     def _outputs(self, bucket: Bucket) -> Iterator[Sample]:
-        rows, who, now = self._rows, self._rows.output_subjects, bucket.after.outputs
+        rows, who, now = self._rows, self._rows.output_subjects, bucket.after["outputs"]
         emitted = bucket.grown("outputs", "emitted")
-        yield from counted(bucket, Metric.EMITTED, who, emitted)
-        yield from counted(bucket, Metric.SENT, who, bucket.grown("outputs", "sent"))
+        yield from bucket.counted(Metric.EMITTED, who, emitted)
+        yield from bucket.counted(Metric.SENT, who, bucket.grown("outputs", "sent"))
         sizes = bucket.grown_whole("outputs", 1.0, "size")
         sized = np.where(rows.sized, emitted, 0)
-        yield from summed(bucket, Metric.EMITTED_BYTES, who, sizes, sized)
+        yield from bucket.summed(Metric.EMITTED_BYTES, who, sizes, sized)
         taken = self._emitted.taken(now["emitted"])
         # Every tuple of a task's stream has as many copies as the others.
         copies = now["sent"] // np.maximum(now["emitted"], 1)
-        yield from totals(bucket, Metric.EMITTED_TOTAL, who, taken, SAMPLING)
-        yield from totals(bucket, Metric.SENT_TOTAL, who, copies * taken, SAMPLING)
+        yield from bucket.totals(Metric.EMITTED_TOTAL, who, taken, SAMPLING)
+        yield from bucket.totals(Metric.SENT_TOTAL, who, copies * taken, SAMPLING)
 
     def _transfers(self, bucket: Bucket) -> Iterator[Sample]:
         grown = bucket.grown("transferred")
         places = np.flatnonzero(grown)
         who = [self._rows.transfer(place) for place in places.tolist()]
-        yield from counted(bucket, Metric.TRANSFERRED, who, grown[places])
+        yield from bucket.counted(Metric.TRANSFERRED, who, grown[places])
 
     def _emissions(self, bucket: Bucket) -> Iterator[Sample]:
-        mine = self._rows.emissions
-        who = [self._rows.output_subjects[place] for place in mine.tolist()]
-        emitted = bucket.grown("outputs", "emitted")[mine]
-        for metric, field, scale in _EMISSION_SUMS:
-            sums = bucket.grown_whole("outputs", scale, field)[mine]
-            yield from summed(bucket, metric, who, sums, emitted)
-        yield from binned(bucket, Metric.EMIT_LATENCY_BIN, who, bucket.grown("emit_bin")[mine])
+        mine, who = self._rows.emissions, self._rows.emission_subjects
+        yield from self._sums(bucket, _EMIT_SUMS, bucket.grown("outputs", "emitted")[mine])
+        yield from bucket.binned(Metric.EMIT_LATENCY_BIN, who, bucket.grown("emit_bin")[mine])
+
+    def _sums(
+        self, bucket: Bucket, sums: Iterable[tuple[Metric, str, float]], counts: NDArray[Any]
+    ) -> Iterator[Sample]:
+        """Sums by the emissions of sources, over so many observations."""
+        for metric, field, scale in sums:
+            grown = bucket.grown_whole("outputs", scale, field)[self._rows.emissions]
+            yield from bucket.summed(metric, self._rows.emission_subjects, grown, counts)
 
     def _roots(self, bucket: Bucket) -> Iterator[Sample]:
-        mine = self._rows.emissions
-        who = [self._rows.output_subjects[place] for place in mine.tolist()]
-        now = bucket.after.outputs[mine]
-        for metric in (
-            Metric.ROOTS_ACKED,
-            Metric.ROOTS_FAILED,
-            Metric.ROOTS_TIMED_OUT,
-            Metric.ROOTS_REPLAYED,
-        ):
-            yield from counted(bucket, metric, who, bucket.grown("outputs", metric.label)[mine])
+        who = self._rows.emission_subjects
+        before, after = (
+            reading["outputs"][self._rows.emissions] for reading in (bucket.before, bucket.after)
+        )
+        bins = bucket.grown("complete_bin")[self._rows.emissions]
+        for metric in _ROOT_COUNTS:
+            yield from bucket.counted(metric, who, after[metric.label] - before[metric.label])
         for metric, sampler, field in (
             (Metric.ROOTS_ACKED_TOTAL, self._roots_acked, "roots_acked"),
             (Metric.ROOTS_FAILED_TOTAL, self._roots_failed, "roots_failed"),
         ):
-            yield from totals(bucket, metric, who, sampler.taken(now[field]), SAMPLING)
-        yield from self._root_latencies(bucket)
-        yield from self._pending(bucket)
-
-    def _root_latencies(self, bucket: Bucket) -> Iterator[Sample]:
-        mine = self._rows.emissions
-        who = [self._rows.output_subjects[place] for place in mine.tolist()]
-        seen, bins = bucket.grown("outputs", "roots_acked"), bucket.grown("complete_bin")
-        for metric, field, scale, counts in (
-            (Metric.COMPLETE_LATENCY_SUM, "complete", NANOSECONDS, bins.sum(axis=1)),
-            (
-                Metric.COMPLETE_LATENCY_SQUARES,
-                "complete_squares",
-                SQUARE_NANOSECONDS,
-                bins.sum(axis=1),
-            ),
-            (Metric.ROOT_LATENCY_SUM, "seen", NANOSECONDS, seen),
-            (Metric.ROOT_LATENCY_SQUARES, "seen_squares", SQUARE_NANOSECONDS, seen),
-        ):
-            sums = bucket.grown_whole("outputs", scale, field)[mine]
-            yield from summed(bucket, metric, who, sums, counts[mine])
-        yield from binned(bucket, Metric.COMPLETE_LATENCY_BIN, who, bins[mine])
-        yield from averaged(
-            bucket,
+            yield from bucket.totals(metric, who, sampler.taken(after[field]), SAMPLING)
+        yield from self._sums(bucket, _COMPLETE_SUMS, bins.sum(axis=1))
+        yield from self._sums(bucket, _ROOT_SUMS, after["roots_acked"] - before["roots_acked"])
+        yield from bucket.binned(Metric.COMPLETE_LATENCY_BIN, who, bins)
+        yield from bucket.averaged(
             Metric.COMPLETE_LATENCY_MEAN,
             who,
-            bucket.grown("outputs", "sampled_complete")[mine],
-            bucket.grown("outputs", "sampled_roots")[mine],
+            after["sampled_complete"] - before["sampled_complete"],
+            after["sampled_roots"] - before["sampled_roots"],
         )
+        yield from self._pending(bucket)
 
     def _pending(self, bucket: Bucket) -> Iterator[Sample]:
         """Roots that every task of a source has open now: begun and not ended."""
-        now = bucket.after.outputs
+        now = bucket.after["outputs"]
         pending: dict[int, int] = {}
         for place in self._rows.emissions.tolist():
             row = now[place]
@@ -183,14 +202,52 @@ class TaskSamples:
             task = self._rows.output_tasks[place]
             pending[task] = pending.get(task, 0) + left
         who = [self._subjects.tasks[task] for task in pending]
-        yield from gauged(bucket, Metric.ROOTS_PENDING, who, np.asarray([*pending.values()]))
+        yield from bucket.gauged(Metric.ROOTS_PENDING, who, np.asarray([*pending.values()]))
 
     def _triggers(self, bucket: Bucket) -> Iterator[Sample]:
         who = self._windows
         triggers = bucket.grown("window", "triggers")
         service = bucket.grown_whole("window", NANOSECONDS, "service")
         means = bucket.grown("window", "service") * MILLISECONDS
-        yield from counted(bucket, Metric.WINDOW_TRIGGERS, who, triggers)
-        yield from counted(bucket, Metric.WINDOW_TUPLES, who, bucket.grown("window", "tuples"))
-        yield from summed(bucket, Metric.WINDOW_LATENCY_SUM, who, service, triggers)
-        yield from averaged(bucket, Metric.WINDOW_LATENCY_MEAN, who, means, triggers)
+        yield from bucket.counted(Metric.WINDOW_TRIGGERS, who, triggers)
+        yield from bucket.counted(Metric.WINDOW_TUPLES, who, bucket.grown("window", "tuples"))
+        yield from bucket.summed(Metric.WINDOW_LATENCY_SUM, who, service, triggers)
+        yield from bucket.averaged(Metric.WINDOW_LATENCY_MEAN, who, means, triggers)
+
+
+class SinkSamples:
+    """Samples of the latency from every source to every sink of one task.
+
+    The simulator keeps it by the way that a tuple came, not by task: it is written for sinks that
+    have one task.
+    """
+
+    def __init__(self, subjects: Subjects, compiled: Compiled) -> None:
+        logical = subjects.plan.logical
+        first_task = logical.executors[0].first_task
+        self._ways: dict[tuple[str, str], list[int]] = {}
+        for row, way in enumerate(compiled.ways.rows):
+            if len(logical.tasks_of(way[-1])) == 1:
+                self._ways.setdefault((way[0], way[-1]), []).append(row)
+        self._who: list[Subject] = [
+            {
+                **subjects.tasks[logical.tasks_of(sink).start - first_task],
+                "source_component": source,
+            }
+            for source, sink in self._ways
+        ]
+
+    def of(self, bucket: Bucket) -> Iterator[Sample]:
+        """All samples of a bucket."""
+        if not self._ways:
+            return
+        sums = bucket.grown_whole("latency_sum", NANOSECONDS)
+        fine = bucket.grown("latency")
+        histograms = np.zeros((len(self._ways), COARSE_BINS), dtype=np.int64)
+        totals = np.zeros(len(self._ways))
+        for place, rows in enumerate(self._ways.values()):
+            np.add.at(histograms[place], _COARSE, fine[rows].sum(axis=0))
+            totals[place] = sums[rows].sum()
+        counts = histograms.sum(axis=1)
+        yield from bucket.summed(Metric.END_TO_END_LATENCY_SUM, self._who, totals, counts)
+        yield from bucket.binned(Metric.END_TO_END_LATENCY_BIN, self._who, histograms)

@@ -48,12 +48,6 @@ class _Root:
 class Tracer:
     """Gathers hops and gives the traces of roots that have ended.
 
-    Args:
-        subjects: Who there is.
-        compiled: What the simulator's numbers mean.
-        started_at_us: Simulated time zero, in microseconds since 1970.
-        most_hops: How many hops of open roots are kept.
-
     Attributes:
         incomplete: Whether roots that were to be traced had to be given up.
     """
@@ -77,11 +71,7 @@ class Tracer:
         self._roots: dict[int, _Root] = {}
         self._root_of: dict[int, int] = {}
         self.incomplete = False
-        self._of_job = {
-            key: subjects.workers[0][key]
-            for key in ("cluster", "topology", "plan_id")
-            if key in subjects.workers[0]
-        }
+        self._of_job = subjects.of_job
 
     def take(self, state: State) -> Iterator[Trace]:
         """Read what was noted since the last time, and let the simulator use the room again."""

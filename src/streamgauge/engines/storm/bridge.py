@@ -9,11 +9,9 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
-from streamgauge.engines.storm.jars import own_jar, storm_jars
-from streamgauge.engines.storm.java_tools import java_command
+from streamgauge.engines.storm.jars import java_command, own_jar, storm_jars
 from streamgauge.engines.storm.layout import LOGGING
 from streamgauge.errors import InternalError, InvalidInput, SourceUnreachable, StreamgaugeError
 
@@ -43,11 +41,8 @@ def bridge_command(host: str, port: int) -> list[str]:
 class Bridge:
     """Asks a nimbus; used as a context.
 
-    Args:
-        host: Of nimbus.
-        port: Of its Thrift service.
-        log: Where the bridge writes what troubles it; nowhere unless given.
-        command: How to start it, where it is not our own.
+    What troubles the bridge goes to the log, nowhere unless given. A command takes the place of our
+    own way to start it.
     """
 
     def __init__(
@@ -66,7 +61,7 @@ class Bridge:
         self._last_id = 0
 
     def __enter__(self) -> Bridge:
-        with self._log.open("a") if self._log else _nowhere() as log:
+        with (self._log or Path("/dev/null")).open("a") as log:
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
@@ -79,12 +74,7 @@ class Bridge:
         threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         process, self._process = self._process, None
         if process is None:
             return
@@ -174,11 +164,6 @@ class Bridge:
             for line in stdout:
                 self._lines.put(line)
         self._lines.put(None)
-
-
-def _nowhere() -> IO[str]:
-    """A file that keeps nothing."""
-    return Path("/dev/null").open("a")
 
 
 def _parsed(line: str) -> dict[str, Any]:

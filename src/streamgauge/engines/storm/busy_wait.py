@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamgauge.applications.cycles import LoadTiming
-from streamgauge.engines.storm.jars import JAR_VARIABLE, own_jar
-from streamgauge.engines.storm.java_tools import java_command
+from streamgauge.engines.storm.jars import JAR_VARIABLE, java_command, own_jar
 from streamgauge.errors import InternalError, InvalidInput
 
 MAIN = "io.streamgauge.storm.calibration.BusyWait"
@@ -34,12 +33,8 @@ def time_busy_waits(
 ) -> BusyWaits:
     """Time the loop with each of these numbers of cycles, in rounds over all of them.
 
-    Java is started as a worker's would be, so that the same compiler is at work.
-
-    Args:
-        cycles: Of a call.
-        rounds: How often each is timed.
-        command: How to start Java with the loop, where it is not our own.
+    Java is started as a worker's would be, so that the same compiler is at work; a command takes
+    the place of our own way to start it.
 
     Raises:
         InvalidInput: Java is missing, or the jar that was named is not of this version.

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import hashlib
 import os
-import random
 import shutil
 import socket
 import time
@@ -18,10 +15,10 @@ from typing import Any
 
 from streamgauge.engines.storm import daemons
 from streamgauge.engines.storm.bridge import Bridge
-from streamgauge.engines.storm.daemons import NIMBUS, ZOOKEEPER, RunningDaemon
+from streamgauge.engines.storm.daemons import NIMBUS, ZOOKEEPER, ClusterState, RunningDaemon
 from streamgauge.engines.storm.jars import own_jar, storm_jars
-from streamgauge.engines.storm.layout import NIMBUS_HOST, Layout, NodePorts, Ports, node_name
-from streamgauge.engines.storm.ports import daemon_ports, slot_ports
+from streamgauge.engines.storm.layout import Layout
+from streamgauge.engines.storm.ports import NIMBUS_HOST, choose_ports
 from streamgauge.engines.storm.processes import (
     Mark,
     ProcessKey,
@@ -30,7 +27,7 @@ from streamgauge.engines.storm.processes import (
     orphans,
     processes_of,
 )
-from streamgauge.engines.storm.state import ClusterState
+from streamgauge.engines.writing import lock_file, unwritable
 from streamgauge.errors import Findings, InvalidInput, SourceUnreachable, UnreadableFile
 from streamgauge.topology.cluster import Cluster, Machine, Node
 from streamgauge.topology.field_checks import check_whole
@@ -51,12 +48,7 @@ class _PortTaken(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StormCluster:
-    """A cluster that is up.
-
-    Attributes:
-        layout: Where its data lie.
-        state: What runs.
-    """
+    """A cluster that is up: where its data lie, and what runs."""
 
     layout: Layout
     state: ClusterState
@@ -87,7 +79,10 @@ class StormCluster:
             InvalidInput: A cluster runs there already, or Java or Maven are missing.
             SourceUnreachable: A daemon does not come up; the message says what its log says.
         """
-        _check_shape(nodes, slots)
+        findings = Findings()
+        check_whole(findings, nodes, "nodes", most=MAX_NODES)
+        check_whole(findings, slots, "slots", most=MAX_SLOTS)
+        findings.raise_if_any()
         layout = Layout(data.resolve())
         say("looking for Storm's jars")
         jars, own = storm_jars(), own_jar()
@@ -109,23 +104,36 @@ class StormCluster:
         return cls(layout=layout, state=state)
 
     @classmethod
+    def find(cls, data: Path) -> StormCluster:
+        """The cluster that was brought up there, dead or alive.
+
+        Raises:
+            SourceUnreachable: None was.
+        """
+        layout = Layout(data.resolve())
+        state = ClusterState.load(layout.state)
+        if state is None:
+            raise SourceUnreachable(f"no cluster of streamgauge at {data}; start one: storm up")
+        return cls(layout=layout, state=state)
+
+    @classmethod
     def attach(cls, data: Path) -> StormCluster:
         """The cluster that runs there.
 
         Raises:
             SourceUnreachable: None does, or nimbus is dead.
         """
-        layout = Layout(data.resolve())
-        state = ClusterState.load(layout.state)
-        if state is None:
-            raise SourceUnreachable(f"no cluster of streamgauge at {data}; start one: storm up")
-        for one in state.daemons:
-            if one.name == NIMBUS.name and not one.process.is_alive():
-                raise SourceUnreachable(
-                    f"nimbus is dead; {daemons.trouble_in(layout, one.name)}\n"
-                    "take the cluster down and bring it up again: storm down, storm up"
-                )
-        return cls(layout=layout, state=state)
+        cluster = cls.find(data)
+        if NIMBUS.name in cluster.dead_daemons():
+            raise SourceUnreachable(
+                f"nimbus is dead; {daemons.trouble_in(cluster.layout, NIMBUS.name)}\n"
+                "take the cluster down and bring it up again: storm down, storm up"
+            )
+        return cluster
+
+    def dead_daemons(self) -> list[str]:
+        """The names of daemons that run no more."""
+        return [one.name for one in self.state.daemons if not one.process.is_alive()]
 
     def down(self) -> int:
         """End all its processes; how many there were."""
@@ -203,11 +211,7 @@ def _refuse_running(layout: Layout, cluster: str) -> None:
 def _start_somewhere(
     layout: Layout, mark: Mark, nodes: int, slots: int, settings: Mapping[str, Any], say: Say
 ) -> ClusterState:
-    """Start on ports that are free, on others where somebody was quicker.
-
-    Raises:
-        SourceUnreachable: Somebody always was, or a daemon does not come up.
-    """
+    """Start on ports that are free, on others where somebody was quicker."""
     for _ in range(_ATTEMPTS):
         try:
             return _start(layout, mark, nodes, slots, settings, say)
@@ -223,7 +227,9 @@ def _start_somewhere(
 def _start(
     layout: Layout, mark: Mark, nodes: int, slots: int, settings: Mapping[str, Any], say: Say
 ) -> ClusterState:
-    ports = _choose_ports(nodes, slots)
+    # Ports of workers that do not run yet look free and are not.
+    claimed = {port for process in marked_processes() for port in process.ports}
+    ports = choose_ports(nodes, slots, taken=claimed)
     layout.write_settings(ports, settings)
     _clear_past(layout)
     running: list[RunningDaemon] = []
@@ -249,33 +255,10 @@ def _start(
     return state
 
 
-def _choose_ports(nodes: int, slots: int) -> Ports:
-    # Ports of workers that do not run yet look free and are not.
-    claimed = {port for process in marked_processes() for port in process.ports}
-    found = daemon_ports(2 + nodes, taken=claimed, rng=random.Random())
-    workers = slot_ports(nodes * slots, taken=claimed)
-    return Ports(
-        zookeeper=found[0],
-        nimbus=found[1],
-        nodes=tuple(
-            NodePorts(
-                name=node_name(index),
-                thrift=found[2 + index],
-                slots=workers[index * slots : (index + 1) * slots],
-            )
-            for index in range(nodes)
-        ),
-    )
-
-
 def _wait(
     ready: Callable[[], bool], layout: Layout, running: list[RunningDaemon], what: str
 ) -> None:
-    """Until something is ready, as long as all daemons live.
-
-    Raises:
-        SourceUnreachable: A daemon died, or it takes too long.
-    """
+    """Until something is ready, as long as all daemons live, and not for too long."""
     deadline = time.monotonic() + _READY_SECONDS
     while not ready():
         for one in running:
@@ -330,37 +313,21 @@ def _clear_past(layout: Layout) -> None:
 @contextmanager
 def _only_one(layout: Layout) -> Iterator[None]:
     """One process at a time brings a folder's cluster up or down."""
+    busy = InvalidInput.single(
+        (),
+        seen=f"another process that brings the cluster at {layout.data} up or down",
+        expected="one at a time",
+        remedy="wait for it to finish",
+    )
     try:
         layout.data.mkdir(parents=True, exist_ok=True)
-        lock = (layout.data / ".lock").open("a")
+        lock = lock_file(layout.data / ".lock", busy)
     except OSError as error:
         raise _unwritable(layout, error) from None
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InvalidInput.single(
-                (),
-                seen=f"another process that brings the cluster at {layout.data} up or down",
-                expected="one at a time",
-                remedy="wait for it to finish",
-            ) from None
         yield
 
 
-def _unwritable(layout: Layout, error: OSError) -> InvalidInput:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return UnreadableFile.single(
-        (),
-        file=str(layout.data),
-        seen=(error.strerror or str(error)).lower(),
-        expected="a folder that can be written",
-        remedy="make room there" if full else "name another folder with --data",
-    )
-
-
-def _check_shape(nodes: int, slots: int) -> None:
-    findings = Findings()
-    check_whole(findings, nodes, "nodes", most=MAX_NODES)
-    check_whole(findings, slots, "slots", most=MAX_SLOTS)
-    findings.raise_if_any()
+def _unwritable(layout: Layout, error: OSError) -> UnreadableFile:
+    remedy = "name another folder with --data"
+    return unwritable(layout.data, error, remedy=remedy, when_full="make room there")

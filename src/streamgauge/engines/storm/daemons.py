@@ -1,18 +1,22 @@
-"""The daemons of a cluster: how each is started, and what its log says when it dies."""
+"""The daemons of a cluster: how each is started, which run, and what a log says of a dead one."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from streamgauge.engines.storm.java_tools import java_command
-from streamgauge.engines.storm.layout import Layout, Ports, supervisor_of
+from streamgauge.engines.storm.jars import java_command
+from streamgauge.engines.storm.layout import Layout, supervisor_of
+from streamgauge.engines.storm.ports import NodePorts, Ports
 from streamgauge.engines.storm.processes import CLAIM, MARK, Mark, ProcessKey
-from streamgauge.errors import InternalError
+from streamgauge.errors import InternalError, UnreadableFile
+from streamgauge.topology.files.document import write_whole
 
 # Nothing that would change the classes or options of our processes comes from outside.
 _UNWANTED = ("CLASSPATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "EXT_CLASSPATH")
@@ -20,6 +24,7 @@ _LEAN = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 # A supervisor ends itself when a topology moves away while it fetches it, and counts on somebody to
 # start it again. One that never comes up is given up.
 _REVIVE = 'lives=20; while [ $lives -gt 0 ]; do "$@"; lives=$((lives - 1)); sleep 1; done'
+_STATE_VERSION = 1
 _TAIL_BYTES = 200_000
 _TELLING = re.compile(
     r"\[(?:ERROR|FATAL)\]|^(?:Caused by|Exception in|Error)|Exception|No space left"
@@ -31,14 +36,7 @@ _PORT_IN_USE = ("Address already in use", "BindException", "No port is available
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Daemon:
-    """A daemon to start.
-
-    Attributes:
-        name: Among the daemons of its cluster.
-        main: Its main class.
-        heap_mb: Most that its heap may take.
-        is_revived: Whether it is started again when it ends by itself.
-    """
+    """A daemon to start, by its main class; some are started again when they end by themselves."""
 
     name: str
     main: str
@@ -53,6 +51,85 @@ class RunningDaemon:
     name: str
     process: ProcessKey
     log: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterState:
+    """What runs of a cluster, written down beside it; daemons in the order they were started.
+
+    `cluster` is the id that its processes carry.
+    """
+
+    cluster: str
+    ports: Ports
+    daemons: tuple[RunningDaemon, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the file has it."""
+        return {
+            "version": _STATE_VERSION,
+            "cluster": self.cluster,
+            "zookeeper_port": self.ports.zookeeper,
+            "nimbus_port": self.ports.nimbus,
+            "nodes": [
+                {"name": node.name, "thrift_port": node.thrift, "slots": list(node.slots)}
+                for node in self.ports.nodes
+            ],
+            "daemons": [
+                {
+                    "name": one.name,
+                    "pid": one.process.pid,
+                    "started": one.process.started,
+                    "log": str(one.log),
+                }
+                for one in self.daemons
+            ],
+        }
+
+    def save(self, path: Path) -> None:
+        """Write it whole."""
+        write_whole(path, json.dumps(self.to_dict(), indent=2) + "\n")
+
+    @classmethod
+    def load(cls, path: Path) -> ClusterState | None:
+        """The state in a file; None where there is none.
+
+        Raises:
+            UnreadableFile: It is no state.
+        """
+        try:
+            return cls._of(json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UnreadableFile.single(
+                (),
+                file=str(path),
+                seen=f"no state of a cluster ({type(error).__name__})",
+                expected="the file that `storm up` wrote",
+                remedy="`storm down` ends what runs there and removes it",
+            ) from None
+
+    @classmethod
+    def _of(cls, data: dict[str, Any]) -> ClusterState:
+        if data["version"] != _STATE_VERSION:
+            raise ValueError("another version")
+        nodes = tuple(
+            NodePorts(name=node["name"], thrift=node["thrift_port"], slots=tuple(node["slots"]))
+            for node in data["nodes"]
+        )
+        return cls(
+            cluster=data["cluster"],
+            ports=Ports(zookeeper=data["zookeeper_port"], nimbus=data["nimbus_port"], nodes=nodes),
+            daemons=tuple(
+                RunningDaemon(
+                    name=one["name"],
+                    process=ProcessKey(one["pid"], one["started"]),
+                    log=Path(one["log"]),
+                )
+                for one in data["daemons"]
+            ),
+        )
 
 
 ZOOKEEPER = Daemon(name="zookeeper", main="org.apache.storm.command.DevZookeeper", heap_mb=96)

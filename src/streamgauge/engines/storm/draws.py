@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -68,20 +69,25 @@ def key_rule(keys: KeyDistribution) -> Data:
             return {"count": count, "naming": "letters", "length": length, "sharing": "even"}
         case LetterKeys(count=count, length=length):
             named = {"count": count, "naming": "letters", "length": length}
-            return {**named, "sharing": "table", "cumulative": _cumulative(keys.shares())}
+            return {**named, "sharing": "table", "cumulative": cumulative(keys.shares())}
         case GivenKeys():
             names = list(keys.names())
             named = {"count": len(names), "naming": "listed", "names": names}
-            return {**named, "sharing": "table", "cumulative": _cumulative(keys.shares())}
+            return {**named, "sharing": "table", "cumulative": cumulative(keys.shares())}
         case _:
             raise InternalError(f"no way to draw keys from {keys!r}")
 
 
 def _table(values: NDArray[Any], shares: NDArray[np.float64]) -> Data:
-    return {"values": values.tolist(), "cumulative": _cumulative(shares)}
+    return {"values": values.tolist(), "cumulative": cumulative(shares)}
 
 
-def _cumulative(shares: NDArray[np.float64]) -> list[float]:
+def cumulative(shares: Sequence[float] | NDArray[np.float64]) -> list[float]:
+    """How much of all has come with each of the shares, 1 with the last.
+
+    Raises:
+        InvalidInput: There are too many.
+    """
     if len(shares) > MAX_TABLE:
         raise InvalidInput.single(
             (),

@@ -1,7 +1,7 @@
-"""Storm's jars and our own: fetched or built once, and kept in the user's cache folder.
+"""Java and Maven on this machine, and the jars that Maven fetches or builds once.
 
-What is in the cache is whole: everything is made under another name and renamed, by one process at
-a time. The names hold a digest of what they were made from.
+Jars are kept in the user's cache folder. What is there is whole: everything is made under another
+name and renamed, by one process at a time. The names hold a digest of what they were made from.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from streamgauge.engines.storm.java_tools import java_command, maven_command
+from streamgauge.engines.writing import unwritable
 from streamgauge.errors import InternalError, InvalidInput, SourceUnreachable, UnreadableFile
 
 STORM_VERSION = "2.8.3"
@@ -25,6 +27,9 @@ JAR_VARIABLE = "STREAMGAUGE_STORM_JAR"
 _HERE = Path(__file__).parent
 _HOME_POM = _HERE / "home" / "pom.xml"
 JAVA_SOURCES = _HERE / "java"
+MINIMUM_JAVA = 17
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_ANSWER_SECONDS = 60.0
 _DIGEST_LENGTH = 12
 _MAVEN_SECONDS = 900.0
 # What Maven says where a registry is out of reach or lacks something.
@@ -40,6 +45,67 @@ _UNRESOLVED = (
 )
 _NO_COMPILER = "No compiler is provided in this environment"
 _FULL = "No space left on device"
+
+
+def java_command() -> str:
+    """The Java to start: that of ``JAVA_HOME``, else the one on the path.
+
+    Raises:
+        InvalidInput: There is none, or it is too old.
+    """
+    seen = []
+    for command in _candidates():
+        version = java_version(command)
+        if version is not None and version >= MINIMUM_JAVA:
+            return command
+        seen.append(f"{command} " + ("does not run" if version is None else f"is Java {version}"))
+    raise InvalidInput.single(
+        (),
+        seen="; ".join(seen) or "no java on PATH",
+        expected=f"Java {MINIMUM_JAVA} or later, which Storm runs on",
+        remedy=f"install a JDK {MINIMUM_JAVA}, such as openjdk-{MINIMUM_JAVA}-jdk-headless, "
+        "or set JAVA_HOME",
+    )
+
+
+def maven_command() -> str:
+    """The Maven on the path.
+
+    Raises:
+        InvalidInput: There is none.
+    """
+    found = shutil.which("mvn")
+    if found is None:
+        raise InvalidInput.single(
+            (),
+            seen="no mvn on PATH",
+            expected="Maven 3.8 or later, which fetches Storm's jars and builds ours",
+            remedy="install the package maven",
+        )
+    return found
+
+
+@cache
+def java_version(command: str) -> int | None:
+    """17 for a Java 17; None where it does not run."""
+    try:
+        done = subprocess.run(
+            [command, "-version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_ANSWER_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _VERSION.search(done.stderr + done.stdout)
+    return int(found[1]) if found and done.returncode == 0 else None
+
+
+def _candidates() -> list[str]:
+    home, found = os.environ.get("JAVA_HOME"), shutil.which("java")
+    return ([str(Path(home, "bin", "java"))] if home else []) + ([found] if found else [])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +168,8 @@ def own_jar() -> Path:
 def package_jar(target: Path, *, log: Path, run_tests: bool = False) -> Path:
     """Build our jar for Storm in a folder, and say where it lies.
 
-    Args:
-        target: Maven's build folder.
-        log: Where Maven's output goes.
-        run_tests: Whether the JUnit tests are run first; the build fails where one does.
+    Maven's output goes to the log. The JUnit tests are run first where that is asked for; the build
+    fails where one does.
 
     Raises:
         SourceUnreachable: Maven cannot fetch what the build needs.
@@ -143,10 +207,9 @@ def _make_once(place: Path, fill: Callable[[Path], None]) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         lock = (place.parent / ".lock").open("a")
     except OSError as error:
-        raise UnreadableFile.single(
-            (),
-            file=str(place.parent),
-            seen=str(error.strerror).lower(),
+        raise unwritable(
+            place.parent,
+            error,
             expected="a cache folder that can be written",
             remedy="set XDG_CACHE_HOME to another folder",
         ) from None

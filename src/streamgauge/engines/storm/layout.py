@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.engines.storm.jars import JAR_NAME, StormJars
+from streamgauge.engines.storm.ports import NIMBUS_HOST, Ports
 from streamgauge.topology.files.document import dump_yaml, write_whole
 
-NIMBUS_HOST = "127.0.0.1"
 SCHEDULER = "io.streamgauge.storm.scheduler.PlanScheduler"
 PLANS_SETTING = "streamgauge.scheduler.plans"
 LOGGING = Path(__file__).parent / "home" / "log4j2"
@@ -33,35 +33,6 @@ def default_folder() -> Path:
     """Where a cluster's data lies if nothing else is said: in the user's state folder."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(home) / "streamgauge" / "storm"
-
-
-def node_name(index: int) -> str:
-    """The address of a node: each has a loopback address of its own, beside that of nimbus."""
-    return f"127.0.0.{index + 2}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodePorts:
-    """A node and the ports that are its own."""
-
-    name: str
-    thrift: int
-    slots: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
-    """All ports of a cluster; workers of all nodes share the machine's."""
-
-    zookeeper: int
-    nimbus: int
-    nodes: tuple[NodePorts, ...]
-
-    @property
-    def all(self) -> frozenset[int]:
-        """Every one of them."""
-        slots = (port for node in self.nodes for port in (node.thrift, *node.slots))
-        return frozenset((self.zookeeper, self.nimbus, *slots))
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,11 +48,9 @@ class ProcessKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What the processes of a cluster carry.
+    """What the processes of a cluster carry: its id, and who brings it down in the end.
 
-    Attributes:
-        cluster: Id of the cluster.
-        owner: Who brings it down in the end; None where it shall outlive who started it.
+    The owner is None where the cluster shall outlive who started it.
     """
 
     cluster: str
@@ -80,13 +78,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedProcess:
-    """A process of some cluster.
-
-    Attributes:
-        pid: Its number.
-        mark: What it carries.
-        ports: Those that its cluster has claimed for workers that may not run yet.
-    """
+    """A process of some cluster, and the ports claimed for workers that may not run yet."""
 
     pid: int
     mark: Mark
@@ -110,7 +102,7 @@ def orphans() -> list[MarkedProcess]:
     return [one for one in marked_processes() if one.mark.is_orphaned()]
 
 
-def end_all(cluster: str, *, patience_seconds: float = _END_SECONDS) -> int:
+def end_all(cluster: str) -> int:
     """End all processes of a cluster, workers included; how many there were.
 
     They are asked first and killed when they do not go. Workers that a supervisor started meanwhile
@@ -122,15 +114,13 @@ def end_all(cluster: str, *, patience_seconds: float = _END_SECONDS) -> int:
         if not alive:
             break
         ended.update(one.pid for one in alive)
-        _signal(alive, cluster, number, patience_seconds)
+        _signal(alive, cluster, number)
     return len(ended)
 
 
-def _signal(
-    processes: Iterable[MarkedProcess], cluster: str, number: signal.Signals, seconds: float
-) -> None:
+def _signal(processes: Iterable[MarkedProcess], cluster: str, number: signal.Signals) -> None:
     """Signal processes and wait for their end."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + _END_SECONDS
     with _handles(processes, cluster) as handles:
         for handle in handles:
             with suppress(ProcessLookupError):

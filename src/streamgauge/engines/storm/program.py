@@ -15,11 +15,10 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 
-import numpy as np
-
-from streamgauge.engines.storm.draws import count_table, drawn, key_rule
+from streamgauge.engines.storm.draws import count_table, cumulative, drawn, key_rule
 from streamgauge.errors import Findings
 from streamgauge.profile.behaviour import Behaviour, JoinByParity, JoinOnKey, Service
 from streamgauge.profile.counts import CountDistribution
@@ -44,6 +43,7 @@ from streamgauge.transport.storm2 import mechanics
 FORMAT = 1
 MESSAGE_TIMEOUT = "topology.message.timeout.secs"
 MAX_PENDING = "topology.max.spout.pending"
+WORKERS = "topology.workers"
 
 Data = dict[str, Any]
 
@@ -95,7 +95,7 @@ def _configuration(job: Job) -> dict[str, Setting]:
             settings[MESSAGE_TIMEOUT] = math.ceil(longest)
     return {
         **settings,
-        "topology.workers": job.configuration.workers,
+        WORKERS: job.configuration.workers,
         "topology.acker.executors": job.configuration.acker_count if job.topology.acked else 0,
     }
 
@@ -185,17 +185,12 @@ def _input(job: Job, stream: Stream) -> Data:
 def _grouping(job: Job, stream: Stream) -> Data:
     grouping = stream.grouping
     if isinstance(grouping, Custom):
-        return {"kind": "custom", "cumulative": [_cumulative(row) for row in grouping.matrix]}
+        return {"kind": "custom", "cumulative": [cumulative(row) for row in grouping.matrix]}
     keyed = isinstance(grouping, Fields | PartialKey)
     if keyed and stream.name not in _behaviour(job, stream.source).keys:
         tasks = job.topology.operator(stream.target).tasks
-        return {"kind": "custom", "cumulative": [_cumulative((1.0 / tasks,) * tasks)]}
+        return {"kind": "custom", "cumulative": [cumulative((1.0 / tasks,) * tasks)]}
     return {"kind": grouping.kind}
-
-
-def _cumulative(shares: tuple[float, ...]) -> list[float]:
-    reached = np.cumsum(shares)
-    return [float(one) for one in reached / reached[-1]]
 
 
 def _service(service: Service) -> Data:
@@ -351,3 +346,40 @@ def _span_seconds(window: Window | None) -> float:
     if window is None:
         return 0.0
     return (window.length_seconds or 0.0) + (window.slide_seconds or 0.0)
+
+
+def rate_ratio(running: Mapping[str, Any], wanted: Mapping[str, Any]) -> float | None:
+    """By how much the rates of a running program must rise to become those of another.
+
+    None where the programs differ in more than executors, workers and one factor to all rates:
+    tasks, behaviours and settings are fixed when a topology is submitted.
+    """
+    if _fixed(running) != _fixed(wanted):
+        return None
+    pairs = [pair for pair in zip(_rates(running), _rates(wanted), strict=True) if any(pair)]
+    if not pairs:
+        return 1.0
+    if not all(old > 0.0 for old, _ in pairs):
+        return None
+    ratios = [new / old for old, new in pairs]
+    same = all(math.isclose(ratio, ratios[0], rel_tol=1e-9) for ratio in ratios)
+    return ratios[0] if same else None
+
+
+def _fixed(program: Mapping[str, Any]) -> dict[str, Any]:
+    """What a rebalance cannot change, and the seed and traces that need no change."""
+    fixed = deepcopy(dict(program))
+    for name in ("seed", "trace_every"):
+        fixed.pop(name, None)
+    fixed.get("configuration", {}).pop(WORKERS, None)
+    for component in (*fixed["sources"], *fixed["bolts"]):
+        component.pop("executors", None)
+        for emission in component.get("emissions", ()):
+            emission["per_second"] = len(emission.get("per_second", ()))
+    return fixed
+
+
+def _rates(program: Mapping[str, Any]) -> Iterator[float]:
+    for source in program["sources"]:
+        for emission in source["emissions"]:
+            yield from emission.get("per_second", ())

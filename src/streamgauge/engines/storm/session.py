@@ -14,30 +14,30 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar, NoReturn
 
-from streamgauge.applications.platform import TRACE_SETTING
 from streamgauge.engines.deployment import Deployment
-from streamgauge.engines.runner import Progress, StepOrder, StepRecord
-from streamgauge.engines.storm.agent_files import AgentFiles
-from streamgauge.engines.storm.agent_settings import agent_settings
-from streamgauge.engines.storm.applying import apply_plan, await_plan, read_assignment
+from streamgauge.engines.runner import Progress, StepOrder, StepRecord, trace_one_in
+from streamgauge.engines.storm.agent import AgentFiles, agent_settings
+from streamgauge.engines.storm.applying import (
+    apply_plan,
+    as_storm_numbers,
+    await_plan,
+    read_assignment,
+    remove_plan,
+    write_plan,
+)
 from streamgauge.engines.storm.bridge import Bridge
 from streamgauge.engines.storm.cluster import StormCluster
 from streamgauge.engines.storm.jars import own_jar
-from streamgauge.engines.storm.plan_files import as_storm_numbers, remove_plan, write_plan
-from streamgauge.engines.storm.program import program_text, topology_program
-from streamgauge.engines.storm.programs import rate_ratio
-from streamgauge.engines.storm.warming import LATE_SECONDS, RateControl, WarmingUp
+from streamgauge.engines.storm.program import program_text, rate_ratio, topology_program
+from streamgauge.engines.storm.warming import LATE_SECONDS, RateControl, WarmingUp, next_bucket_us
 from streamgauge.errors import SourceUnreachable
 from streamgauge.lake.raw import encode
-from streamgauge.lake.records import Event, EventKind
+from streamgauge.lake.records import EventKind
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.files.document import write_whole
 from streamgauge.topology.physical_plan import PhysicalPlan, Worker
 
 CONTROL_SETTING = "streamgauge.control.file"
-# Paths that a step traces: enough for quantiles, few enough to cost nothing.
-TRACED_PATHS = 15_000
-MOST_TRACE_EVERY = 1000
 _KILL_SECONDS = 120.0
 _WORKERS_SECONDS = 300.0
 _LAST_LINES_SECONDS = 30.0
@@ -87,15 +87,7 @@ def _leaving_on_terminate() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Running:
-    """A topology that was submitted.
-
-    Attributes:
-        name: As nimbus knows it.
-        program: What it was submitted with.
-        bucket_seconds: Of its agents.
-        files: What they write.
-        control: Its rates.
-    """
+    """A topology that was submitted with a program, what its agents write, and its rates."""
 
     name: str
     program: dict[str, Any]
@@ -105,19 +97,12 @@ class _Running:
 
 
 class StormSession:
-    """Runs step after step on one cluster.
-
-    Args:
-        storm: The cluster.
-        bridge: To its nimbus.
-        folder: For what agents write until a step is over.
-    """
+    """Runs step after step on one cluster; agents write to the folder until a step is over."""
 
     def __init__(self, *, storm: StormCluster, bridge: Bridge, folder: Path) -> None:
         self._storm = storm
         self._bridge = bridge
         self._folder = folder
-        self._submitted = 0
         self._running: _Running | None = None
 
     @property
@@ -136,26 +121,25 @@ class StormSession:
         progress(0.0, "bringing the plan into place")
         running, factor, kind = self._bring(order, wanted)
         began_at = datetime.now(UTC)
-        tell = _Estimate(order, progress)
+        estimate = _Estimate(order, progress)
         snapshot: PhysicalPlan | None = None
         try:
             warming = WarmingUp(
-                rule=order.warm_up,
+                order=order,
                 files=running.files,
                 control=running.control,
                 factor=factor,
-                window_seconds=order.window_seconds,
-                bucket_seconds=order.bucket_seconds,
-                tell=tell.warming,
+                tell=estimate.tell,
             )
             notes = warming.run()
-            measured_from = _next_bucket(order.bucket_seconds)
+            measured_from = _EPOCH + next_bucket_us(order.bucket_seconds) * _MICROSECOND
             measured_to = measured_from + timedelta(seconds=order.windows * order.window_seconds)
             middle = measured_from + (measured_to - measured_from) / 2
-            tell.wait_until(middle, "measuring")
-            snapshot = self._read_back(running.name, order)
-            tell.wait_until(measured_to, "measuring")
-            tell.wait_until(measured_to + timedelta(seconds=LATE_SECONDS), "gathering")
+            estimate.wait_until(middle, "measuring")
+            found = read_assignment(self._bridge, running.name)
+            snapshot = found.plan(order.job.topology, order.job.configuration, self.cluster)
+            estimate.wait_until(measured_to, "measuring")
+            estimate.wait_until(measured_to + timedelta(seconds=LATE_SECONDS), "gathering")
             notes += _fates(running.files, wanted.workers, measured_from, measured_to)
         finally:
             running.files.gather(order.folder)
@@ -191,7 +175,6 @@ class StormSession:
 
     def _submit(self, order: StepOrder, wanted: PhysicalPlan, program: dict[str, Any]) -> _Running:
         name = order.job.topology.name
-        self._submitted += 1
         metrics = _new_folder(self._folder / "metrics")
         control = RateControl(file=metrics / "control.json")
         control.set(1.0)
@@ -222,11 +205,7 @@ class StormSession:
         return running
 
     def _await_workers(self, running: _Running, workers: Sequence[Worker], since: float) -> None:
-        """Wait until workers run as processes that began after a moment, and tell of it.
-
-        Raises:
-            SourceUnreachable: One does not come up.
-        """
+        """Wait until workers run as processes that began after a moment, and tell of it."""
         deadline = time.monotonic() + _WORKERS_SECONDS
         while missing := [worker for worker in workers if running.files.last_start(worker) < since]:
             if time.monotonic() > deadline:
@@ -238,11 +217,7 @@ class StormSession:
             time.sleep(_LOOK_SECONDS)
 
     def _kill(self, name: str) -> None:
-        """Kill a topology and wait until its workers are gone.
-
-        Raises:
-            SourceUnreachable: They do not go.
-        """
+        """Kill a topology and wait until its workers are gone."""
         self._running = None
         remove_plan(self._storm.layout.plans, name)
         self._bridge.ask("kill", topology=name, wait_seconds=0)
@@ -255,24 +230,14 @@ class StormSession:
                 )
             time.sleep(_LOOK_SECONDS)
 
-    def _read_back(self, name: str, order: StepOrder) -> PhysicalPlan:
-        found = read_assignment(self._bridge, name)
-        job = order.job
-        return found.plan(job.topology, job.configuration, self.cluster)
-
     def _write_records(
         self, order: StepOrder, plan: PhysicalPlan, began_at: datetime, kind: EventKind
     ) -> None:
         """The plan with its time, and how it came about, beside what agents wrote."""
         deployment = Deployment.of(order.job, plan, None)
         began_us, ended_us = _microseconds(began_at), _microseconds(datetime.now(UTC))
-        event = Event(
-            topology=order.job.topology.name,
-            plan_id=deployment.plan_id,
-            happened_at_us=began_us,
-            kind=kind.value,
-            detail=f"step {order.name}, repetition {order.repetition}",
-        )
+        detail = f"step {order.name}, repetition {order.repetition}"
+        event = deployment.event(kind, began_us, detail=detail)
         order.folder.mkdir(parents=True, exist_ok=True)
         plan_line = encode(deployment.record(began_us, ended_us))
         write_whole(order.folder / "plans.jsonl", plan_line + "\n")
@@ -288,29 +253,24 @@ class _Estimate:
         warm = order.warm_up.seconds + 2.0 * order.window_seconds
         self._seconds = warm + order.windows * order.window_seconds
 
-    def warming(self, doing: str) -> None:
-        self._progress(self._part(), doing)
+    def tell(self, doing: str) -> None:
+        part = (time.monotonic() - self._began) / self._seconds
+        self._progress(min(part, 1.0), doing)
 
     def wait_until(self, moment: datetime, doing: str) -> None:
         while (left := (moment - datetime.now(UTC)).total_seconds()) > 0:
             time.sleep(min(left, _LOOK_SECONDS))
-            self._progress(self._part(), doing)
-
-    def _part(self) -> float:
-        return min((time.monotonic() - self._began) / self._seconds, 1.0)
+            self.tell(doing)
 
 
 def trace_every(order: StepOrder) -> int:
-    """Every how many-th root of a step is traced, as its settings say or as few as suffice."""
-    asked = order.job.configuration.settings.get(TRACE_SETTING)
-    if isinstance(asked, int):
-        return asked
+    """Every how many-th root of a step is traced; each has a path at the least."""
     workload = order.job.workload
     rates = [one.per_second for one in workload.emissions] if workload else []
     if not rates or None in rates:
-        return MOST_TRACE_EVERY
+        return trace_one_in(order.job, None)
     roots = math.fsum(rate or 0.0 for rate in rates) * order.windows * order.window_seconds
-    return min(max(round(roots / TRACED_PATHS), 1), MOST_TRACE_EVERY)
+    return trace_one_in(order.job, roots)
 
 
 def _new_folder(parent: Path) -> Path:
@@ -336,11 +296,6 @@ def _fates(
         *(f"worker {one} was restarted during the measurement" for one in anew),
         *(f"worker {one} had stopped reporting by the end" for one in silent if one not in anew),
     ]
-
-
-def _next_bucket(seconds: float) -> datetime:
-    number = math.ceil(time.time() / seconds)
-    return _EPOCH + timedelta(seconds=number * seconds)
 
 
 def _microseconds(moment: datetime) -> int:

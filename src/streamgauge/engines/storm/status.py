@@ -8,9 +8,7 @@ from typing import Any
 
 from streamgauge.engines.storm.cluster import StormCluster
 from streamgauge.engines.storm.daemons import trouble_in
-from streamgauge.engines.storm.layout import NIMBUS_HOST, Layout
-from streamgauge.engines.storm.processes import processes_of
-from streamgauge.engines.storm.state import ClusterState
+from streamgauge.engines.storm.ports import NIMBUS_HOST
 from streamgauge.errors import SourceUnreachable
 
 
@@ -47,17 +45,10 @@ class TopologyStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterStatus:
-    """A cluster as it is now.
+    """A cluster as it is now: its folder, addresses, and what runs.
 
-    Attributes:
-        data: Its folder.
-        nimbus: Address of nimbus.
-        zookeeper: Address of ZooKeeper.
-        processes: Of daemons, workers and their log writers together.
-        daemons: As they were started.
-        nodes: Each with its slots.
-        topologies: What runs.
-        trouble: Why nimbus was not asked or did not answer; empty where it did.
+    Processes are those of daemons, workers and their log writers together. The trouble is why
+    nimbus was not asked or did not answer; it is empty where it did.
     """
 
     data: str
@@ -80,31 +71,24 @@ def status_of(data: Path) -> ClusterStatus:
     Raises:
         SourceUnreachable: There is none.
     """
-    layout = Layout(data.resolve())
-    state = ClusterState.load(layout.state)
-    if state is None:
-        raise SourceUnreachable(f"no cluster of streamgauge at {data}; start one: storm up")
+    cluster = StormCluster.find(data)
     answer: dict[str, Any] = {"supervisors": [], "topologies": []}
-    dead = [one.name for one in state.daemons if not one.process.is_alive()]
-    trouble = "; ".join(f"{name} is dead; {trouble_in(layout, name)}" for name in dead)
+    trouble = "; ".join(
+        f"{name} is dead; {trouble_in(cluster.layout, name)}" for name in cluster.dead_daemons()
+    )
     try:
         with StormCluster.attach(data).bridge() as bridge:
             answer = bridge.ask("cluster")
     except SourceUnreachable as error:
         trouble = trouble or str(error)
-    return _status(layout, state, answer, trouble)
-
-
-def _status(
-    layout: Layout, state: ClusterState, answer: dict[str, Any], trouble: str
-) -> ClusterStatus:
+    state = cluster.state
     used = {one["host"]: one["used_slots"] for one in answer["supervisors"]}
     names = ("name", "status", "workers", "executors", "tasks", "uptime_seconds")
     return ClusterStatus(
-        data=str(layout.data),
+        data=str(cluster.layout.data),
         nimbus=f"{NIMBUS_HOST}:{state.ports.nimbus}",
         zookeeper=f"{NIMBUS_HOST}:{state.ports.zookeeper}",
-        processes=len(processes_of(state.cluster)),
+        processes=cluster.processes(),
         daemons=tuple(
             DaemonStatus(
                 name=one.name,

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from streamgauge.engines.storm.cluster import StormCluster
-from streamgauge.engines.storm.java_tools import java_command
+from streamgauge.engines.storm.jars import java_command
 from streamgauge.engines.storm.layout import LOGGING, Layout
 from streamgauge.errors import InvalidInput, UnreadableFile
 
@@ -28,12 +28,7 @@ def submit_jar(
 ) -> tuple[str, ...]:
     """Run the main class of a jar, as Storm's own client does; the names it submitted.
 
-    Args:
-        cluster: Where to.
-        jar: What workers get.
-        main: Its class that submits.
-        arguments: For it.
-        settings: Added to the configuration of whatever it submits.
+    The settings are added to the configuration of whatever it submits.
 
     Raises:
         UnreadableFile: There is no such jar.

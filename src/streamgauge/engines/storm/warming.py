@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streamgauge.engines.runner import WarmUp
-from streamgauge.engines.storm.agent_files import AgentFiles
+from streamgauge.engines.runner import StepOrder, WarmUp
+from streamgauge.engines.storm.agent import AgentFiles
 from streamgauge.topology.files.document import write_whole
 
 _EXECUTED = "executed"
@@ -74,23 +74,20 @@ class Observed:
 class WarmingUp:
     """How a topology is made warm.
 
-    Attributes:
-        rule: What is asked for.
-        files: What agents write.
-        control: How fast sources are.
-        factor: Of the step's own rates, in multiples of those submitted.
-        window_seconds: Length of the windows that shall agree.
-        bucket_seconds: Of the agents' samples.
-        tell: Told what is being done.
+    The factor is that of the step's own rates, in multiples of those submitted. `tell` is told what
+    is being done.
     """
 
-    rule: WarmUp
+    order: StepOrder
     files: AgentFiles
     control: RateControl
     factor: float
-    window_seconds: float
-    bucket_seconds: float
     tell: Tell
+
+    @property
+    def rule(self) -> WarmUp:
+        """What is asked for."""
+        return self.order.warm_up
 
     def run(self) -> list[str]:
         """Warm up; what did not come about in time, a line each."""
@@ -132,10 +129,10 @@ class WarmingUp:
         """Stop the sources until nothing is executed for the length of a bucket."""
         self.control.set(0.0)
         deadline = time.monotonic() + _DRAIN_SECONDS
-        paused = self._next_bucket_us()
+        paused = next_bucket_us(self.order.bucket_seconds)
         while time.monotonic() < deadline:
             self._look(observed, "draining")
-            ended = paused + round(self.bucket_seconds * _MICROSECONDS)
+            ended = paused + round(self.order.bucket_seconds * _MICROSECONDS)
             if time.time() < ended / _MICROSECONDS + LATE_SECONDS:
                 continue
             if observed.executed_at[paused] == 0:
@@ -145,8 +142,8 @@ class WarmingUp:
 
     def _agree(self, observed: Observed, deadline: float) -> list[str]:
         """Wait for two windows in a row whose mean latencies are near each other."""
-        length = round(self.window_seconds * _MICROSECONDS)
-        start, before, mean = self._next_bucket_us(), None, None
+        length = round(self.order.window_seconds * _MICROSECONDS)
+        start, before, mean = next_bucket_us(self.order.bucket_seconds), None, None
         while True:
             end = start + length
             while time.time() < end / _MICROSECONDS + LATE_SECONDS:
@@ -158,14 +155,15 @@ class WarmingUp:
                 return []
             start = end
 
-    def _next_bucket_us(self) -> int:
-        number = math.ceil(time.time() / self.bucket_seconds)
-        return round(number * self.bucket_seconds * _MICROSECONDS)
-
     def _look(self, observed: Observed, doing: str) -> None:
         time.sleep(_LOOK_SECONDS)
         observed.take(self.files)
         self.tell(doing)
+
+
+def next_bucket_us(bucket_seconds: float) -> int:
+    """When the next bucket begins, in microseconds since 1970."""
+    return round(math.ceil(time.time() / bucket_seconds) * bucket_seconds * _MICROSECONDS)
 
 
 def _are_near(one: float, other: float, rule: WarmUp) -> bool:

@@ -1,11 +1,13 @@
-"""One poll: ask a source what runs, and say it in records."""
+"""Polling a source until told to stop: what runs, said in records, and when nobody answers."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from streamgauge.engines.storm.collection.memory import LastState, Memory
+from streamgauge.engines.storm.collection.folder import CollectionFolder, LastState, Memory
 from streamgauge.engines.storm.collection.plans import describe_running_plan
 from streamgauge.engines.storm.collection.snapshot import (
     Host,
@@ -15,20 +17,17 @@ from streamgauge.engines.storm.collection.snapshot import (
     Vanished,
 )
 from streamgauge.engines.storm.collection.snapshot_records import SnapshotRecords, event_of
-from streamgauge.errors import InvalidInput, SourceUnreachable, did_you_mean
+from streamgauge.errors import Findings, InvalidInput, SourceUnreachable, did_you_mean
 from streamgauge.lake.records import EventKind, Record
+from streamgauge.topology.field_checks import check_number
+
+# Waits double while nobody answers, up to so many times the usual one.
+_MOST_WAITS = 8
 
 
 @dataclass(slots=True, kw_only=True)
 class Poll:
-    """What one poll gave.
-
-    Attributes:
-        records: To be written.
-        topologies: Names of those that were seen whole.
-        notes: For people.
-        failure: Why it ended early, where it did; what came before counts.
-    """
+    """What one poll gave: `topologies` were seen whole, `failure` says why it ended early."""
 
     records: list[Record] = field(default_factory=list)
     topologies: list[str] = field(default_factory=list)
@@ -103,7 +102,7 @@ class Collector:
             )
             return True
         try:
-            plan = None if snapshot.silent else describe_running_plan(snapshot, hosts)
+            plan = None if snapshot.silent else describe_running_plan(snapshot, hosts, self.cluster)
             made = SnapshotRecords(
                 snapshot,
                 state,
@@ -146,3 +145,104 @@ def _at_their_places(snapshot: TopologySnapshot, state: LastState | None) -> boo
         (one.executor.operator, one.executor.first_task, str(one.slot)) in places
         for one in snapshot.executors
     )
+
+
+class Stop(Protocol):
+    """Something that can be waited for, such as `threading.Event`."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Whether it has come, within so many seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollSchedule:
+    """How often and how long.
+
+    Attributes:
+        every_seconds: Between the beginnings of two polls.
+        for_seconds: In all; None without end, 0 for one poll.
+        give_up_seconds: How long to go on without an answer, once there was one.
+    """
+
+    every_seconds: float = 60.0
+    for_seconds: float | None = None
+    give_up_seconds: float = 600.0
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        check_number(findings, self.every_seconds, "every", least=1.0, most=3600.0)
+        if self.for_seconds is not None:
+            check_number(findings, self.for_seconds, "for")
+        check_number(findings, self.give_up_seconds, "give_up")
+        findings.raise_if_any()
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """How many polls were made and records written, and what was seen whole at least once."""
+
+    polls: int = 0
+    records: int = 0
+    topologies: set[str] = field(default_factory=set)
+
+
+def poll_on(
+    collector: Collector,
+    folder: CollectionFolder,
+    schedule: PollSchedule,
+    stop: Stop,
+    *,
+    say: Callable[[str], None],
+    monotonic: Callable[[], float] = time.monotonic,
+) -> Outcome:
+    """Poll until `stop` comes or the time is over.
+
+    Raises:
+        SourceUnreachable: Nobody answers at the first poll, or for too long; what was collected
+            is kept.
+        UnreadableFile: The folder cannot be written any more.
+    """
+    outcome = Outcome()
+    began = answered = monotonic()
+    said: set[str] = set()
+    heard, failures = False, 0
+    while True:
+        asked = monotonic()
+        poll = collector.poll()
+        _keep(poll, collector, folder, outcome, said, say)
+        now = monotonic()
+        heard = heard or poll.failure is None or bool(poll.topologies)
+        if poll.failure is None:
+            failures, answered = 0, now
+        elif not heard or now - answered > schedule.give_up_seconds:
+            raise poll.failure
+        else:
+            failures += 1
+            say(f"warning: {poll.failure}")
+        wait = schedule.every_seconds * min(2**failures, _MOST_WAITS) - (now - asked)
+        if schedule.for_seconds is not None and now + wait - began > schedule.for_seconds:
+            return outcome
+        if stop.wait(max(wait, 0.0)):
+            return outcome
+
+
+def _keep(
+    poll: Poll,
+    collector: Collector,
+    folder: CollectionFolder,
+    outcome: Outcome,
+    said: set[str],
+    say: Callable[[str], None],
+) -> None:
+    """Write what a poll gave, and say what is new."""
+    gone = folder.write(poll.records, collector.memory, collector.clock())
+    outcome.polls += 1
+    outcome.records += len(poll.records)
+    outcome.topologies.update(poll.topologies)
+    notes = [f"warning: {note}" for note in poll.notes]
+    if gone:
+        notes.append("warning: the folder has reached its size limit: the oldest files are deleted")
+    for note in notes:
+        if note not in said:
+            said.add(note)
+            say(note)

@@ -7,25 +7,44 @@ that receivers ignore: the next run goes on where this one ended.
 
 from __future__ import annotations
 
-import fcntl
 import gzip
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import IO
+from typing import IO, Any
 
-from streamgauge.engines.storm.collection.memory import Memory, memory_from_text, memory_to_text
-from streamgauge.engines.writing import report_write_errors
+from streamgauge.engines.storm.collection.readings import Process, Reading, Total
+from streamgauge.engines.storm.collection.snapshot import Key
+from streamgauge.engines.writing import lock_file, report_write_errors
 from streamgauge.errors import InvalidInput
-from streamgauge.lake.raw import encode
-from streamgauge.lake.records import Record
+from streamgauge.lake.metrics import METRICS
+from streamgauge.lake.raw import decode, encode
+from streamgauge.lake.records import Plan, Record
 from streamgauge.topology.files.document import write_whole
 
+MEMORY_VERSION = 1
 _LOCK = ".collecting"
 _ENDING = ".jsonl.gz"
 _OWN = re.compile(r"storm-.*-\d{8}T\d{12}Z\.jsonl\.gz")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastState:
+    """Where a topology stood when it was last seen: its plan, still open, and the last reports.
+
+    Workers are by name, readings by the label of the executor.
+    """
+
+    plan: Plan
+    workers: Mapping[str, Process] = field(default_factory=dict)
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+
+
+# By the cluster's id of the topology.
+Memory = dict[str, LastState]
 
 
 class CollectionFolder:
@@ -51,29 +70,20 @@ class CollectionFolder:
     def __enter__(self) -> CollectionFolder:
         with report_write_errors(self._path):
             self._path.mkdir(parents=True, exist_ok=True)
-            self._lock = (self._path / _LOCK).open("ab")
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self._lock.close()
-                raise InvalidInput.single(
-                    (),
-                    file=str(self._path),
-                    seen="another collector that is writing there",
-                    expected="a folder for each",
-                    remedy="name another folder, or stop the other",
-                ) from None
+            busy = InvalidInput.single(
+                (),
+                file=str(self._path),
+                seen="another collector that is writing there",
+                expected="a folder for each",
+                remedy="name another folder, or stop the other",
+            )
+            self._lock = lock_file(self._path / _LOCK, busy)
             for path in self._path.glob(f".storm-*{_ENDING}"):
                 # Of a collector that was killed.
                 path.unlink(missing_ok=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._lock is not None:
             self._lock.close()
 
@@ -127,3 +137,72 @@ class CollectionFolder:
             excess -= size
             gone += 1
         return gone
+
+
+def memory_to_text(memory: Mapping[str, LastState]) -> str:
+    """The memory as JSON text."""
+    topologies = {
+        name: {
+            "plan": encode(one.plan),
+            "workers": {worker: asdict(process) for worker, process in one.workers.items()},
+            "executors": {label: _reading(reading) for label, reading in one.readings.items()},
+        }
+        for name, one in memory.items()
+    }
+    return json.dumps({"version": MEMORY_VERSION, "topologies": topologies}, separators=(",", ":"))
+
+
+def memory_from_text(text: str) -> Memory | None:
+    """The memory that a text holds, or None where it is none of ours."""
+    try:
+        found = json.loads(text)
+        if found["version"] != MEMORY_VERSION:
+            return None
+        return {name: _state(one) for name, one in found["topologies"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def _state(found: Mapping[str, Any]) -> LastState:
+    plan = decode(found["plan"])
+    if not isinstance(plan, Plan):
+        raise ValueError("no plan")
+    return LastState(
+        plan=plan,
+        workers={worker: Process(**one) for worker, one in found["workers"].items()},
+        readings={label: _read(one) for label, one in found["executors"].items()},
+    )
+
+
+def _reading(reading: Reading) -> dict[str, Any]:
+    return {
+        "worker": reading.worker,
+        "process": asdict(reading.process),
+        "observed": [
+            [metric.label, *key, number]
+            for metric, by_key in reading.observed.items()
+            for key, number in by_key.items()
+        ],
+        "totals": [
+            [metric.label, *(key or (None, None)), total.observations, total.mean_ms]
+            for metric, by_key in reading.totals.items()
+            for key, total in by_key.items()
+        ],
+    }
+
+
+def _read(found: Mapping[str, Any]) -> Reading:
+    observed: dict[Any, dict[Key, int]] = {}
+    for label, stream, source, number in found["observed"]:
+        observed.setdefault(METRICS[label], {})[Key(stream, source)] = int(number)
+    totals: dict[Any, dict[Key | None, Total]] = {}
+    for label, stream, source, number, mean_ms in found["totals"]:
+        key = None if stream is None else Key(stream, source)
+        total = Total(observations=int(number), mean_ms=float(mean_ms))
+        totals.setdefault(METRICS[label], {})[key] = total
+    return Reading(
+        worker=str(found["worker"]),
+        process=Process(**found["process"]),
+        observed=observed,
+        totals=totals,
+    )

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from streamgauge.engines.deployment import Deployment
 from streamgauge.engines.storm.collection.snapshot import Component, Host, TopologySnapshot
 from streamgauge.errors import InvalidInput
-from streamgauge.lake.plan_ids import plan_id_of
-from streamgauge.lake.records import PlacedExecutor, Plan
-from streamgauge.profile.files.jobs import job_to_data
+from streamgauge.lake.records import PlacedExecutor
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology.cluster import FIRST_PORT, MAX_PORT, Cluster, Machine, Node, Slot
 from streamgauge.topology.configuration import Configuration
-from streamgauge.topology.files.document import dump_json
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import ACKER, Operator, OperatorKind, Stream, Topology
 from streamgauge.transport.engine import load_engine
@@ -22,46 +19,9 @@ from streamgauge.transport.engine import load_engine
 _ABOUT = "Collected from a running cluster. Cores are those that supervisors declare."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningPlan:
-    """A plan that is in place.
-
-    Attributes:
-        job: As a file would describe it.
-        executors: Who runs where, with the engine's numbers of the tasks.
-        notes: What could not be described.
-    """
-
-    job: Job
-    executors: tuple[PlacedExecutor, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def plan_id(self) -> str:
-        """The same for the same placement."""
-        return plan_id_of(self.executors)
-
-    def is_that_of(self, record: Plan) -> bool:
-        """Whether a plan that was recorded is still this: its placement, topology and settings."""
-        if record.plan_id != self.plan_id:
-            return False
-        then, now = json.loads(record.document), json.loads(dump_json(job_to_data(self.job)))
-        return all(then.get(part) == now.get(part) for part in ("topology", "configuration"))
-
-    def record(self, cluster: str | None, valid_from_us: int) -> Plan:
-        """The plan, which lasts."""
-        return Plan(
-            cluster=cluster,
-            topology=self.job.topology.name,
-            plan_id=self.plan_id,
-            engine=self.job.configuration.engine,
-            valid_from_us=valid_from_us,
-            document=dump_json(job_to_data(self.job)),
-            executors=self.executors,
-        )
-
-
-def describe_running_plan(snapshot: TopologySnapshot, hosts: Sequence[Host]) -> RunningPlan:
+def describe_running_plan(
+    snapshot: TopologySnapshot, hosts: Sequence[Host], cluster: str | None
+) -> Deployment:
     """The plan of a topology whose executors have all reported.
 
     Raises:
@@ -106,10 +66,8 @@ def describe_running_plan(snapshot: TopologySnapshot, hosts: Sequence[Host]) -> 
         )
         for executor, slot in places
     )
-    return RunningPlan(
-        job=job,
-        executors=executors,
-        notes=(*snapshot.notes, *notes),
+    return Deployment(
+        job=job, executors=executors, cluster=cluster, notes=(*snapshot.notes, *notes)
     )
 
 

@@ -1,24 +1,51 @@
 """A snapshot of a running topology, from nimbus or the UI: its structure, places and counters.
 
-Counters are the engine's own, since the worker started. `sampling` says how many tuples stand
-behind one that was really looked at: the engine counts one in so many, and multiplies.
+Counters are the engine's own, since the worker started. What a topology's configuration says, and
+how groupings are called, is read here in the same way for both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from streamgauge.lake.metrics import Metric
 from streamgauge.topology.cluster import Slot
 from streamgauge.topology.configuration import Setting
+from streamgauge.topology.grouping import (
+    All,
+    Custom,
+    Direct,
+    Fields,
+    Global,
+    Grouping,
+    LocalOrShuffle,
+    PartialKey,
+    Shuffle,
+)
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import Stream
+from streamgauge.transport.engine import load_engine
 
 # Of the engine where its configuration says nothing.
 SAMPLING = 20
-HEARTBEAT_SECONDS = 60
+HEARTBEAT_SECONDS = 60.0
+MEBIBYTE = 2**20
+# A supervisor declares its cores in percent of one.
+CORE_PERCENT = 100.0
+# Stands for field names where a source does not give them.
+UNKNOWN_FIELD = "unknown"
+_PARTIAL_KEY = "org.apache.storm.grouping.PartialKeyGrouping"
+_PLAIN_GROUPINGS: dict[str, Grouping] = {
+    "shuffle": Shuffle(),
+    "none": Shuffle(),
+    "local_or_shuffle": LocalOrShuffle(),
+    "all": All(),
+    "global": Global(),
+    "direct": Direct(),
+}
 
 
 class Key(NamedTuple):
@@ -30,13 +57,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedTopology:
-    """A topology that the cluster runs.
-
-    Attributes:
-        id: The cluster's own, another one each time it is submitted.
-        name: What its owner calls it.
-        uptime_seconds: Since it was submitted.
-    """
+    """A topology that the cluster runs; each time it is submitted it has another id."""
 
     id: str
     name: str
@@ -45,14 +66,7 @@ class ListedTopology:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """A supervisor's node.
-
-    Attributes:
-        name: Under which workers are placed on it.
-        slots: Workers it can run.
-        cores: As its supervisor declares them, not as anybody measured.
-        memory_bytes: Likewise.
-    """
+    """A supervisor's node; cores and memory are what it declares, not what anybody measured."""
 
     name: str
     slots: int
@@ -62,14 +76,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
-    """A spout or bolt, or the ackers.
-
-    Attributes:
-        name: In its topology.
-        is_spout: Whether tuples enter by it.
-        tasks: For life.
-        executors: At present, whether they have reported or not.
-    """
+    """A spout or bolt, or the ackers; `executors` are those of now, silent ones included."""
 
     name: str
     is_spout: bool
@@ -79,12 +86,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mean:
-    """A mean that the engine took since the worker started, and lately.
-
-    Attributes:
-        ms: Since the worker started.
-        lately_ms: Of the last ten minutes, where it was asked for.
-    """
+    """A mean since the worker started, and of the last ten minutes where that was asked for."""
 
     ms: float
     lately_ms: float | None = None
@@ -116,9 +118,7 @@ class ReportedExecutor:
 class Parts:
     """What a component's executors together counted by key, where each alone does not tell.
 
-    Attributes:
-        counts: By counter and key; only their proportions matter.
-        means_ms: By mean and key; likewise.
+    Only the proportions of counts and of means matter.
     """
 
     counts: Mapping[Metric, Mapping[Key, int]] = field(default_factory=dict)
@@ -127,21 +127,11 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopologySnapshot:
-    """One snapshot of a topology.
+    """One snapshot of a topology: its own components and the ackers, and streams without theirs.
 
-    Attributes:
-        listed: Which one.
-        engine: Whose transport moves its tuples.
-        components: Ackers included.
-        streams: Between the topology's own components.
-        workers: Asked for.
-        settings: Of the engine, as far as our models know them.
-        sampling: Tuples for each that is looked at.
-        heartbeat_seconds: Between two reports of a worker.
-        resolution_ms: What means are off by at most, by the way they are written.
-        executors: Those whose places are known.
-        parts: By component.
-        notes: What a reader of the plan should know.
+    Workers are those asked for, executors those whose places are known. Means are off by the
+    resolution at most, by the way they are written. Parts are by component. Notes are what a reader
+    of the plan should know.
     """
 
     listed: ListedTopology
@@ -149,13 +139,36 @@ class TopologySnapshot:
     components: tuple[Component, ...]
     streams: tuple[Stream, ...]
     workers: int
-    settings: Mapping[str, Setting]
-    sampling: int = SAMPLING
-    heartbeat_seconds: float = HEARTBEAT_SECONDS
+    configuration: Mapping[str, Any]
     resolution_ms: float = 0.0
     executors: tuple[ReportedExecutor, ...] = ()
     parts: Mapping[str, Parts] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> dict[str, Setting]:
+        """The settings that our models know, where they are set."""
+        return {
+            name: self.configuration[name]
+            for name in load_engine(self.engine).load_transport().settings
+            if isinstance(self.configuration.get(name), bool | int | float)
+        }
+
+    @property
+    def sampling(self) -> int:
+        """How many tuples the engine counts for each that it looks at."""
+        rate = number(self.configuration.get("topology.stats.sample.rate"))
+        return max(int(1.0 / rate), 1) if rate else SAMPLING
+
+    @property
+    def heartbeat_seconds(self) -> float:
+        """Seconds between two reports of a worker's counters."""
+        # Versions before 2 sent them with every heartbeat of their tasks.
+        for name in ("executor.metrics.frequency.secs", "task.heartbeat.frequency.secs"):
+            seconds = number(self.configuration.get(name))
+            if seconds:
+                return seconds
+        return HEARTBEAT_SECONDS
 
     @property
     def silent(self) -> int:
@@ -168,30 +181,68 @@ class Vanished(Exception):
 
 
 class StormSource(Protocol):
-    """Somebody who knows what a Storm cluster runs."""
+    """Somebody who knows what a Storm cluster runs.
+
+    All methods raise SourceUnreachable where there is no answer that makes sense.
+    """
 
     @property
     def name(self) -> str:
         """What messages and files call it."""
 
     def topologies(self) -> tuple[ListedTopology, ...]:
-        """What runs now.
-
-        Raises:
-            SourceUnreachable: No answer that makes sense.
-        """
+        """What runs now."""
 
     def hosts(self) -> tuple[Host, ...]:
-        """The nodes there are.
-
-        Raises:
-            SourceUnreachable: No answer that makes sense.
-        """
+        """The nodes there are."""
 
     def take_snapshot(self, listed: ListedTopology) -> TopologySnapshot:
         """Structure, places and counters of a topology.
 
         Raises:
-            SourceUnreachable: No answer that makes sense.
             Vanished: It does not run any more.
         """
+
+
+def engine_of(version: str) -> str:
+    """Whose transport a version of Storm has."""
+    return "storm-1" if version.startswith(("0.", "1.")) else "storm-2"
+
+
+def number(value: object) -> float | None:
+    """A finite number that is not negative, also where it is written as text."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) and found >= 0 else None
+
+
+def grouping_named(
+    name: str, *, tasks: int, fields: Sequence[str] | None = None, class_name: str = ""
+) -> Grouping:
+    """The grouping of a name such as ``local_or_shuffle``.
+
+    Args:
+        name: As Storm has it, with hyphens or underscores.
+        tasks: Of the operator that receives; a custom grouping is taken to be even over them.
+        fields: That it is by, where they are known. None of them is Storm's way to say global.
+        class_name: Of a custom grouping, where it is known.
+    """
+    kind = name.lower().replace("-", "_")
+    if kind == "fields":
+        if fields is not None and not fields:
+            return Global()
+        return Fields(keys=tuple(fields or (UNKNOWN_FIELD,)))
+    if class_name == _PARTIAL_KEY:
+        return PartialKey(keys=(UNKNOWN_FIELD,))
+    return _PLAIN_GROUPINGS.get(kind) or Custom(matrix=((1.0 / tasks,) * tasks,))
+
+
+def note_custom_groupings(streams: Iterable[Stream]) -> tuple[str, ...]:
+    """What a reader should know of custom groupings, where there are any."""
+    custom = [str(one.key) for one in streams if isinstance(one.grouping, Custom)]
+    assumed = "a custom grouping, assumed to spread tuples evenly"
+    return (f"{', '.join(custom)}: {assumed}",) if custom else ()

@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from streamgauge.engines.storm.collection.memory import LastState
-from streamgauge.engines.storm.collection.plans import RunningPlan
-from streamgauge.engines.storm.collection.processes import (
+from streamgauge.engines.deployment import Deployment
+from streamgauge.engines.storm.collection.folder import LastState
+from streamgauge.engines.storm.collection.readings import (
     MICROSECONDS,
     Bucket,
     Process,
+    Reading,
+    Report,
     bucket_of,
     continues,
     process_at,
 )
-from streamgauge.engines.storm.collection.readings import Reading, Report
 from streamgauge.engines.storm.collection.snapshot import (
     Key,
-    Parts,
     ReportedExecutor,
     TopologySnapshot,
 )
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.records import Event, EventKind, Plan, Record, Sample
 
-_NO_PARTS = Parts()
 _INPUTS = (Metric.EXECUTED_TOTAL, Metric.ACKED_TOTAL, Metric.FAILED_TOTAL)
 _OUTPUTS = (Metric.EMITTED_TOTAL, Metric.SENT_TOTAL)
 _ROOTS = (Metric.ROOTS_ACKED_TOTAL, Metric.ROOTS_FAILED_TOTAL)
@@ -33,13 +32,6 @@ _ROOTS = (Metric.ROOTS_ACKED_TOTAL, Metric.ROOTS_FAILED_TOTAL)
 
 class SnapshotRecords:
     """The records of a snapshot, compared with the last known state of the topology.
-
-    Args:
-        snapshot: What is seen.
-        before: What was known.
-        now_us: When it was seen.
-        every_seconds: How often it is looked at.
-        cluster: What the cluster is called in the lake.
 
     Attributes:
         state: What is known of it from now on, once its records are made.
@@ -64,7 +56,7 @@ class SnapshotRecords:
         self._keys = _keys(snapshot)
         self.state: LastState
 
-    def records(self, plan: RunningPlan | None) -> Iterator[Record]:
+    def records(self, plan: Deployment | None) -> Iterator[Record]:
         """Plan, events and samples; without a plan that of before holds on."""
         ended, current = self._plans(plan)
         yield from self._plan_records(ended, current)
@@ -80,29 +72,26 @@ class SnapshotRecords:
                 if label in old_readings:
                     readings[label] = old_readings[label]
                 continue
-            reading = report.reading()
-            readings[label] = reading
-            yield from report.samples(reading, self._sample(current, report.bucket))
+            readings[label] = report.reading
+            yield from report.samples(self._sample(current, report.bucket))
         used = {one.worker for one in current.executors}
         kept = {worker: one for worker, one in self._old.items() if worker in used}
         workers = {**kept, **self._workers}
         self.state = LastState(plan=current, workers=workers, readings=readings)
 
-    def _plans(self, plan: RunningPlan | None) -> tuple[Plan | None, Plan]:
+    def _plans(self, plan: Deployment | None) -> tuple[Plan | None, Plan]:
         """The plan that ended, if one did, and the one in place."""
         before = None if self._before is None else self._before.plan
-        if before is not None and (
-            plan is None or (before.cluster == self._cluster and plan.is_that_of(before))
-        ):
+        if before is not None and (plan is None or plan.is_that_of(before)):
             return None, before
         assert plan is not None
         # A plan is in place since its last worker began.
         at_us = max((one.began_us for one in self._workers.values()), default=self._now_us)
         if before is None:
-            return None, plan.record(self._cluster, at_us)
+            return None, plan.record(at_us)
         reported_us = max((one.reported_us for one in self._old.values()), default=0)
         at_us = max(min(max(at_us, reported_us), self._now_us), before.valid_from_us + 1)
-        return replace(before, valid_to_us=at_us), plan.record(self._cluster, at_us)
+        return replace(before, valid_to_us=at_us), plan.record(at_us)
 
     def _plan_records(self, ended: Plan | None, current: Plan) -> Iterator[Record]:
         if ended is not None:
@@ -170,16 +159,8 @@ class SnapshotRecords:
         bucket = bucket_of(process, last, usual_seconds=self._usual_seconds)
         if bucket is None:
             return None
-        return Report(
-            seen=seen,
-            process=process,
-            bucket=bucket,
-            before=before,
-            parts=self._snapshot.parts.get(seen.executor.operator, _NO_PARTS),
-            keys=self._keys.get(seen.executor.operator, {}),
-            sampling=self._snapshot.sampling,
-            resolution_ms=self._snapshot.resolution_ms,
-        )
+        keys = self._keys.get(seen.executor.operator, {})
+        return Report(seen, process, bucket, before, self._snapshot, keys)
 
     def _sample(self, plan: Plan, bucket: Bucket) -> Sample:
         return Sample(

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamgauge.engines.storm.collection.snapshot import (
+    CORE_PERCENT,
+    MEBIBYTE,
     Component,
     Host,
     Key,
@@ -19,19 +21,12 @@ from streamgauge.engines.storm.collection.snapshot import (
     Mean,
     Parts,
     ReportedExecutor,
-)
-from streamgauge.engines.storm.configuration import (
-    engine_of,
-    heartbeat_of,
-    known_settings,
+    grouping_named,
     number,
-    sampling_of,
 )
-from streamgauge.engines.storm.groupings import grouping_named
 from streamgauge.errors import SourceUnreachable
 from streamgauge.lake.metrics import Metric
 from streamgauge.topology.cluster import Slot
-from streamgauge.topology.configuration import Setting
 from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, Stream
@@ -39,50 +34,32 @@ from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, Stream
 # Latencies are written with three decimals.
 RESOLUTION_MS = 0.0005
 _EXECUTOR = re.compile(r"\[(\d{1,9})-(\d{1,9})\]")
-_MEBIBYTE = 2**20
-_CORE_PERCENT = 100.0
 
-_BOLT_COUNTS = {
-    "emitted": Metric.EMITTED_TOTAL,
-    "transferred": Metric.SENT_TOTAL,
-    "executed": Metric.EXECUTED_TOTAL,
-    "acked": Metric.ACKED_TOTAL,
-    "failed": Metric.FAILED_TOTAL,
+# By what a component is, the UI's names of its counters and means.
+_COUNTS = {
+    "bolt": {
+        "emitted": Metric.EMITTED_TOTAL,
+        "transferred": Metric.SENT_TOTAL,
+        "executed": Metric.EXECUTED_TOTAL,
+        "acked": Metric.ACKED_TOTAL,
+        "failed": Metric.FAILED_TOTAL,
+    },
+    "spout": {
+        "emitted": Metric.EMITTED_TOTAL,
+        "transferred": Metric.SENT_TOTAL,
+        "acked": Metric.ROOTS_ACKED_TOTAL,
+        "failed": Metric.ROOTS_FAILED_TOTAL,
+    },
 }
-_SPOUT_COUNTS = {
-    "emitted": Metric.EMITTED_TOTAL,
-    "transferred": Metric.SENT_TOTAL,
-    "acked": Metric.ROOTS_ACKED_TOTAL,
-    "failed": Metric.ROOTS_FAILED_TOTAL,
+_MEANS = {
+    "bolt": {
+        "executeLatency": Metric.EXECUTE_LATENCY_MEAN,
+        "processLatency": Metric.PROCESS_LATENCY_MEAN,
+    },
+    "spout": {"completeLatency": Metric.COMPLETE_LATENCY_MEAN},
 }
-_BOLT_MEANS = {
-    "executeLatency": Metric.EXECUTE_LATENCY_MEAN,
-    "processLatency": Metric.PROCESS_LATENCY_MEAN,
-}
-_SPOUT_MEANS = {"completeLatency": Metric.COMPLETE_LATENCY_MEAN}
 
 Document = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopologyPage:
-    """What the page of a topology says.
-
-    Attributes:
-        engine: By its version.
-        components: Ackers included; no others of the engine's own.
-        workers: Asked for.
-        settings: Those that our models know.
-        sampling: Tuples for each that is looked at.
-        heartbeat_seconds: Between two reports of a worker.
-    """
-
-    engine: str
-    components: tuple[Component, ...]
-    workers: int
-    settings: Mapping[str, Setting]
-    sampling: int
-    heartbeat_seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,16 +91,16 @@ def hosts(document: Document) -> tuple[Host, ...]:
             Host(
                 name=_text(one, "host"),
                 slots=int(number(one.get("slotsTotal")) or 0),
-                cores=percent / _CORE_PERCENT if percent else None,
-                memory_bytes=int(mebibytes * _MEBIBYTE) if mebibytes else None,
+                cores=percent / CORE_PERCENT if percent else None,
+                memory_bytes=int(mebibytes * MEBIBYTE) if mebibytes else None,
             )
         )
     return tuple(found)
 
 
-def topology_page(document: Document) -> TopologyPage:
-    """What `topology/ID?sys=true` says."""
-    components = []
+def components(document: Document) -> tuple[Component, ...]:
+    """What `topology/ID?sys=true` lists: ackers included, but nothing else of the engine's own."""
+    found = []
     for kind, name in (("spouts", "spoutId"), ("bolts", "boltId")):
         for one in _rows(document, kind):
             component = Component(
@@ -133,26 +110,14 @@ def topology_page(document: Document) -> TopologyPage:
                 executors=int(number(one.get("executors")) or 1),
             )
             if component.name == ACKER or not component.name.startswith(SYSTEM_PREFIX):
-                components.append(component)
-    settings = document.get("configuration")
-    configuration = settings if isinstance(settings, dict) else {}
-    engine = engine_of(str(document.get("stormVersion") or ""))
-    return TopologyPage(
-        engine=engine,
-        components=tuple(components),
-        workers=max(int(number(document.get("workersTotal")) or 1), 1),
-        settings=known_settings(engine, configuration),
-        sampling=sampling_of(configuration),
-        heartbeat_seconds=heartbeat_of(configuration),
-    )
+                found.append(component)
+    return tuple(found)
 
 
 def streams(document: Document, tasks: Mapping[str, int]) -> tuple[Stream, ...]:
     """What `topology/ID/visualization` shows, but for the engine's own streams.
 
-    Args:
-        document: By component.
-        tasks: Of every component of the topology's own.
+    `tasks` are those of every component of the topology's own.
     """
     found: dict[tuple[str, str, str], Stream] = {}
     for target, shown_as in document.items():
@@ -169,62 +134,53 @@ def streams(document: Document, tasks: Mapping[str, int]) -> tuple[Stream, ...]:
 
 
 def component_page(document: Document, lately: Document | None = None) -> ComponentPage:
-    """What `topology/ID/component/NAME` says.
-
-    Args:
-        document: With the window of all time.
-        lately: With the window of ten minutes, where it was asked for.
-    """
-    spout = document.get("componentType") == "spout"
+    """What `topology/ID/component/NAME` says of all time, and lately: of the last ten minutes."""
+    kind = "spout" if document.get("componentType") == "spout" else "bolt"
     name = _text(document, "id")
-    recent: dict[str, Document] = {}
-    if lately is not None:
-        recent = {str(one.get("id")): one for one in _rows(lately, "executorStats")}
+    recent = {str(one.get("id")): one for one in _rows(lately or {}, "executorStats")}
     executors = tuple(
-        _executor(one, name, spout=spout, lately=recent.get(str(one.get("id")), {}))
+        _executor(one, name, kind, lately=recent.get(str(one.get("id")), {}))
         for one in _rows(document, "executorStats")
     )
-    return ComponentPage(executors=executors, parts=_parts(lately or document, spout=spout))
+    return ComponentPage(executors=executors, parts=_parts(lately or document, kind))
 
 
-def _executor(row: Document, component: str, *, spout: bool, lately: Document) -> ReportedExecutor:
+def _executor(row: Document, component: str, kind: str, *, lately: Document) -> ReportedExecutor:
     match = _EXECUTOR.fullmatch(str(row.get("id")))
     if match is None:
         raise _unfit("executorStats", row.get("id"), "an executor such as [3-4]")
-    counts = _SPOUT_COUNTS if spout else _BOLT_COUNTS
-    means = _SPOUT_MEANS if spout else _BOLT_MEANS
     return ReportedExecutor(
         executor=Executor(int(match[1]), int(match[2]), component),
         slot=Slot(_text(row, "host"), int(number(row.get("port")) or 0)),
         uptime_seconds=int(number(row.get("uptimeSeconds")) or 0),
         counts={
             metric: {None: int(count)}
-            for key, metric in counts.items()
+            for key, metric in _COUNTS[kind].items()
             if (count := number(row.get(key))) is not None
         },
         means={
             metric: {None: Mean(ms=mean, lately_ms=number(lately.get(key)))}
-            for key, metric in means.items()
+            for key, metric in _MEANS[kind].items()
             if (mean := number(row.get(key))) is not None
         },
         capacity=number(row.get("capacity")),
     )
 
 
-def _parts(document: Document, *, spout: bool) -> Parts:
+def _parts(document: Document, kind: str) -> Parts:
     """Counts and means by stream: what comes in of a bolt, what goes out of both."""
     counts: dict[Metric, dict[Key, int]] = {}
     means: dict[Metric, dict[Key, float]] = {}
-    inputs = [] if spout else _rows(document, "inputStats")
+    inputs = [] if kind == "spout" else _rows(document, "inputStats")
     outputs = _rows(document, "outputStats")
     for rows, is_input in ((inputs, True), (outputs, False)):
         for row in rows:
             key = Key(_text(row, "stream"), _text(row, "component") if is_input else "")
-            for name, metric in (_SPOUT_COUNTS if spout else _BOLT_COUNTS).items():
+            for name, metric in _COUNTS[kind].items():
                 count = number(row.get(name))
                 if count is not None and ("source_component" in metric.keys) == is_input:
                     counts.setdefault(metric, {})[key] = int(count)
-            for name, metric in (_SPOUT_MEANS if spout else _BOLT_MEANS).items():
+            for name, metric in _MEANS[kind].items():
                 mean = number(row.get(name))
                 if mean is not None and ("source_component" in metric.keys) == is_input:
                     means.setdefault(metric, {})[key] = mean

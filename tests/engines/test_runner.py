@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamgauge.engines.registry import load_runner, runner_names
+from streamgauge.engines.runner import load_runner, runner_names
 from streamgauge.errors import InvalidInput
 from streamgauge.transport.engine import Engine
 
@@ -26,7 +26,7 @@ def test_an_unknown_runner_is_refused_with_a_guess():
 
 def test_a_runner_is_found_through_the_record_of_its_engine(monkeypatch):
     record = Engine(name="mine", transport="", runners={"mine": "fractions:Fraction"})
-    monkeypatch.setattr("streamgauge.engines.registry.engine_names", lambda: ("mine",))
-    monkeypatch.setattr("streamgauge.engines.registry.load_engine", lambda name: record)
+    monkeypatch.setattr("streamgauge.engines.runner.engine_names", lambda: ("mine",))
+    monkeypatch.setattr("streamgauge.engines.runner.load_engine", lambda name: record)
     assert runner_names() == ("emulator", "mine")
     assert type(load_runner("mine")).__name__ == "Fraction"

@@ -13,7 +13,7 @@ from streamgauge.pipeline.ingest.job import ingest_files
 from streamgauge.pipeline.ingest.listing import find_files
 from streamgauge.profile.figures import TaskId
 from streamgauge.profile.files.jobs import parse_profile
-from tests.engines.storm.ui.uis import COUNTS, NOW_US, Clock, FakeUi, collector, lines
+from tests.engines.storm.collection.uis import COUNTS, NOW_US, Clock, FakeUi, collector, lines
 from tests.pipeline.http_servers import serving
 
 # Reports of a minute each: on the plan of the documents, and on another one afterwards.

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from streamgauge.engines.storm.collection.snapshot import (
+    CORE_PERCENT,
+    MEBIBYTE,
     Component,
     Host,
     Key,
@@ -18,26 +20,19 @@ from streamgauge.engines.storm.collection.snapshot import (
     ReportedExecutor,
     TopologySnapshot,
     Vanished,
-)
-from streamgauge.engines.storm.configuration import (
     engine_of,
-    heartbeat_of,
-    known_settings,
-    sampling_of,
+    grouping_named,
+    note_custom_groupings,
 )
-from streamgauge.engines.storm.groupings import grouping_named
 from streamgauge.errors import InvalidInput, SourceUnreachable
 from streamgauge.lake.metrics import Metric
 from streamgauge.topology.cluster import Slot
-from streamgauge.topology.grouping import Custom
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import ACK_ACK, ACK_INIT, ACKER, SYSTEM_PREFIX, Stream
 
 _ALL_TIME = ":all-time"
 _TEN_MINUTES = "600"
 _TEN_MINUTES_MS = 600_000.0
-_MEBIBYTE = 2**20
-_CORE_PERCENT = 100.0
 _SYSTEM_STREAMS = frozenset({ACK_INIT, ACK_ACK})
 
 _OUTPUTS = {"emitted": Metric.EMITTED_TOTAL, "transferred": Metric.SENT_TOTAL}
@@ -66,11 +61,7 @@ class NimbusBridge(Protocol):
 
 
 class NimbusSource:
-    """Asks nimbus through the bridge.
-
-    Args:
-        bridge: That is open.
-    """
+    """Asks nimbus through a bridge that is open."""
 
     def __init__(self, bridge: NimbusBridge) -> None:
         self._bridge = bridge
@@ -122,25 +113,19 @@ def build_snapshot(
     """What the bridge's answers to `topology` and `statistics` say."""
     components = _components(structure, statistics)
     known = {one.name: one for one in components}
-    configuration = structure["configuration"]
     executors = tuple(
         _executor(one, known) for one in statistics["executors"] if one["component"] in known
     )
     streams = tuple(_streams(structure, known))
-    custom = [str(one.key) for one in streams if isinstance(one.grouping, Custom)]
     return TopologySnapshot(
         listed=listed,
         engine=engine,
         components=components,
         streams=streams,
         workers=max(len({one.slot for one in executors}), 1),
-        settings=known_settings(engine, configuration),
-        sampling=sampling_of(configuration),
-        heartbeat_seconds=heartbeat_of(configuration),
+        configuration=structure["configuration"],
         executors=executors,
-        notes=(f"{', '.join(custom)}: a custom grouping, assumed to spread tuples evenly",)
-        if custom
-        else (),
+        notes=note_custom_groupings(streams),
     )
 
 
@@ -151,8 +136,8 @@ def _host(supervisor: Answer) -> Host:
     return Host(
         name=supervisor["host"],
         slots=int(supervisor["slots"]),
-        cores=percent / _CORE_PERCENT or None,
-        memory_bytes=int(mebibytes * _MEBIBYTE) or None,
+        cores=percent / CORE_PERCENT or None,
+        memory_bytes=int(mebibytes * MEBIBYTE) or None,
     )
 
 
@@ -211,15 +196,11 @@ def _executor(one: Answer, known: Mapping[str, Component]) -> ReportedExecutor:
         metric: _by_stream(counters, name)
         for name, metric in (_OUTPUTS | (_ROOTS if spout else {})).items()
     }
-    means = {}
     if spout:
-        for name, metric in _SPOUT_MEANS.items():
-            means[metric] = _means(_by_stream(counters, name))
+        means = {metric: _by_stream(counters, name) for name, metric in _SPOUT_MEANS.items()}
     else:
-        for name, metric in _INPUTS.items():
-            counts[metric] = _by_source(counters, name, known)
-        for name, metric in _BOLT_MEANS.items():
-            means[metric] = _means(_by_source(counters, name, known))
+        counts |= {metric: _by_source(counters, name, known) for name, metric in _INPUTS.items()}
+        means = {metric: _by_source(counters, name, known) for name, metric in _BOLT_MEANS.items()}
     uptime = int(one["uptime_seconds"])
     return ReportedExecutor(
         executor=executor,
@@ -229,13 +210,12 @@ def _executor(one: Answer, known: Mapping[str, Component]) -> ReportedExecutor:
             metric: {key: int(count) for key, count in by_key.items()}
             for metric, by_key in counts.items()
         },
-        means=means,
+        means={
+            metric: {key: Mean(ms=ms) for key, ms in by_key.items()}
+            for metric, by_key in means.items()
+        },
         capacity=None if spout else _capacity(counters, known, uptime),
     )
-
-
-def _means(by_key: Mapping[Key, float]) -> dict[Key | None, Mean]:
-    return {key: Mean(ms=ms) for key, ms in by_key.items()}
 
 
 def _capacity(counters: Answer, known: Mapping[str, Component], uptime: int) -> float:

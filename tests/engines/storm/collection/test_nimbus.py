@@ -3,13 +3,13 @@
 import pytest
 
 from streamgauge.engines.storm.collection.collector import Collector
+from streamgauge.engines.storm.collection.nimbus import NimbusSource
 from streamgauge.engines.storm.collection.snapshot import Vanished
-from streamgauge.engines.storm.nimbus import NimbusSource
 from streamgauge.errors import InvalidInput, SourceUnreachable
 from streamgauge.lake.raw import decode, encode
 from streamgauge.lake.records import Plan
 from streamgauge.profile.files.jobs import parse_job
-from tests.engines.storm.ui.uis import Clock, samples
+from tests.engines.storm.collection.uis import Clock, samples
 
 ID = "shop-1-1794780000"
 SUPERVISOR = {"uptime_seconds": 900, "version": "2.8.3", "used_slots": 1, "id": "x"}

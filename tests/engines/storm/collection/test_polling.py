@@ -4,13 +4,13 @@ import gzip
 
 import pytest
 
+from streamgauge.engines.storm.collection.collector import PollSchedule, poll_on
 from streamgauge.engines.storm.collection.folder import CollectionFolder
-from streamgauge.engines.storm.collection.polling import PollSchedule, poll_on
 from streamgauge.errors import InvalidInput, SourceUnreachable, UnreadableFile
 from streamgauge.lake.raw import Rejected
 from streamgauge.lake.records import Plan
 from tests.engines.disks import small_disk
-from tests.engines.storm.ui.uis import collector, lines, samples
+from tests.engines.storm.collection.uis import collector, lines, samples
 from tests.pipeline.http_servers import Fault
 
 MUCH = 10**9

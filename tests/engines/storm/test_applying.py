@@ -1,11 +1,16 @@
 import json
+import shlex
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from streamgauge.engines.storm.plan_files import (
+from streamgauge.engines.storm.applying import (
     FoundAssignment,
+    apply_command,
     as_storm_numbers,
     plan_document,
+    rebalance_command,
     remove_plan,
     scheduler_says,
     write_plan,
@@ -117,3 +122,19 @@ def test_what_the_scheduler_says_goes_with_the_plan(plan, tmp_path):
 
 def test_a_document_names_its_topology(plan):
     assert plan_document(plan, "other")["topology"] == "other"
+
+
+def test_names_are_quoted_for_the_shell():
+    words = rebalance_command("top; rm x", executors={"a b": 2, "$c": 3})
+    told = shlex.join(words)
+    assert told == "storm rebalance 'top; rm x' -e 'a b=2' -e '$c=3'"
+
+
+@given(st.dictionaries(st.text(min_size=1), st.integers(1, 9), max_size=3), st.text(min_size=1))
+def test_a_shell_sees_the_words_that_were_meant(executors, name):
+    words = rebalance_command(name, workers=4, executors=executors)
+    assert tuple(shlex.split(shlex.join(words))) == words
+
+
+def test_a_plan_file_is_applied_by_a_command_of_ours():
+    assert shlex.join(apply_command("my plan.yaml")) == "streamgauge storm apply 'my plan.yaml'"

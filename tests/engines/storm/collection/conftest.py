@@ -1,6 +1,6 @@
 import pytest
 
-from tests.engines.storm.ui.uis import Clock, FakeUi
+from tests.engines.storm.collection.uis import Clock, FakeUi
 from tests.pipeline.http_servers import serving
 
 

@@ -5,7 +5,7 @@ import hashlib
 from streamgauge.lake.raw import decode, encode
 from streamgauge.lake.records import Event, Plan
 from streamgauge.profile.files.jobs import parse_job
-from tests.engines.storm.ui.uis import ID, NOW_US, collector, samples
+from tests.engines.storm.collection.uis import ID, NOW_US, collector, samples
 
 
 def plans(poll):

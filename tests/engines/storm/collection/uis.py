@@ -10,8 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from streamgauge.engines.storm.collection.collector import Collector
-from streamgauge.engines.storm.ui.client import UiClient
-from streamgauge.engines.storm.ui.source import UiSource
+from streamgauge.engines.storm.collection.ui import UiClient, UiSource
 from streamgauge.lake.http import Patience
 from streamgauge.lake.raw import decode
 from streamgauge.lake.records import Sample

@@ -1,4 +1,4 @@
-"""Files that the agents of a topology write: followed while they grow, gathered at the end.
+"""Our agent in a topology's workers: settings that bring it, and the files that it writes.
 
 A file has a dot before its name while it is written, and loses it when it is finished; whoever left
 a file with a dot behind may be dead. Only whole lines are taken, of either.
@@ -6,7 +6,6 @@ a file with a dot behind may be dead. Only whole lines are taken, of either.
 
 from __future__ import annotations
 
-import errno
 import json
 import re
 from collections.abc import Iterator
@@ -14,18 +13,33 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from streamgauge.errors import UnreadableFile
+from streamgauge.engines.writing import unwritable
 from streamgauge.topology.physical_plan import Worker
 
+REPORTER = "io.streamgauge.storm.agent.AgentReporter"
+HOOK = "io.streamgauge.storm.agent.AgentHook"
 _NAME = re.compile(r"streamgauge-(?P<worker>.+)-(?P<started_ms>\d+)-\d+\.jsonl")
 
 
-class AgentFiles:
-    """What lies in the folder that agents write to, from the present moment on.
+def agent_settings(
+    *, folder: Path | None = None, bucket_seconds: float | None = None
+) -> dict[str, Any]:
+    """The two settings that bring the agent, and where and how it writes, if it is told.
 
     Args:
-        folder: Need not exist yet.
+        folder: For its files; a folder beside each worker's log unless given.
+        bucket_seconds: Time that one sample spans; the agent's own choice unless given.
     """
+    reporter: dict[str, Any] = {"class": REPORTER}
+    if folder is not None:
+        reporter["streamgauge.agent.dir"] = str(folder)
+    if bucket_seconds is not None:
+        reporter["streamgauge.agent.bucket.seconds"] = bucket_seconds
+    return {"topology.metrics.reporters": [reporter], "topology.auto.task.hooks": [HOOK]}
+
+
+class AgentFiles:
+    """What lies in the folder that agents write to, which need not exist yet."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -73,7 +87,13 @@ class AgentFiles:
                     with (target / name).open("ab") as copy:
                         copy.write(lines)
             except OSError as error:
-                raise _unwritable(target, error) from None
+                raise unwritable(
+                    target,
+                    error,
+                    expected="a folder that metrics can be written to",
+                    when_full="make room there; what was gathered so far is kept",
+                    remedy="",
+                ) from None
             self._gathered[name] = done + len(lines)
             if not path.name.startswith("."):
                 path.unlink(missing_ok=True)
@@ -110,16 +130,3 @@ def _whole_lines(path: Path, start: int) -> bytes:
             data = stream.read()
             break
     return data[: data.rfind(b"\n") + 1]
-
-
-def _unwritable(folder: Path, error: OSError) -> UnreadableFile:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    problem = UnreadableFile.single(
-        (),
-        file=str(folder),
-        seen=str(error.strerror).lower(),
-        expected="a folder that metrics can be written to",
-        remedy="make room there; what was gathered so far is kept" if full else "",
-    )
-    assert isinstance(problem, UnreadableFile)
-    return problem

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamgauge.engines.emulator.sampling import EvenSampler
+from streamgauge.engines.emulator.task_samples import EvenSampler
 
 
 def sampler(counters=1, seed=1):

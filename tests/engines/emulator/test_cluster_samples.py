@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from streamgauge.engines.emulator.probes import PROBES, Probes
+from streamgauge.engines.emulator.cluster_samples import PROBES, Probes
 from streamgauge.topology.cluster import Cluster, Link, Machine, Node
 
 CLUSTER = Cluster(

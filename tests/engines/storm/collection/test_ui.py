@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from streamgauge.engines.storm.ui.client import Refused, UiClient
+from streamgauge.engines.storm.collection.ui import Refused, UiClient
 from streamgauge.errors import InvalidInput, SourceUnreachable
 from streamgauge.lake.http import Patience
 from streamgauge.lake.servers import Credentials
-from tests.engines.storm.ui.uis import HASTE, client, document
+from tests.engines.storm.collection.uis import HASTE, client, document
 from tests.pipeline.http_servers import Fault
 
 PAGE = b"<!DOCTYPE html>\n<html><body>Sign in</body></html>"

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from streamgauge.engines.storm.agent_files import AgentFiles
+from streamgauge.engines.storm.agent import AgentFiles
 from streamgauge.engines.storm.warming import Observed
 from streamgauge.errors import UnreadableFile
 from streamgauge.topology.cluster import Slot
