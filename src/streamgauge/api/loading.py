@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamgauge.errors import in_file
-from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files import jobs as files
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
@@ -80,6 +79,8 @@ class PlannedJob:
 
 def load_plan(plan: PlanLike, step: str | None = None) -> PlannedJob:
     """A plan as it is, or that of a job; the even scheduler places a job without a placement."""
+    from streamgauge.planning.scheduling.deploy import place_job
+
     if isinstance(plan, PhysicalPlan):
         return PlannedJob(name=plan.logical.topology.name, file="", plan=plan, job=None)
     job = load_job(plan, step)

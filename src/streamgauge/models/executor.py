@@ -15,8 +15,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, special
-from scipy.sparse import linalg as sparse_linalg
 
 from streamgauge.errors import Infeasible, InternalError
 from streamgauge.models.batching import flush_wait
@@ -159,6 +157,8 @@ def _sojourn(queue: BatchedQueue, beyond: float) -> Sojourn:
 
 
 def _periodic_flush(queue: BatchedQueue) -> Sojourn:
+    from scipy import special
+
     load = queue.lists_per_second * queue.flush_seconds
     fills_between_flushes = float(special.gammainc(queue.batch_limit, load)) > NEGLIGIBLE
     solve = _embedded_with_full_batches if fills_between_flushes else _embedded_at_flushes
@@ -180,6 +180,8 @@ def _periodic_flush(queue: BatchedQueue) -> Sojourn:
 
 def _list_sizes(queue: BatchedQueue, lists: int, size: int) -> Vector:
     """Distribution of the tuples in that many lists, on 0 … size − 1; the rest is left out."""
+    from scipy import special
+
     whole = math.floor(queue.list_size)
     more = np.arange(lists + 1)
     part = queue.list_size - whole
@@ -196,6 +198,8 @@ def _embedded_at_flushes(queue: BatchedQueue, size: int) -> tuple[float, float]:
     From flush to flush u → (u − S)⁺ + A, S ~ Poisson(μδ) possible services and A the tuples of
     Poisson(λδ) lists.
     """
+    from scipy import linalg, special
+
     load = queue.lists_per_second * queue.flush_seconds
     work = queue.flush_seconds / queue.service_seconds
     u = np.arange(size)
@@ -220,6 +224,8 @@ def _embedded_at_flushes(queue: BatchedQueue, size: int) -> tuple[float, float]:
 
 def _shifted(distribution: Vector) -> Matrix:
     """Row v holds the distribution moved up by v."""
+    from scipy import linalg
+
     first_column = np.zeros(len(distribution))
     first_column[0] = distribution[0]
     return np.asarray(linalg.toeplitz(first_column, distribution))
@@ -232,6 +238,9 @@ def _embedded_with_full_batches(queue: BatchedQueue, size: int) -> tuple[float, 
     flush; the distribution that an interval leaves as it is solves x·(I − P + 1·v) = v for any
     distribution v, which takes GMRES only a few intervals to find.
     """
+    from scipy import special
+    from scipy.sparse import linalg as sparse_linalg
+
     limit = queue.batch_limit
     rate = queue.lists_per_second + 1.0 / queue.service_seconds
     arrival = queue.lists_per_second / rate

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from streamgauge.models import transforms
 from streamgauge.models.queueing import Vector, as_vector, divide_or
@@ -53,6 +52,8 @@ def erlang_c(load: ArrayLike, servers: ArrayLike) -> Vector:
     By Erlang's loss formula as a ratio of incomplete gamma functions, so that neither powers nor
     factorials of hundreds of servers overflow.
     """
+    from scipy import special
+
     offered, count = np.broadcast_arrays(as_vector(load), as_vector(servers))
     stable = offered < count
     safe = np.where(stable, offered, 0.0)

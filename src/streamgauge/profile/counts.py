@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.profile.distribution import (
@@ -117,6 +116,8 @@ class RoundedNormal(CountDistribution):
 
     def table(self) -> tuple[Counts, NDArray[np.float64]]:
         """Probability of the half-unit interval around each count; the ends take the tails."""
+        from scipy import special
+
         counts = np.arange(self.low, self.high + 1, dtype=np.int64)
         borders = (counts[1:] - 0.5 - self.centre) / self.deviation
         cumulative = np.concatenate([[0.0], special.ndtr(borders), [1.0]])
@@ -137,6 +138,8 @@ class PoissonCount(CountDistribution):
 
     def table(self) -> tuple[Counts, NDArray[np.float64]]:
         """Counts up to far beyond the mean; what is cut off is below 1e-15."""
+        from scipy import special
+
         most = math.ceil(self.mean + 12.0 * math.sqrt(self.mean) + 24.0)
         counts = np.arange(most + 1, dtype=np.int64)
         log_shares = counts * math.log(self.mean) - self.mean - special.gammaln(counts + 1.0)

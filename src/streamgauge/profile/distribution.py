@@ -14,7 +14,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.topology.field_checks import check_number
@@ -131,6 +130,8 @@ class Gamma(_ByMoments):
     kind = "gamma"
 
     def _quantile(self, probability: float) -> float:
+        from scipy import special
+
         return float(special.gammaincinv(1.0 / self.scv, probability)) * self.mean * self.scv
 
     def sample(self, generator: np.random.Generator, size: int) -> Sample:
@@ -145,6 +146,8 @@ class Lognormal(_ByMoments):
     kind = "lognormal"
 
     def _quantile(self, probability: float) -> float:
+        from scipy import special
+
         mu, sigma = self._parameters()
         return math.exp(mu + sigma * float(special.ndtri(probability)))
 

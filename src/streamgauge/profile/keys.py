@@ -11,7 +11,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from streamgauge.errors import Findings
 from streamgauge.profile.distribution import invert_cumulative
@@ -136,6 +135,8 @@ class LetterKeys(KeyDistribution):
 
     def shares(self) -> NDArray[np.float64]:
         """1/count each, or the normal's part of each key's half-unit interval, normalised."""
+        from scipy import special
+
         if self.deviation is None:
             return np.full(self.count, 1.0 / self.count)
         borders = (np.arange(self.count + 1) - 0.5 - self.count / 2.0) / self.deviation

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse.linalg import SuperLU, splu
 
 from streamgauge.errors import CyclicTopology, InvalidInput, did_you_mean
 from streamgauge.topology.logical_plan import Executor
@@ -28,6 +27,10 @@ from streamgauge.topology.tuple_flow import (
     TupleFlow,
     as_slice,
 )
+
+if TYPE_CHECKING:
+    from scipy import sparse
+    from scipy.sparse.linalg import SuperLU
 
 Vector = NDArray[np.float64]
 # A tuple that passes an executor more often than this never dies out, up to rounding.
@@ -322,6 +325,8 @@ def _source_executors(flow: TupleFlow) -> Iterator[tuple[int, Executor]]:
 def _solve_cyclic(
     flow: TupleFlow, weights: EdgeValues, lengths: EdgeValues | None, *, to_acker: bool
 ) -> PathSums:
+    from scipy import sparse
+
     topology = flow.plan.logical.topology
     wanted = {stream.subscription for stream in _path_streams(topology, to_acker=to_acker)}
     blocks = [block for block in flow.blocks if block.stream.subscription in wanted]
@@ -352,6 +357,8 @@ def factorise_convergent(matrix: sparse.csc_array) -> SuperLU | None:
     A matrix A ≥ 0 has a convergent sum I + A + A² + … exactly when x − A·x = 1 has a solution
     x ≥ 1 (Berman and Plemmons 1994, theorem 6.2.3); x is how often a tuple passes on.
     """
+    from scipy.sparse.linalg import splu
+
     try:
         solver = splu(matrix)
     except RuntimeError:
@@ -363,6 +370,8 @@ def factorise_convergent(matrix: sparse.csc_array) -> SuperLU | None:
 
 
 def _assemble(blocks: list[ConnectionBlock], values: EdgeValues, size: int) -> sparse.csc_array:
+    from scipy import sparse
+
     rows, columns, data = [], [], []
     for block in blocks:
         row, column = np.meshgrid(block.sources, block.targets, indexing="ij")

@@ -335,7 +335,7 @@ def _build(sections: Mapping[str, _Section], name: str) -> Any:
         return None
     with _add_locations(sections):
         try:
-            file = validate(SECTIONS[name], section.data, _known_keys())
+            file = validate(SECTIONS[name], section.data, _known_keys)
         except InvalidInput as error:
             raise error.below(name) from None
         return file if name == "profile" else build_part(file, name)
@@ -408,7 +408,7 @@ def _build_steps(sections: Mapping[str, _Section], topology: Topology) -> dict[s
     steps = {}
     for name, data in section.data.items():
         try:
-            file = validate(StepFile, {} if data is None else data, _known_keys())
+            file = validate(StepFile, {} if data is None else data, _known_keys)
             steps[name] = file.build(topology)
         except InvalidInput as error:
             raise error.below("steps", name) from None

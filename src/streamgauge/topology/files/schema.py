@@ -8,7 +8,7 @@ import operator
 import re
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import (
@@ -161,14 +161,22 @@ def build_part(part: Any, *place: str | int) -> Any:
         raise error.below(*place) from None
 
 
-def validate(model: type[BaseModel], data: object, known_keys: Sequence[str] = ()) -> Any:
-    """`data` as `model`, or InvalidInput with readable messages."""
+def validate(
+    model: type[BaseModel], data: object, known_keys: Callable[[], Sequence[str]] = tuple
+) -> Any:
+    """`data` as `model`, or InvalidInput with readable messages.
+
+    Args:
+        model: What the data should be.
+        data: As it was read.
+        known_keys: Lists the keys of all sections, to suggest one for a misspelt key. It is called
+            only for wrong data: the list takes longer than reading a file.
+    """
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise InvalidInput(
-            _describe_problem(detail, known_keys) for detail in error.errors()
-        ) from None
+        keys = known_keys()
+        raise InvalidInput(_describe_problem(detail, keys) for detail in error.errors()) from None
 
 
 def to_plain(value: Any) -> Any:
