@@ -6,7 +6,7 @@ from streamgauge.applications import Application, Routing, Workflow, expand_work
 from streamgauge.applications.series import Balancing
 from streamgauge.applications.workflow import Connection, GraphShape, Load, RoutedEdges, Scalability
 from streamgauge.errors import InvalidInput
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import Window
 
 WINDOW = Window(length_seconds=30.0)
 

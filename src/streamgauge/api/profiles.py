@@ -92,7 +92,7 @@ def choose_from_lake(
         MissingExtra: The packages that read lakes are not installed.
     """
     with require_extra("lake"):
-        from streamgauge.lake.profile_choice import choose_profile as choose
+        from streamgauge.lake.profiles import choose_profile as choose
         from streamgauge.lake.tables import Lake
     choice = choose(Lake(uri), plan, topology)
     return ChosenProfile(

@@ -10,7 +10,7 @@ from streamgauge.applications.application import Application, Routing, Task
 from streamgauge.applications.data import Data
 from streamgauge.profile.distribution import Constant, Distribution, Empirical
 from streamgauge.profile.keys import GivenKeys, KeyDistribution, count_letter_keys
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import Window
 
 # Long chains of filters or copies would underflow or overflow; only the shares matter.
 LEAST_RATE, MOST_RATE = 1e-100, 1e100

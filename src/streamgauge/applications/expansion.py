@@ -12,8 +12,7 @@ from streamgauge.applications.application import Application, Routing, Task
 from streamgauge.applications.content import Content, trace_contents
 from streamgauge.applications.platform import PENDING_SETTING, TRACE_SETTING, Platform
 from streamgauge.profile.behaviour import Behaviour, Service, WindowFunction
-from streamgauge.profile.counts import Fixed
-from streamgauge.profile.distribution import Constant
+from streamgauge.profile.distribution import Constant, Fixed
 from streamgauge.profile.job import Job
 from streamgauge.topology.configuration import Configuration, Setting
 from streamgauge.topology.grouping import All, Fields, Grouping, Shuffle

@@ -110,7 +110,7 @@ def _source(nimbus: str | None, ui: str | None) -> Iterator[StormSource]:
     assert ui is not None
     from streamgauge.engines.storm.ui.client import UiClient
     from streamgauge.engines.storm.ui.source import UiSource
-    from streamgauge.lake.servers import Credentials
+    from streamgauge.lake.http import Credentials
 
     yield UiSource(UiClient(ui, headers=Credentials.usual().header()))
 

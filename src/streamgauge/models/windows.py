@@ -23,9 +23,8 @@ from streamgauge.models.flow import Rates, came_to
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Complex, Transform
-from streamgauge.topology.topology import Operator
+from streamgauge.topology.topology import Operator, Window
 from streamgauge.topology.tuple_flow import TupleFlow, as_slice
-from streamgauge.topology.window import Window
 from streamgauge.transport.mechanics import Mechanics
 
 Vector = NDArray[np.float64]

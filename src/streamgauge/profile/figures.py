@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from streamgauge.errors import Findings
 from streamgauge.topology.field_checks import check_number, check_whole
-from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.frozen import FrozenDict, freeze
 from streamgauge.topology.topology import StreamKey
 
 SHARE_TOLERANCE = 1e-6
@@ -92,7 +92,7 @@ class Shares:
     buckets: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", tuple(self.parts))
+        freeze(self, "parts")
         findings = Findings()
         bounded = [
             check_number(findings, part, "parts", index, most=1.0)
@@ -169,8 +169,7 @@ class OutputFigures:
     root: TimeFigures | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "coefficients", FrozenDict(self.coefficients))
-        object.__setattr__(self, "shares", FrozenDict(self.shares))
+        freeze(self, "coefficients", "shares")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,8 +197,7 @@ class TaskProfile:
     backpressure: Figure | None = None
 
     def __post_init__(self) -> None:
-        for name in ("inputs", "outputs", "end_to_end"):
-            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
+        freeze(self, "inputs", "outputs", "end_to_end")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,7 +333,7 @@ class RateSeries:
     per_second: tuple[float | None, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "per_second", tuple(self.per_second))
+        freeze(self, "per_second")
         findings = Findings()
         check_number(findings, self.step_seconds, "step_seconds", above=0.0)
         for index, rate in enumerate(self.per_second):
@@ -377,7 +375,7 @@ class Juice:
     operators: Mapping[str, float] = field(default_factory=FrozenDict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "operators", FrozenDict(self.operators))
+        freeze(self, "operators")
         findings = Findings()
         for name, part in self.operators.items():
             check_number(findings, part, "operators", name)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from streamgauge.errors import Findings
 from streamgauge.profile.distribution import invert_cumulative
 from streamgauge.topology.field_checks import check_number, check_whole
-from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.frozen import freeze
 
 MAX_KEYS = 10_000_000
 MAX_LETTERS = 100_000_000
@@ -152,7 +152,7 @@ class GivenKeys(KeyDistribution):
     weights: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", FrozenDict(self.weights))
+        freeze(self, "weights")
         findings = Findings()
         if not self.weights:
             findings.add("weights", seen="no keys", expected="at least one key")

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.figures import Figure, OutputFigures, Shares, TaskProfile, TimeFigures
-from streamgauge.profile.ordering import natural_key
 from streamgauge.profile.pooling import pool_mean, pool_times, pool_total
 from streamgauge.profile.profile import Profile
+from streamgauge.topology.field_checks import natural_key
 from streamgauge.topology.grouping import Direct, Fields, PartialKey
 from streamgauge.topology.logical_plan import Executor, even_sizes
 from streamgauge.topology.topology import (

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from streamgauge.drawing.quantities import number, plain_number
-from streamgauge.profile.ordering import natural_key
 from streamgauge.reports.content import Column, Row, Table, tabulate
 from streamgauge.reports.measured import (
     show_figure,
@@ -18,6 +17,7 @@ from streamgauge.reports.measured import (
     show_value,
 )
 from streamgauge.reports.profile_tables import name_stream
+from streamgauge.topology.field_checks import natural_key
 
 if TYPE_CHECKING:
     from streamgauge.profile.figures import ExecutorFigures, QueueFigures

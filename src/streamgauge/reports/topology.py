@@ -23,7 +23,7 @@ from streamgauge.reports.placement import PlacementReport
 from streamgauge.reports.placement_ranking import refuse_to_draw
 from streamgauge.reports.report import Report
 from streamgauge.reports.wording import count, printable
-from streamgauge.topology.plan_diff import PlanDiff
+from streamgauge.topology.physical_plan import PlanDiff
 
 SECTIONS = ("behaviours", "cluster", "workload", "plan", "steps")
 

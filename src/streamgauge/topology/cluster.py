@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
-from streamgauge.topology.field_checks import check_name, check_number, check_whole
+from streamgauge.topology.field_checks import check_known, check_name, check_number, check_whole
+from streamgauge.topology.frozen import freeze
 
 FIRST_PORT = 6700
 MAX_PORT = 65_535
@@ -78,7 +79,7 @@ class Node:
     rack: str = "default-rack"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ports", tuple(self.ports))
+        freeze(self, "ports")
         findings = Findings()
         check_name(findings, self.name, "name")
         check_name(findings, self.rack, "rack")
@@ -139,8 +140,7 @@ class Cluster:
     latency_ms: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("machines", "nodes", "links"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        freeze(self, "machines", "nodes", "links")
         findings = Findings()
         machines = [machine.name for machine in self.machines]
         nodes = [node.name for node in self.nodes]
@@ -148,12 +148,17 @@ class Cluster:
         _check_unique(findings, nodes, "nodes")
         check_number(findings, self.latency_ms, "latency_ms")
         known_machines, known_nodes = dict.fromkeys(machines), dict.fromkeys(nodes)
+
+        def check(name: str, known: Mapping[str, None], *place: str | int) -> None:
+            seen, expected = f"unknown name {name!r}", "a declared name"
+            check_known(findings, name, known, *place, seen=seen, expected=expected)
+
         for node in self.nodes:
-            _check_known(findings, node.machine, known_machines, "nodes", node.name, "machine")
+            check(node.machine, known_machines, "nodes", node.name, "machine")
         pairs: set[tuple[str, str]] = set()
         for index, link in enumerate(self.links):
-            _check_known(findings, link.source, known_nodes, "links", index, "from")
-            _check_known(findings, link.target, known_nodes, "links", index, "to")
+            check(link.source, known_nodes, "links", index, "from")
+            check(link.target, known_nodes, "links", index, "to")
             if (link.source, link.target) in pairs:
                 findings.add(
                     "links",
@@ -247,15 +252,3 @@ def _check_unique(findings: Findings, names: Sequence[str], what: str) -> None:
         findings.add(what, seen=f"no {what}", expected="at least one")
     for name in sorted(name for name, times in Counter(names).items() if times > 1):
         findings.add(what, name, seen=f"the name {name!r} twice", expected="each name once")
-
-
-def _check_known(
-    findings: Findings, name: str, known: Mapping[str, None], *place: str | int
-) -> None:
-    if name not in known:
-        findings.add(
-            *place,
-            seen=f"unknown name {name!r}",
-            expected="a declared name",
-            remedy=did_you_mean(name, list(known)),
-        )

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from streamgauge.errors import Findings
 from streamgauge.topology.field_checks import check_name, check_number
+from streamgauge.topology.frozen import freeze
 
 # Rows of a custom matrix are often written with a few decimals; 1/3 three times is 0.999.
 ROW_SUM_TOLERANCE = 1e-6
@@ -65,7 +66,7 @@ class _Keyed(Grouping):
 
     def __post_init__(self) -> None:
         findings = Findings()
-        object.__setattr__(self, "keys", tuple(self.keys))
+        freeze(self, "keys")
         if not self.keys:
             findings.add("keys", seen="no key", expected="at least one field name")
         for index, key in enumerate(self.keys):

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from streamgauge.errors import Findings, InvalidInput, did_you_mean
+from streamgauge.errors import Findings, InvalidInput
 from streamgauge.topology.configuration import Configuration
-from streamgauge.topology.field_checks import check_whole
+from streamgauge.topology.field_checks import check_known, check_whole
+from streamgauge.topology.frozen import freeze
 from streamgauge.topology.topology import ACKER, Topology
 
 _LABEL = re.compile(r"(?P<operator>.+)\[(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?\]")
@@ -87,7 +88,7 @@ class LogicalPlan:
     executors: tuple[Executor, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "executors", tuple(self.executors))
+        freeze(self, "executors")
         findings = Findings()
         _check_executors(findings, self)
         findings.raise_if_any()
@@ -162,14 +163,9 @@ def _check_executors(findings: Findings, plan: LogicalPlan) -> None:
     counted: dict[str, int] = {}
     for index, executor in enumerate(plan.executors):
         name = executor.operator
-        if name not in tasks:
-            findings.add(
-                "executors",
-                index,
-                seen=f"an executor of unknown operator {name!r}",
-                expected=f"an operator of topology {plan.topology.name!r}",
-                remedy=did_you_mean(name, list(tasks)),
-            )
+        seen = f"an executor of unknown operator {name!r}"
+        expected = f"an operator of topology {plan.topology.name!r}"
+        check_known(findings, name, tasks, "executors", index, seen=seen, expected=expected)
         if executor.last_task < executor.first_task:
             findings.add("executors", index, seen=f"{executor}", expected="an ascending range")
         if previous is not None:

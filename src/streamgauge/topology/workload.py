@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from streamgauge.errors import Findings, InvalidInput, did_you_mean
-from streamgauge.topology.field_checks import check_name, check_number
+from streamgauge.errors import Findings, InvalidInput
+from streamgauge.topology.field_checks import check_known, check_name, check_number
+from streamgauge.topology.frozen import freeze
 from streamgauge.topology.topology import DEFAULT_STREAM, StreamKey, Topology
 
 SHARE_TOLERANCE = 1e-6
@@ -93,8 +94,7 @@ class Modulated(Shape):
     mean_seconds: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "factors", tuple(self.factors))
-        object.__setattr__(self, "mean_seconds", tuple(self.mean_seconds))
+        freeze(self, "factors", "mean_seconds")
         findings = Findings()
         for index, factor in enumerate(self.factors):
             check_number(findings, factor, "factors", index)
@@ -176,7 +176,7 @@ class Recorded(Shape):
     values: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(self.values))
+        freeze(self, "values")
         findings = Findings()
         check_number(findings, self.bucket_seconds, "bucket_seconds", above=0.0)
         for index, value in enumerate(self.values):
@@ -224,7 +224,7 @@ class Emission:
         else:
             check_number(findings, self.per_second, "per_second")
         if self.shares is not None:
-            object.__setattr__(self, "shares", tuple(self.shares))
+            freeze(self, "shares")
             _check_shares(findings, self.shares)
         findings.raise_if_any()
 
@@ -245,7 +245,7 @@ class Workload:
     emissions: tuple[Emission, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "emissions", tuple(self.emissions))
+        freeze(self, "emissions")
         findings = Findings()
         seen: set[StreamKey] = set()
         for index, emission in enumerate(self.emissions):
@@ -307,31 +307,22 @@ class Workload:
         findings = Findings()
         sources = {operator.name: operator for operator in topology.sources}
         for index, emission in enumerate(self.emissions):
-            source = sources.get(emission.source)
-            if source is None:
-                findings.add(
-                    index,
-                    "source",
-                    seen=f"{emission.source!r}",
-                    expected=f"a source of topology {topology.name!r}",
-                    remedy=did_you_mean(emission.source, list(sources)),
-                )
+            name, stream = emission.source, emission.stream
+            seen, expected = f"{name!r}", f"a source of topology {topology.name!r}"
+            if not check_known(
+                findings, name, sources, index, "source", seen=seen, expected=expected
+            ):
                 continue
-            streams = [stream.name for stream in topology.streams_from(source.name)]
-            if emission.stream not in streams:
-                findings.add(
-                    index,
-                    "stream",
-                    seen=f"stream {emission.stream!r}, which has no subscriber",
-                    expected=f"a stream of {source.name!r}",
-                    remedy=did_you_mean(emission.stream, streams),
-                )
+            source = sources[name]
+            streams = [one.name for one in topology.streams_from(name)]
+            seen, expected = f"stream {stream!r}, which has no subscriber", f"a stream of {name!r}"
+            check_known(findings, stream, streams, index, "stream", seen=seen, expected=expected)
             if emission.shares is not None and len(emission.shares) != source.tasks:
                 findings.add(
                     index,
                     "shares",
                     seen=f"{len(emission.shares)} shares",
-                    expected=f"{source.tasks}, one for each task of {source.name!r}",
+                    expected=f"{source.tasks}, one for each task of {name!r}",
                 )
         findings.raise_if_any()
 

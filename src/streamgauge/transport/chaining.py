@@ -13,10 +13,9 @@ from functools import cached_property
 from itertools import pairwise
 
 from streamgauge.errors import InvalidInput
-from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.configuration import Configuration, Resources
 from streamgauge.topology.logical_plan import Executor, LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import Operator, OperatorKind, Stream, StreamKey, Topology
 from streamgauge.transport.engine import load_engine
 

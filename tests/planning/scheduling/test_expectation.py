@@ -9,8 +9,7 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.planning.scheduling.expectation import expected_of, expected_of_job
 from streamgauge.profile.behaviour import Behaviour, Service
-from streamgauge.profile.counts import Fixed
-from streamgauge.profile.distribution import Constant
+from streamgauge.profile.distribution import Constant, Fixed
 from streamgauge.profile.files.jobs import load_job, load_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.keys import GivenKeys

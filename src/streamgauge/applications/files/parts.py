@@ -12,7 +12,7 @@ from streamgauge.applications.flow import Flow, FlowKind
 from streamgauge.errors import Findings
 from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.files.schema import FileModel
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import Window
 
 # Engines count windows in milliseconds.
 SHORTEST_WINDOW_SECONDS, LONGEST_WINDOW_SECONDS = 0.001, 1e7

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from streamgauge.errors import Findings
-from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.configuration import Configuration, Resources
 from streamgauge.topology.field_checks import check_number, format_value
 from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import ACKER, Topology
 
 UNITS_PER_CORE = 100.0

@@ -17,20 +17,18 @@ from streamgauge.profile.behaviour import (
     Service,
     WindowFunction,
 )
-from streamgauge.profile.counts import (
-    CountDistribution,
-    EmpiricalCount,
-    Fixed,
-    Geometric,
-    PoissonCount,
-    RoundedNormal,
-)
 from streamgauge.profile.distribution import (
     Constant,
+    CountDistribution,
     Empirical,
+    EmpiricalCount,
     Exponential,
+    Fixed,
     Gamma,
+    Geometric,
     Lognormal,
+    PoissonCount,
+    RoundedNormal,
     Uniform,
 )
 from streamgauge.profile.keys import GivenKeys, LetterKeys, UniformKeys, ZipfKeys

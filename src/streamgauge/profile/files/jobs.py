@@ -14,7 +14,6 @@ from pydantic import Field
 from streamgauge.errors import InvalidInput, Problem, suggest_name
 from streamgauge.profile.files.behaviours import BehavioursFile
 from streamgauge.profile.files.figures import FiguresFile
-from streamgauge.profile.files.json_layout import lay_out_json
 from streamgauge.profile.job import Assignment, Job, Step
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Slot
@@ -23,6 +22,7 @@ from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.document import (
     Document,
     dump_yaml,
+    lay_out_json,
     parse_document,
     read_document,
     read_file,

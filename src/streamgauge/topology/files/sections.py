@@ -14,7 +14,7 @@ from pydantic import Field, RootModel
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.plugins import ENGINES, check_plugin
 from streamgauge.topology.cluster import Cluster, Link, Machine, Node, number_ports
-from streamgauge.topology.configuration import DEFAULT_ENGINE, Configuration, Setting
+from streamgauge.topology.configuration import DEFAULT_ENGINE, Configuration, Resources, Setting
 from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.files.schema import FileModel, Name, build_part, one_of
 from streamgauge.topology.grouping import (
@@ -27,9 +27,14 @@ from streamgauge.topology.grouping import (
     PartialKey,
     Shuffle,
 )
-from streamgauge.topology.resources import Resources
-from streamgauge.topology.topology import DEFAULT_STREAM, Operator, OperatorKind, Stream, Topology
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import (
+    DEFAULT_STREAM,
+    Operator,
+    OperatorKind,
+    Stream,
+    Topology,
+    Window,
+)
 from streamgauge.topology.workload import (
     MOST_PER_SECOND,
     Burst,

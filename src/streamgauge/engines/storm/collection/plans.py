@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from streamgauge.engines.storm.collection.snapshot import Component, Host, TopologySnapshot
 from streamgauge.errors import InvalidInput
-from streamgauge.lake.plan_ids import plan_id_of
+from streamgauge.lake.plans import plan_id_of
 from streamgauge.lake.records import PlacedExecutor, Plan
 from streamgauge.profile.files.jobs import job_to_data
 from streamgauge.profile.job import Assignment, Job

@@ -21,9 +21,9 @@ from streamgauge.lake.http import (
     TooLarge,
     TryAgain,
     fetch,
+    server_url,
     unreachable,
 )
-from streamgauge.lake.servers import server_url
 from streamgauge.topology.field_checks import format_value
 
 _PREFIX: Final = "/api/v1"
