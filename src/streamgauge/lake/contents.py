@@ -31,14 +31,8 @@ class TableContents:
     """One table in figures.
 
     Attributes:
-        name: Its name.
         version: The newest; nothing before the first commit.
-        rows: Rows in it.
-        files: Files it is made of.
-        bytes: Their sizes.
         days: Partitions.
-        first: Earliest time of a row.
-        last: Latest time of a row.
         spare_files: Files fewer that it would have after compaction.
     """
 
@@ -68,11 +62,7 @@ class TopologyContents:
 
     Attributes:
         cluster: Its cluster, where several share the lake.
-        topology: Its name.
-        samples: Rows of samples.
-        plans: Plans it ran on.
         first: Beginning of the earliest bucket; nothing where only plans are known.
-        last: Beginning of the latest bucket.
     """
 
     cluster: str | None
@@ -92,9 +82,6 @@ class SourceContents:
     """The files that the lake was filled from.
 
     Attributes:
-        files: How many.
-        lines: Lines in them.
-        bytes: Their sizes.
         faults: Files that could not be read to their ends.
     """
 

@@ -42,7 +42,6 @@ class Patience:
 
     Attributes:
         timeout_seconds: For one try, from connecting to the last byte.
-        attempts: Tries in all.
         first_wait_seconds: Before the second try; every further wait is twice as long.
         most_wait_seconds: The longest wait, whatever the server asks for.
         most_bytes: The largest answer, once it is unpacked.
@@ -88,9 +87,6 @@ class Answer:
     """What a server sent, whole; of an error no more than its message.
 
     Attributes:
-        status: The number.
-        reason: The server's word for it.
-        headers: As they came.
         body: Unpacked, as a file at its start; whoever takes it closes it.
     """
 
@@ -169,11 +165,7 @@ def fetch(
 ) -> Result:
     """What `judge` makes of the answer to a request, after as many tries as it takes.
 
-    Args:
-        request: The question.
-        judge: Takes an answer; raises `TryAgain` for one that is worth another try.
-        patience: How long and how often to ask.
-        sleep: Waits between tries.
+    `judge` raises `TryAgain` for an answer that is worth another try.
 
     Raises:
         SourceUnreachable: No answer, whatever was tried.
@@ -325,13 +317,7 @@ def _copy(response: httpx2.Response, sink: IO[bytes], most_bytes: int, deadline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """The names of the environment variables that hold the secrets; never the secrets.
-
-    Attributes:
-        token: Name of the variable with a token.
-        user: Name of the variable with a user's name.
-        password: Name of the variable with the user's password.
-    """
+    """The names of the environment variables that hold the secrets; never the secrets."""
 
     token: str = ""
     user: str = ""

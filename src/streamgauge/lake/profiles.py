@@ -42,7 +42,6 @@ class StoredProfile:
     Attributes:
         name: What it was kept under: its topology, after its cluster and a slash where that has a
             name.
-        uri: Where it is.
         stored_at: When it was kept last.
     """
 
@@ -198,8 +197,6 @@ class Candidate:
     """A profile that the lake keeps, as it was read.
 
     Attributes:
-        stored: Where it is.
-        profile: What it says.
         distance: How far its plan is from the one to be predicted, where there is one.
     """
 
@@ -224,7 +221,6 @@ class ProfileChoice:
     """The profile to predict from.
 
     Attributes:
-        best: That profile.
         compared: How many could be read, this one included.
         faults: Of the others of that topology, what is wrong with each.
     """
@@ -258,12 +254,8 @@ def choose_profile(
     """The stored profile of a topology whose plan is most like the one to be predicted.
 
     Of equally similar ones, and without a plan, the one of the newest period is taken; of equally
-    new ones the one that was kept last. A profile that cannot be read stops no other.
-
-    Args:
-        lake: What keeps the profiles.
-        plan: The plan to be predicted.
-        topology: Name of the topology in the lake; as in the plan where none is given.
+    new ones the one that was kept last. A profile that cannot be read stops no other. The topology
+    is named as in the plan where no name is given.
 
     Raises:
         NotEnoughData: There is no profile, or none of the topology.

@@ -34,10 +34,8 @@ class Quarantined:
 
     Attributes:
         file: By which it came.
-        reason: Why it was not taken.
         detail: What was seen and what was expected.
         received_at: When the file was received.
-        raw: The line.
     """
 
     file: str
@@ -66,9 +64,7 @@ class Located:
     """A line in quarantine and where it stands.
 
     Attributes:
-        line: The line.
         numbers: Of the first places in its file, counted from one.
-        times: How often it stands there.
         fault: Why the file could not be read to its end, where it could not.
     """
 
@@ -88,8 +84,6 @@ class QuarantineReview:
     """What lies in quarantine.
 
     Attributes:
-        reasons: Lines by reason.
-        files: Lines by file and reason.
         lines: The lines themselves, where they were asked for.
         located: The same with their places, where these were asked for.
     """

@@ -56,14 +56,12 @@ class Question:
     """What is asked of a metric.
 
     Attributes:
-        metric: The metric.
         where: Columns of samples with the values they must have.
         start: First time a bucket may begin; all where none is given.
         end: Time before which buckets begin.
         window_seconds: Length of the windows, from whole multiples of it; one window without.
         by: Columns of samples that have an answer for each of their values.
         mean: Whether the mean is asked for explicitly: for a sum, that of its observations.
-        probability: Of a quantile.
         is_series: Whether to choose a length for the windows where none is given.
     """
 
@@ -154,12 +152,10 @@ class Window:
     """The answer for one window.
 
     Attributes:
-        start: When it begins.
         value: The answer, in its unit; nothing where nothing was observed.
         total: What was added in it, in the metric's unit, for counts and sums.
         seconds: Of how much time that is, gaps left out.
         observations: Observations really taken.
-        samples: Samples it rests on.
     """
 
     start: datetime
@@ -192,11 +188,8 @@ class Answer:
     """What the lake says.
 
     Attributes:
-        question: What was asked.
         version: Of the table of samples.
         window_seconds: Length of the windows; nothing for one over all.
-        first: When the first bucket begins.
-        last: When the last one ends.
         series: One for each combination, those of equal names together.
     """
 

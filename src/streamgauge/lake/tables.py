@@ -45,8 +45,6 @@ class DataFile:
 
     Attributes:
         path: Within the table.
-        bytes: Its size.
-        rows: Rows in it.
         date: The partition it belongs to.
         first: Earliest time in it, of the table's `day_of`.
         last: Latest time in it.
@@ -156,12 +154,7 @@ class Lake:
 
 
 class LakeTable:
-    """One table of a lake.
-
-    Args:
-        lake: The lake.
-        table: What its rows are.
-    """
+    """One table of a lake."""
 
     def __init__(self, lake: Lake, table: Table) -> None:
         self.lake = lake

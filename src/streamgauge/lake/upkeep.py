@@ -49,11 +49,6 @@ class Compaction:
     """What compaction made of a table.
 
     Attributes:
-        table: Its name.
-        files_before: Files it had.
-        files_after: Files it has.
-        bytes_before: Their sizes.
-        bytes_after: Their sizes.
         rows: Rows that were written anew.
         version: Of the table afterwards; nothing where there is no table.
     """
@@ -76,8 +71,6 @@ class Change:
     """A version of a table and how it came about.
 
     Attributes:
-        version: Its number.
-        time: When it was committed.
         operation: In the words of Delta.
         note: What the writer said about it.
         rows_added: Rows of the files that came; nothing where the version before is not kept.

@@ -38,10 +38,9 @@ class Service:
     wait_ms: Distribution = NOTHING
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.cpu_ms.mean, "cpu_ms", most=LONGEST_MS)
-        check_number(findings, self.wait_ms.mean, "wait_ms", most=LONGEST_MS)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.cpu_ms.mean, "cpu_ms", most=LONGEST_MS)
+            check_number(findings, self.wait_ms.mean, "wait_ms", most=LONGEST_MS)
 
     @property
     def mean_ms(self) -> float:
@@ -66,9 +65,8 @@ class JoinOnKey:
     within_seconds: float
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.within_seconds, "within_seconds", above=0.0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.within_seconds, "within_seconds", above=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +91,7 @@ class WindowFunction:
     """What happens when a window triggers.
 
     Attributes:
-        service: Time of one trigger.
         per_tuple_ms: CPU milliseconds more for each tuple in the window.
-        outputs: Tuples out per trigger, by stream.
     """
 
     service: Service = Service()
@@ -104,9 +100,8 @@ class WindowFunction:
 
     def __post_init__(self) -> None:
         freeze(self, "outputs")
-        findings = Findings()
-        check_number(findings, self.per_tuple_ms, "per_tuple_ms")
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.per_tuple_ms, "per_tuple_ms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,10 +134,9 @@ class Costs:
     ack_ms: float = 0.0
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        for name in self.__slots__:
-            check_number(findings, getattr(self, name), name)
-        findings.raise_if_any()
+        with Findings() as findings:
+            for name in self.__slots__:
+                check_number(findings, getattr(self, name), name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +148,6 @@ class Behaviour:
         outputs: Tuples out per tuple in, by stream. A source's come from the workload.
         exclusive: Whether streams are alternatives: a tuple in gives a tuple on at most one of
             them, and the outputs are the probabilities of each.
-        inputs: What differs by input stream.
-        keys: Keys of the tuples emitted, by stream.
         bytes: Size of the tuples emitted, by stream.
         join: When outputs need partners from several inputs.
         window: What a trigger does, for a windowed operator.

@@ -252,11 +252,10 @@ class Empirical(Distribution):
 
     def __post_init__(self) -> None:
         freeze(self, "values", "weights")
-        findings = Findings()
-        check_weighted(findings, self.values, self.weights)
-        for index, value in enumerate(self.values):
-            check_number(findings, value, "values", index)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_weighted(findings, self.values, self.weights)
+            for index, value in enumerate(self.values):
+                check_number(findings, value, "values", index)
 
     @property
     def mean(self) -> float:
@@ -495,15 +494,13 @@ def check_weighted(
 
 def check_probability(probability: float) -> None:
     """Raise InvalidInput unless the number is in [0, 1]."""
-    findings = Findings()
-    check_number(findings, probability, "probability", most=1.0)
-    findings.raise_if_any()
+    with Findings() as findings:
+        check_number(findings, probability, "probability", most=1.0)
 
 
 def _check(
     distribution: object, *names: str, above: float | None = None, most: float = math.inf
 ) -> None:
-    findings = Findings()
-    for name in names:
-        check_number(findings, getattr(distribution, name), name, above=above, most=most)
-    findings.raise_if_any()
+    with Findings() as findings:
+        for name in names:
+            check_number(findings, getattr(distribution, name), name, above=above, most=most)

@@ -35,13 +35,12 @@ class Figure:
     standard_error: float | None = None
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.value, "value")
-        check_whole(findings, self.samples, "samples", least=0)
-        check_whole(findings, self.buckets, "buckets", least=0)
-        if self.standard_error is not None:
-            check_number(findings, self.standard_error, "standard_error")
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.value, "value")
+            check_whole(findings, self.samples, "samples", least=0)
+            check_whole(findings, self.buckets, "buckets", least=0)
+            if self.standard_error is not None:
+                check_number(findings, self.standard_error, "standard_error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,10 +130,9 @@ class InputFigures:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dispersions", FrozenDict(sorted(self.dispersions.items())))
-        findings = Findings()
-        for seconds in self.dispersions:
-            check_number(findings, seconds, "dispersions", str(seconds), above=0.0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            for seconds in self.dispersions:
+                check_number(findings, seconds, "dispersions", str(seconds), above=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,12 +332,11 @@ class RateSeries:
 
     def __post_init__(self) -> None:
         freeze(self, "per_second")
-        findings = Findings()
-        check_number(findings, self.step_seconds, "step_seconds", above=0.0)
-        for index, rate in enumerate(self.per_second):
-            if rate is not None:
-                check_number(findings, rate, "per_second", index)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.step_seconds, "step_seconds", above=0.0)
+            for index, rate in enumerate(self.per_second):
+                if rate is not None:
+                    check_number(findings, rate, "per_second", index)
 
 
 class Saturation(NamedTuple):
@@ -376,10 +373,9 @@ class Juice:
 
     def __post_init__(self) -> None:
         freeze(self, "operators")
-        findings = Findings()
-        for name, part in self.operators.items():
-            check_number(findings, part, "operators", name)
-        findings.raise_if_any()
+        with Findings() as findings:
+            for name, part in self.operators.items():
+                check_number(findings, part, "operators", name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -401,8 +397,7 @@ class Replicas:
     file: str = ""
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_whole(findings, self.count, "count", least=0)
-        check_whole(findings, self.blocks, "blocks", least=0)
-        check_number(findings, self.block_seconds, "block_seconds", above=0.0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_whole(findings, self.count, "count", least=0)
+            check_whole(findings, self.blocks, "blocks", least=0)
+            check_number(findings, self.block_seconds, "block_seconds", above=0.0)

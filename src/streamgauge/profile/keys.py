@@ -48,11 +48,10 @@ class _Numbered(KeyDistribution):
     prefix: str = "key"
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        if check_whole(findings, self.count, "count") and self.count > MAX_KEYS:
-            findings.add("count", seen=str(self.count), expected=f"at most {MAX_KEYS}")
-        self._check_more(findings)
-        findings.raise_if_any()
+        with Findings() as findings:
+            if check_whole(findings, self.count, "count") and self.count > MAX_KEYS:
+                findings.add("count", seen=str(self.count), expected=f"at most {MAX_KEYS}")
+            self._check_more(findings)
 
     def _check_more(self, findings: Findings) -> None:
         del findings
@@ -153,14 +152,13 @@ class GivenKeys(KeyDistribution):
 
     def __post_init__(self) -> None:
         freeze(self, "weights")
-        findings = Findings()
-        if not self.weights:
-            findings.add("weights", seen="no keys", expected="at least one key")
-        for name, weight in self.weights.items():
-            check_number(findings, weight, "weights", name)
-        if not findings and not any(self.weights.values()):
-            findings.add("weights", seen="only zeros", expected="at least one above zero")
-        findings.raise_if_any()
+        with Findings() as findings:
+            if not self.weights:
+                findings.add("weights", seen="no keys", expected="at least one key")
+            for name, weight in self.weights.items():
+                check_number(findings, weight, "weights", name)
+            if not findings and not any(self.weights.values()):
+                findings.add("weights", seen="only zeros", expected="at least one above zero")
 
     def names(self) -> tuple[str, ...]:
         """As given."""

@@ -81,9 +81,8 @@ class Profile:
         rows = {name: tuple(periods) for name, periods in self.saturation.items()}
         object.__setattr__(self, "saturation", FrozenDict(rows))
         self.configuration.check_against(self.topology)
-        findings = Findings()
-        _check_figures(findings, self)
-        findings.raise_if_any()
+        with Findings() as findings:
+            _check_figures(findings, self)
 
     def tasks_of(self, operator: str) -> dict[int, TaskProfile]:
         """The profiled tasks of one operator by their place."""

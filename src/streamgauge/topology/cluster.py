@@ -19,9 +19,8 @@ MAX_NODES = 100_000
 
 def number_ports(slots: int) -> tuple[int, ...]:
     """The ports of `slots` slots, numbered from 6700 as in Storm."""
-    findings = Findings()
-    check_whole(findings, slots, "slots", most=MAX_PORT - FIRST_PORT + 1)
-    findings.raise_if_any()
+    with Findings() as findings:
+        check_whole(findings, slots, "slots", most=MAX_PORT - FIRST_PORT + 1)
     return tuple(range(FIRST_PORT, FIRST_PORT + slots))
 
 
@@ -40,7 +39,6 @@ class Machine:
     """Hardware: the cores that all threads on it share.
 
     Attributes:
-        name: Unique in its cluster.
         cores: Cores that threads can run on at once; a fraction where a quota limits them.
         memory_bytes: Memory for all that runs there, where known.
         background_cores: Cores that something else keeps busy on average.
@@ -52,14 +50,13 @@ class Machine:
     background_cores: float = 0.0
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_name(findings, self.name, "name")
-        fine = check_number(findings, self.cores, "cores", above=0.0)
-        if self.memory_bytes is not None:
-            check_whole(findings, self.memory_bytes, "memory_bytes")
-        if check_number(findings, self.background_cores, "background_cores") and fine:
-            check_number(findings, self.background_cores, "background_cores", most=self.cores)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_name(findings, self.name, "name")
+            fine = check_number(findings, self.cores, "cores", above=0.0)
+            if self.memory_bytes is not None:
+                check_whole(findings, self.memory_bytes, "memory_bytes")
+            if check_number(findings, self.background_cores, "background_cores") and fine:
+                check_number(findings, self.background_cores, "background_cores", most=self.cores)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +64,6 @@ class Node:
     """A supervisor (task manager, container host) with its slots; several may share a machine.
 
     Attributes:
-        name: Unique in its cluster.
-        machine: The machine it runs on.
         ports: One slot each, identified by the port its worker would listen on.
         rack: Where the machine stands; nodes of one rack are closer.
     """
@@ -104,8 +99,6 @@ class Link:
     """One-way network latency between two nodes; holds both ways unless the other is given.
 
     Attributes:
-        source: Name of one node.
-        target: Name of the other.
         latency_ms: Mean.
         jitter_ms: Standard deviation; at most the latency, of which it is the random part.
     """
@@ -116,11 +109,10 @@ class Link:
     jitter_ms: float = 0.0
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.latency_ms, "latency_ms")
-        if check_number(findings, self.jitter_ms, "jitter_ms") and not findings:
-            check_number(findings, self.jitter_ms, "jitter_ms", most=self.latency_ms)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.latency_ms, "latency_ms")
+            if check_number(findings, self.jitter_ms, "jitter_ms") and not findings:
+                check_number(findings, self.jitter_ms, "jitter_ms", most=self.latency_ms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +120,6 @@ class Cluster:
     """Machines, nodes on them, and how far nodes are apart.
 
     Attributes:
-        machines: What has cores and memory.
-        nodes: What has slots.
         links: Measured latencies between pairs of nodes.
         latency_ms: One-way latency between two nodes that no link names.
     """
@@ -180,9 +170,8 @@ class Cluster:
         latency_ms: float = 0.0,
     ) -> Cluster:
         """`nodes` equal machines ``m1``, ``m2``, … with one node ``n1``, ``n2``, … each."""
-        findings = Findings()
-        check_whole(findings, nodes, "nodes", most=MAX_NODES)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_whole(findings, nodes, "nodes", most=MAX_NODES)
         width = len(str(nodes))
         numbers = [str(number).zfill(width) for number in range(1, nodes + 1)]
         ports = number_ports(slots)

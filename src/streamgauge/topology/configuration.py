@@ -30,7 +30,6 @@ class Configuration:
     Attributes:
         engine: Whose transport moves the tuples: ``storm-1``, ``storm-2``, …
         executors: Executors per operator; an operator not named has one.
-        workers: Worker processes asked for.
         ackers: Acker executors when the topology is acked; None means one per worker.
         settings: The engine's own settings under the engine's own names, such as
             ``topology.max.spout.pending``; what is not named keeps the engine's default.
@@ -109,9 +108,8 @@ class Resources:
     memory_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        if self.cpu_cores is not None:
-            check_number(findings, self.cpu_cores, "cpu_cores")
-        if self.memory_bytes is not None:
-            check_whole(findings, self.memory_bytes, "memory_bytes", least=0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            if self.cpu_cores is not None:
+                check_number(findings, self.cpu_cores, "cpu_cores")
+            if self.memory_bytes is not None:
+                check_whole(findings, self.memory_bytes, "memory_bytes", least=0)

@@ -79,7 +79,6 @@ class LogicalPlan:
 
     Attributes:
         topology: With its ackers, where it is acked.
-        configuration: What the executors were counted by.
         executors: Sorted by first task; those of one operator stand together.
     """
 
@@ -89,9 +88,8 @@ class LogicalPlan:
 
     def __post_init__(self) -> None:
         freeze(self, "executors")
-        findings = Findings()
-        _check_executors(findings, self)
-        findings.raise_if_any()
+        with Findings() as findings:
+            _check_executors(findings, self)
 
     @classmethod
     def of(
@@ -108,9 +106,8 @@ class LogicalPlan:
         first executors get one task more, as Storm does.
         """
         configuration.check_against(topology)
-        findings = Findings()
-        check_whole(findings, first_task, "first_task")
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_whole(findings, first_task, "first_task")
         deployed = topology.with_ackers(configuration.acker_count)
         executors: list[Executor] = []
         task = first_task

@@ -38,8 +38,6 @@ class PhysicalPlan:
     """Every executor of a logical plan in exactly one worker.
 
     Attributes:
-        logical: The executors.
-        cluster: Where they run.
         workers: The workers that run at least one executor, in the order they were filled.
         placement: For each executor of the logical plan the index of its worker.
     """
@@ -218,12 +216,8 @@ class PlanDiff:
     """What a rebalance from one plan to another does.
 
     Attributes:
-        moved: Executors that both plans have, in different workers.
         added: Executors only the second plan has, with their workers.
         removed: Executors only the first plan has, with their workers.
-        kept: Number of executors that stay where they are.
-        workers_added: Workers only the second plan has.
-        workers_removed: Workers only the first plan has.
         tasks_moved: Tasks, by operator and position, whose worker changes: what state must
             travel, however executors are cut.
     """

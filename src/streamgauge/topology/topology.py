@@ -59,14 +59,13 @@ class Window:
     event_time: bool = False
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        self._check_extent(findings, "length", self.length_tuples, self.length_seconds)
-        if self.slide_tuples is None and self.slide_seconds is None:
-            object.__setattr__(self, "slide_tuples", self.length_tuples)
-            object.__setattr__(self, "slide_seconds", self.length_seconds)
-        else:
-            self._check_extent(findings, "slide", self.slide_tuples, self.slide_seconds)
-        findings.raise_if_any()
+        with Findings() as findings:
+            self._check_extent(findings, "length", self.length_tuples, self.length_seconds)
+            if self.slide_tuples is None and self.slide_seconds is None:
+                object.__setattr__(self, "slide_tuples", self.length_tuples)
+                object.__setattr__(self, "slide_seconds", self.length_seconds)
+            else:
+                self._check_extent(findings, "slide", self.slide_tuples, self.slide_seconds)
 
     @staticmethod
     def _check_extent(
@@ -105,11 +104,9 @@ class Operator:
     """A component of a topology.
 
     Attributes:
-        name: Unique in its topology.
         kind: Source, processor or (added automatically) acker.
         tasks: Number of tasks: fixed for the life of the topology, so the most executors it
             can ever have.
-        window: What it gathers before it acts, if it does.
     """
 
     name: str
@@ -164,9 +161,8 @@ class Stream:
     name: str = DEFAULT_STREAM
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_name(findings, self.name, "name")
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_name(findings, self.name, "name")
 
     @property
     def key(self) -> StreamKey:
@@ -202,13 +198,12 @@ class Topology:
 
     def __post_init__(self) -> None:
         freeze(self, "operators", "streams")
-        findings = Findings()
-        check_name(findings, self.name, "name")
-        _check_operators(findings, self)
-        _check_streams(findings, self)
-        if not findings:
-            _check_reachable(findings, self)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_name(findings, self.name, "name")
+            _check_operators(findings, self)
+            _check_streams(findings, self)
+            if not findings:
+                _check_reachable(findings, self)
 
     def operator(self, name: str) -> Operator:
         """The operator of that name, or InvalidInput with the nearest names."""

@@ -67,10 +67,9 @@ class Burst(Shape):
     random: bool = False
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.on_seconds, "on_seconds", above=0.0)
-        check_number(findings, self.off_seconds, "off_seconds", above=0.0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.on_seconds, "on_seconds", above=0.0)
+            check_number(findings, self.off_seconds, "off_seconds", above=0.0)
 
     def factor_at(self, seconds: float) -> float:
         """The on rate in the first part of each cycle, zero after; one when `random`."""
@@ -131,11 +130,10 @@ class Seasonal(Shape):
     phase_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.period_seconds, "period_seconds", above=0.0)
-        check_number(findings, self.amplitude, "amplitude", most=1.0)
-        check_number(findings, self.phase_seconds, "phase_seconds", least=-math.inf)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.period_seconds, "period_seconds", above=0.0)
+            check_number(findings, self.amplitude, "amplitude", most=1.0)
+            check_number(findings, self.phase_seconds, "phase_seconds", least=-math.inf)
 
     def factor_at(self, seconds: float) -> float:
         """One plus the sine, scaled by the amplitude."""
@@ -152,9 +150,8 @@ class Sawtooth(Shape):
     reverse: bool = False
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.period_seconds, "period_seconds", above=0.0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.period_seconds, "period_seconds", above=0.0)
 
     def factor_at(self, seconds: float) -> float:
         """Twice the elapsed (or remaining) part of the period."""
@@ -167,7 +164,6 @@ class Recorded(Shape):
     """A recorded series of rates, relative to each other, repeated when it ends.
 
     Attributes:
-        bucket_seconds: Length of one entry.
         values: Counts or rates per bucket; scaled so that the mean is kept.
     """
 
@@ -177,14 +173,13 @@ class Recorded(Shape):
 
     def __post_init__(self) -> None:
         freeze(self, "values")
-        findings = Findings()
-        check_number(findings, self.bucket_seconds, "bucket_seconds", above=0.0)
-        for index, value in enumerate(self.values):
-            check_number(findings, value, "values", index)
-        if not findings and not any(self.values):
-            what = "only zeros" if self.values else "no values"
-            findings.add("values", seen=what, expected="at least one above zero")
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.bucket_seconds, "bucket_seconds", above=0.0)
+            for index, value in enumerate(self.values):
+                check_number(findings, value, "values", index)
+            if not findings and not any(self.values):
+                what = "only zeros" if self.values else "no values"
+                findings.add("values", seen=what, expected="at least one above zero")
 
     def factor_at(self, seconds: float) -> float:
         """The bucket's value over the mean of the series."""
@@ -197,10 +192,7 @@ class Emission:
     """What one source emits on one stream.
 
     Attributes:
-        source: The source operator.
-        stream: The stream it emits on.
         per_second: Mean tuples per second over all its executors; None when unlimited.
-        shape: How the rate moves about that mean.
         shares: Part of the whole that each of the source's tasks emits; even when not given.
     """
 
@@ -246,14 +238,13 @@ class Workload:
 
     def __post_init__(self) -> None:
         freeze(self, "emissions")
-        findings = Findings()
-        seen: set[StreamKey] = set()
-        for index, emission in enumerate(self.emissions):
-            if emission.key in seen:
-                what = f"stream {emission.key} twice"
-                findings.add(index, seen=what, expected="each stream once")
-            seen.add(emission.key)
-        findings.raise_if_any()
+        with Findings() as findings:
+            seen: set[StreamKey] = set()
+            for index, emission in enumerate(self.emissions):
+                if emission.key in seen:
+                    what = f"stream {emission.key} twice"
+                    findings.add(index, seen=what, expected="each stream once")
+                seen.add(emission.key)
 
     def times(self, factor: float) -> Workload:
         """The same with all rates multiplied by `factor`; unlimited streams stay unlimited."""
@@ -276,9 +267,8 @@ class Workload:
         Raises:
             InvalidInput: The rate is not above zero, or none of several streams has a rate.
         """
-        findings = Findings()
-        check_number(findings, per_second, above=0.0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, per_second, above=0.0)
         meant = [one for one in self.emissions if of is None or one.key in of]
         if len(meant) == 1:
             (only,) = meant

@@ -27,7 +27,6 @@ class Member:
     """What one operator of a chain does for each tuple that the chain receives.
 
     Attributes:
-        name: Of the operator.
         calls: Tuples that it receives.
         next_calls: Tuples that the next operator receives; None for the last one.
         share: Its part of the time that the chain works.
@@ -75,7 +74,6 @@ class Chaining:
 
     Attributes:
         topology: With the job's own operators.
-        configuration: Of that topology.
         chains: By the name of the operator that a chain becomes: its operators, in their order.
     """
 

@@ -160,7 +160,6 @@ class Transport:
 
     Attributes:
         hops: What lies on a connection of each type.
-        task_order: How the engine numbers tasks.
         mechanics: The figures of its queues, threads, routing and limits under given settings.
         settings: The names of the settings that `mechanics` reads.
         task_of_key: From (key, number of tasks) to the task that gets the key with fields grouping.

@@ -71,9 +71,8 @@ class RecordFile(FileModel):
 
     def build(self) -> Any:
         """The record."""
-        findings = Findings()
-        read = read_parts(self, self.record_parts, findings)
-        findings.raise_if_any()
+        with Findings() as findings:
+            read = read_parts(self, self.record_parts, findings)
         return type(self).record_type(**read)
 
     @classmethod
@@ -292,14 +291,13 @@ def _by_stream(form: Form) -> Form:
 
 def _read_all(form: Form, values: Iterable[tuple[Place, Any]]) -> list[Any]:
     """The values, or every problem at its place."""
-    findings = Findings()
-    read = []
-    for place, value in values:
-        try:
-            read.append(form.read(value))
-        except InvalidInput as error:
-            findings.absorb(error, *place)
-    findings.raise_if_any()
+    with Findings() as findings:
+        read = []
+        for place, value in values:
+            try:
+                read.append(form.read(value))
+            except InvalidInput as error:
+                findings.absorb(error, *place)
     return read
 
 

@@ -9,7 +9,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     BaseModel,
@@ -47,6 +47,12 @@ class FileModel(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, allow_inf_nan=False, frozen=True, populate_by_name=True
     )
+
+    @classmethod
+    def mirror(cls, noun: object, **others: Any) -> Self:
+        """The part whose fields are those of a noun, but for the `others`."""
+        same = {name: getattr(noun, name) for name in cls.model_fields if name not in others}
+        return cls(**same, **others)
 
 
 class OneOf(FileModel):
@@ -166,11 +172,8 @@ def validate(
 ) -> Any:
     """`data` as `model`, or InvalidInput with readable messages.
 
-    Args:
-        model: What the data should be.
-        data: As it was read.
-        known_keys: Lists the keys of all sections, to suggest one for a misspelt key. It is called
-            only for wrong data: the list takes longer than reading a file.
+    `known_keys` lists the keys of all sections, to suggest one for a misspelt key. It is called for
+    wrong data only: the list takes longer than reading a file.
     """
     try:
         return model.model_validate(data)
