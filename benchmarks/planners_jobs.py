@@ -17,8 +17,7 @@ from streamgauge.planning.scheduling.contract import Expected
 from streamgauge.planning.scheduling.deploy import expected_of_job, place_job
 from streamgauge.planning.scheduling.traffic import split_traffic
 from streamgauge.profile.behaviour import Behaviour, Costs, Service
-from streamgauge.profile.counts import Fixed
-from streamgauge.profile.distribution import Constant, Distribution, Exponential, Gamma
+from streamgauge.profile.distribution import Constant, Distribution, Exponential, Fixed, Gamma
 from streamgauge.profile.files.jobs import load_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.keys import KeyDistribution, UniformKeys, ZipfKeys
@@ -34,8 +33,8 @@ from streamgauge.topology import (
     Topology,
     Workload,
 )
+from streamgauge.topology.configuration import Resources
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import ACKER, DEFAULT_STREAM
 
 ENGINE = "storm-2"

@@ -29,8 +29,7 @@ from streamgauge.planning.scaling.from_profile import graph_of_job
 from streamgauge.planning.scaling.graph import Allocation, Component, ScalingGraph
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.behaviour import Behaviour, Service
-from streamgauge.profile.counts import Fixed
-from streamgauge.profile.distribution import Constant
+from streamgauge.profile.distribution import Constant, Fixed
 from streamgauge.profile.job import Job
 from streamgauge.topology import (
     Cluster,

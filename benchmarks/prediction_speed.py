@@ -2,17 +2,21 @@
 
 A line of four operators, shuffled and dealt by keys in turn, acknowledged, on Storm 2.x: as many
 executors as tasks, 32 of them in a worker and 64 on a machine of 16 cores, at about a third of the
-load that they carry.
+load that they carry. Beside it, how long commands take in all, from start to end.
 """
 
 from __future__ import annotations
 
+import os
 import random
-from dataclasses import replace
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, replace
 from functools import partial
 
 from benchmarks.jobs import chain_job, predict_job
-from benchmarks.report import Entry, growth
+from benchmarks.report import Entry, growth, measure
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.planning.scheduling.deploy import place_job
@@ -27,6 +31,15 @@ PLANS, MANY_PLANS = 100, 1000
 EXECUTORS_PER_NODE, WORKERS_PER_NODE = 16, 2
 PER_TASK = 20.0
 SERVICE = {"cpu_ms": {"exponential": 1}, "wait_ms": {"exponential": 1}}
+PROFILE, JOB = "examples/word-count.profile.json", "examples/word-count.yaml"
+# What every command that computes must import, whatever else it does.
+YARDSTICK = "import numpy"
+COMMANDS = {
+    YARDSTICK: ("-c", YARDSTICK),
+    "--help": ("-m", "streamgauge", "--help"),
+    "predict": ("-m", "streamgauge", "predict", "--profile", PROFILE),
+    "compare": ("-m", "streamgauge", "compare", "--profile", PROFILE, JOB),
+}
 
 
 def run(*, large: bool) -> list[Entry]:
@@ -56,7 +69,35 @@ def run(*, large: bool) -> list[Entry]:
     entry.ratios["power of connections by which time grows"] = exponent
     entry.ratios["seconds of the largest"] = largest["seconds"]
     entry.ratios["seconds for a thousand plans"] = many.seconds * MANY_PLANS / count
-    return [entry]
+    return [entry, time_commands()]
+
+
+def time_commands() -> Entry:
+    """Time of whole commands, over that of a Python that only imports numpy.
+
+    Modules are compiled by a first run, as they are by the first command after an installation.
+    """
+    entry = Entry("first_answer", "time of a command from its start to its end")
+    with tempfile.TemporaryDirectory() as compiled:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": compiled}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        for name, words in COMMANDS.items():
+            run_command = partial(
+                subprocess.run,
+                [sys.executable, *words],
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+            run_command()
+            # The memory of another process is not seen from here.
+            timed = asdict(measure(run_command, repetitions=7))
+            entry.cases[name] = {key: timed[key] for key in ("seconds", "spread_seconds")}
+    shortest = entry.cases[YARDSTICK]["seconds"]
+    for name in COMMANDS:
+        if name != YARDSTICK:
+            entry.ratios[f"{name} over {YARDSTICK}"] = entry.cases[name]["seconds"] / shortest
+    return entry
 
 
 def make_line(size: int) -> Job:

@@ -19,19 +19,17 @@ from streamgauge.profile.behaviour import (
     Service,
     WindowFunction,
 )
-from streamgauge.profile.counts import (
-    EmpiricalCount,
-    Fixed,
-    Geometric,
-    PoissonCount,
-    RoundedNormal,
-)
 from streamgauge.profile.distribution import (
     Constant,
     Empirical,
+    EmpiricalCount,
     Exponential,
+    Fixed,
     Gamma,
+    Geometric,
     Lognormal,
+    PoissonCount,
+    RoundedNormal,
     Uniform,
 )
 from streamgauge.profile.figures import (

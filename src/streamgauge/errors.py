@@ -19,7 +19,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 Place = tuple[str | int, ...]
 
@@ -172,10 +172,20 @@ class InternalError(StreamgaugeError):
 
 
 class Findings:
-    """Collects problems so that the user sees all of them at once, not only the first."""
+    """Collects problems so that the user sees all of them at once, not only the first.
+
+    As a context it raises what was found inside the block at its end.
+    """
 
     def __init__(self) -> None:
         self._problems: list[Problem] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.raise_if_any()
 
     def add(self, *place: str | int, seen: str, expected: str, remedy: str = "") -> None:
         """Record one problem at `place`."""

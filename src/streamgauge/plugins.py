@@ -39,14 +39,18 @@ SCALERS = Group("streamgauge.scalers", "planner")
 
 def plugin_names(group: Group) -> tuple[str, ...]:
     """The names of all installed plug-ins of a group, sorted."""
-    return tuple(sorted(_entries(group, tuple(sys.path))))
+    return tuple(sorted(_entries(tuple(sys.path))[group]))
 
 
 @cache
-def _entries(group: Group, path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """By name: what packages on that search path register; metadata is read once a path."""
+def _entries(path: tuple[str, ...]) -> dict[Group, dict[str, EntryPoint]]:
+    """By group and name: what packages on that path register; their metadata is read once."""
     del path
-    return {point.name: point for point in entry_points(group=group.entry_points)}
+    points = entry_points()
+    return {
+        group: {point.name: point for point in points.select(group=group.entry_points)}
+        for group in (ENGINES, MODELS, SCHEDULERS, SCALERS)
+    }
 
 
 def load_plugin(group: Group, name: str, place: Place = ()) -> Any:
@@ -63,7 +67,7 @@ def load_plugin(group: Group, name: str, place: Place = ()) -> Any:
     """
     check_plugin(group, name, place)
     with _naming_package(f"{group.kind} {name!r}"):
-        return _entries(group, tuple(sys.path))[name].load()
+        return _entries(tuple(sys.path))[group][name].load()
 
 
 def check_plugin(group: Group, name: str, place: Place = ()) -> None:

@@ -22,7 +22,7 @@ from streamgauge.errors import InvalidInput
 from streamgauge.profile.files.jobs import job_to_data, parse_job
 from streamgauge.topology.files.document import dump_yaml
 from streamgauge.topology.grouping import All, Fields, Shuffle
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import Window
 from streamgauge.topology.workload import Regular, Unlimited
 
 SOURCE = Task(name="in", data=Data(size=8, values=100), flow=Flow(rate=1000.0))

@@ -6,7 +6,7 @@ from streamgauge.applications import DataDistribution, FlowKind, Routing
 from streamgauge.applications.files.applications import load_application, parse_application
 from streamgauge.applications.files.platforms import parse_platform
 from streamgauge.errors import InvalidInput, UnreadableFile
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import Window
 
 PIPELINE = """\
 pipeline:

@@ -12,7 +12,7 @@ from streamgauge.applications.workflow import (
     Scalability,
 )
 from streamgauge.errors import InvalidInput
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import Window
 
 WINDOW = Window(length_seconds=30.0)
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,20 +55,35 @@ def test_a_reader_that_leaves_early_makes_no_noise():
     process.wait(timeout=60)
 
 
-@pytest.mark.parametrize(
-    ("words", "shows"),
-    [((), "topology"), (("ingest",), "--lake"), (("calibrate",), "--lake")],
-    ids=["streamgauge", "ingest", "calibrate"],
+PROFILE = str(Path("examples/word-count.profile.json").resolve())
+JOB = str(Path("examples/word-count.yaml").resolve())
+# Typer takes pydantic, where it is installed, to describe a command's options.
+NEVER_FOR_HELP = ("numpy", "scipy", "yaml", "jinja2", "httpx2", "streamgauge.topology")
+NEVER_FOR_A_PREDICTION = (
+    *("scipy.optimize", "scipy.sparse", "scipy.linalg", "scipy.stats"),
+    *("networkx", "pandas", "pyspark", "pyarrow", "deltalake", "duckdb", "numba", "ortools"),
+    *("streamgauge.simulation", "streamgauge.lake", "streamgauge.engines", "streamgauge.pipeline"),
 )
-def test_help_imports_nothing_heavy(words, shows):
+
+
+@pytest.mark.parametrize(
+    ("words", "shows", "heavy"),
+    [
+        (("--help",), "topology", NEVER_FOR_HELP),
+        (("ingest", "--help"), "--lake", NEVER_FOR_HELP),
+        (("calibrate", "--help"), "--lake", NEVER_FOR_HELP),
+        (("predict", "--profile", PROFILE), "p99", ("streamgauge.planning", "jinja2")),
+        (("predict", JOB), "p99", ("jinja2",)),
+        (("compare", "--profile", PROFILE, JOB), "p99", ("jinja2",)),
+    ],
+    ids=["help", "ingest", "calibrate", "predict", "predict a job", "compare"],
+)
+def test_a_command_imports_nothing_heavy_that_it_does_not_use(words, shows, heavy):
     code = (
-        f"import sys\nsys.argv = ['streamgauge', *{words}, '--help']\n"
+        f"import sys\nsys.argv = ['streamgauge', *{words}]\n"
         "from streamgauge.cli import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        # Typer takes pydantic, where it is installed, to describe a command's options.
-        "heavy = {'numpy', 'scipy', 'yaml', 'networkx', 'pyspark',"
-        " 'pyarrow', 'deltalake', 'duckdb'} & set(sys.modules)\n"
-        "print('heavy:', sorted(heavy))\n"
+        f"print('heavy:', sorted({{*{heavy}, *{NEVER_FOR_A_PREDICTION}}} & set(sys.modules)))\n"
     )
     shown = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamgauge.lake.plan_ids import plan_id_of
+from streamgauge.lake.plans import plan_id_of
 from streamgauge.lake.records import PlacedExecutor
 
 ACKER = PlacedExecutor(

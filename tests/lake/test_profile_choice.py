@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import InvalidInput, NotEnoughData, UnreadableFile
-from streamgauge.lake.plan_similarity import Distance
-from streamgauge.lake.profile_choice import choose_profile
-from streamgauge.lake.profiles import keep_profile
+from streamgauge.lake.plans import Distance
+from streamgauge.lake.profiles import choose_profile, keep_profile
 from streamgauge.lake.tables import Lake
 from streamgauge.models.measured_plan import measured_plan
 from streamgauge.profile.figures import Period

@@ -3,7 +3,7 @@
 import pytest
 
 from streamgauge.errors import InvalidInput
-from streamgauge.lake.servers import Credentials, server_url
+from streamgauge.lake.http import Credentials, server_url
 
 
 def test_a_token_comes_before_a_user(monkeypatch):

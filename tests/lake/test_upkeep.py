@@ -16,8 +16,7 @@ from streamgauge.lake.leftovers import (
     find_leftovers,
     remove_leftovers,
 )
-from streamgauge.lake.scanning import readable
-from streamgauge.lake.tables import DataFile, Lake, LakeTable
+from streamgauge.lake.tables import DataFile, Lake, LakeTable, readable
 from streamgauge.lake.upkeep import compact, groups_of, history
 from tests.lake.small_lakes import NOON, after, put, refused, rows_of, sample, write
 

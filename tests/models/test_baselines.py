@@ -24,8 +24,7 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Verdict
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.behaviour import Behaviour, Service
-from streamgauge.profile.counts import Fixed
-from streamgauge.profile.distribution import Exponential
+from streamgauge.profile.distribution import Exponential, Fixed
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,

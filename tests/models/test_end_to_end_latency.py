@@ -20,8 +20,8 @@ from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology import Operator
 from streamgauge.topology.paths import iter_paths
+from streamgauge.topology.topology import Window
 from streamgauge.topology.tuple_flow import TupleFlow
-from streamgauge.topology.window import Window
 from streamgauge.transport.batched_queue import BatchedQueue
 from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import PLAIN

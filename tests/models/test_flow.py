@@ -13,8 +13,7 @@ from streamgauge.profile.profile import Profile
 from streamgauge.topology import Configuration, Operator, Topology
 from streamgauge.topology.grouping import All, Fields, Shuffle
 from streamgauge.topology.logical_plan import LogicalPlan
-from streamgauge.topology.topology import ACKER, StreamKey
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import ACKER, StreamKey, Window
 from streamgauge.topology.workload import Emission, Unlimited, Workload
 from streamgauge.transport.mechanics import PLAIN
 from tests.models.plans import flow_of, per_input, rates_of, source, stream, timed, traffic_of

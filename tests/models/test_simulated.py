@@ -39,8 +39,7 @@ from streamgauge.profile.profile import Profile
 from streamgauge.simulation.binning import BINS, bin_edges
 from streamgauge.simulation.latencies import Latencies
 from streamgauge.simulation.topology_run import simulate
-from streamgauge.topology.topology import ACK_ACK, ACK_INIT, ACKER, StreamKey
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import ACK_ACK, ACK_INIT, ACKER, StreamKey, Window
 from streamgauge.topology.workload import Burst, Emission, Seasonal, Unlimited, Workload
 from tests.engines.emulator.emulations import emulated
 from tests.pipeline.estimation.aggregation import partials

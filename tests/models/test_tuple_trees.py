@@ -12,7 +12,7 @@ from streamgauge.models.network import Network
 from streamgauge.models.storm_delays import storm2_delays
 from streamgauge.models.tuple_trees import TimeGrid, TupleTrees, all_of, distinct
 from streamgauge.topology import Operator
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import Window
 from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream, traffic_of
 
 LEVELS = (0.5, 0.9, 0.99)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from streamgauge.models.windows import age_at_trigger
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import Window
 
 
 def test_count_windows_of_the_thesis():

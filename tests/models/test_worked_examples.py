@@ -22,8 +22,7 @@ from streamgauge.topology import Configuration, Operator, Topology
 from streamgauge.topology.grouping import Fields
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.paths import iter_paths
-from streamgauge.topology.topology import StreamKey
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import StreamKey, Window
 from streamgauge.topology.workload import Emission, Workload
 from streamgauge.transport.engine import load_engine
 from tests.models.plans import (

@@ -24,8 +24,7 @@ from streamgauge.pipeline.calibrate.job import Calibrated
 from streamgauge.pipeline.estimation.recording import path_of
 from streamgauge.pipeline.estimation.standard_errors import interval, stated_error
 from streamgauge.profile.behaviour import Service
-from streamgauge.profile.counts import Fixed
-from streamgauge.profile.distribution import Constant
+from streamgauge.profile.distribution import Constant, Fixed
 from streamgauge.profile.figures import Figure, TaskId, TimeFigures
 from streamgauge.profile.files.jobs import parse_profile
 from streamgauge.profile.job import Job

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput, SourceUnreachable
-from streamgauge.lake.http import Patience
+from streamgauge.lake.http import Credentials, Patience
 from streamgauge.lake.raw import Rejected, decode
 from streamgauge.lake.record_rules import Reason
 from streamgauge.lake.row_mapping import RejectedRow
-from streamgauge.lake.servers import Credentials
 from streamgauge.pipeline.influx import check, flux, influxql, read_slice
 from streamgauge.pipeline.probing import check_source
 from streamgauge.pipeline.range_queries import RangeRequest, TimeRange

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.files.mapping_file import _SOURCES, parse_mapping
-from streamgauge.lake.http import Patience
+from streamgauge.lake.http import Credentials, Patience
 from streamgauge.lake.mapping import MAPPED_KEYS, TimeUnit
 from streamgauge.lake.raw import Rejected, decode
-from streamgauge.lake.servers import Credentials
 from streamgauge.pipeline.prometheus import MOST_POINTS, read_slice
 from streamgauge.pipeline.range_queries import (
     ANSWERS,

@@ -15,8 +15,7 @@ from streamgauge.profile.behaviour import (
     WindowFunction,
     check_behaviours,
 )
-from streamgauge.profile.counts import Fixed, PoissonCount
-from streamgauge.profile.distribution import Constant, Exponential, Gamma
+from streamgauge.profile.distribution import Constant, Exponential, Fixed, Gamma, PoissonCount
 from streamgauge.profile.keys import UniformKeys
 from streamgauge.topology import (
     Operator,

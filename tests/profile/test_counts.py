@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from scipy import stats
 
 from streamgauge.errors import InvalidInput
-from streamgauge.profile.counts import (
+from streamgauge.profile.distribution import (
     EmpiricalCount,
     Fixed,
     Geometric,

@@ -7,7 +7,7 @@ from streamgauge.errors import CyclicTopology
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.reports.paths import PathsReport
 from streamgauge.reports.placement import PlanChange
-from streamgauge.topology.plan_diff import diff_plans
+from streamgauge.topology.physical_plan import diff_plans
 from tests.cli.conftest import JOB
 from tests.reports.pages import parsed, table, verdict
 

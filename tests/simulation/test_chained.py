@@ -10,8 +10,7 @@ from streamgauge.profile.behaviour import (
     JoinOnKey,
     Service,
 )
-from streamgauge.profile.counts import Fixed, PoissonCount
-from streamgauge.profile.distribution import Constant, Exponential
+from streamgauge.profile.distribution import Constant, Exponential, Fixed, PoissonCount
 from streamgauge.simulation.chained import chain_behaviours, find_members
 from streamgauge.topology import (
     Configuration,

@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 from numba import njit
 
-from streamgauge.profile.counts import EmpiricalCount, Fixed, Geometric, PoissonCount, RoundedNormal
 from streamgauge.profile.distribution import (
     Constant,
     Empirical,
+    EmpiricalCount,
     Exponential,
+    Fixed,
     Gamma,
+    Geometric,
     Lognormal,
+    PoissonCount,
+    RoundedNormal,
     Uniform,
 )
 from streamgauge.simulation.draws import draw, make_draws

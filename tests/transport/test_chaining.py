@@ -18,9 +18,8 @@ from streamgauge.topology import (
     Stream,
     Topology,
 )
-from streamgauge.topology.resources import Resources
-from streamgauge.topology.topology import ACKER, StreamKey
-from streamgauge.topology.window import Window
+from streamgauge.topology.configuration import Resources
+from streamgauge.topology.topology import ACKER, StreamKey, Window
 from streamgauge.transport import chaining as chains
 from streamgauge.transport.chaining import Chaining, chain_members, find_chaining
 from streamgauge.transport.engine import Engine

@@ -93,7 +93,7 @@ def _choose_period(
     *,
     strict: bool,
 ) -> Wish:
-    from streamgauge.lake.plan_similarity import PlanLayout
+    from streamgauge.lake.plans import PlanLayout
     from streamgauge.pipeline.calibrate.period_choice import Wish
     from streamgauge.pipeline.calibrate.stretches import Period, WarmUp
 

@@ -121,7 +121,7 @@ def _make_request(
     say: Say,
 ) -> RangeRequest:
     """What to ask a metrics store for, once it was found to answer."""
-    from streamgauge.lake.servers import Credentials
+    from streamgauge.lake.http import Credentials
     from streamgauge.pipeline.probing import check_source
     from streamgauge.pipeline.range_queries import RangeRequest, TimeRange
 

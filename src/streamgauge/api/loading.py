@@ -13,7 +13,6 @@ from streamgauge.api.rates import Rates, choose_workload, list_rates
 from streamgauge.errors import InvalidInput, NotEnoughData, in_file
 from streamgauge.extras import require_extra
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files import jobs as files
 from streamgauge.profile.files.jobs import build_job, find_profile
 from streamgauge.profile.job import Job
@@ -83,6 +82,8 @@ class PlannedJob:
 
 def load_plan(plan: PlanLike, step: str | None = None) -> PlannedJob:
     """A plan as it is, or that of a job; the even scheduler places a job without a placement."""
+    from streamgauge.planning.scheduling.deploy import place_job
+
     if isinstance(plan, PhysicalPlan):
         return PlannedJob(name=plan.logical.topology.name, file="", plan=plan, job=None)
     job = load_job(plan, step)
@@ -176,7 +177,7 @@ def choose_from_lake(
         MissingExtra: The packages that read lakes are not installed.
     """
     with require_extra("lake"):
-        from streamgauge.lake.profile_choice import choose_profile as choose
+        from streamgauge.lake.profiles import choose_profile as choose
         from streamgauge.lake.tables import Lake
     choice = choose(Lake(uri), plan, topology)
     return ChosenProfile(

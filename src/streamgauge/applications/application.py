@@ -10,8 +10,7 @@ from functools import cached_property
 from streamgauge.applications.datastream import Data, Flow
 from streamgauge.errors import Findings, did_you_mean
 from streamgauge.topology.field_checks import check_name, check_number, check_whole
-from streamgauge.topology.topology import MAX_TASKS, SYSTEM_PREFIX
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import MAX_TASKS, SYSTEM_PREFIX, Window
 
 CYCLES_PER_PROCESSING = 1000
 # A load of days per tuple is a typing error.

@@ -15,8 +15,7 @@ from streamgauge.applications.application import Application, Routing, Task
 from streamgauge.applications.datastream import Data
 from streamgauge.applications.platform import PENDING_SETTING, TRACE_SETTING, Platform
 from streamgauge.profile.behaviour import Behaviour, Service, WindowFunction
-from streamgauge.profile.counts import Fixed
-from streamgauge.profile.distribution import Constant, Distribution, Empirical
+from streamgauge.profile.distribution import Constant, Distribution, Empirical, Fixed
 from streamgauge.profile.job import Job
 from streamgauge.profile.keys import GivenKeys, KeyDistribution, count_letter_keys
 from streamgauge.topology.configuration import Configuration, Setting
@@ -27,8 +26,8 @@ from streamgauge.topology.topology import (
     OperatorKind,
     Stream,
     Topology,
+    Window,
 )
-from streamgauge.topology.window import Window
 from streamgauge.topology.workload import Emission, Workload
 
 # Storm does not start a window that keeps tuples longer than the message timeout.

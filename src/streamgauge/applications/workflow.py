@@ -11,8 +11,7 @@ from streamgauge.applications.application import MAX_PROCESSING, Application, Ro
 from streamgauge.applications.datastream import Data, Flow
 from streamgauge.errors import Findings
 from streamgauge.topology.field_checks import check_number, check_whole
-from streamgauge.topology.topology import MAX_TASKS
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import MAX_TASKS, Window
 
 # No application has more levels; the time to compute a series grows with the square of its length.
 MAX_DEPTH = 1000

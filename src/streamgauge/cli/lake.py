@@ -30,10 +30,11 @@ def info(lake: Place, limit: Limit = 20, as_json: AsJson = False) -> None:
     """Show what the lake holds: tables, topologies, quarantine, sources."""
     with open_lake(lake) as opened:
         from streamgauge.lake import contents
+        from streamgauge.lake.quarantine import count_lines
 
         tables = contents.tables_of(opened)
         total, topologies = contents.topologies_of(opened, limit or None)
-        reasons = {key[0]: n for key, n in contents.quarantine_counts(opened, by=("reason",))}
+        reasons = {key[0]: n for key, n in count_lines(opened, by=("reason",))}
         sources = contents.sources_of(opened)
     if as_json:
         print_document(
@@ -185,8 +186,7 @@ def open_lake(uri: str) -> Iterator[Lake]:
     Raises:
         UnreadableFile: There is no lake, or a file of it cannot be read.
     """
-    from streamgauge.lake.scanning import readable
-    from streamgauge.lake.tables import Lake
+    from streamgauge.lake.tables import Lake, readable
 
     lake = Lake(uri)
     lake.check_exists()

@@ -17,8 +17,7 @@ from streamgauge.drawing.wording import printable
 from streamgauge.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from streamgauge.lake.contents import Quarantined
-    from streamgauge.lake.locating import Located, QuarantineReview
+    from streamgauge.lake.quarantine import Located, Quarantined, QuarantineReview
 
 # What a terminal shows of one line.
 MOST_SHOWN = 400
@@ -68,7 +67,7 @@ def quarantine(
         present(tally, as_json=as_json)
         return
     with open_lake(lake) as opened:
-        from streamgauge.lake.locating import review_quarantine
+        from streamgauge.lake.quarantine import review_quarantine
 
         review = review_quarantine(
             opened,

@@ -109,7 +109,7 @@ def _source(nimbus: str | None, ui: str | None) -> Iterator[StormSource]:
         return
     assert ui is not None
     from streamgauge.engines.storm.collection.ui import UiClient, UiSource
-    from streamgauge.lake.servers import Credentials
+    from streamgauge.lake.http import Credentials
 
     yield UiSource(UiClient(ui, headers=Credentials.usual().header()))
 

@@ -80,7 +80,7 @@ def diff(
     """Show what moves between two plans: the same file twice, with steps, or two files."""
     from streamgauge.api.place import place
     from streamgauge.reports.placement import PlanChange
-    from streamgauge.topology.plan_diff import diff_plans
+    from streamgauge.topology.physical_plan import diff_plans
 
     check_outputs(html)
     old, new = place(before, step=before_step), place(after, step=after_step)

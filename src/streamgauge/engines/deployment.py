@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from streamgauge.lake.plan_ids import plan_id_of
+from streamgauge.lake.plans import plan_id_of
 from streamgauge.lake.records import Event, EventKind, PlacedExecutor, Plan
 from streamgauge.profile.files.jobs import job_to_data
 from streamgauge.profile.job import Assignment, Job

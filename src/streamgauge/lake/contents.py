@@ -1,22 +1,17 @@
-"""What a lake holds: tables, topologies, sources, and what is in quarantine."""
+"""What a lake holds: tables, topologies and sources, in figures."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from streamgauge.lake.scanning import database
-from streamgauge.lake.schemas import FILES, PLANS, QUARANTINE, SAMPLES
-from streamgauge.lake.tables import NO_TABLE, Lake, LakeTable
+from streamgauge.lake.schemas import FILES, PLANS, SAMPLES
+from streamgauge.lake.tables import NO_TABLE, Lake, LakeTable, open_database
 from streamgauge.lake.upkeep import groups_of
-from streamgauge.lake.uris import normal
 
 # So many files that could be merged are worth a word.
 MANY_SMALL_FILES = 20
@@ -36,14 +31,8 @@ class TableContents:
     """One table in figures.
 
     Attributes:
-        name: Its name.
         version: The newest; nothing before the first commit.
-        rows: Rows in it.
-        files: Files it is made of.
-        bytes: Their sizes.
         days: Partitions.
-        first: Earliest time of a row.
-        last: Latest time of a row.
         spare_files: Files fewer that it would have after compaction.
     """
 
@@ -73,11 +62,7 @@ class TopologyContents:
 
     Attributes:
         cluster: Its cluster, where several share the lake.
-        topology: Its name.
-        samples: Rows of samples.
-        plans: Plans it ran on.
         first: Beginning of the earliest bucket; nothing where only plans are known.
-        last: Beginning of the latest bucket.
     """
 
     cluster: str | None
@@ -97,9 +82,6 @@ class SourceContents:
     """The files that the lake was filled from.
 
     Attributes:
-        files: How many.
-        lines: Lines in them.
-        bytes: Their sizes.
         faults: Files that could not be read to their ends.
     """
 
@@ -111,39 +93,6 @@ class SourceContents:
     def to_dict(self) -> dict[str, object]:
         """A flat record."""
         return _record(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quarantined:
-    """A line that was not taken.
-
-    Attributes:
-        file: By which it came.
-        reason: Why it was not taken.
-        detail: What was seen and what was expected.
-        received_at: When the file was received.
-        raw: The line.
-    """
-
-    file: str
-    reason: str
-    detail: str
-    received_at: datetime
-    raw: bytes
-
-    def to_dict(self) -> dict[str, Any]:
-        """A flat record; what is no text is given in full beside what can be shown of it."""
-        shown = self.raw.decode(errors="backslashreplace")
-        record: dict[str, Any] = {
-            "file": self.file,
-            "reason": self.reason,
-            "detail": self.detail,
-            "received_at": self.received_at.isoformat(),
-            "raw": shown,
-        }
-        if shown.encode() != self.raw:
-            record["raw_base64"] = base64.b64encode(self.raw).decode()
-        return record
 
 
 def tables_of(lake: Lake) -> list[TableContents]:
@@ -188,7 +137,7 @@ def topologies_of(lake: Lake, limit: int | None = None) -> tuple[int, list[Topol
     """
     start = ds.field(SAMPLES.day_of).cast(pa.int64())
     columns = {"cluster": ds.field("cluster"), "topology": ds.field("topology"), "start_us": start}
-    with database() as connection:
+    with open_database() as connection:
         samples = lake.table(SAMPLES.name).dataset().scanner(columns=columns)
         connection.register("samples", samples.to_reader())
         connection.register(
@@ -213,7 +162,7 @@ def sources_of(lake: Lake) -> SourceContents:
     """The files that the lake was filled from, in figures."""
     table = lake.table(FILES.name)
     reader = table.read(["file", "rows", "bytes", "fault", "received_at", "modified_at"])
-    with database() as connection:
+    with open_database() as connection:
         connection.register("source", reader)
         # A file that was changed or received again has a row for each time; its last one counts.
         query = """
@@ -225,49 +174,6 @@ def sources_of(lake: Lake) -> SourceContents:
         """
         files, lines, size, faults = connection.sql(query).fetchall()[0]
     return SourceContents(files=files, lines=int(lines or 0), bytes=int(size or 0), faults=faults)
-
-
-def quarantine_counts(
-    lake: Lake, *, reason: str | None = None, file: str | None = None, by: Sequence[str]
-) -> list[tuple[tuple[str, ...], int]]:
-    """Lines in quarantine, counted by `reason`, `file` or both, most first."""
-    table = lake.table(QUARANTINE.name)
-    counts: dict[tuple[str, ...], int] = {}
-    for batch in table.read(["reason", "file"], _where(reason, file)):
-        groups = pa.Table.from_batches([batch]).group_by(list(by)).aggregate([([], "count_all")])
-        for row in groups.to_pylist():
-            key = tuple(str(row[name]) for name in by)
-            counts[key] = counts.get(key, 0) + row["count_all"]
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-
-
-def quarantined_lines(
-    lake: Lake, *, reason: str | None = None, file: str | None = None, limit: int | None = None
-) -> Iterator[Quarantined]:
-    """Lines in quarantine, those of one file together, at most `limit`."""
-    table = lake.table(QUARANTINE.name)
-    columns = ["file", "reason", "detail", "received_at", "raw"]
-    left = limit
-    for batch in table.read(columns, _where(reason, file)):
-        rows: Iterable[dict[str, Any]] = batch.to_pylist()
-        for row in rows:
-            if left is not None and left <= 0:
-                return
-            yield Quarantined(**row)
-            left = None if left is None else left - 1
-
-
-def _where(reason: str | None, file: str | None) -> ds.Expression | None:
-    """Lines of a reason, and of a file by its URI, or by the last parts of it."""
-    where = None
-    if reason is not None:
-        where = ds.field("reason") == reason
-    if file is not None:
-        named = ds.field("file").isin([file, normal(file)])
-        if not file.startswith("/") and "://" not in file:
-            named |= pc.ends_with(ds.field("file"), pattern=f"/{file}")
-        where = named if where is None else where & named
-    return where
 
 
 def _moment(microseconds: int | None) -> datetime | None:

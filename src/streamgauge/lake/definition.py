@@ -106,45 +106,38 @@ TRANSFER = ("stream", "source_component", "source_task")
 ORIGIN = ("source_component",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Definition:
     """What one metric is; two definitions are never equal, so no metric aliases another.
 
     Attributes:
         kind: How its values relate to time.
-        unit: What they are counted in.
-        level: What they are about.
         keys: Key columns that a sample gives, all of them.
         whole: Whether a value is a whole number, so that sums do not depend on their order.
         may_be_negative: Whether a value below zero makes sense.
-        meaning: One sentence.
     """
 
     kind: Kind
     unit: Unit
     level: Level
     keys: tuple[str, ...]
-    whole: bool
-    may_be_negative: bool = False
     meaning: str
+    whole: bool = True
+    may_be_negative: bool = False
 
 
 def counted(
     level: Level, keys: tuple[str, ...], meaning: str, unit: Unit = Unit.TUPLES
 ) -> Definition:
     """Something counted during the bucket."""
-    return Definition(
-        kind=Kind.DELTA, unit=unit, level=level, keys=keys, whole=True, meaning=meaning
-    )
+    return Definition(Kind.DELTA, unit, level, keys, meaning)
 
 
 def total(
     level: Level, keys: tuple[str, ...], meaning: str, unit: Unit = Unit.TUPLES
 ) -> Definition:
     """Something counted since the process started, as engines keep it."""
-    return Definition(
-        kind=Kind.CUMULATIVE, unit=unit, level=level, keys=keys, whole=True, meaning=meaning
-    )
+    return Definition(Kind.CUMULATIVE, unit, level, keys, meaning)
 
 
 def summed(
@@ -156,15 +149,7 @@ def summed(
     may_be_negative: bool = False,
 ) -> Definition:
     """A sum over the observations of the bucket, in whole units."""
-    return Definition(
-        kind=Kind.DELTA,
-        unit=unit,
-        level=level,
-        keys=keys,
-        whole=True,
-        may_be_negative=may_be_negative,
-        meaning=meaning,
-    )
+    return Definition(Kind.DELTA, unit, level, keys, meaning, may_be_negative=may_be_negative)
 
 
 def squares(level: Level, keys: tuple[str, ...], meaning: str) -> Definition:
@@ -174,27 +159,16 @@ def squares(level: Level, keys: tuple[str, ...], meaning: str) -> Definition:
 
 def binned(level: Level, keys: tuple[str, ...], meaning: str) -> Definition:
     """Observations in one bin of a histogram."""
-    return Definition(
-        kind=Kind.HISTOGRAM_BIN,
-        unit=Unit.OBSERVATIONS,
-        level=level,
-        keys=(*keys, "bin"),
-        whole=True,
-        meaning=meaning,
-    )
+    return Definition(Kind.HISTOGRAM_BIN, Unit.OBSERVATIONS, level, (*keys, "bin"), meaning)
 
 
 def averaged(
     level: Level, keys: tuple[str, ...], meaning: str, unit: Unit = Unit.MILLISECONDS
 ) -> Definition:
     """A mean that the engine took itself."""
-    return Definition(
-        kind=Kind.MEAN, unit=unit, level=level, keys=keys, whole=False, meaning=meaning
-    )
+    return Definition(Kind.MEAN, unit, level, keys, meaning, whole=False)
 
 
 def gauge(level: Level, unit: Unit, meaning: str) -> Definition:
     """A level that was read."""
-    return Definition(
-        kind=Kind.GAUGE, unit=unit, level=level, keys=(), whole=False, meaning=meaning
-    )
+    return Definition(Kind.GAUGE, unit, level, (), meaning, whole=False)

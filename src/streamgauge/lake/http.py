@@ -1,4 +1,4 @@
-"""The HTTP client of all sources: time, tries and bytes are bounded.
+"""The HTTP client of all sources: time, tries and bytes are bounded; addresses and credentials.
 
 An answer is taken whole, on disk where it is large, before anything reads it. So a broken
 connection is a reason to ask again, never half an answer. Secrets are never sent to another host.
@@ -6,9 +6,12 @@ connection is a reason to ask again, never half an answer. Secrets are never sen
 
 from __future__ import annotations
 
+import base64
+import os
 import ssl
 import tempfile
 import time
+import urllib.parse
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -20,7 +23,7 @@ from typing import IO, Final, TypeVar
 
 import httpx2
 
-from streamgauge.errors import SourceUnreachable
+from streamgauge.errors import InvalidInput, SourceUnreachable
 
 Sleep = Callable[[float], None]
 Result = TypeVar("Result")
@@ -39,7 +42,6 @@ class Patience:
 
     Attributes:
         timeout_seconds: For one try, from connecting to the last byte.
-        attempts: Tries in all.
         first_wait_seconds: Before the second try; every further wait is twice as long.
         most_wait_seconds: The longest wait, whatever the server asks for.
         most_bytes: The largest answer, once it is unpacked.
@@ -85,9 +87,6 @@ class Answer:
     """What a server sent, whole; of an error no more than its message.
 
     Attributes:
-        status: The number.
-        reason: The server's word for it.
-        headers: As they came.
         body: Unpacked, as a file at its start; whoever takes it closes it.
     """
 
@@ -166,11 +165,7 @@ def fetch(
 ) -> Result:
     """What `judge` makes of the answer to a request, after as many tries as it takes.
 
-    Args:
-        request: The question.
-        judge: Takes an answer; raises `TryAgain` for one that is worth another try.
-        patience: How long and how often to ask.
-        sleep: Waits between tries.
+    `judge` raises `TryAgain` for an answer that is worth another try.
 
     Raises:
         SourceUnreachable: No answer, whatever was tried.
@@ -318,3 +313,86 @@ def _copy(response: httpx2.Response, sink: IO[bytes], most_bytes: int, deadline:
             raise TimeoutError
     if unpack is not None and not unpack.eof:
         raise EOFError("the answer ended before it was whole")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """The names of the environment variables that hold the secrets; never the secrets."""
+
+    token: str = ""
+    user: str = ""
+    password: str = ""
+
+    def header(self, scheme: str = "Bearer") -> dict[str, str]:
+        """The header that shows them; `scheme` is what the server calls a token.
+
+        Raises:
+            InvalidInput: A variable is not set, or holds what no header can have.
+        """
+        if self.token:
+            return {"Authorization": f"{scheme} {_as_it_is(self.token)}"}
+        if self.user:
+            password = _secret(self.password) if self.password else ""
+            pair = f"{_secret(self.user)}:{password}".encode()
+            return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
+        return {}
+
+    @classmethod
+    def usual(cls) -> Credentials:
+        """Those of the variables that our commands look at which are set."""
+        names = {key: f"STREAMGAUGE_{key.upper()}" for key in ("token", "user", "password")}
+        return cls(**{key: name for key, name in names.items() if os.environ.get(name)})
+
+
+NO_CREDENTIALS: Final = Credentials()
+
+
+def server_url(url: str, place: str = "url") -> str:
+    """The address of a server, fit to be shown and added to; `place` is where it was given.
+
+    Raises:
+        InvalidInput: It is no http or https address, or holds more than that.
+    """
+
+    def bad(shown: str, seen: str, remedy: str = "") -> InvalidInput:
+        what = f"{shown}: {seen}"
+        expected = "the address of a server"
+        return InvalidInput.single((place,), seen=what, expected=expected, remedy=remedy)
+
+    try:
+        parts = urllib.parse.urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise bad(url.rsplit("@", maxsplit=1)[-1], str(error)) from None
+    if parts.username is not None or parts.password is not None:
+        remedy = "put them into environment variables, such as STREAMGAUGE_USER"
+        raise bad(f"{parts.scheme}://…@{parts.hostname}", "a name or password in it", remedy)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
+        raise bad(url, "no http or https address", "such as http://host:8080")
+    if parts.query or parts.fragment:
+        raise bad(url.partition("?")[0], "a part behind ? or #", "give the address only")
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise bad(url, "characters that an address cannot have")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
+
+
+def _secret(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise InvalidInput.single(
+            (),
+            seen=f"no environment variable {name}",
+            expected="a variable that holds the secret",
+            remedy="set it, for Spark's executors too where they are on other machines",
+        )
+    return value
+
+
+def _as_it_is(name: str) -> str:
+    """A secret that stands in a header as it is; others are encoded."""
+    value = _secret(name)
+    if not value.isprintable() or not value.isascii():
+        seen = f"environment variable {name} with characters that no header can have"
+        raise InvalidInput.single((), seen=seen, expected="printable ASCII")
+    return value

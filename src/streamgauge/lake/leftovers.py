@@ -23,7 +23,6 @@ from streamgauge.lake.tables import LOG, Lake, LakeTable
 from streamgauge.lake.uris import is_local, joined, open_store
 
 LEAST_HOURS = 1.0
-DEFAULT_HOURS = 168.0
 # Where an ingest keeps what it has read and not yet compared.
 STAGING = "_staging"
 _CHECKSUM = ".crc"
@@ -36,8 +35,6 @@ class Leftover:
     Attributes:
         place: The table it lies under, or the staging folder.
         path: Within the lake.
-        bytes: Its size.
-        modified_at: When it was last written.
     """
 
     place: str

@@ -82,8 +82,6 @@ class Count:
     """How many observations a value rests on; exactly one of the three is given.
 
     Attributes:
-        constant: Always so many.
-        column: A column tells.
         share: This share of the value: 1 for an exact count, 0.05 where the engine looks at one
             in twenty and multiplies.
     """
@@ -101,7 +99,6 @@ class MetricRule:
         label: Name of the metric; the metric itself does not pickle.
         keys: The sample's keys: what is the same for all rows, or how it is read off a row.
         scale: What one unit of the source is in the metric's unit.
-        count: How many observations the value rests on.
         rounded: Whether the scaled value is rounded to a whole number.
     """
 
@@ -141,7 +138,6 @@ class RowRules:
         metrics: The metric of each column (wide layout), or of each name (long layout).
         name: The column that holds the name; its presence makes the layout long.
         value: The column that holds the value, in the long layout.
-        time: When.
         bucket_seconds: How long the buckets are, where all are alike.
         bucket_column: The column that tells, where they are not.
         ignore: Columns that are left aside.
@@ -186,8 +182,6 @@ class CsvMapping:
     """Rules for CSV files.
 
     Attributes:
-        rows: What a row becomes.
-        delimiter: What stands between fields.
         header: The names of the columns, for files that do not begin with them.
     """
 
@@ -210,7 +204,6 @@ class PrometheusQuery:
     Attributes:
         text: The expression; it is evaluated at multiples of the bucket's length.
         counter: Whether it only rises until its process starts anew.
-        rows: What a point becomes.
     """
 
     text: str
@@ -244,11 +237,8 @@ class InfluxQuery:
     """The points of one measurement, or of all whose names match, and what they become.
 
     Attributes:
-        measurement: Its name, or a pattern.
         pattern: Whether it is a pattern.
         where: Tags that points must have.
-        fields: The fields to ask for.
-        rows: What a point becomes.
     """
 
     measurement: str
@@ -264,11 +254,7 @@ class InfluxMapping:
 
     Attributes:
         version: 1 asks in InfluxQL, 2 in Flux.
-        database: Of version 1.
         retention_policy: Of version 1, where it is not the database's default.
-        org: Of version 2.
-        bucket: Of version 2.
-        queries: What to ask for.
     """
 
     version: int

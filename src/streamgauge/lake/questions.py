@@ -12,13 +12,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.lake.definition import QUEUES, Kind, Level, Unit
 from streamgauge.lake.metrics import METRICS, Metric
-from streamgauge.lake.query_sql import Measure
 
 _SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -41,19 +41,27 @@ SUBJECTS = (
 )
 
 
+class Measure(StrEnum):
+    """What the value of an answer is."""
+
+    RATE = "rate"
+    RATE_QUANTILE = "quantile of the rates of buckets"
+    PER_OBSERVATION = "mean per observation"
+    MEAN = "mean"
+    QUANTILE = "quantile"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What is asked of a metric.
 
     Attributes:
-        metric: The metric.
         where: Columns of samples with the values they must have.
         start: First time a bucket may begin; all where none is given.
         end: Time before which buckets begin.
         window_seconds: Length of the windows, from whole multiples of it; one window without.
         by: Columns of samples that have an answer for each of their values.
         mean: Whether the mean is asked for explicitly: for a sum, that of its observations.
-        probability: Of a quantile.
         is_series: Whether to choose a length for the windows where none is given.
     """
 
@@ -107,12 +115,36 @@ class Question:
     @property
     def measure(self) -> Measure:
         """What the answer's value is."""
-        return _measure(self)
+        kind = self.metric.kind
+        if kind is Kind.HISTOGRAM_BIN:
+            return Measure.MEAN if self.mean else Measure.QUANTILE
+        if kind in (Kind.GAUGE, Kind.MEAN):
+            return Measure.MEAN if self.probability is None else Measure.QUANTILE
+        if self.mean and _bins_of(self.metric) is not None:
+            return Measure.PER_OBSERVATION
+        return Measure.RATE if self.probability is None else Measure.RATE_QUANTILE
+
+    @property
+    def is_binned(self) -> bool:
+        """Whether the metric is a histogram."""
+        return self.metric.kind is Kind.HISTOGRAM_BIN
+
+    @property
+    def is_added(self) -> bool:
+        """Whether values are added up over time."""
+        return self.metric.kind in (Kind.DELTA, Kind.CUMULATIVE)
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether the value is what was added in a second, or a quantile of that."""
+        return self.measure in (Measure.RATE, Measure.RATE_QUANTILE)
 
     @property
     def unit(self) -> str:
         """Of the answer's value."""
-        return _unit(self)
+        if self.is_rate:
+            return f"{self.metric.unit}/s"
+        return _observed_unit(self.metric) if self.is_binned else str(self.metric.unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +152,10 @@ class Window:
     """The answer for one window.
 
     Attributes:
-        start: When it begins.
         value: The answer, in its unit; nothing where nothing was observed.
         total: What was added in it, in the metric's unit, for counts and sums.
         seconds: Of how much time that is, gaps left out.
         observations: Observations really taken.
-        samples: Samples it rests on.
     """
 
     start: datetime
@@ -158,11 +188,8 @@ class Answer:
     """What the lake says.
 
     Attributes:
-        question: What was asked.
         version: Of the table of samples.
         window_seconds: Length of the windows; nothing for one over all.
-        first: When the first bucket begins.
-        last: When the last one ends.
         series: One for each combination, those of equal names together.
     """
 
@@ -242,26 +269,6 @@ def subjects_of(metric: Metric) -> list[str]:
         for queue in QUEUES.values():
             named |= queue.required | queue.optional
     return [name for name in SUBJECTS if name in named]
-
-
-def _measure(question: Question) -> Measure:
-    metric = question.metric
-    if metric.kind is Kind.HISTOGRAM_BIN:
-        return Measure.MEAN if question.mean else Measure.QUANTILE
-    if metric.kind in (Kind.GAUGE, Kind.MEAN):
-        return Measure.MEAN if question.probability is None else Measure.QUANTILE
-    if question.mean and _bins_of(metric) is not None:
-        return Measure.PER_OBSERVATION
-    return Measure.RATE if question.probability is None else Measure.RATE_QUANTILE
-
-
-def _unit(question: Question) -> str:
-    metric = question.metric
-    if question.measure in (Measure.RATE, Measure.RATE_QUANTILE):
-        return f"{metric.unit}/s"
-    if metric.kind is Kind.HISTOGRAM_BIN:
-        return _observed_unit(metric)
-    return str(metric.unit)
 
 
 def _observed_unit(metric: Metric) -> str:

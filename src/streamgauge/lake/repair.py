@@ -33,9 +33,7 @@ class Damage:
     """A file of a table that cannot be read, or holds other rows than the table's log says.
 
     Attributes:
-        table: Name of the table.
         path: Of the file, within the table.
-        fault: What is wrong with it.
         file: What the log says of it; nothing for a file of the log itself.
         loses_rows: Whether rows are lost with it; not with a checkpoint, which sums up the log.
     """
@@ -82,9 +80,7 @@ class Repair:
 def repair(lake: Lake, *, dry_run: bool = False) -> Repair:
     """Find damaged files, forget the deliveries they came by, and take them out of their tables.
 
-    Args:
-        lake: The lake.
-        dry_run: Only look.
+    A dry run only looks.
 
     Raises:
         UnreadableFile: There is no lake.
@@ -116,8 +112,6 @@ class _Examined:
     """A table with the damage that was found in it.
 
     Attributes:
-        table: The table.
-        log: Damaged files of its log.
         snapshot: The newest version that can be read without them.
         files: Damaged data files of that version.
     """
@@ -179,15 +173,13 @@ def _examine(table: LakeTable, *, dry_run: bool) -> _Examined:
 
 def _fault_of(table: LakeTable, file: DataFile) -> str:
     """What is wrong with a data file, which is read to its end; nothing where it is fine."""
-    store, root = open_store(table.uri)
-    try:
-        with store.open_input_file(f"{root}/{file.path}") as stream:
-            rows = sum(len(batch) for batch in pq.ParquetFile(stream).iter_batches())
-    except FileNotFoundError:
-        return "no such file"
-    except (OSError, pa.ArrowException) as error:
-        return str(error).splitlines()[0]
-    return "" if rows == file.rows else f"{rows:,} rows in place of {file.rows:,}"
+
+    def count_rows(stream: pa.NativeFile) -> None:
+        rows = sum(len(batch) for batch in pq.ParquetFile(stream).iter_batches())
+        if rows != file.rows:
+            raise ValueError(f"{rows:,} rows in place of {file.rows:,}")
+
+    return _fault(table, file.path, count_rows)
 
 
 def _damaged_log(table: LakeTable) -> tuple[list[Damage], int | None]:
@@ -237,7 +229,7 @@ def _log_files(table: LakeTable) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def _fault(table: LakeTable, path: str, read: Callable[[pa.NativeFile], object]) -> str:
-    """What is wrong with a file of the log; nothing where it can be read."""
+    """What is wrong with a file of a table; nothing where it can be read."""
     store, root = open_store(table.uri)
     try:
         with store.open_input_file(f"{root}/{path}") as stream:

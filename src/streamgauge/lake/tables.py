@@ -10,12 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -30,6 +33,8 @@ from streamgauge.lake.uris import is_local, joined, list_files, normal, open_sto
 from streamgauge.topology.field_checks import MAX_NAME_LENGTH
 
 NO_TABLE = -1
+# Memory of DuckDB; what does not fit goes to a temporary folder.
+MEMORY = "1GB"
 # Where a table keeps what is part of it, version by version.
 LOG = "_delta_log"
 
@@ -40,8 +45,6 @@ class DataFile:
 
     Attributes:
         path: Within the table.
-        bytes: Its size.
-        rows: Rows in it.
         date: The partition it belongs to.
         first: Earliest time in it, of the table's `day_of`.
         last: Latest time in it.
@@ -151,12 +154,7 @@ class Lake:
 
 
 class LakeTable:
-    """One table of a lake.
-
-    Args:
-        lake: The lake.
-        table: What its rows are.
-    """
+    """One table of a lake."""
 
     def __init__(self, lake: Lake, table: Table) -> None:
         self.lake = lake
@@ -199,15 +197,17 @@ class LakeTable:
         names = list(columns) if columns is not None else self.table.schema.names
         return self.dataset(version).scanner(columns=names, filter=where).to_reader()
 
-    def dataset(self, version: int | None = None) -> ds.Dataset:
-        """The table as a dataset of pyarrow, which DuckDB can query too."""
+    def dataset(
+        self, version: int | None = None, files: Iterable[DataFile] | None = None
+    ) -> ds.Dataset:
+        """The table, or those of its files, as a dataset of pyarrow, which DuckDB can query too."""
         store, root = open_store(self.uri)
         form = ds.ParquetFileFormat()
         fragments = [
             form.make_fragment(
                 f"{root}/{file.path}", store, partition_expression=_known_of(file, self.table)
             )
-            for file in self.snapshot(version).files
+            for file in (self.snapshot(version).files if files is None else files)
         ]
         schema = self.table.schema.remove_metadata()
         return ds.FileSystemDataset(fragments, schema, form, store)
@@ -365,6 +365,50 @@ class LakeTable:
 
     def _changed(self) -> str:
         return f"{self.uri}: another writer committed meanwhile"
+
+
+@contextmanager
+def open_database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB of bounded memory that leaves nothing behind.
+
+    Raises:
+        InvalidInput: The memory is not enough, the disk included.
+    """
+    with TemporaryDirectory(prefix="streamgauge-") as folder:
+        connection = duckdb.connect(
+            ":memory:", config={"memory_limit": MEMORY, "temp_directory": folder}
+        )
+        try:
+            yield connection
+        except duckdb.OutOfMemoryException:
+            raise InvalidInput.single(
+                (),
+                seen=f"more than {MEMORY} of memory needed, and no room for the rest in {folder}",
+                expected="less",
+                remedy="take a shorter period or fewer names, or let TMPDIR name a larger disk",
+            ) from None
+        finally:
+            connection.close()
+
+
+@contextmanager
+def readable(uri: str) -> Iterator[None]:
+    """Say so where a file of the lake is gone or damaged.
+
+    Raises:
+        UnreadableFile: One is.
+    """
+    try:
+        yield
+    except (duckdb.InvalidInputException, pa.ArrowInvalid, FileNotFoundError) as error:
+        raise UnreadableFile.single(
+            (),
+            file=uri,
+            seen=str(error).splitlines()[0],
+            expected="all files of the version",
+            remedy="where a vacuum ran meanwhile, ask again; else see `streamgauge lake repair"
+            f" --dry-run --lake {uri}`",
+        ) from None
 
 
 def _cause(error: Exception) -> str:

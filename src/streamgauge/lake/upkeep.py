@@ -22,9 +22,8 @@ from uuid import uuid4
 import pyarrow.parquet as pq
 
 from streamgauge.errors import ChangedMeanwhile, InternalError, InvalidInput
-from streamgauge.lake.scanning import database, dataset_of
 from streamgauge.lake.schemas import PARTITION, Table
-from streamgauge.lake.tables import NO_TABLE, DataFile, LakeTable, Snapshot
+from streamgauge.lake.tables import NO_TABLE, DataFile, LakeTable, Snapshot, open_database
 from streamgauge.lake.uris import open_store
 
 TARGET_BYTES = 128 * 2**20
@@ -50,11 +49,6 @@ class Compaction:
     """What compaction made of a table.
 
     Attributes:
-        table: Its name.
-        files_before: Files it had.
-        files_after: Files it has.
-        bytes_before: Their sizes.
-        bytes_after: Their sizes.
         rows: Rows that were written anew.
         version: Of the table afterwards; nothing where there is no table.
     """
@@ -77,8 +71,6 @@ class Change:
     """A version of a table and how it came about.
 
     Attributes:
-        version: Its number.
-        time: When it was committed.
         operation: In the words of Delta.
         note: What the writer said about it.
         rows_added: Rows of the files that came; nothing where the version before is not kept.
@@ -230,11 +222,11 @@ def _write_sorted(
     schema = table.file_schema
     rows = 0
     with (
-        database() as connection,
+        open_database() as connection,
         store.open_output_stream(f"{place}/{uuid4().hex}.zstd.parquet") as sink,
         pq.ParquetWriter(sink, schema, compression="zstd") as writer,
     ):
-        scanner = dataset_of(table, snapshot.version, files).scanner(columns=schema.names)
+        scanner = table.dataset(snapshot.version, files).scanner(columns=schema.names)
         connection.register("source", scanner.to_reader())
         query = f"SELECT * FROM source ORDER BY {_order(table.table)}"
         for batch in connection.sql(query).to_arrow_reader(ROW_GROUP_ROWS):

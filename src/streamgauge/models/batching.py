@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from streamgauge.errors import Findings
 from streamgauge.topology.field_checks import check_number, check_whole, format_value
@@ -62,6 +61,8 @@ def batch_size(rate: ArrayLike, *, limit: int, flush_seconds: float) -> Vector:
 
     The interval starts anew at every delivery, as the thesis assumes.
     """
+    from scipy import special
+
     load = _load(rate, limit, flush_seconds)
     busy = load > 0.0
     a = np.where(busy, load, 1.0)
@@ -108,6 +109,8 @@ def _periodic_moments(load: Vector, limit: int) -> tuple[Vector, Vector]:
 
 def _seldom_full(a: Vector, limit: int) -> tuple[Vector, Vector]:
     """The moments as those of N, less what each full batch has taken away."""
+    from scipy import special
+
     first = np.full(a.shape, 1.0 / 2.0)
     second = np.full(a.shape, 1.0 / 3.0)
     most = float(a.max(initial=0.0))

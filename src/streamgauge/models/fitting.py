@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
 
 from streamgauge.models.job_behaviour import SMALLEST_SCV, TimeMoments
 from streamgauge.profile.behaviour import NOTHING
@@ -82,4 +81,6 @@ def _with_variation(shape: NDArray[np.float64], scv: float) -> NDArray[np.float6
     low, high = 0.01, 20.0
     if excess(low) >= 0.0 or excess(high) <= 0.0:
         return shape
+    from scipy import optimize
+
     return np.asarray(scaled ** optimize.brentq(excess, low, high))

@@ -15,7 +15,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from streamgauge.errors import CyclicTopology, InvalidInput
 from streamgauge.models.job_behaviour import JobBehaviour
@@ -275,6 +274,8 @@ def _solved(
     flow: TupleFlow, sources: Mapping[StreamKey, Vector], conversions: Mapping[str, Conversion]
 ) -> dict[StreamKey, Vector]:
     """Emissions of all processors at once: x = b + A·x."""
+    from scipy import sparse
+
     logical = flow.plan.logical
     keys = [key for name in sorted(conversions) for key in data_keys(flow, name)]
     ends = np.cumsum([0, *(len(logical.spans[key.source]) for key in keys)]).tolist()

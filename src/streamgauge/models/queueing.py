@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from streamgauge.errors import Findings
 from streamgauge.models import transforms
@@ -70,6 +69,8 @@ class Setup:
         which leans to long for frequent batches. The delay of the whole queue is then uniform on
         (0, `period`), as for a server that takes vacations (Fuhrmann & Cooper 1985).
         """
+        from scipy import special
+
         length, rate = np.broadcast_arrays(as_vector(period), as_vector(batches_per_second))
         load = rate * length
         scale = divide_or(load, -np.expm1(-load), otherwise=1.0)
@@ -430,6 +431,8 @@ def _positive_parts(shape: Vector, scale: Vector, level: Vector) -> tuple[Vector
 
     By the incomplete gamma function Q(k, x) and Q(k + 1, x) = Q(k, x) + x^k·e^(−x)/Γ(k + 1).
     """
+    from scipy import special
+
     x = level / scale
     beyond = special.gammaincc(shape, x)
     step = np.exp(shape * np.log(x) - x - special.gammaln(shape + 1.0))

@@ -18,8 +18,7 @@ from streamgauge.models.network import Network, find_network
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.routing import KEYED, depends_on_keys, keyed_shares
 from streamgauge.profile.behaviour import Behaviour, Costs, InputBehaviour, Service, WindowFunction
-from streamgauge.profile.counts import Fixed
-from streamgauge.profile.distribution import Constant
+from streamgauge.profile.distribution import Constant, Fixed
 from streamgauge.profile.keys import KeyDistribution
 from streamgauge.topology.cluster import Cluster, Link
 from streamgauge.topology.grouping import Custom

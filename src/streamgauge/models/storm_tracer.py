@@ -17,7 +17,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from streamgauge.errors import Infeasible, InternalError, InvalidInput
 from streamgauge.models import transforms
@@ -144,6 +143,8 @@ def thread_wait(rate: ArrayLike, *, limit: int, flush_seconds: float) -> Vector:
 
     Eq. 4.35 and 4.36: (k/λ)·P(X_k ≤ δ) + δ·P(0 < N < k), half of it.
     """
+    from scipy import special
+
     rates = np.asarray(rate, dtype=np.float64)
     load = rates * flush_seconds
     full = special.gammainc(limit, load)

@@ -31,7 +31,6 @@ from types import EllipsisType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from streamgauge.errors import InvalidInput
 
@@ -216,6 +215,8 @@ def _bounds(levels: Vector, mean: Vector, std: Vector) -> tuple[Vector, Vector]:
 
 def _weights(terms: int) -> Vector:
     """What each term of the series counts: one, then fading to none; half for the first."""
+    from scipy import special
+
     k = np.arange(terms) * (MIDDLE + FADED) / terms
     weights = special.ndtr(MIDDLE - k)
     weights[0] *= 0.5

@@ -21,9 +21,8 @@ from streamgauge.models.flow import Traffic
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Complex, Transform, Vector
-from streamgauge.topology.topology import Operator
+from streamgauge.topology.topology import Operator, Window
 from streamgauge.topology.tuple_flow import as_slice
-from streamgauge.topology.window import Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

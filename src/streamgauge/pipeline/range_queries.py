@@ -16,12 +16,11 @@ import pyarrow as pa
 
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.lake.files.mapping_file import parse_mapping
-from streamgauge.lake.http import USUAL_PATIENCE, Patience
+from streamgauge.lake.http import NO_CREDENTIALS, USUAL_PATIENCE, Credentials, Patience, server_url
 from streamgauge.lake.mapping import InfluxMapping, PrometheusMapping, SourceMapping
 from streamgauge.lake.record_rules import MOST_WHOLE
 from streamgauge.lake.row_mapping import RejectedRow, rfc3339_microseconds
 from streamgauge.lake.schemas import TIMESTAMP
-from streamgauge.lake.servers import NO_CREDENTIALS, Credentials, server_url
 from streamgauge.topology.field_checks import format_value
 
 DEFAULT_SLICE_SECONDS = 3_600

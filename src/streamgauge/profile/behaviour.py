@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from streamgauge.errors import Findings, InvalidInput, did_you_mean
-from streamgauge.profile.counts import CountDistribution, Fixed
-from streamgauge.profile.distribution import Constant, Distribution, compute_scv
+from streamgauge.errors import Findings, InvalidInput
+from streamgauge.profile.distribution import (
+    Constant,
+    CountDistribution,
+    Distribution,
+    Fixed,
+    compute_scv,
+)
 from streamgauge.profile.keys import KeyDistribution
-from streamgauge.topology.field_checks import check_number
-from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.field_checks import check_known, check_number
+from streamgauge.topology.frozen import FrozenDict, freeze
 from streamgauge.topology.topology import Operator, OperatorKind, StreamKey, Topology
 
 NOTHING = Constant(value=0.0)
@@ -33,10 +38,9 @@ class Service:
     wait_ms: Distribution = NOTHING
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.cpu_ms.mean, "cpu_ms", most=LONGEST_MS)
-        check_number(findings, self.wait_ms.mean, "wait_ms", most=LONGEST_MS)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.cpu_ms.mean, "cpu_ms", most=LONGEST_MS)
+            check_number(findings, self.wait_ms.mean, "wait_ms", most=LONGEST_MS)
 
     @property
     def mean_ms(self) -> float:
@@ -61,9 +65,8 @@ class JoinOnKey:
     within_seconds: float
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.within_seconds, "within_seconds", above=0.0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.within_seconds, "within_seconds", above=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +91,7 @@ class WindowFunction:
     """What happens when a window triggers.
 
     Attributes:
-        service: Time of one trigger.
         per_tuple_ms: CPU milliseconds more for each tuple in the window.
-        outputs: Tuples out per trigger, by stream.
     """
 
     service: Service = Service()
@@ -98,10 +99,9 @@ class WindowFunction:
     outputs: Mapping[str, CountDistribution] = field(default_factory=FrozenDict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "outputs", FrozenDict(self.outputs))
-        findings = Findings()
-        check_number(findings, self.per_tuple_ms, "per_tuple_ms")
-        findings.raise_if_any()
+        freeze(self, "outputs")
+        with Findings() as findings:
+            check_number(findings, self.per_tuple_ms, "per_tuple_ms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +112,7 @@ class InputBehaviour:
     outputs: Mapping[str, CountDistribution] | None = None
 
     def __post_init__(self) -> None:
-        if self.outputs is not None:
-            object.__setattr__(self, "outputs", FrozenDict(self.outputs))
+        freeze(self, "outputs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,10 +134,9 @@ class Costs:
     ack_ms: float = 0.0
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        for name in self.__slots__:
-            check_number(findings, getattr(self, name), name)
-        findings.raise_if_any()
+        with Findings() as findings:
+            for name in self.__slots__:
+                check_number(findings, getattr(self, name), name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +148,6 @@ class Behaviour:
         outputs: Tuples out per tuple in, by stream. A source's come from the workload.
         exclusive: Whether streams are alternatives: a tuple in gives a tuple on at most one of
             them, and the outputs are the probabilities of each.
-        inputs: What differs by input stream.
-        keys: Keys of the tuples emitted, by stream.
         bytes: Size of the tuples emitted, by stream.
         join: When outputs need partners from several inputs.
         window: What a trigger does, for a windowed operator.
@@ -177,10 +173,7 @@ class Behaviour:
     origin: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("outputs", "inputs", "keys", "bytes"):
-            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
-        if self.relative_service is not None:
-            object.__setattr__(self, "relative_service", tuple(self.relative_service))
+        freeze(self, "outputs", "inputs", "keys", "bytes", "relative_service")
         findings = Findings()
         for index, speed in enumerate(self.relative_service or ()):
             check_number(findings, speed, "relative_service", index, above=0.0, most=SLOWEST_TASK)
@@ -288,30 +281,19 @@ def _window(operator: Operator) -> str:
 def _check_streams(
     findings: Findings, topology: Topology, operator: Operator, behaviour: Behaviour
 ) -> None:
-    emitted = sorted({s.name for s in topology.streams_from(operator.name) if not s.is_system})
-    received = {stream.key for stream in topology.streams_into(operator.name)}
+    name = operator.name
+    emitted = sorted({s.name for s in topology.streams_from(name) if not s.is_system})
+    received = sorted({stream.key for stream in topology.streams_into(name)})
     named = {
         "outputs": behaviour.emitted_streams(),
         "keys": behaviour.keys,
         "bytes": behaviour.bytes,
     }
     for place, streams in named.items():
-        for stream in sorted(set(streams) - set(emitted)):
-            findings.add(
-                operator.name,
-                place,
-                stream,
-                seen=f"stream {stream!r}, which has no subscriber",
-                expected=f"a stream of {operator.name!r}",
-                remedy=did_you_mean(stream, emitted),
-            )
+        for stream in sorted(streams):
+            where = (name, place, stream)
+            seen, expected = f"stream {stream!r}, which has no subscriber", f"a stream of {name!r}"
+            check_known(findings, stream, emitted, *where, seen=seen, expected=expected)
     for key in behaviour.inputs:
-        if key not in received:
-            findings.add(
-                operator.name,
-                "inputs",
-                *key,
-                seen=f"input stream {key}",
-                expected=f"a stream into {operator.name!r}",
-                remedy=did_you_mean(str(key), [str(stream) for stream in sorted(received)]),
-            )
+        seen, expected = f"input stream {key}", f"a stream into {name!r}"
+        check_known(findings, key, received, name, "inputs", *key, seen=seen, expected=expected)

@@ -1,7 +1,8 @@
-"""Distributions of times: each knows its mean, variability and quantiles, and can be sampled.
+"""Distributions of times and sizes, and of whole numbers of outputs.
 
-One object serves the simulator, which samples it, and the formulas, which take its moments,
-so that each can check the other. Values are non-negative and carry no unit of their own.
+Each knows its mean, variability and quantiles, and can be sampled. One object serves the simulator,
+which samples it, and the formulas, which take its moments, so that each can check the other. Values
+are non-negative and carry no unit of their own.
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from streamgauge.errors import Findings, InvalidInput
-from streamgauge.topology.field_checks import check_number
+from streamgauge.topology.field_checks import check_number, check_whole
+from streamgauge.topology.frozen import freeze
 
 Sample = NDArray[np.float64]
+Counts = NDArray[np.int64]
+# Beyond this many distinct outcomes a table is no sensible way to hold a distribution.
+MAX_SUPPORT = 100_000
+MAX_COUNT = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +116,7 @@ class _ByMoments(Distribution):
     scv: float = 1.0
 
     def __post_init__(self) -> None:
-        _check(self, "mean", above_zero=True)
-        _check(self, "scv", above_zero=True)
+        _check(self, "mean", "scv", above=0.0)
 
     @property
     def variance(self) -> float:
@@ -131,6 +135,8 @@ class Gamma(_ByMoments):
     kind = "gamma"
 
     def _quantile(self, probability: float) -> float:
+        from scipy import special
+
         return float(special.gammaincinv(1.0 / self.scv, probability)) * self.mean * self.scv
 
     def sample(self, generator: np.random.Generator, size: int) -> Sample:
@@ -145,6 +151,8 @@ class Lognormal(_ByMoments):
     kind = "lognormal"
 
     def _quantile(self, probability: float) -> float:
+        from scipy import special
+
         mu, sigma = self._parameters()
         return math.exp(mu + sigma * float(special.ndtri(probability)))
 
@@ -166,7 +174,7 @@ class Exponential(Distribution):
     mean: float = field()
 
     def __post_init__(self) -> None:
-        _check(self, "mean", above_zero=True)
+        _check(self, "mean", above=0.0)
 
     @property
     def variance(self) -> float:
@@ -199,8 +207,7 @@ class Uniform(Distribution):
     high: float
 
     def __post_init__(self) -> None:
-        _check(self, "low")
-        _check(self, "high")
+        _check(self, "low", "high")
         if self.high < self.low:
             raise InvalidInput.single(
                 ("high",), seen=f"{self.high:g} below low {self.low:g}", expected="low ≤ high"
@@ -244,14 +251,11 @@ class Empirical(Distribution):
     weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(self.values))
-        if self.weights is not None:
-            object.__setattr__(self, "weights", tuple(self.weights))
-        findings = Findings()
-        check_weighted(findings, self.values, self.weights)
-        for index, value in enumerate(self.values):
-            check_number(findings, value, "values", index)
-        findings.raise_if_any()
+        freeze(self, "values", "weights")
+        with Findings() as findings:
+            check_weighted(findings, self.values, self.weights)
+            for index, value in enumerate(self.values):
+                check_number(findings, value, "values", index)
 
     @property
     def mean(self) -> float:
@@ -292,6 +296,169 @@ class Empirical(Distribution):
         return np.asarray(values[invert_cumulative(weights, probabilities)])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountDistribution(ABC):
+    """A distribution of a whole number of outputs; see the subclasses."""
+
+    kind: ClassVar[str] = ""
+
+    @abstractmethod
+    def table(self) -> tuple[Counts, NDArray[np.float64]]:
+        """The possible counts, ascending, and their probabilities."""
+
+    @property
+    def mean(self) -> float:
+        """Expected outputs per input."""
+        counts, shares = self.table()
+        return float(counts @ shares)
+
+    @property
+    def variance(self) -> float:
+        """Expected squared distance from the mean."""
+        counts, shares = self.table()
+        return float((counts - counts @ shares) ** 2 @ shares)
+
+    @property
+    def scv(self) -> float:
+        """Squared coefficient of variation; zero for a zero mean."""
+        return compute_scv(self.mean, self.variance)
+
+    def quantile(self, probability: float) -> int:
+        """The count that is not exceeded with that probability."""
+        check_probability(probability)
+        return int(self._invert(np.asarray([probability]))[0])
+
+    def sample(self, generator: np.random.Generator, size: int) -> Counts:
+        """`size` independent counts."""
+        return self._invert(generator.random(size))
+
+    def _invert(self, probabilities: NDArray[np.float64]) -> Counts:
+        counts, shares = self.table()
+        return np.asarray(counts[invert_cumulative(shares, probabilities)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed(CountDistribution):
+    """As constant as whole numbers allow: the two next to the mean, in proportion.
+
+    A mean of 3 is always 3; 7.6 is 7 or 8; 0.333 is a filter that lets a third pass.
+    """
+
+    kind = "fixed"
+    mean: float = field()
+
+    def __post_init__(self) -> None:
+        _check(self, "mean", most=MAX_COUNT)
+
+    def table(self) -> tuple[Counts, NDArray[np.float64]]:
+        """Floor and ceiling of the mean."""
+        low = math.floor(self.mean)
+        part = self.mean - low
+        if part == 0.0:
+            return np.asarray([low]), np.ones(1)
+        return np.asarray([low, low + 1]), np.asarray([1.0 - part, part])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundedNormal(CountDistribution):
+    """A normal variable rounded to the nearest whole number and clipped to [low, high]."""
+
+    kind = "rounded-normal"
+    centre: float
+    deviation: float
+    low: int = 0
+    high: int
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        check_number(findings, self.centre, "centre")
+        check_number(findings, self.deviation, "deviation", above=0.0)
+        check_whole(findings, self.low, "low", least=0)
+        check_whole(findings, self.high, "high", least=0)
+        if not findings and not self.low <= self.high <= self.low + MAX_SUPPORT:
+            findings.add(
+                "high",
+                seen=f"{self.high} with low {self.low}",
+                expected=f"low ≤ high ≤ low + {MAX_SUPPORT}",
+            )
+        findings.raise_if_any()
+
+    def table(self) -> tuple[Counts, NDArray[np.float64]]:
+        """Probability of the half-unit interval around each count; the ends take the tails."""
+        from scipy import special
+
+        counts = np.arange(self.low, self.high + 1, dtype=np.int64)
+        borders = (counts[1:] - 0.5 - self.centre) / self.deviation
+        cumulative = np.concatenate([[0.0], special.ndtr(borders), [1.0]])
+        return counts, np.diff(cumulative)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoissonCount(CountDistribution):
+    """Poisson with the given mean."""
+
+    kind = "poisson"
+    mean: float = field()
+
+    def __post_init__(self) -> None:
+        _check(self, "mean", above=0.0, most=MAX_SUPPORT / 2)
+
+    def table(self) -> tuple[Counts, NDArray[np.float64]]:
+        """Counts up to far beyond the mean; what is cut off is below 1e-15."""
+        from scipy import special
+
+        most = math.ceil(self.mean + 12.0 * math.sqrt(self.mean) + 24.0)
+        counts = np.arange(most + 1, dtype=np.int64)
+        log_shares = counts * math.log(self.mean) - self.mean - special.gammaln(counts + 1.0)
+        return counts, np.exp(log_shares)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Geometric(CountDistribution):
+    """Zero or more, each further one equally likely: P(n) = (1 − q)·qⁿ, q = mean/(1 + mean)."""
+
+    kind = "geometric"
+    mean: float = field()
+
+    def __post_init__(self) -> None:
+        _check(self, "mean", above=0.0, most=MAX_SUPPORT / 40)
+
+    def table(self) -> tuple[Counts, NDArray[np.float64]]:
+        """Counts until the rest is below 1e-15."""
+        again = self.mean / (1.0 + self.mean)
+        most = math.ceil(math.log(1e-15) / math.log(again))
+        counts = np.arange(most + 1, dtype=np.int64)
+        return counts, np.asarray((1.0 - again) * again**counts, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmpiricalCount(CountDistribution):
+    """Counts that were seen, each with a weight (equal weights when not given)."""
+
+    kind = "empirical"
+    values: tuple[int, ...]
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, "values", "weights")
+        findings = Findings()
+        check_weighted(findings, self.values, self.weights)
+        for index, value in enumerate(self.values):
+            check_whole(findings, value, "values", index, least=0, most=MAX_COUNT)
+        if len(self.values) > MAX_SUPPORT:
+            raise InvalidInput.single(
+                ("values",), seen=f"{len(self.values)} values", expected=f"at most {MAX_SUPPORT}"
+            )
+        findings.raise_if_any()
+
+    def table(self) -> tuple[Counts, NDArray[np.float64]]:
+        """Distinct counts with their pooled weights."""
+        counts, place = np.unique(np.asarray(self.values, dtype=np.int64), return_inverse=True)
+        weights = None if self.weights is None else np.asarray(self.weights)
+        pooled = np.bincount(place, weights=weights).astype(np.float64)
+        return counts, pooled / pooled.sum()
+
+
 def invert_cumulative(weights: Sample, probabilities: Sample) -> NDArray[np.intp]:
     """For each probability the first index at which the cumulative weight reaches it."""
     cumulative = np.cumsum(weights)
@@ -327,13 +494,13 @@ def check_weighted(
 
 def check_probability(probability: float) -> None:
     """Raise InvalidInput unless the number is in [0, 1]."""
-    findings = Findings()
-    check_number(findings, probability, "probability", most=1.0)
-    findings.raise_if_any()
+    with Findings() as findings:
+        check_number(findings, probability, "probability", most=1.0)
 
 
-def _check(distribution: Distribution, name: str, *, above_zero: bool = False) -> None:
-    findings = Findings()
-    above = 0.0 if above_zero else None
-    check_number(findings, getattr(distribution, name), name, above=above)
-    findings.raise_if_any()
+def _check(
+    distribution: object, *names: str, above: float | None = None, most: float = math.inf
+) -> None:
+    with Findings() as findings:
+        for name in names:
+            check_number(findings, getattr(distribution, name), name, above=above, most=most)

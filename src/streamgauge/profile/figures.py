@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from streamgauge.errors import Findings
 from streamgauge.topology.field_checks import check_number, check_whole
-from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.frozen import FrozenDict, freeze
 from streamgauge.topology.topology import StreamKey
 
 SHARE_TOLERANCE = 1e-6
@@ -35,13 +35,12 @@ class Figure:
     standard_error: float | None = None
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.value, "value")
-        check_whole(findings, self.samples, "samples", least=0)
-        check_whole(findings, self.buckets, "buckets", least=0)
-        if self.standard_error is not None:
-            check_number(findings, self.standard_error, "standard_error")
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.value, "value")
+            check_whole(findings, self.samples, "samples", least=0)
+            check_whole(findings, self.buckets, "buckets", least=0)
+            if self.standard_error is not None:
+                check_number(findings, self.standard_error, "standard_error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +91,7 @@ class Shares:
     buckets: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", tuple(self.parts))
+        freeze(self, "parts")
         findings = Findings()
         bounded = [
             check_number(findings, part, "parts", index, most=1.0)
@@ -131,10 +130,9 @@ class InputFigures:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dispersions", FrozenDict(sorted(self.dispersions.items())))
-        findings = Findings()
-        for seconds in self.dispersions:
-            check_number(findings, seconds, "dispersions", str(seconds), above=0.0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            for seconds in self.dispersions:
+                check_number(findings, seconds, "dispersions", str(seconds), above=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +167,7 @@ class OutputFigures:
     root: TimeFigures | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "coefficients", FrozenDict(self.coefficients))
-        object.__setattr__(self, "shares", FrozenDict(self.shares))
+        freeze(self, "coefficients", "shares")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,8 +195,7 @@ class TaskProfile:
     backpressure: Figure | None = None
 
     def __post_init__(self) -> None:
-        for name in ("inputs", "outputs", "end_to_end"):
-            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
+        freeze(self, "inputs", "outputs", "end_to_end")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,13 +331,12 @@ class RateSeries:
     per_second: tuple[float | None, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "per_second", tuple(self.per_second))
-        findings = Findings()
-        check_number(findings, self.step_seconds, "step_seconds", above=0.0)
-        for index, rate in enumerate(self.per_second):
-            if rate is not None:
-                check_number(findings, rate, "per_second", index)
-        findings.raise_if_any()
+        freeze(self, "per_second")
+        with Findings() as findings:
+            check_number(findings, self.step_seconds, "step_seconds", above=0.0)
+            for index, rate in enumerate(self.per_second):
+                if rate is not None:
+                    check_number(findings, rate, "per_second", index)
 
 
 class Saturation(NamedTuple):
@@ -377,11 +372,10 @@ class Juice:
     operators: Mapping[str, float] = field(default_factory=FrozenDict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "operators", FrozenDict(self.operators))
-        findings = Findings()
-        for name, part in self.operators.items():
-            check_number(findings, part, "operators", name)
-        findings.raise_if_any()
+        freeze(self, "operators")
+        with Findings() as findings:
+            for name, part in self.operators.items():
+                check_number(findings, part, "operators", name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -403,8 +397,7 @@ class Replicas:
     file: str = ""
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_whole(findings, self.count, "count", least=0)
-        check_whole(findings, self.blocks, "blocks", least=0)
-        check_number(findings, self.block_seconds, "block_seconds", above=0.0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_whole(findings, self.count, "count", least=0)
+            check_whole(findings, self.blocks, "blocks", least=0)
+            check_number(findings, self.block_seconds, "block_seconds", above=0.0)

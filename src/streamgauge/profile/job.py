@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.profile.behaviour import Behaviour, check_behaviours
 from streamgauge.topology.cluster import Cluster, Slot
-from streamgauge.topology.configuration import Configuration, Setting
-from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.configuration import Configuration, Resources, Setting
+from streamgauge.topology.frozen import FrozenDict, freeze
 from streamgauge.topology.logical_plan import LogicalPlan, TaskOrder
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import Topology
 from streamgauge.topology.workload import Workload
 
@@ -60,9 +59,7 @@ class Step:
     resources: Mapping[str, Resources] = field(default_factory=FrozenDict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "executors", FrozenDict(self.executors))
-        object.__setattr__(self, "settings", FrozenDict(self.settings))
-        object.__setattr__(self, "resources", FrozenDict(self.resources))
+        freeze(self, "executors", "settings", "resources")
 
     def apply(self, base: Configuration) -> Configuration:
         """The configuration at this step."""
@@ -101,8 +98,7 @@ class Job:
     about: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "behaviours", FrozenDict(self.behaviours))
-        object.__setattr__(self, "steps", FrozenDict(self.steps))
+        freeze(self, "behaviours", "steps")
         findings = Findings()
         with findings.at("configuration"):
             self.configuration.check_against(self.topology)

@@ -11,12 +11,11 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from streamgauge.errors import Findings
 from streamgauge.profile.distribution import invert_cumulative
 from streamgauge.topology.field_checks import check_number, check_whole
-from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.frozen import freeze
 
 MAX_KEYS = 10_000_000
 MAX_LETTERS = 100_000_000
@@ -49,11 +48,10 @@ class _Numbered(KeyDistribution):
     prefix: str = "key"
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        if check_whole(findings, self.count, "count") and self.count > MAX_KEYS:
-            findings.add("count", seen=str(self.count), expected=f"at most {MAX_KEYS}")
-        self._check_more(findings)
-        findings.raise_if_any()
+        with Findings() as findings:
+            if check_whole(findings, self.count, "count") and self.count > MAX_KEYS:
+                findings.add("count", seen=str(self.count), expected=f"at most {MAX_KEYS}")
+            self._check_more(findings)
 
     def _check_more(self, findings: Findings) -> None:
         del findings
@@ -136,6 +134,8 @@ class LetterKeys(KeyDistribution):
 
     def shares(self) -> NDArray[np.float64]:
         """1/count each, or the normal's part of each key's half-unit interval, normalised."""
+        from scipy import special
+
         if self.deviation is None:
             return np.full(self.count, 1.0 / self.count)
         borders = (np.arange(self.count + 1) - 0.5 - self.count / 2.0) / self.deviation
@@ -151,15 +151,14 @@ class GivenKeys(KeyDistribution):
     weights: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", FrozenDict(self.weights))
-        findings = Findings()
-        if not self.weights:
-            findings.add("weights", seen="no keys", expected="at least one key")
-        for name, weight in self.weights.items():
-            check_number(findings, weight, "weights", name)
-        if not findings and not any(self.weights.values()):
-            findings.add("weights", seen="only zeros", expected="at least one above zero")
-        findings.raise_if_any()
+        freeze(self, "weights")
+        with Findings() as findings:
+            if not self.weights:
+                findings.add("weights", seen="no keys", expected="at least one key")
+            for name, weight in self.weights.items():
+                check_number(findings, weight, "weights", name)
+            if not findings and not any(self.weights.values()):
+                findings.add("weights", seen="only zeros", expected="at least one above zero")
 
     def names(self) -> tuple[str, ...]:
         """As given."""

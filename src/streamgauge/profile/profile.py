@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streamgauge.errors import Findings
-from streamgauge.profile.checks import check_profile
+from streamgauge.errors import Findings, InvalidInput
 from streamgauge.profile.figures import (
     ExecutorFigures,
     HostFigures,
     Juice,
     LinkFigures,
+    OutputFigures,
     Period,
     RateSeries,
     Replicas,
@@ -23,20 +23,10 @@ from streamgauge.profile.figures import (
 from streamgauge.profile.keys import KeyDistribution
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.configuration import Configuration
-from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.topology import StreamKey, Topology
-
-_MAPPINGS = (
-    "tasks",
-    "executors",
-    "workers",
-    "nodes",
-    "machines",
-    "keys",
-    "sources",
-    "saturation",
-    "placement",
-)
+from streamgauge.topology.field_checks import check_known, check_number, check_whole
+from streamgauge.topology.frozen import FrozenDict, freeze
+from streamgauge.topology.logical_plan import Executor
+from streamgauge.topology.topology import OperatorKind, StreamKey, Topology
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,17 +76,127 @@ class Profile:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in _MAPPINGS:
-            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
-        object.__setattr__(self, "links", tuple(self.links))
-        object.__setattr__(self, "notes", tuple(self.notes))
+        freeze(self, "tasks", "executors", "workers", "nodes", "machines", "links")
+        freeze(self, "keys", "sources", "placement", "notes")
         rows = {name: tuple(periods) for name, periods in self.saturation.items()}
         object.__setattr__(self, "saturation", FrozenDict(rows))
         self.configuration.check_against(self.topology)
-        findings = Findings()
-        check_profile(findings, self)
-        findings.raise_if_any()
+        with Findings() as findings:
+            _check_figures(findings, self)
 
     def tasks_of(self, operator: str) -> dict[int, TaskProfile]:
         """The profiled tasks of one operator by their place."""
         return {index: task for (name, index), task in self.tasks.items() if name == operator}
+
+
+def _check_figures(findings: Findings, profile: Profile) -> None:
+    """Report every figure of something that the job does not have."""
+    # Ackers are measured like any other operator, although they are not declared.
+    deployed = profile.topology.with_ackers(profile.configuration.acker_count)
+    for (operator, index), task in profile.tasks.items():
+        if _is_operator(findings, deployed, operator, "operators", operator):
+            _check_task(findings, deployed, operator, index, task)
+    _check_executors(findings, deployed, profile)
+    placed = dict.fromkeys(sorted(profile.placement.values()))
+    for worker in profile.workers if placed else ():
+        seen, expected = f"worker {worker!r}", "a worker of the placement"
+        check_known(findings, worker, placed, "workers", worker, seen=seen, expected=expected)
+    _check_streams(findings, profile)
+    for operator, rows in profile.saturation.items():
+        if _is_operator(findings, deployed, operator, "saturation", operator):
+            _check_saturation(findings, rows, operator)
+    for operator in profile.juice.operators if profile.juice is not None else ():
+        _is_operator(findings, deployed, operator, "juice", "operators", operator)
+    if profile.backpressure_minutes is not None:
+        check_number(findings, profile.backpressure_minutes, "backpressure_minutes")
+
+
+def _is_operator(findings: Findings, topology: Topology, operator: str, *place: str) -> bool:
+    seen, expected = f"unknown operator {operator!r}", f"an operator of topology {topology.name!r}"
+    known = topology.operator_names
+    return check_known(findings, operator, known, *place, seen=seen, expected=expected)
+
+
+def _check_task(
+    findings: Findings, topology: Topology, operator: str, index: int, task: TaskProfile
+) -> None:
+    place = ("operators", operator, str(index))
+    tasks = topology.operator(operator).tasks
+    if not 0 <= index < tasks:
+        findings.add(*place, seen=f"task {index}", expected=f"0 to {tasks - 1}")
+        return
+    received = sorted({stream.key for stream in topology.streams_into(operator)})
+    expected = f"a stream into {operator!r}"
+    for key in task.inputs:
+        seen = f"input stream {key}"
+        check_known(findings, key, received, *place, "inputs", *key, seen=seen, expected=expected)
+    for name, output in task.outputs.items():
+        _check_output(findings, topology, StreamKey(operator, name), output, *place)
+    sources = [source.name for source in topology.sources]
+    for source in task.end_to_end:
+        seen = f"{source!r}, which is not a source"
+        expected = "the source that emitted the root tuples"
+        where = (*place, "end_to_end", source)
+        check_known(findings, source, sources, *where, seen=seen, expected=expected)
+
+
+def _check_output(
+    findings: Findings, topology: Topology, stream: StreamKey, output: OutputFigures, *task: str
+) -> None:
+    operator, name = stream
+    place = (*task, "outputs", name)
+    emitted = topology.streams_from(operator)
+    targets = sorted({one.target for one in emitted if one.name == name})
+    names = sorted({one.name for one in emitted})
+    seen, expected = f"stream {name!r}", f"a stream of {operator!r}"
+    check_known(findings, name, names, *place, seen=seen, expected=expected)
+    received = {one.key for one in topology.streams_into(operator)}
+    for key in set(output.coefficients) - received:
+        expected = f"a stream into {operator!r}"
+        findings.add(*place, "coefficients", *key, seen=f"input stream {key}", expected=expected)
+    for target, row in output.shares.items():
+        where = (*place, "shares", target)
+        seen, expected = f"{target!r}, which does not subscribe", f"a subscriber of {stream}"
+        if not check_known(findings, target, targets, *where, seen=seen, expected=expected):
+            continue
+        tasks = topology.operator(target).tasks
+        if len(row.parts) != tasks:
+            findings.add(*where, seen=f"{len(row.parts)} shares", expected=f"{tasks}, one per task")
+
+
+def _check_executors(findings: Findings, topology: Topology, profile: Profile) -> None:
+    """Executors are those of the plan; without one, at least of operators that exist."""
+    for label in profile.executors:
+        place = ("executors", label)
+        if profile.placement:
+            seen, expected = f"executor {label!r}", "an executor of the placement"
+            check_known(findings, label, profile.placement, *place, seen=seen, expected=expected)
+            continue
+        try:
+            executor = Executor.parse(label)
+        except InvalidInput as error:
+            findings.absorb(error, *place)
+        else:
+            _is_operator(findings, topology, executor.operator, *place)
+
+
+def _check_streams(findings: Findings, profile: Profile) -> None:
+    topology = profile.topology
+    known = sorted({stream.key for stream in topology.streams})
+    emitted = [key for key in known if topology.operator(key.source).kind is OperatorKind.SOURCE]
+    expected = f"a stream of topology {topology.name!r}"
+    for key in profile.keys:
+        check_known(findings, key, known, "keys", *key, seen=f"stream {key}", expected=expected)
+    expected = "a stream of a source"
+    for key in profile.sources:
+        check_known(
+            findings, key, emitted, "sources", *key, seen=f"stream {key}", expected=expected
+        )
+
+
+def _check_saturation(findings: Findings, rows: tuple[Saturation, ...], operator: str) -> None:
+    for index, row in enumerate(rows):
+        place = ("saturation", operator, index)
+        check_whole(findings, row.executors, *place, "executors", least=0)
+        for name in ("minutes", "input_per_second", "output_per_second", "backpressure"):
+            check_number(findings, getattr(row, name), *place, name)

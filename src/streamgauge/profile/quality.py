@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.figures import Figure, OutputFigures, Shares, TaskProfile, TimeFigures
-from streamgauge.profile.ordering import natural_key
 from streamgauge.profile.pooling import pool_mean, pool_times, pool_total
 from streamgauge.profile.profile import Profile
+from streamgauge.topology.field_checks import natural_key
 from streamgauge.topology.grouping import Direct, Fields, PartialKey
 from streamgauge.topology.logical_plan import Executor, even_sizes
 from streamgauge.topology.topology import (
@@ -60,13 +60,9 @@ class Assessment:
     Attributes:
         operator: Whose it is; empty for links and workers.
         subject: Which stream, link or worker of it; empty where there is but one.
-        what: Which figure.
-        verdict: Good, thin or missing.
         samples: Observations it rests on.
         buckets: Periods of time they came from.
         relative_standard_error: Its standard error as a part of it, where known.
-        why: What is wrong with it, or worth knowing.
-        remedy: What to do about it.
     """
 
     operator: str
@@ -105,7 +101,6 @@ class ProfileQuality:
     """How far the figures of a profile carry, in short.
 
     Attributes:
-        good: How many are well measured.
         thin: Names of those that rest on too little.
         missing: Names of those that are not known.
     """
@@ -201,6 +196,7 @@ class _Need(NamedTuple):
         if figure is None:
             return self.missing("not measured")
         reasons = explain_thin(figure)
+        advice = "measure for longer" if figure.samples or figure.buckets else "measure it"
         return Assessment(
             operator=self.operator,
             subject=self.subject,
@@ -210,7 +206,7 @@ class _Need(NamedTuple):
             buckets=figure.buckets,
             relative_standard_error=relative_error(figure),
             why="; ".join([*reasons, *([note] if note else [])]),
-            remedy=_choose_remedy(figure) if reasons else "",
+            remedy=advice if reasons else "",
         )
 
     def missing(self, why: str) -> Assessment:
@@ -223,10 +219,6 @@ class _Need(NamedTuple):
             why=why,
             remedy=self.remedy,
         )
-
-
-def _choose_remedy(figure: Figure) -> str:
-    return "measure for longer" if figure.samples or figure.buckets else "measure it"
 
 
 def _assess_tasks(
@@ -438,16 +430,12 @@ def _pool_means(times: Mapping[int, TimeFigures]) -> Figure | None:
 
 def _pool_variability(times: Mapping[int, TimeFigures]) -> Figure | None:
     """The squared coefficient of variation; without its error where times are nearly constant."""
-    scv = _pool_scvs(times)
+    pooled = pool_times([one for one in times.values() if one.scv is not None])
+    scv = None if pooled is None else pooled.scv
     if scv is None or scv.standard_error is None:
         return scv
     is_constant = scv.value + 2.0 * scv.standard_error < CONSTANT_SCV
     return replace(scv, standard_error=None) if is_constant else scv
-
-
-def _pool_scvs(times: Mapping[int, TimeFigures]) -> Figure | None:
-    pooled = pool_times([one for one in times.values() if one.scv is not None])
-    return None if pooled is None else pooled.scv
 
 
 def _describe_tasks(times: Mapping[int, TimeFigures], tasks: Mapping[int, TaskProfile]) -> str:

@@ -30,8 +30,7 @@ from streamgauge.reports.content import (
 from streamgauge.reports.placement_ranking import chart_plans, list_sizes, refuse_to_draw
 from streamgauge.reports.report import Report, describe_size, list_figures
 from streamgauge.topology.paths import count_paths
-from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.plan_diff import PlanDiff
+from streamgauge.topology.physical_plan import PhysicalPlan, PlanDiff
 from streamgauge.topology.tuple_flow import CONNECTION_TYPES, TupleFlow
 from streamgauge.transport.engine import load_engine
 

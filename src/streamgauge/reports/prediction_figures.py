@@ -43,10 +43,10 @@ from streamgauge.reports.report import list_figures, list_parts_figures
 
 if TYPE_CHECKING:
     from streamgauge.models.end_to_end_latency import Latency
+    from streamgauge.models.loading import Limit
     from streamgauge.models.prediction import (
         Bottleneck,
         ExecutorPrediction,
-        Limit,
         OperatorPrediction,
         Prediction,
         Sensitivity,

@@ -14,9 +14,9 @@ from streamgauge.drawing.wording import (
 )
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.figures import Figure, TimeFigures
-from streamgauge.profile.ordering import natural_key
 from streamgauge.profile.pooling import pool_mean, pool_times, pool_total
 from streamgauge.reports.content import Cell, Column, Row, Table, tabulate
+from streamgauge.topology.field_checks import natural_key
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import DEFAULT_STREAM, OperatorKind
 

@@ -10,8 +10,14 @@ import numpy as np
 
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.behaviour import Behaviour, InputBehaviour, Service
-from streamgauge.profile.counts import CountDistribution, Fixed
-from streamgauge.profile.distribution import Constant, Distribution, Gamma, compute_scv
+from streamgauge.profile.distribution import (
+    Constant,
+    CountDistribution,
+    Distribution,
+    Fixed,
+    Gamma,
+    compute_scv,
+)
 from streamgauge.simulation.latencies import Latencies
 from streamgauge.simulation.results import (
     ExecutorFigures,

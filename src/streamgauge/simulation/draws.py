@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import InternalError
-from streamgauge.profile.counts import CountDistribution
 from streamgauge.profile.distribution import (
     Constant,
+    CountDistribution,
     Distribution,
     Empirical,
     Exponential,

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.profile.behaviour import Behaviour, JoinByParity, JoinOnKey, Service
-from streamgauge.profile.counts import CountDistribution, EmpiricalCount
-from streamgauge.profile.distribution import Distribution
+from streamgauge.profile.distribution import CountDistribution, Distribution, EmpiricalCount
 from streamgauge.simulation.draws import Draws, make_draws
 from streamgauge.simulation.emissions import Emissions, make_emissions
 from streamgauge.simulation.job_check import check_job, check_table, most_messages
@@ -40,8 +39,7 @@ from streamgauge.simulation.state import Program
 from streamgauge.simulation.ways import Ways, find_ways
 from streamgauge.topology.grouping import Fields, PartialKey
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import ACKER, OperatorKind, Stream, StreamKey
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import ACKER, OperatorKind, Stream, StreamKey, Window
 from streamgauge.topology.workload import Emission, Unlimited, Workload
 from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import NO_LIMIT, Mechanics

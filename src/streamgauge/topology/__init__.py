@@ -1,7 +1,7 @@
 """The nouns: what a streaming job is and how it is laid out on a cluster."""
 
 from streamgauge.topology.cluster import Cluster, Link, Machine, Node, Slot
-from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.configuration import Configuration, Resources
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.grouping import (
     All,
@@ -15,9 +15,13 @@ from streamgauge.topology.grouping import (
     Shuffle,
 )
 from streamgauge.topology.logical_plan import Executor, LogicalPlan, TaskOrder
-from streamgauge.topology.physical_plan import ConnectionType, PhysicalPlan, Worker
-from streamgauge.topology.plan_diff import PlanDiff, diff_plans
-from streamgauge.topology.resources import Resources
+from streamgauge.topology.physical_plan import (
+    ConnectionType,
+    PhysicalPlan,
+    PlanDiff,
+    Worker,
+    diff_plans,
+)
 from streamgauge.topology.topology import (
     ACK_ACK,
     ACK_INIT,
@@ -27,9 +31,9 @@ from streamgauge.topology.topology import (
     Stream,
     StreamKey,
     Topology,
+    Window,
 )
 from streamgauge.topology.tuple_flow import Connection, ConnectionBlock, Element, TupleFlow
-from streamgauge.topology.window import Window
 from streamgauge.topology.workload import (
     Burst,
     Emission,

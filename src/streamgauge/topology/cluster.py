@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
-from streamgauge.topology.field_checks import check_name, check_number, check_whole
+from streamgauge.topology.field_checks import check_known, check_name, check_number, check_whole
+from streamgauge.topology.frozen import freeze
 
 FIRST_PORT = 6700
 MAX_PORT = 65_535
@@ -18,9 +19,8 @@ MAX_NODES = 100_000
 
 def number_ports(slots: int) -> tuple[int, ...]:
     """The ports of `slots` slots, numbered from 6700 as in Storm."""
-    findings = Findings()
-    check_whole(findings, slots, "slots", most=MAX_PORT - FIRST_PORT + 1)
-    findings.raise_if_any()
+    with Findings() as findings:
+        check_whole(findings, slots, "slots", most=MAX_PORT - FIRST_PORT + 1)
     return tuple(range(FIRST_PORT, FIRST_PORT + slots))
 
 
@@ -39,7 +39,6 @@ class Machine:
     """Hardware: the cores that all threads on it share.
 
     Attributes:
-        name: Unique in its cluster.
         cores: Cores that threads can run on at once; a fraction where a quota limits them.
         memory_bytes: Memory for all that runs there, where known.
         background_cores: Cores that something else keeps busy on average.
@@ -51,14 +50,13 @@ class Machine:
     background_cores: float = 0.0
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_name(findings, self.name, "name")
-        fine = check_number(findings, self.cores, "cores", above=0.0)
-        if self.memory_bytes is not None:
-            check_whole(findings, self.memory_bytes, "memory_bytes")
-        if check_number(findings, self.background_cores, "background_cores") and fine:
-            check_number(findings, self.background_cores, "background_cores", most=self.cores)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_name(findings, self.name, "name")
+            fine = check_number(findings, self.cores, "cores", above=0.0)
+            if self.memory_bytes is not None:
+                check_whole(findings, self.memory_bytes, "memory_bytes")
+            if check_number(findings, self.background_cores, "background_cores") and fine:
+                check_number(findings, self.background_cores, "background_cores", most=self.cores)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +64,6 @@ class Node:
     """A supervisor (task manager, container host) with its slots; several may share a machine.
 
     Attributes:
-        name: Unique in its cluster.
-        machine: The machine it runs on.
         ports: One slot each, identified by the port its worker would listen on.
         rack: Where the machine stands; nodes of one rack are closer.
     """
@@ -78,7 +74,7 @@ class Node:
     rack: str = "default-rack"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ports", tuple(self.ports))
+        freeze(self, "ports")
         findings = Findings()
         check_name(findings, self.name, "name")
         check_name(findings, self.rack, "rack")
@@ -103,8 +99,6 @@ class Link:
     """One-way network latency between two nodes; holds both ways unless the other is given.
 
     Attributes:
-        source: Name of one node.
-        target: Name of the other.
         latency_ms: Mean.
         jitter_ms: Standard deviation; at most the latency, of which it is the random part.
     """
@@ -115,11 +109,10 @@ class Link:
     jitter_ms: float = 0.0
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.latency_ms, "latency_ms")
-        if check_number(findings, self.jitter_ms, "jitter_ms") and not findings:
-            check_number(findings, self.jitter_ms, "jitter_ms", most=self.latency_ms)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.latency_ms, "latency_ms")
+            if check_number(findings, self.jitter_ms, "jitter_ms") and not findings:
+                check_number(findings, self.jitter_ms, "jitter_ms", most=self.latency_ms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +120,6 @@ class Cluster:
     """Machines, nodes on them, and how far nodes are apart.
 
     Attributes:
-        machines: What has cores and memory.
-        nodes: What has slots.
         links: Measured latencies between pairs of nodes.
         latency_ms: One-way latency between two nodes that no link names.
     """
@@ -139,8 +130,7 @@ class Cluster:
     latency_ms: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("machines", "nodes", "links"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        freeze(self, "machines", "nodes", "links")
         findings = Findings()
         machines = [machine.name for machine in self.machines]
         nodes = [node.name for node in self.nodes]
@@ -148,12 +138,17 @@ class Cluster:
         _check_unique(findings, nodes, "nodes")
         check_number(findings, self.latency_ms, "latency_ms")
         known_machines, known_nodes = dict.fromkeys(machines), dict.fromkeys(nodes)
+
+        def check(name: str, known: Mapping[str, None], *place: str | int) -> None:
+            seen, expected = f"unknown name {name!r}", "a declared name"
+            check_known(findings, name, known, *place, seen=seen, expected=expected)
+
         for node in self.nodes:
-            _check_known(findings, node.machine, known_machines, "nodes", node.name, "machine")
+            check(node.machine, known_machines, "nodes", node.name, "machine")
         pairs: set[tuple[str, str]] = set()
         for index, link in enumerate(self.links):
-            _check_known(findings, link.source, known_nodes, "links", index, "from")
-            _check_known(findings, link.target, known_nodes, "links", index, "to")
+            check(link.source, known_nodes, "links", index, "from")
+            check(link.target, known_nodes, "links", index, "to")
             if (link.source, link.target) in pairs:
                 findings.add(
                     "links",
@@ -175,9 +170,8 @@ class Cluster:
         latency_ms: float = 0.0,
     ) -> Cluster:
         """`nodes` equal machines ``m1``, ``m2``, … with one node ``n1``, ``n2``, … each."""
-        findings = Findings()
-        check_whole(findings, nodes, "nodes", most=MAX_NODES)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_whole(findings, nodes, "nodes", most=MAX_NODES)
         width = len(str(nodes))
         numbers = [str(number).zfill(width) for number in range(1, nodes + 1)]
         ports = number_ports(slots)
@@ -247,15 +241,3 @@ def _check_unique(findings: Findings, names: Sequence[str], what: str) -> None:
         findings.add(what, seen=f"no {what}", expected="at least one")
     for name in sorted(name for name, times in Counter(names).items() if times > 1):
         findings.add(what, name, seen=f"the name {name!r} twice", expected="each name once")
-
-
-def _check_known(
-    findings: Findings, name: str, known: Mapping[str, None], *place: str | int
-) -> None:
-    if name not in known:
-        findings.add(
-            *place,
-            seen=f"unknown name {name!r}",
-            expected="a declared name",
-            remedy=did_you_mean(name, list(known)),
-        )

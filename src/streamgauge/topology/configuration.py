@@ -1,4 +1,4 @@
-"""Configurations: how many executors, workers and ackers, and the engine's settings."""
+"""Configurations: executors, workers, ackers, the engine's settings, and declared resources."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from streamgauge.errors import Findings, did_you_mean
-from streamgauge.topology.field_checks import check_name, check_number, check_whole, format_value
-from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.resources import Resources
+from streamgauge.errors import Findings
+from streamgauge.topology.field_checks import (
+    check_known,
+    check_name,
+    check_number,
+    check_whole,
+    format_value,
+)
+from streamgauge.topology.frozen import FrozenDict, freeze
 from streamgauge.topology.topology import MAX_TASKS, Topology
 
 Setting = bool | int | float | str
@@ -25,7 +30,6 @@ class Configuration:
     Attributes:
         engine: Whose transport moves the tuples: ``storm-1``, ``storm-2``, …
         executors: Executors per operator; an operator not named has one.
-        workers: Worker processes asked for.
         ackers: Acker executors when the topology is acked; None means one per worker.
         settings: The engine's own settings under the engine's own names, such as
             ``topology.max.spout.pending``; what is not named keeps the engine's default.
@@ -40,9 +44,7 @@ class Configuration:
     resources: Mapping[str, Resources] = field(default_factory=FrozenDict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "executors", FrozenDict(self.executors))
-        object.__setattr__(self, "settings", FrozenDict(self.settings))
-        object.__setattr__(self, "resources", FrozenDict(self.resources))
+        freeze(self, "executors", "settings", "resources")
         findings = Findings()
         check_name(findings, self.engine, "engine")
         for operator, count in self.executors.items():
@@ -76,14 +78,10 @@ class Configuration:
         findings = Findings()
         tasks = {operator.name: operator.tasks for operator in topology.operators}
         for part, named in (("executors", self.executors), ("resources", self.resources)):
-            for operator in [name for name in named if name not in tasks]:
-                findings.add(
-                    part,
-                    operator,
-                    seen=f"unknown operator {operator!r}",
-                    expected=f"an operator of topology {topology.name!r}",
-                    remedy=did_you_mean(operator, topology.operator_names),
-                )
+            for operator in named:
+                seen = f"unknown operator {operator!r}"
+                expected = f"an operator of topology {topology.name!r}"
+                check_known(findings, operator, tasks, part, operator, seen=seen, expected=expected)
         for operator, count in self.executors.items():
             if count > tasks.get(operator, count):
                 findings.add(
@@ -95,3 +93,23 @@ class Configuration:
                     "when the topology is submitted",
                 )
         findings.raise_if_any()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What its author declares that one executor needs; None leaves it to the engine's default.
+
+    Attributes:
+        cpu_cores: Cores of its machine (Storm counts 100 to a core).
+        memory_bytes: Heap of its worker.
+    """
+
+    cpu_cores: float | None = None
+    memory_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        with Findings() as findings:
+            if self.cpu_cores is not None:
+                check_number(findings, self.cpu_cores, "cpu_cores")
+            if self.memory_bytes is not None:
+                check_whole(findings, self.memory_bytes, "memory_bytes", least=0)

@@ -1,11 +1,13 @@
-"""The checks that every domain class makes on construction, with uniform messages."""
+"""What domain classes check on construction, with uniform messages; and the order of names."""
 
 from __future__ import annotations
 
 import math
+import re
 import sys
+from collections.abc import Collection
 
-from streamgauge.errors import Findings
+from streamgauge.errors import Findings, did_you_mean
 
 MAX_NAME_LENGTH = 200
 MAX_SHOWN = 80
@@ -36,6 +38,22 @@ def check_name(findings: Findings, name: object, *place: str | int) -> bool:
             expected=f"1 to {MAX_NAME_LENGTH} printable characters without blanks at the ends",
         )
     return fine
+
+
+def check_known(
+    findings: Findings,
+    name: object,
+    known: Collection[object],
+    *place: str | int,
+    seen: str,
+    expected: str,
+) -> bool:
+    """Check that a name is known; the problem suggests the most similar one or lists them."""
+    if name in known:
+        return True
+    remedy = did_you_mean(str(name), [str(other) for other in known])
+    findings.add(*place, seen=seen, expected=expected, remedy=remedy)
+    return False
 
 
 def check_whole(
@@ -81,3 +99,13 @@ def check_number(
             bound += f" and at most {most:g}"
         findings.add(*place, seen=format_value(value), expected=f"a finite number {bound}")
     return fine
+
+
+# Longer numbers are texts like any other.
+_NUMBER = re.compile(r"([0-9]{1,9})")
+
+
+def natural_key(name: str) -> tuple[tuple[str | int, ...], str]:
+    """A key that sorts names with the numbers in them as numbers; different names differ."""
+    pieces = _NUMBER.split(name)
+    return tuple(int(one) if index % 2 else one for index, one in enumerate(pieces)), name

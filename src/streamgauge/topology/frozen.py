@@ -1,4 +1,4 @@
-"""An immutable, hashable mapping for frozen dataclasses."""
+"""Immutable, hashable mappings for frozen dataclasses."""
 
 from __future__ import annotations
 
@@ -51,3 +51,12 @@ class FrozenDict(Mapping[K, V], Generic[K, V]):
 
     def __reduce__(self) -> tuple[type[FrozenDict[K, V]], tuple[dict[K, V]]]:
         return FrozenDict, (self._items,)
+
+
+def freeze(owner: object, *names: str) -> None:
+    """Give a frozen dataclass mappings and tuples of its own in place of what it was made with."""
+    for name in names:
+        value = getattr(owner, name)
+        if value is not None:
+            frozen = FrozenDict(value) if isinstance(value, Mapping) else tuple(value)
+            object.__setattr__(owner, name, frozen)

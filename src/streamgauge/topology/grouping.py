@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from streamgauge.errors import Findings
 from streamgauge.topology.field_checks import check_name, check_number
+from streamgauge.topology.frozen import freeze
 
 # Rows of a custom matrix are often written with a few decimals; 1/3 three times is 0.999.
 ROW_SUM_TOLERANCE = 1e-6
@@ -64,13 +65,12 @@ class _Keyed(Grouping):
     keys: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        object.__setattr__(self, "keys", tuple(self.keys))
-        if not self.keys:
-            findings.add("keys", seen="no key", expected="at least one field name")
-        for index, key in enumerate(self.keys):
-            check_name(findings, key, "keys", index)
-        findings.raise_if_any()
+        with Findings() as findings:
+            freeze(self, "keys")
+            if not self.keys:
+                findings.add("keys", seen="no key", expected="at least one field name")
+            for index, key in enumerate(self.keys):
+                check_name(findings, key, "keys", index)
 
     def describe(self) -> str:
         """The kind and its keys: ``fields(word)``."""
@@ -105,12 +105,13 @@ class Custom(Grouping):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "matrix", tuple(tuple(row) for row in self.matrix))
-        findings = Findings()
-        if not self.matrix or not self.matrix[0]:
-            findings.add("matrix", seen="an empty matrix", expected="at least one row and column")
-        for index, row in enumerate(self.matrix):
-            _check_row(findings, row, index, width=len(self.matrix[0]))
-        findings.raise_if_any()
+        with Findings() as findings:
+            if not self.matrix or not self.matrix[0]:
+                findings.add(
+                    "matrix", seen="an empty matrix", expected="at least one row and column"
+                )
+            for index, row in enumerate(self.matrix):
+                _check_row(findings, row, index, width=len(self.matrix[0]))
 
 
 def _check_row(findings: Findings, row: tuple[float, ...], index: int, width: int) -> None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from streamgauge.errors import Findings, InvalidInput, did_you_mean
+from streamgauge.errors import Findings, InvalidInput
 from streamgauge.topology.configuration import Configuration
-from streamgauge.topology.field_checks import check_whole
+from streamgauge.topology.field_checks import check_known, check_whole
+from streamgauge.topology.frozen import freeze
 from streamgauge.topology.topology import ACKER, Topology
 
 _LABEL = re.compile(r"(?P<operator>.+)\[(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?\]")
@@ -78,7 +79,6 @@ class LogicalPlan:
 
     Attributes:
         topology: With its ackers, where it is acked.
-        configuration: What the executors were counted by.
         executors: Sorted by first task; those of one operator stand together.
     """
 
@@ -87,10 +87,9 @@ class LogicalPlan:
     executors: tuple[Executor, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "executors", tuple(self.executors))
-        findings = Findings()
-        _check_executors(findings, self)
-        findings.raise_if_any()
+        freeze(self, "executors")
+        with Findings() as findings:
+            _check_executors(findings, self)
 
     @classmethod
     def of(
@@ -107,9 +106,8 @@ class LogicalPlan:
         first executors get one task more, as Storm does.
         """
         configuration.check_against(topology)
-        findings = Findings()
-        check_whole(findings, first_task, "first_task")
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_whole(findings, first_task, "first_task")
         deployed = topology.with_ackers(configuration.acker_count)
         executors: list[Executor] = []
         task = first_task
@@ -162,14 +160,9 @@ def _check_executors(findings: Findings, plan: LogicalPlan) -> None:
     counted: dict[str, int] = {}
     for index, executor in enumerate(plan.executors):
         name = executor.operator
-        if name not in tasks:
-            findings.add(
-                "executors",
-                index,
-                seen=f"an executor of unknown operator {name!r}",
-                expected=f"an operator of topology {plan.topology.name!r}",
-                remedy=did_you_mean(name, list(tasks)),
-            )
+        seen = f"an executor of unknown operator {name!r}"
+        expected = f"an operator of topology {plan.topology.name!r}"
+        check_known(findings, name, tasks, "executors", index, seen=seen, expected=expected)
         if executor.last_task < executor.first_task:
             findings.add("executors", index, seen=f"{executor}", expected="an ascending range")
         if previous is not None:

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse.linalg import SuperLU, splu
 
 from streamgauge.errors import CyclicTopology, InvalidInput, did_you_mean
 from streamgauge.topology.logical_plan import Executor
@@ -29,7 +28,12 @@ from streamgauge.topology.tuple_flow import (
     as_slice,
 )
 
+if TYPE_CHECKING:
+    from scipy import sparse
+    from scipy.sparse.linalg import SuperLU
+
 Vector = NDArray[np.float64]
+Step = TypeVar("Step")
 # A tuple that passes an executor more often than this never dies out, up to rounding.
 MAX_PASSES = 1e12
 # Numbers on edges: for each block a matrix of sending × receiving executors.
@@ -83,8 +87,13 @@ def iter_logical_paths(
     outgoing: dict[str, list[Stream]] = {}
     for stream in _path_streams(topology, to_acker=to_acker):
         outgoing.setdefault(stream.source, []).append(stream)
+
+    def follow(walked: list[Stream]) -> Iterator[Stream] | None:
+        target = walked[-1].target
+        return iter(outgoing[target]) if target in outgoing else None
+
     for source in topology.sources:
-        yield from _walk_streams(source.name, outgoing)
+        yield from map(tuple, _walk(iter(outgoing.get(source.name, ())), follow))
 
 
 def iter_paths(
@@ -112,7 +121,7 @@ def iter_paths(
             continue
         if sink is not None and last != sink:
             continue
-        yield from _walk_blocks([blocks[stream.subscription] for stream in streams])
+        yield from _physical_paths([blocks[stream.subscription] for stream in streams])
 
 
 def count_paths(flow: TupleFlow, *, to_acker: bool = False) -> dict[Executor, int]:
@@ -188,7 +197,6 @@ class LogicalPathSums(PathSums):
     """Sums over the physical paths along one logical path, by executor of its source.
 
     Attributes:
-        count: How many there are.
         longest: Length of the longest; −∞ where there is none.
     """
 
@@ -234,47 +242,42 @@ def _path_streams(topology: Topology, *, to_acker: bool) -> tuple[Stream, ...]:
     return (*topology.data_streams, *acks)
 
 
-def _walk_streams(source: str, outgoing: dict[str, list[Stream]]) -> Iterator[tuple[Stream, ...]]:
-    # An explicit stack: a chain of operators may be longer than Python's recursion limit.
-    if source not in outgoing:
-        return
-    prefix: list[Stream] = []
-    pending = [iter(outgoing[source])]
+def _walk(
+    starts: Iterator[Step], follow: Callable[[list[Step]], Iterator[Step] | None]
+) -> Iterator[list[Step]]:
+    """Every way from a start to its end, depth first; `follow` gives None where a way ends.
+
+    A way is valid until the next one is asked for. An explicit stack, as a chain of operators may
+    be longer than Python's recursion limit.
+    """
+    walked: list[Step] = []
+    pending = [starts]
     while pending:
-        stream = next(pending[-1], None)
-        if stream is None:
+        step = next(pending[-1], None)
+        if step is None:
             pending.pop()
-            if prefix:
-                prefix.pop()
+            del walked[-1:]
             continue
-        prefix.append(stream)
-        if stream.target in outgoing:
-            pending.append(iter(outgoing[stream.target]))
+        walked.append(step)
+        onward = follow(walked)
+        if onward is None:
+            yield walked
+            walked.pop()
         else:
-            yield tuple(prefix)
-            prefix.pop()
+            pending.append(onward)
 
 
-def _walk_blocks(blocks: list[ConnectionBlock]) -> Iterator[Path]:
-    for first in range(len(blocks[0].sources)):
-        rows = [first]
-        choices = [_columns(blocks[0], first)]
-        while choices:
-            column = next(choices[-1], None)
-            if column is None:
-                choices.pop()
-                rows.pop()
-                continue
-            rows.append(column)
-            if len(choices) < len(blocks):
-                choices.append(_columns(blocks[len(choices)], column))
-            else:
-                yield _make_path(blocks, rows)
-                rows.pop()
+def _physical_paths(blocks: list[ConnectionBlock]) -> Iterator[Path]:
+    """Paths along one logical path: the row of the first block, then a column of each."""
 
+    def follow(rows: list[int]) -> Iterator[int] | None:
+        if len(rows) > len(blocks):
+            return None
+        connected = blocks[len(rows) - 1].exists[rows[-1]]
+        return iter(np.flatnonzero(connected).tolist())
 
-def _columns(block: ConnectionBlock, row: int) -> Iterator[int]:
-    return iter(np.flatnonzero(block.exists[row]).tolist())
+    for rows in _walk(iter(range(len(blocks[0].sources))), follow):
+        yield _make_path(blocks, rows)
 
 
 def _make_path(blocks: list[ConnectionBlock], rows: list[int]) -> Path:
@@ -322,6 +325,8 @@ def _source_executors(flow: TupleFlow) -> Iterator[tuple[int, Executor]]:
 def _solve_cyclic(
     flow: TupleFlow, weights: EdgeValues, lengths: EdgeValues | None, *, to_acker: bool
 ) -> PathSums:
+    from scipy import sparse
+
     topology = flow.plan.logical.topology
     wanted = {stream.subscription for stream in _path_streams(topology, to_acker=to_acker)}
     blocks = [block for block in flow.blocks if block.stream.subscription in wanted]
@@ -352,6 +357,8 @@ def factorise_convergent(matrix: sparse.csc_array) -> SuperLU | None:
     A matrix A ≥ 0 has a convergent sum I + A + A² + … exactly when x − A·x = 1 has a solution
     x ≥ 1 (Berman and Plemmons 1994, theorem 6.2.3); x is how often a tuple passes on.
     """
+    from scipy.sparse.linalg import splu
+
     try:
         solver = splu(matrix)
     except RuntimeError:
@@ -363,6 +370,8 @@ def factorise_convergent(matrix: sparse.csc_array) -> SuperLU | None:
 
 
 def _assemble(blocks: list[ConnectionBlock], values: EdgeValues, size: int) -> sparse.csc_array:
+    from scipy import sparse
+
     rows, columns, data = [], [], []
     for block in blocks:
         row, column = np.meshgrid(block.sources, block.targets, indexing="ij")

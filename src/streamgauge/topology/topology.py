@@ -1,4 +1,4 @@
-"""Topologies: operators and the streams between them."""
+"""Topologies: operators with their windows, and the streams between them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 from streamgauge.errors import CyclicTopology, Findings, InvalidInput, did_you_mean
-from streamgauge.topology.field_checks import check_name, check_whole, format_value
+from streamgauge.topology.field_checks import (
+    check_known,
+    check_name,
+    check_number,
+    check_whole,
+    format_value,
+)
+from streamgauge.topology.frozen import freeze
 from streamgauge.topology.grouping import Custom, Direct, Fields, Grouping
-from streamgauge.topology.window import Window
 
 # Names that Storm gives to its own operators and streams begin with two underscores.
 SYSTEM_PREFIX = "__"
@@ -32,15 +38,75 @@ class OperatorKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A window by count or by time, tumbling or sliding; length and slide may differ in kind.
+
+    Give length and slide each in tuples or in seconds. Without a slide the window tumbles: the
+    slide equals the length. Every task has its own windows.
+
+    Attributes:
+        length_tuples: Tuples in a window, or None where the length is a time.
+        length_seconds: Seconds in a window, or None where the length is a count.
+        slide_tuples: Tuples between triggers, or None where the slide is a time.
+        slide_seconds: Seconds between triggers, or None where the slide is a count.
+        event_time: Whether time is the tuples' own (needs watermarks) or the wall clock.
+    """
+
+    length_tuples: int | None = None
+    length_seconds: float | None = None
+    slide_tuples: int | None = None
+    slide_seconds: float | None = None
+    event_time: bool = False
+
+    def __post_init__(self) -> None:
+        with Findings() as findings:
+            self._check_extent(findings, "length", self.length_tuples, self.length_seconds)
+            if self.slide_tuples is None and self.slide_seconds is None:
+                object.__setattr__(self, "slide_tuples", self.length_tuples)
+                object.__setattr__(self, "slide_seconds", self.length_seconds)
+            else:
+                self._check_extent(findings, "slide", self.slide_tuples, self.slide_seconds)
+
+    @staticmethod
+    def _check_extent(
+        findings: Findings, what: str, tuples: int | None, seconds: float | None
+    ) -> None:
+        if (tuples is None) == (seconds is None):
+            findings.add(
+                f"{what}_tuples",
+                seen="neither tuples nor seconds" if tuples is None else "both tuples and seconds",
+                expected=f"either {what}_tuples or {what}_seconds",
+            )
+        elif tuples is not None:
+            check_whole(findings, tuples, f"{what}_tuples")
+        else:
+            check_number(findings, seconds, f"{what}_seconds", above=0.0)
+
+    @property
+    def is_tumbling(self) -> bool:
+        """Whether every tuple is in exactly one window."""
+        return (self.length_tuples, self.length_seconds) == (self.slide_tuples, self.slide_seconds)
+
+    def describe(self) -> str:
+        """In words: ``10 tuples`` or ``10 s every 5 s``."""
+        length = _extent(self.length_tuples, self.length_seconds)
+        if self.is_tumbling:
+            return length
+        return f"{length} every {_extent(self.slide_tuples, self.slide_seconds)}"
+
+
+def _extent(tuples: int | None, seconds: float | None) -> str:
+    return f"{tuples} tuples" if tuples is not None else f"{seconds:g} s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
     """A component of a topology.
 
     Attributes:
-        name: Unique in its topology.
         kind: Source, processor or (added automatically) acker.
         tasks: Number of tasks: fixed for the life of the topology, so the most executors it
             can ever have.
-        window: What it gathers before it acts, if it does.
     """
 
     name: str
@@ -95,9 +161,8 @@ class Stream:
     name: str = DEFAULT_STREAM
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_name(findings, self.name, "name")
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_name(findings, self.name, "name")
 
     @property
     def key(self) -> StreamKey:
@@ -132,15 +197,13 @@ class Topology:
     acked: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "operators", tuple(self.operators))
-        object.__setattr__(self, "streams", tuple(self.streams))
-        findings = Findings()
-        check_name(findings, self.name, "name")
-        _check_operators(findings, self)
-        _check_streams(findings, self)
-        if not findings:
-            _check_reachable(findings, self)
-        findings.raise_if_any()
+        freeze(self, "operators", "streams")
+        with Findings() as findings:
+            check_name(findings, self.name, "name")
+            _check_operators(findings, self)
+            _check_streams(findings, self)
+            if not findings:
+                _check_reachable(findings, self)
 
     def operator(self, name: str) -> Operator:
         """The operator of that name, or InvalidInput with the nearest names."""
@@ -312,19 +375,13 @@ def _check_operators(findings: Findings, topology: Topology) -> None:
 
 def _check_streams(findings: Findings, topology: Topology) -> None:
     operators = {operator.name: operator for operator in topology.operators}
-    names = list(operators)
     subscribed: set[tuple[str, str, str]] = set()
     for index, stream in enumerate(topology.streams):
         for end, name in (("from", stream.source), ("to", stream.target)):
-            if name not in operators:
-                findings.add(
-                    "streams",
-                    index,
-                    end,
-                    seen=f"unknown operator {name!r}",
-                    expected="the name of an operator",
-                    remedy=did_you_mean(str(name), names),
-                )
+            seen, expected = f"unknown operator {name!r}", "the name of an operator"
+            check_known(
+                findings, name, operators, "streams", index, end, seen=seen, expected=expected
+            )
         if stream.source not in operators or stream.target not in operators:
             continue
         source, target = operators[stream.source], operators[stream.target]

@@ -62,7 +62,6 @@ class ConnectionBlock:
     """All connections of one stream, as matrices of sending × receiving executors.
 
     Attributes:
-        stream: The subscription they belong to.
         sources: Indices of the sending executors in the logical plan.
         targets: Indices of the receiving executors.
         types: Code of each pair's connection type (index in `CONNECTION_TYPES`).
@@ -91,7 +90,6 @@ class TupleFlow:
     no stream.
 
     Attributes:
-        plan: Where executors are.
         hops: What lies on a connection of each type.
         blocks: One per subscription, in the order of the topology's streams.
     """

@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from streamgauge.errors import Findings, InvalidInput, did_you_mean
-from streamgauge.topology.field_checks import check_name, check_number
+from streamgauge.errors import Findings, InvalidInput
+from streamgauge.topology.field_checks import check_known, check_name, check_number
+from streamgauge.topology.frozen import freeze
 from streamgauge.topology.topology import DEFAULT_STREAM, StreamKey, Topology
 
 SHARE_TOLERANCE = 1e-6
@@ -66,10 +67,9 @@ class Burst(Shape):
     random: bool = False
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.on_seconds, "on_seconds", above=0.0)
-        check_number(findings, self.off_seconds, "off_seconds", above=0.0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.on_seconds, "on_seconds", above=0.0)
+            check_number(findings, self.off_seconds, "off_seconds", above=0.0)
 
     def factor_at(self, seconds: float) -> float:
         """The on rate in the first part of each cycle, zero after; one when `random`."""
@@ -93,8 +93,7 @@ class Modulated(Shape):
     mean_seconds: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "factors", tuple(self.factors))
-        object.__setattr__(self, "mean_seconds", tuple(self.mean_seconds))
+        freeze(self, "factors", "mean_seconds")
         findings = Findings()
         for index, factor in enumerate(self.factors):
             check_number(findings, factor, "factors", index)
@@ -131,11 +130,10 @@ class Seasonal(Shape):
     phase_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.period_seconds, "period_seconds", above=0.0)
-        check_number(findings, self.amplitude, "amplitude", most=1.0)
-        check_number(findings, self.phase_seconds, "phase_seconds", least=-math.inf)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.period_seconds, "period_seconds", above=0.0)
+            check_number(findings, self.amplitude, "amplitude", most=1.0)
+            check_number(findings, self.phase_seconds, "phase_seconds", least=-math.inf)
 
     def factor_at(self, seconds: float) -> float:
         """One plus the sine, scaled by the amplitude."""
@@ -152,9 +150,8 @@ class Sawtooth(Shape):
     reverse: bool = False
 
     def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.period_seconds, "period_seconds", above=0.0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, self.period_seconds, "period_seconds", above=0.0)
 
     def factor_at(self, seconds: float) -> float:
         """Twice the elapsed (or remaining) part of the period."""
@@ -167,7 +164,6 @@ class Recorded(Shape):
     """A recorded series of rates, relative to each other, repeated when it ends.
 
     Attributes:
-        bucket_seconds: Length of one entry.
         values: Counts or rates per bucket; scaled so that the mean is kept.
     """
 
@@ -176,15 +172,14 @@ class Recorded(Shape):
     values: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(self.values))
-        findings = Findings()
-        check_number(findings, self.bucket_seconds, "bucket_seconds", above=0.0)
-        for index, value in enumerate(self.values):
-            check_number(findings, value, "values", index)
-        if not findings and not any(self.values):
-            what = "only zeros" if self.values else "no values"
-            findings.add("values", seen=what, expected="at least one above zero")
-        findings.raise_if_any()
+        freeze(self, "values")
+        with Findings() as findings:
+            check_number(findings, self.bucket_seconds, "bucket_seconds", above=0.0)
+            for index, value in enumerate(self.values):
+                check_number(findings, value, "values", index)
+            if not findings and not any(self.values):
+                what = "only zeros" if self.values else "no values"
+                findings.add("values", seen=what, expected="at least one above zero")
 
     def factor_at(self, seconds: float) -> float:
         """The bucket's value over the mean of the series."""
@@ -197,10 +192,7 @@ class Emission:
     """What one source emits on one stream.
 
     Attributes:
-        source: The source operator.
-        stream: The stream it emits on.
         per_second: Mean tuples per second over all its executors; None when unlimited.
-        shape: How the rate moves about that mean.
         shares: Part of the whole that each of the source's tasks emits; even when not given.
     """
 
@@ -224,7 +216,7 @@ class Emission:
         else:
             check_number(findings, self.per_second, "per_second")
         if self.shares is not None:
-            object.__setattr__(self, "shares", tuple(self.shares))
+            freeze(self, "shares")
             _check_shares(findings, self.shares)
         findings.raise_if_any()
 
@@ -245,15 +237,14 @@ class Workload:
     emissions: tuple[Emission, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "emissions", tuple(self.emissions))
-        findings = Findings()
-        seen: set[StreamKey] = set()
-        for index, emission in enumerate(self.emissions):
-            if emission.key in seen:
-                what = f"stream {emission.key} twice"
-                findings.add(index, seen=what, expected="each stream once")
-            seen.add(emission.key)
-        findings.raise_if_any()
+        freeze(self, "emissions")
+        with Findings() as findings:
+            seen: set[StreamKey] = set()
+            for index, emission in enumerate(self.emissions):
+                if emission.key in seen:
+                    what = f"stream {emission.key} twice"
+                    findings.add(index, seen=what, expected="each stream once")
+                seen.add(emission.key)
 
     def times(self, factor: float) -> Workload:
         """The same with all rates multiplied by `factor`; unlimited streams stay unlimited."""
@@ -276,9 +267,8 @@ class Workload:
         Raises:
             InvalidInput: The rate is not above zero, or none of several streams has a rate.
         """
-        findings = Findings()
-        check_number(findings, per_second, above=0.0)
-        findings.raise_if_any()
+        with Findings() as findings:
+            check_number(findings, per_second, above=0.0)
         meant = [one for one in self.emissions if of is None or one.key in of]
         if len(meant) == 1:
             (only,) = meant
@@ -307,31 +297,22 @@ class Workload:
         findings = Findings()
         sources = {operator.name: operator for operator in topology.sources}
         for index, emission in enumerate(self.emissions):
-            source = sources.get(emission.source)
-            if source is None:
-                findings.add(
-                    index,
-                    "source",
-                    seen=f"{emission.source!r}",
-                    expected=f"a source of topology {topology.name!r}",
-                    remedy=did_you_mean(emission.source, list(sources)),
-                )
+            name, stream = emission.source, emission.stream
+            seen, expected = f"{name!r}", f"a source of topology {topology.name!r}"
+            if not check_known(
+                findings, name, sources, index, "source", seen=seen, expected=expected
+            ):
                 continue
-            streams = [stream.name for stream in topology.streams_from(source.name)]
-            if emission.stream not in streams:
-                findings.add(
-                    index,
-                    "stream",
-                    seen=f"stream {emission.stream!r}, which has no subscriber",
-                    expected=f"a stream of {source.name!r}",
-                    remedy=did_you_mean(emission.stream, streams),
-                )
+            source = sources[name]
+            streams = [one.name for one in topology.streams_from(name)]
+            seen, expected = f"stream {stream!r}, which has no subscriber", f"a stream of {name!r}"
+            check_known(findings, stream, streams, index, "stream", seen=seen, expected=expected)
             if emission.shares is not None and len(emission.shares) != source.tasks:
                 findings.add(
                     index,
                     "shares",
                     seen=f"{len(emission.shares)} shares",
-                    expected=f"{source.tasks}, one for each task of {source.name!r}",
+                    expected=f"{source.tasks}, one for each task of {name!r}",
                 )
         findings.raise_if_any()
 

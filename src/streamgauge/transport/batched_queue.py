@@ -30,13 +30,11 @@ class BatchedQueue:
     """A single server behind a flushed input batch, under Poisson lists of tuples.
 
     Attributes:
-        lists_per_second: Arrival rate of lists.
         list_size: Mean tuples in a list; a fraction is the probability of one tuple more.
         flush_seconds: Mean time between flushes.
         service_seconds: Mean of the exponential service time of a tuple.
         batch_limit: Lists that fill the input batch.
         ring_limit: Lists the ring can hold; only the full simulator looks at it.
-        flush: Whether flushes are periodic or random.
     """
 
     lists_per_second: float

@@ -13,10 +13,9 @@ from functools import cached_property
 from itertools import pairwise
 
 from streamgauge.errors import InvalidInput
-from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.configuration import Configuration, Resources
 from streamgauge.topology.logical_plan import Executor, LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import Operator, OperatorKind, Stream, StreamKey, Topology
 from streamgauge.transport.engine import load_engine
 
@@ -28,7 +27,6 @@ class Member:
     """What one operator of a chain does for each tuple that the chain receives.
 
     Attributes:
-        name: Of the operator.
         calls: Tuples that it receives.
         next_calls: Tuples that the next operator receives; None for the last one.
         share: Its part of the time that the chain works.
@@ -76,7 +74,6 @@ class Chaining:
 
     Attributes:
         topology: With the job's own operators.
-        configuration: Of that topology.
         chains: By the name of the operator that a chain becomes: its operators, in their order.
     """
 

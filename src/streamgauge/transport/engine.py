@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from streamgauge.topology.configuration import Setting
     from streamgauge.topology.logical_plan import TaskOrder
     from streamgauge.topology.tuple_flow import Hops
-    from streamgauge.transport.mechanics import Mechanics
-    from streamgauge.transport.transport import Transport
+    from streamgauge.transport.mechanics import Mechanics, Transport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

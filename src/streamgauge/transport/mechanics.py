@@ -1,4 +1,4 @@
-"""The figures of a transport: sizes of queues, batches, waits and limits.
+"""How an engine moves tuples, and the figures of it: sizes of queues, batches, waits and limits.
 
 Every figure has the engine's documented default and the name of the setting that changes it; the
 rules that go with them are the transport's own (`storm1`, `storm2`) and the simulator's.
@@ -6,13 +6,16 @@ rules that go with them are the transport's own (`storm1`, `storm2`) and the sim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from streamgauge.errors import Findings
 from streamgauge.topology.configuration import Setting
 from streamgauge.topology.field_checks import check_number, check_whole
+from streamgauge.topology.logical_plan import TaskOrder
+from streamgauge.topology.tuple_flow import Hops
+from streamgauge.transport.hashing import KeyValue, task_index, two_choices
 
 NO_LIMIT = 2**31 - 1
 
@@ -149,3 +152,24 @@ def whole(value: float) -> int:
 def power_of_two(value: float) -> int:
     """A queue's capacity, which the engine rounds up to a power of two."""
     return 1 << max(int(value) - 1, 0).bit_length()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transport:
+    """How one engine moves tuples.
+
+    Attributes:
+        hops: What lies on a connection of each type.
+        mechanics: The figures of its queues, threads, routing and limits under given settings.
+        settings: The names of the settings that `mechanics` reads.
+        task_of_key: From (key, number of tasks) to the task that gets the key with fields grouping.
+        tasks_of_key: From (key, number of tasks) to the two tasks that partial-key grouping chooses
+            between.
+    """
+
+    hops: Hops
+    task_order: TaskOrder
+    mechanics: Callable[[Mapping[str, Setting]], Mechanics]
+    settings: Collection[str] = ()
+    task_of_key: Callable[[Sequence[KeyValue], int], int] = task_index
+    tasks_of_key: Callable[[Sequence[KeyValue], int], tuple[int, int]] = two_choices

@@ -14,12 +14,12 @@ from streamgauge.topology.tuple_flow import Element, Hops
 from streamgauge.transport.mechanics import (
     Mechanics,
     Reader,
+    Transport,
     configure_mechanics,
     milliseconds,
     power_of_two,
     whole,
 )
-from streamgauge.transport.transport import Transport
 
 HOPS: Hops = {
     ConnectionType.LOCAL: (Element.SEND, Element.QUEUE),

@@ -13,12 +13,12 @@ from streamgauge.transport.mechanics import (
     NO_LIMIT,
     Mechanics,
     Reader,
+    Transport,
     configure_mechanics,
     milliseconds,
     power_of_two,
     whole,
 )
-from streamgauge.transport.transport import Transport
 
 HOPS: Hops = {
     ConnectionType.LOCAL: (Element.QUEUE,),

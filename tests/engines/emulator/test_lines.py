@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from streamgauge.lake.definition import Kind
 from streamgauge.lake.metrics import METRICS
-from streamgauge.lake.plan_ids import plan_id_of
+from streamgauge.lake.plans import plan_id_of
 from streamgauge.profile.files.jobs import parse_job
 from tests.engines.emulator.emulations import ACKED, JOINED, emulated, run
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.lake.histogram import bounds_of
-from streamgauge.lake.plan_ids import plan_id_of
+from streamgauge.lake.plans import plan_id_of
 from streamgauge.lake.raw import Event, Link, Plan, Sample, decode
 from streamgauge.profile.files.jobs import parse_job
 

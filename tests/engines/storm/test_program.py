@@ -11,8 +11,7 @@ import pytest
 from streamgauge.engines.storm.draws import count_table, drawn, key_rule
 from streamgauge.engines.storm.program import program_text, topology_program
 from streamgauge.errors import InvalidInput
-from streamgauge.profile.counts import Fixed, RoundedNormal
-from streamgauge.profile.distribution import Empirical, Gamma
+from streamgauge.profile.distribution import Empirical, Fixed, Gamma, RoundedNormal
 from streamgauge.profile.files.jobs import load_job, parse_job
 from streamgauge.profile.keys import GivenKeys, LetterKeys, UniformKeys, ZipfKeys
 

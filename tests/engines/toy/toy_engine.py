@@ -18,8 +18,7 @@ from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import Element
 from streamgauge.transport.engine import Engine
-from streamgauge.transport.mechanics import Mechanics, configure_mechanics, whole
-from streamgauge.transport.transport import Transport
+from streamgauge.transport.mechanics import Mechanics, Transport, configure_mechanics, whole
 
 SETTINGS = {"toy.queue.size": ("receive_limit", whole)}
 HOPS = {

@@ -3,7 +3,7 @@
 import pytest
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.lake.plan_similarity import ExecutorPlace, PlanLayout
+from streamgauge.lake.plans import ExecutorPlace, PlanLayout
 from streamgauge.lake.records import Event, PlacedExecutor, Plan
 from streamgauge.pipeline.calibrate.period_choice import Wish, choose, choose_all
 from streamgauge.pipeline.calibrate.stretches import (

@@ -8,8 +8,7 @@ from streamgauge.errors import CyclicTopology
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.planning.scheduling.deploy import expected_of, expected_of_job, place_job
 from streamgauge.profile.behaviour import Behaviour, Service
-from streamgauge.profile.counts import Fixed
-from streamgauge.profile.distribution import Constant
+from streamgauge.profile.distribution import Constant, Fixed
 from streamgauge.profile.files.jobs import load_job, load_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.keys import GivenKeys

@@ -277,7 +277,7 @@ def _build_application(document: Document, stem: str, routed: RoutedEdges) -> Ap
         given = {
             key: {} if part is None and key in SECTIONS else part for key, part in data.items()
         }
-        file = validate(ApplicationFile, given, _known_keys())
+        file = validate(ApplicationFile, given, _known_keys)
         name = file.name or re.sub(r"[^\w-]+", "-", stem).strip("-") or UNNAMED
         return _build_parts(file, name, routed)
     except InvalidInput as error:

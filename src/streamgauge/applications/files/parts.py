@@ -15,7 +15,7 @@ from streamgauge.applications.datastream import Data, Flow, FlowKind
 from streamgauge.errors import Findings, InvalidInput, Place
 from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.files.schema import FileModel
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import Window
 
 # Engines count windows in milliseconds.
 SHORTEST_WINDOW_SECONDS, LONGEST_WINDOW_SECONDS = 0.001, 1e7

@@ -83,7 +83,7 @@ def write_cycle_ns(path: str | Path | None, cycle_ns: float) -> str:
 def _build_platform(document: Document) -> Platform:
     data, written = rename_keys(document.data, FORMER_KEYS)
     try:
-        platform: Platform = validate(PlatformFile, data, _known_keys()).build()
+        platform: Platform = validate(PlatformFile, data, _known_keys).build()
     except InvalidInput as error:
         raise document.locate_error(restore_keys(error, written)) from None
     return platform

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import InternalError, InvalidInput
-from streamgauge.profile.counts import CountDistribution
 from streamgauge.profile.distribution import (
     Constant,
+    CountDistribution,
     Distribution,
     Empirical,
     Exponential,

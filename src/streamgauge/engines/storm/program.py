@@ -21,13 +21,12 @@ from typing import Any
 from streamgauge.engines.storm.draws import count_table, cumulative, drawn, key_rule
 from streamgauge.errors import Findings
 from streamgauge.profile.behaviour import Behaviour, JoinByParity, JoinOnKey, Service
-from streamgauge.profile.counts import CountDistribution
+from streamgauge.profile.distribution import CountDistribution
 from streamgauge.profile.job import Job
 from streamgauge.topology.configuration import Setting
 from streamgauge.topology.field_checks import check_whole
 from streamgauge.topology.grouping import Custom, Direct, Fields, PartialKey
-from streamgauge.topology.topology import Operator, OperatorKind, Stream
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import Operator, OperatorKind, Stream, Window
 from streamgauge.topology.workload import (
     Burst,
     Emission,

@@ -190,7 +190,7 @@ class _Reader:
                 seen="a file without `streamgauge: 1` and the experiment's name",
                 expected="streamgauge: 1 and experiment: NAME at the top",
             )
-        self.file: ExperimentFile = validate(ExperimentFile, document.data, _known_keys())
+        self.file: ExperimentFile = validate(ExperimentFile, document.data, _known_keys)
 
     def experiment(self) -> Experiment:
         """The experiment."""
@@ -245,7 +245,7 @@ class _Reader:
 
     def _application(self, data: Mapping[str, Any], *place: str) -> Job:
         try:
-            validate(ApplicationReference, data, _known_keys())
+            validate(ApplicationReference, data, _known_keys)
         except InvalidInput as error:
             raise error.below(*place) from None
         platform = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -362,7 +362,7 @@ def _mapping_in(document: Document) -> SourceMapping:
     data, findings = document.data, Findings()
     try:
         source = validate(_HeadFile, {"source": data.get("source")}).source
-        file = validate(_SOURCES[source], data, _known_keys(source))
+        file = validate(_SOURCES[source], data, partial(_known_keys, source))
         mapping: SourceMapping = file.build(findings)
         findings.raise_if_any()
     except InvalidInput as error:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.lake.plan_similarity import PlanLayout, distance
+from streamgauge.lake.plans import PlanLayout, distance
 from streamgauge.lake.records import Event, Plan
 from streamgauge.pipeline.calibrate.stretches import (
     ENOUGH_BLOCKS,

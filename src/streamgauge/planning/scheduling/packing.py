@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 from streamgauge.errors import Findings, Infeasible
 from streamgauge.topology.cluster import Cluster, Machine, Node, Slot
-from streamgauge.topology.configuration import Configuration
+from streamgauge.topology.configuration import Configuration, Resources
 from streamgauge.topology.field_checks import check_number, format_value
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.logical_plan import Executor, LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.resources import Resources
 from streamgauge.topology.topology import ACKER
 
 UNITS_PER_CORE = 100.0

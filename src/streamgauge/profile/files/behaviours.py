@@ -17,20 +17,18 @@ from streamgauge.profile.behaviour import (
     Service,
     WindowFunction,
 )
-from streamgauge.profile.counts import (
-    CountDistribution,
-    EmpiricalCount,
-    Fixed,
-    Geometric,
-    PoissonCount,
-    RoundedNormal,
-)
 from streamgauge.profile.distribution import (
     Constant,
+    CountDistribution,
     Empirical,
+    EmpiricalCount,
     Exponential,
+    Fixed,
     Gamma,
+    Geometric,
     Lognormal,
+    PoissonCount,
+    RoundedNormal,
     Uniform,
 )
 from streamgauge.profile.keys import GivenKeys, LetterKeys, UniformKeys, ZipfKeys
@@ -199,12 +197,11 @@ class BehavioursFile(RootModel[dict[str, BehaviourFile]]):
 
     def build(self) -> dict[str, Behaviour]:
         """The behaviours."""
-        findings = Findings()
-        behaviours = {}
-        for name, behaviour in self.root.items():
-            with findings.at(name):
-                behaviours[name] = behaviour.build()
-        findings.raise_if_any()
+        with Findings() as findings:
+            behaviours = {}
+            for name, behaviour in self.root.items():
+                with findings.at(name):
+                    behaviours[name] = behaviour.build()
         return behaviours
 
     @classmethod
@@ -214,12 +211,11 @@ class BehavioursFile(RootModel[dict[str, BehaviourFile]]):
 
 
 def _build_all(parts: Mapping[str, Any], place: str) -> dict[str, Any]:
-    findings = Findings()
-    built = {}
-    for name, part in parts.items():
-        with findings.at(place, name):
-            built[name] = part.build()
-    findings.raise_if_any()
+    with Findings() as findings:
+        built = {}
+        for name, part in parts.items():
+            with findings.at(place, name):
+                built[name] = part.build()
     return built
 
 

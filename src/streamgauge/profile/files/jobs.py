@@ -14,7 +14,6 @@ from pydantic import Field
 from streamgauge.errors import InvalidInput, Problem, suggest_name
 from streamgauge.profile.files.behaviours import BehavioursFile
 from streamgauge.profile.files.figures import FiguresFile
-from streamgauge.profile.files.json_layout import lay_out_json
 from streamgauge.profile.job import Assignment, Job, Step
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Slot
@@ -23,6 +22,7 @@ from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.document import (
     Document,
     dump_yaml,
+    lay_out_json,
     parse_document,
     read_document,
     read_file,
@@ -335,7 +335,7 @@ def _build(sections: Mapping[str, _Section], name: str) -> Any:
         return None
     with _add_locations(sections):
         try:
-            file = validate(SECTIONS[name], section.data, _known_keys())
+            file = validate(SECTIONS[name], section.data, _known_keys)
         except InvalidInput as error:
             raise error.below(name) from None
         return file if name == "profile" else build_part(file, name)
@@ -408,7 +408,7 @@ def _build_steps(sections: Mapping[str, _Section], topology: Topology) -> dict[s
     steps = {}
     for name, data in section.data.items():
         try:
-            file = validate(StepFile, {} if data is None else data, _known_keys())
+            file = validate(StepFile, {} if data is None else data, _known_keys)
             steps[name] = file.build(topology)
         except InvalidInput as error:
             raise error.below("steps", name) from None

@@ -8,8 +8,8 @@ import operator
 import re
 import types
 import typing
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     BaseModel,
@@ -47,6 +47,12 @@ class FileModel(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, allow_inf_nan=False, frozen=True, populate_by_name=True
     )
+
+    @classmethod
+    def mirror(cls, noun: object, **others: Any) -> Self:
+        """The part whose fields are those of a noun, but for the `others`."""
+        same = {name: getattr(noun, name) for name in cls.model_fields if name not in others}
+        return cls(**same, **others)
 
 
 class OneOf(FileModel):
@@ -161,14 +167,19 @@ def build_part(part: Any, *place: str | int) -> Any:
         raise error.below(*place) from None
 
 
-def validate(model: type[BaseModel], data: object, known_keys: Sequence[str] = ()) -> Any:
-    """`data` as `model`, or InvalidInput with readable messages."""
+def validate(
+    model: type[BaseModel], data: object, known_keys: Callable[[], Sequence[str]] = tuple
+) -> Any:
+    """`data` as `model`, or InvalidInput with readable messages.
+
+    `known_keys` lists the keys of all sections, to suggest one for a misspelt key. It is called for
+    wrong data only: the list takes longer than reading a file.
+    """
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise InvalidInput(
-            _describe_problem(detail, known_keys) for detail in error.errors()
-        ) from None
+        keys = known_keys()
+        raise InvalidInput(_describe_problem(detail, keys) for detail in error.errors()) from None
 
 
 def to_plain(value: Any) -> Any:

@@ -14,7 +14,7 @@ from pydantic import Field, RootModel
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.plugins import ENGINES, check_plugin
 from streamgauge.topology.cluster import Cluster, Link, Machine, Node, number_ports
-from streamgauge.topology.configuration import DEFAULT_ENGINE, Configuration, Setting
+from streamgauge.topology.configuration import DEFAULT_ENGINE, Configuration, Resources, Setting
 from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.files.schema import FileModel, Name, build_part, one_of
 from streamgauge.topology.grouping import (
@@ -27,9 +27,14 @@ from streamgauge.topology.grouping import (
     PartialKey,
     Shuffle,
 )
-from streamgauge.topology.resources import Resources
-from streamgauge.topology.topology import DEFAULT_STREAM, Operator, OperatorKind, Stream, Topology
-from streamgauge.topology.window import Window
+from streamgauge.topology.topology import (
+    DEFAULT_STREAM,
+    Operator,
+    OperatorKind,
+    Stream,
+    Topology,
+    Window,
+)
 from streamgauge.topology.workload import (
     MOST_PER_SECOND,
     Burst,
@@ -70,14 +75,8 @@ class WindowFile(FileModel):
     @classmethod
     def of(cls, window: Window) -> dict[str, Any]:
         """What to write for it."""
-        file = cls(
-            length_tuples=window.length_tuples,
-            length_seconds=window.length_seconds,
-            slide_tuples=None if window.is_tumbling else window.slide_tuples,
-            slide_seconds=None if window.is_tumbling else window.slide_seconds,
-            event_time=window.event_time,
-        )
-        return file.model_dump(exclude_defaults=True)
+        slide = {"slide_tuples": None, "slide_seconds": None} if window.is_tumbling else {}
+        return cls.mirror(window, **slide).model_dump(exclude_defaults=True)
 
 
 class OperatorFile(FileModel):
@@ -155,21 +154,17 @@ class ResourcesFile(FileModel):
 
 def build_resources(files: Mapping[str, ResourcesFile]) -> dict[str, Resources]:
     """The needs of the operators named."""
-    findings = Findings()
-    resources = {}
-    for operator, file in files.items():
-        with findings.at("resources", operator):
-            resources[operator] = Resources(**file.model_dump())
-    findings.raise_if_any()
+    with Findings() as findings:
+        resources = {}
+        for operator, file in files.items():
+            with findings.at("resources", operator):
+                resources[operator] = Resources(**file.model_dump())
     return resources
 
 
 def write_resources(resources: Mapping[str, Resources]) -> dict[str, ResourcesFile]:
     """The needs of the operators named, to be written."""
-    return {
-        operator: ResourcesFile(cpu_cores=one.cpu_cores, memory_bytes=one.memory_bytes)
-        for operator, one in resources.items()
-    }
+    return {operator: ResourcesFile.mirror(one) for operator, one in resources.items()}
 
 
 class ConfigurationFile(FileModel):
@@ -195,11 +190,9 @@ class ConfigurationFile(FileModel):
     @classmethod
     def of(cls, configuration: Configuration) -> dict[str, Any]:
         """What to write for it."""
-        file = cls(
-            engine=configuration.engine,
+        file = cls.mirror(
+            configuration,
             executors=dict(configuration.executors),
-            workers=configuration.workers,
-            ackers=configuration.ackers,
             settings=dict(configuration.settings),
             resources=write_resources(configuration.resources),
         )
@@ -297,27 +290,12 @@ class ClusterFile(FileModel):
     def of(cls, cluster: Cluster) -> dict[str, Any]:
         """What to write for it."""
         file = cls(
-            machines={
-                one.name: MachineFile(
-                    cores=one.cores,
-                    memory_bytes=one.memory_bytes,
-                    background_cores=one.background_cores,
-                )
-                for one in cluster.machines
-            },
+            machines={machine.name: MachineFile.mirror(machine) for machine in cluster.machines},
             nodes={
                 one.name: NodeFile(machine=one.machine, ports=list(one.ports), rack=one.rack)
                 for one in cluster.nodes
             },
-            links=[
-                LinkFile(
-                    source=one.source,
-                    target=one.target,
-                    latency_ms=one.latency_ms,
-                    jitter_ms=one.jitter_ms,
-                )
-                for one in cluster.links
-            ],
+            links=[LinkFile.mirror(link) for link in cluster.links],
             latency_ms=cluster.latency_ms,
         )
         return file.model_dump(exclude_defaults=True, by_alias=True)
@@ -335,9 +313,8 @@ class EmissionFile(FileModel):
     def build(self) -> Emission:
         """The emission."""
         if self.per_second is not None:
-            findings = Findings()
-            check_number(findings, self.per_second, "per_second", most=MOST_PER_SECOND)
-            findings.raise_if_any()
+            with Findings() as findings:
+                check_number(findings, self.per_second, "per_second", most=MOST_PER_SECOND)
         shape = Poisson() if self.shape is None else build_part(self.shape, "shape")
         return Emission(
             source=self.source,
@@ -353,12 +330,11 @@ class WorkloadFile(RootModel[list[EmissionFile]]):
 
     def build(self) -> Workload:
         """The workload."""
-        findings = Findings()
-        emissions = []
-        for index, emission in enumerate(self.root):
-            with findings.at(index):
-                emissions.append(emission.build())
-        findings.raise_if_any()
+        with Findings() as findings:
+            emissions = []
+            for index, emission in enumerate(self.root):
+                with findings.at(index):
+                    emissions.append(emission.build())
         return Workload(emissions=tuple(emissions))
 
     @classmethod

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from streamgauge.engines.storm.collection.folder import CollectionFolder
-from streamgauge.lake.plan_ids import plan_id_of
+from streamgauge.lake.plans import plan_id_of
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.calibrate.job import calibrate
 from streamgauge.pipeline.ingest.job import ingest_files

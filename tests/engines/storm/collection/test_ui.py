@@ -6,8 +6,7 @@ import pytest
 
 from streamgauge.engines.storm.collection.ui import Refused, UiClient
 from streamgauge.errors import InvalidInput, SourceUnreachable
-from streamgauge.lake.http import Patience
-from streamgauge.lake.servers import Credentials
+from streamgauge.lake.http import Credentials, Patience
 from tests.engines.storm.collection.uis import HASTE, client, document
 from tests.pipeline.http_servers import Fault
 

@@ -43,9 +43,9 @@ from streamgauge.lake.http import (
     TooLarge,
     TryAgain,
     fetch,
+    server_url,
     unreachable,
 )
-from streamgauge.lake.servers import server_url
 from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.grouping import Fields
 from streamgauge.topology.topology import ACKER, Stream

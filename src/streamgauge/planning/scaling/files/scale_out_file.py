@@ -146,7 +146,7 @@ def json_schema() -> dict[str, Any]:
 
 def _scale_out(document: Document, stem: str, tolerance: float) -> ScaleOut:
     try:
-        file: ScaleOutFile = validate(ScaleOutFile, document.data, _known_keys())
+        file: ScaleOutFile = validate(ScaleOutFile, document.data, _known_keys)
         file.check()
         settled = _settle_rows(file, _order(file))
         graph = _graph(file, settled, stem)

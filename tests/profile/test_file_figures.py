@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from streamgauge.profile import figures
 from streamgauge.profile.figures import Figure, Shares, TaskId, TimeFigures, WorkerFigures
+from streamgauge.profile.files.figures import BareRecordFile, record_file
 from streamgauge.profile.files.jobs import (
     load_profile,
     parse_profile,
@@ -16,9 +17,8 @@ from streamgauge.profile.files.jobs import (
     profile_to_json,
     save,
 )
-from streamgauge.profile.files.json_layout import WIDTH, lay_out_json
-from streamgauge.profile.files.records import BareRecordFile, record_file
 from streamgauge.profile.keys import GivenKeys
+from streamgauge.topology.files.document import WIDTH, lay_out_json
 from tests.profile.measured import WORDS, filled, word_count
 from tests.strategies import profiles
 

@@ -4,9 +4,8 @@ import gzip
 
 import pytest
 
-from streamgauge.lake.contents import Quarantined
 from streamgauge.lake.line_blocks import KEPT_BYTES
-from streamgauge.lake.locating import MOST_PLACES, locate
+from streamgauge.lake.quarantine import MOST_PLACES, Quarantined, locate
 from streamgauge.lake.raw import MOST_LINE_LENGTH, encode
 from streamgauge.lake.records import Event
 from tests.lake.small_lakes import NOON

@@ -1,4 +1,4 @@
-"""Where lines in quarantine stand in their files.
+"""Lines in quarantine: why they were not taken, and where they stand in their files.
 
 Line numbers are not kept: a file is read in parts by many, and none knows how many lines the parts
 before it have. Who wants to see a line in its place has the file read once more.
@@ -6,19 +6,57 @@ before it have. Who wants to see a line in its place has the file read once more
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
 from streamgauge.errors import InvalidInput, did_you_mean
-from streamgauge.lake.contents import Quarantined, quarantine_counts, quarantined_lines
 from streamgauge.lake.line_blocks import KEPT_BYTES, LineBlocks
 from streamgauge.lake.raw import decode, encode
 from streamgauge.lake.record_rules import Reason, Rejected
+from streamgauge.lake.schemas import QUARANTINE
 from streamgauge.lake.tables import Lake
+from streamgauge.lake.uris import normal
 
 # A line that stands in its file more often than this is said to stand there so often.
 MOST_PLACES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantined:
+    """A line that was not taken.
+
+    Attributes:
+        file: By which it came.
+        detail: What was seen and what was expected.
+        received_at: When the file was received.
+    """
+
+    file: str
+    reason: str
+    detail: str
+    received_at: datetime
+    raw: bytes
+
+    def to_dict(self) -> dict[str, Any]:
+        """A flat record; what is no text is given in full beside what can be shown of it."""
+        shown = self.raw.decode(errors="backslashreplace")
+        record: dict[str, Any] = {
+            "file": self.file,
+            "reason": self.reason,
+            "detail": self.detail,
+            "received_at": self.received_at.isoformat(),
+            "raw": shown,
+        }
+        if shown.encode() != self.raw:
+            record["raw_base64"] = base64.b64encode(self.raw).decode()
+        return record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +64,7 @@ class Located:
     """A line in quarantine and where it stands.
 
     Attributes:
-        line: The line.
         numbers: Of the first places in its file, counted from one.
-        times: How often it stands there.
         fault: Why the file could not be read to its end, where it could not.
     """
 
@@ -48,8 +84,6 @@ class QuarantineReview:
     """What lies in quarantine.
 
     Attributes:
-        reasons: Lines by reason.
-        files: Lines by file and reason.
         lines: The lines themselves, where they were asked for.
         located: The same with their places, where these were asked for.
     """
@@ -104,14 +138,57 @@ def review_quarantine(
         )
     lines = None
     if with_lines or with_places:
-        lines = list(quarantined_lines(lake, reason=reason, file=file, limit=limit))
-    by_reason = quarantine_counts(lake, reason=reason, file=file, by=("reason",))
+        lines = list(_read_lines(lake, reason=reason, file=file, limit=limit))
+    by_reason = count_lines(lake, reason=reason, file=file, by=("reason",))
     return QuarantineReview(
         reasons={key[0]: number for key, number in by_reason},
-        files=quarantine_counts(lake, reason=reason, file=file, by=("file", "reason")),
+        files=count_lines(lake, reason=reason, file=file, by=("file", "reason")),
         lines=lines,
         located=list(locate(lines)) if with_places and lines is not None else None,
     )
+
+
+def count_lines(
+    lake: Lake, *, reason: str | None = None, file: str | None = None, by: Sequence[str]
+) -> list[tuple[tuple[str, ...], int]]:
+    """Lines in quarantine, counted by `reason`, `file` or both, most first."""
+    table = lake.table(QUARANTINE.name)
+    counts: dict[tuple[str, ...], int] = {}
+    for batch in table.read(["reason", "file"], _where(reason, file)):
+        groups = pa.Table.from_batches([batch]).group_by(list(by)).aggregate([([], "count_all")])
+        for row in groups.to_pylist():
+            key = tuple(str(row[name]) for name in by)
+            counts[key] = counts.get(key, 0) + row["count_all"]
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _read_lines(
+    lake: Lake, *, reason: str | None = None, file: str | None = None, limit: int | None = None
+) -> Iterator[Quarantined]:
+    """Lines in quarantine, those of one file together, at most `limit`."""
+    table = lake.table(QUARANTINE.name)
+    columns = ["file", "reason", "detail", "received_at", "raw"]
+    left = limit
+    for batch in table.read(columns, _where(reason, file)):
+        rows: Iterable[dict[str, Any]] = batch.to_pylist()
+        for row in rows:
+            if left is not None and left <= 0:
+                return
+            yield Quarantined(**row)
+            left = None if left is None else left - 1
+
+
+def _where(reason: str | None, file: str | None) -> ds.Expression | None:
+    """Lines of a reason, and of a file by its URI, or by the last parts of it."""
+    where = None
+    if reason is not None:
+        where = ds.field("reason") == reason
+    if file is not None:
+        named = ds.field("file").isin([file, normal(file)])
+        if not file.startswith("/") and "://" not in file:
+            named |= pc.ends_with(ds.field("file"), pattern=f"/{file}")
+        where = named if where is None else where & named
+    return where
 
 
 def locate(lines: Iterable[Quarantined]) -> Iterator[Located]:

@@ -1,7 +1,8 @@
-"""How alike two plans are: which recorded one says most about a plan to be predicted."""
+"""Plans in the lake: what they are called, and how alike two of them are."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -10,10 +11,28 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
-from streamgauge.lake.records import Plan
+from streamgauge.lake.records import PlacedExecutor, Plan
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.physical_plan import PhysicalPlan
+
+_ID_LENGTH = 12
+
+
+def plan_id_of(executors: Iterable[PlacedExecutor]) -> str:
+    """What a plan is called: the first digits of the SHA-256 of ``EXECUTOR NODE:PORT``, by task.
+
+    Whoever looks at a running topology sees which executor runs where. Not all see its settings, or
+    the fields of its groupings, so these are no part of the name. The agent in Java follows the
+    same rule.
+    """
+    digest = hashlib.sha256()
+    for one in sorted(executors, key=lambda one: one.first_task):
+        executor = Executor(
+            operator=one.component, first_task=one.first_task, last_task=one.last_task
+        )
+        digest.update(f"{executor.label} {one.worker}\n".encode())
+    return digest.hexdigest()[:_ID_LENGTH]
 
 
 class ExecutorPlace(NamedTuple):

@@ -2,7 +2,7 @@
 
 from math import log
 
-from streamgauge.lake.plan_similarity import Distance, ExecutorPlace, PlanLayout, distance
+from streamgauge.lake.plans import Distance, ExecutorPlace, PlanLayout, distance
 from streamgauge.models.measured_plan import measured_plan
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
