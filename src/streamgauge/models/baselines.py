@@ -16,7 +16,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from streamgauge.models import transforms
 from streamgauge.models.arrivals import bursts_into
@@ -79,6 +78,8 @@ def erlang_c(load: ArrayLike, servers: ArrayLike) -> Vector:
     By Erlang's loss formula as a ratio of incomplete gamma functions, so that neither powers nor
     factorials of hundreds of servers overflow.
     """
+    from scipy import special
+
     offered, count = np.broadcast_arrays(as_vector(load), as_vector(servers))
     stable = offered < count
     safe = np.where(stable, offered, 0.0)
