@@ -21,13 +21,7 @@ from streamgauge.profile.job import Job
 from streamgauge.profile.keys import GivenKeys, KeyDistribution, count_letter_keys
 from streamgauge.topology.configuration import Configuration, Setting
 from streamgauge.topology.grouping import All, Fields, Grouping, Shuffle
-from streamgauge.topology.topology import (
-    DEFAULT_STREAM,
-    Operator,
-    OperatorKind,
-    Stream,
-    Topology,
-)
+from streamgauge.topology.topology import DEFAULT_STREAM, Operator, OperatorKind, Stream, Topology
 from streamgauge.topology.window import Window
 from streamgauge.topology.workload import Emission, Workload
 
