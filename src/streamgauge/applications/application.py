@@ -5,7 +5,7 @@ from __future__ import annotations
 import graphlib
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 
 from streamgauge.applications.datastream import Data, Flow
 from streamgauge.errors import Findings, did_you_mean
@@ -167,16 +167,13 @@ def _check_tasks(findings: Findings, tasks: tuple[Task, ...]) -> None:
     if not any(task.is_source for task in tasks):
         findings.add("tasks", seen="no source", expected="a task with data and flow")
     for index, task in enumerate(tasks):
+        add = partial(findings.add, "tasks", index)
         if task.name in seen:
-            findings.add(
-                "tasks", index, "name", seen=f"{task.name!r} twice", expected="each name once"
-            )
+            add("name", seen=f"{task.name!r} twice", expected="each name once")
         seen.add(task.name)
         for place, parent in enumerate(task.parents):
             if parent not in known:
-                findings.add(
-                    "tasks",
-                    index,
+                add(
                     "parents",
                     place,
                     seen=f"parent {parent!r}",
@@ -184,14 +181,7 @@ def _check_tasks(findings: Findings, tasks: tuple[Task, ...]) -> None:
                     remedy=did_you_mean(parent, names),
                 )
             elif parent in task.parents[:place]:
-                findings.add(
-                    "tasks",
-                    index,
-                    "parents",
-                    place,
-                    seen=f"parent {parent!r} twice",
-                    expected="each parent once",
-                )
+                add("parents", place, seen=f"parent {parent!r} twice", expected="each parent once")
     if not findings:
         _check_used(findings, tasks)
         _check_acyclic(findings, tasks)

@@ -157,15 +157,15 @@ def fit_cycle_time(timings: Sequence[LoadTiming]) -> CycleTime:
     Raises:
         NotEnoughData: Fewer than two numbers of cycles or two rounds, or a loop that takes no time.
     """
-    rounds = min((len(one.cpu_ns) for one in timings), default=0)
-    if rounds < LEAST_ROUNDS or len({one.cycles for one in timings}) < 2:
+    rounds = min((len(timing.cpu_ns) for timing in timings), default=0)
+    if rounds < LEAST_ROUNDS or len({timing.cycles for timing in timings}) < 2:
         raise NotEnoughData(
             f"timings of {len(timings)} cycle counts in {rounds} rounds; expected at least two "
             "cycle counts and two rounds"
         )
-    cycles = [float(one.cycles) for one in timings]
+    cycles = [float(timing.cycles) for timing in timings]
     lines = np.array(
-        [fit_line(cycles, [one.cpu_ns[turn] for one in timings]) for turn in range(rounds)]
+        [fit_line(cycles, [timing.cpu_ns[turn] for timing in timings]) for turn in range(rounds)]
     )
     overheads, slopes = lines[:, 0], lines[:, 1]
     cycle_ns = float(slopes.mean())
@@ -174,7 +174,7 @@ def fit_cycle_time(timings: Sequence[LoadTiming]) -> CycleTime:
             f"a cycle time of {cycle_ns:g} ns; expected more than {LEAST_CYCLE_NS:g} ns: "
             "the compiler may have optimised the loop away"
         )
-    running = [np.asarray(one.cpu_ns) / np.asarray(one.wall_ns) for one in timings]
+    running = [np.asarray(timing.cpu_ns) / np.asarray(timing.wall_ns) for timing in timings]
     return CycleTime(
         cycle_ns=cycle_ns,
         cycle_ns_error=_find_standard_error(slopes),
@@ -230,7 +230,7 @@ def find_load(
         if cycles == 0 or abs(tried.off) <= NEAR_ENOUGH or not taken_ns > 0.0:
             break
         cycles = max(0, round(cycles * (left_ns - time.overhead_ns) / taken_ns))
-    return min(tries, key=lambda one: abs(one.off))
+    return min(tries, key=lambda load: abs(load.off))
 
 
 def check_cpu_times(wanted_ms: Iterable[float], engine_ms: float) -> None:
@@ -240,8 +240,8 @@ def check_cpu_times(wanted_ms: Iterable[float], engine_ms: float) -> None:
         InvalidInput: A time is not above zero and at most a second, or the engine's is negative.
     """
     findings = Findings()
-    for one in wanted_ms:
-        check_number(findings, one, "ms", above=0.0, most=MOST_MS)
+    for cpu_ms in wanted_ms:
+        check_number(findings, cpu_ms, "ms", above=0.0, most=MOST_MS)
     check_number(findings, engine_ms, "engine_ms", most=MOST_MS)
     findings.raise_if_any()
 

@@ -159,11 +159,7 @@ class Workflow:
 
 
 def expand_workflow(
-    workflow: Workflow,
-    *,
-    name: str,
-    about: str = "",
-    routed: RoutedEdges = RoutedEdges.ALL,
+    workflow: Workflow, *, name: str, about: str = "", routed: RoutedEdges = RoutedEdges.ALL
 ) -> Application:
     """The tasks of a workflow, each with its part of the workflow's totals.
 
@@ -172,10 +168,7 @@ def expand_workflow(
     levels = _name_levels(workflow.widths)
     scalability, load = workflow.scalability, workflow.workload
     parallelism = spread_parallelism(
-        scalability.parallelism,
-        workflow.components,
-        scalability.balancing,
-        scalability.variability,
+        scalability.parallelism, workflow.components, scalability.balancing, scalability.variability
     )
     instances = dict(zip(chain.from_iterable(levels), parallelism, strict=True))
     names = list(chain.from_iterable(levels[1:]))

@@ -118,13 +118,13 @@ def _run_repetition(
     return repetition
 
 
-def describe_moves(wanted: PhysicalPlan, found: Sequence[PlacedExecutor]) -> list[str]:
+def describe_moves(wanted: PhysicalPlan, placed: Sequence[PlacedExecutor]) -> list[str]:
     """Where the plan that was read back is not the one that was ordered; a line, or none.
 
     Executors are compared by their places among those of their operator: an engine numbers tasks
     in its own way.
     """
-    ordered, there = _group_by_operator(list_placed_executors(wanted)), _group_by_operator(found)
+    ordered, there = _group_by_operator(list_placed_executors(wanted)), _group_by_operator(placed)
     moved = [
         f"{operator} on {_list_workers(there.get(operator, []))}, not on {_list_workers(places)}"
         for operator, places in ordered.items()
@@ -136,11 +136,11 @@ def describe_moves(wanted: PhysicalPlan, found: Sequence[PlacedExecutor]) -> lis
 
 def _group_by_operator(executors: Sequence[PlacedExecutor]) -> dict[str, list[tuple[int, str]]]:
     """Tasks and worker of every executor of an operator, in their order."""
-    found: dict[str, list[tuple[int, str]]] = {}
-    for one in sorted(executors, key=lambda one: one.first_task):
-        tasks = one.last_task - one.first_task + 1
-        found.setdefault(one.component, []).append((tasks, one.worker))
-    return found
+    by_operator: dict[str, list[tuple[int, str]]] = {}
+    for executor in sorted(executors, key=lambda executor: executor.first_task):
+        tasks = executor.last_task - executor.first_task + 1
+        by_operator.setdefault(executor.component, []).append((tasks, executor.worker))
+    return by_operator
 
 
 def _list_workers(places: Sequence[tuple[int, str]]) -> str:

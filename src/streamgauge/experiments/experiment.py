@@ -216,9 +216,9 @@ def _move_plan(plan: Assignment, asked: Cluster, got: Cluster) -> Assignment:
 def _list_places(asked: Cluster, got: Cluster) -> dict[Slot, Slot]:
     """For every slot asked for, node by node, the one in its place."""
     return {
-        wanted: there
-        for one, other in zip(asked.nodes, got.nodes, strict=False)
-        for wanted, there in zip(one.slots, other.slots, strict=False)
+        slot: other
+        for node, there in zip(asked.nodes, got.nodes, strict=False)
+        for slot, other in zip(node.slots, there.slots, strict=False)
     }
 
 

@@ -18,13 +18,7 @@ from typing import Any
 from streamgauge.engines.runner import StepRecord, WarmUp
 from streamgauge.errors import InvalidInput
 from streamgauge.experiments.experiment import Experiment, ExperimentStep, Marking, Turn
-from streamgauge.experiments.studies import (
-    BottleneckSearch,
-    EventRule,
-    Fidelity,
-    LoadSweep,
-    Study,
-)
+from streamgauge.experiments.studies import BottleneckSearch, EventRule, Fidelity, LoadSweep, Study
 from streamgauge.lake.records import PlacedExecutor
 from streamgauge.profile.files.jobs import PlanFile, job_to_data, parse_job
 from streamgauge.profile.job import Assignment
@@ -92,7 +86,7 @@ class Repetition:
             "began_at": self.began_at.isoformat(),
             "measured_from": self.measured_from.isoformat(),
             "measured_to": self.measured_to.isoformat(),
-            "executors": [asdict(one) for one in self.executors],
+            "executors": [asdict(executor) for executor in self.executors],
             "notes": list(self.notes),
         }
 
@@ -104,7 +98,7 @@ class Repetition:
             turn=Turn(data["step"], data["repetition"]),
             folder=data["folder"],
             **{name: datetime.fromisoformat(data[name]).astimezone(UTC) for name in times},
-            executors=tuple(PlacedExecutor(**one) for one in data["executors"]),
+            executors=tuple(PlacedExecutor(**executor) for executor in data["executors"]),
             notes=tuple(data["notes"]),
         )
 
@@ -120,13 +114,13 @@ class Journal:
     @property
     def left(self) -> list[Turn]:
         """Repetitions that are not done, in their order."""
-        done = {one.turn for one in self.done}
+        done = {repetition.turn for repetition in self.done}
         return [turn for turn in self.experiment.turns() if turn not in done]
 
     def of_step(self, name: str) -> list[Repetition]:
         """What is done of a step, in the order of its repetitions."""
-        mine = [one for one in self.done if one.turn.step == name]
-        return sorted(mine, key=lambda one: one.turn.repetition)
+        mine = [repetition for repetition in self.done if repetition.turn.step == name]
+        return sorted(mine, key=lambda repetition: repetition.turn.repetition)
 
     def folder_of(self, turn: Turn) -> str:
         """Where the raw lines of a repetition go; no two share one, whatever their names."""
@@ -143,7 +137,7 @@ class Journal:
         data = {
             "streamgauge_experiment": VERSION,
             "engine": self.engine,
-            "done": [one.to_dict() for one in self.done],
+            "done": [repetition.to_dict() for repetition in self.done],
             "experiment": experiment_to_data(self.experiment),
         }
         write_whole(folder / NAME, dump_json(data))
@@ -162,7 +156,7 @@ def read_journal(folder: Path) -> Journal:
         return Journal(
             experiment=experiment_from_data(data["experiment"]),
             engine=data["engine"],
-            done=tuple(Repetition.from_dict(one) for one in data["done"]),
+            done=tuple(Repetition.from_dict(repetition) for repetition in data["done"]),
         )
     except FileNotFoundError:
         seen = f"no {NAME} in it" if folder.is_dir() else "no such folder"
@@ -223,7 +217,7 @@ def _check_empty(folder: Path) -> None:
     if not folder.exists():
         return
     # The lock of a run that had not begun its first repetition may lie there.
-    held = sorted(one.name for one in folder.iterdir()) if folder.is_dir() else [folder.name]
+    held = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else [folder.name]
     foreign = [name for name in held if not name.startswith(".")]
     if foreign or not folder.is_dir():
         raise InvalidInput.single(
@@ -262,7 +256,7 @@ def experiment_from_data(data: Mapping[str, Any]) -> Experiment:
 
 def list_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What differs between two descriptions, a line each; what it is for may change."""
-    old, new = (dict(_flatten({**one, "about": ""})) for one in (before, now))
+    old, new = (dict(_flatten({**described, "about": ""})) for described in (before, now))
     lines = []
     for path in sorted({*old, *new}):
         if path not in new:
@@ -300,7 +294,7 @@ def _step_from_data(name: str, data: Mapping[str, Any]) -> ExperimentStep:
 
 
 def _study_to_data(study: Study) -> dict[str, Any]:
-    return {"kind": study.kind, **{key: to_plain(one) for key, one in asdict(study).items()}}
+    return {"kind": study.kind, **{key: to_plain(value) for key, value in asdict(study).items()}}
 
 
 def _study_from_data(data: Mapping[str, Any]) -> Study:

@@ -92,7 +92,7 @@ def observe_repetition(
             )
         )
     good = [
-        window for window, found in zip(readings.windows, windows, strict=True) if not found.marks
+        window for window, truth in zip(readings.windows, windows, strict=True) if not truth.marks
     ]
     course = _compute_course(readings)
     return RepetitionTruth(
@@ -149,11 +149,11 @@ def _divide_latency(series: Series) -> tuple[float, ...]:
 
 
 def _list_faults(readings: Readings) -> list[str]:
-    found = [f"read only in part: {fault}" for fault in readings.faults]
+    faults = [f"read only in part: {fault}" for fault in readings.faults]
     if readings.rejected:
-        found.append(f"{readings.rejected:,} of {readings.lines:,} lines are not valid records")
+        faults.append(f"{readings.rejected:,} of {readings.lines:,} lines are not valid records")
     if readings.repeated:
-        found.append(
+        faults.append(
             f"{readings.repeated:,} of {readings.lines:,} lines are duplicates; each counts once"
         )
-    return found
+    return faults

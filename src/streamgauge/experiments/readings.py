@@ -17,13 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from streamgauge.experiments.windows import (
-    MICROSECONDS,
-    Placement,
-    Series,
-    Span,
-    WindowReadings,
-)
+from streamgauge.experiments.windows import MICROSECONDS, Placement, Series, Span, WindowReadings
 from streamgauge.lake.columns import parse
 from streamgauge.lake.line_blocks import LineBlocks
 from streamgauge.lake.metrics import Metric

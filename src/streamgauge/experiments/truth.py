@@ -116,12 +116,12 @@ class StepTruth:
     @property
     def windows(self) -> int:
         """Windows in all."""
-        return sum(len(one.windows) for one in self.repetitions)
+        return sum(len(repetition.windows) for repetition in self.repetitions)
 
     @property
     def marked(self) -> int:
         """Windows that are left out."""
-        return self.windows - sum(len(one.counted) for one in self.repetitions)
+        return self.windows - sum(len(repetition.counted) for repetition in self.repetitions)
 
     def figure(self, kind: FigureKind, subject: str, quantity: str) -> Figure | None:
         """The figure of that key, where there is one."""
@@ -237,16 +237,16 @@ def _step_to_dict(step: StepTruth) -> dict[str, Any]:
         "windows": step.windows,
         "marked": step.marked,
         "figures": [asdict(figure) for figure in step.figures],
-        "repetitions": [_repetition_to_dict(one) for one in step.repetitions],
+        "repetitions": [_repetition_to_dict(repetition) for repetition in step.repetitions],
     }
 
 
-def _repetition_to_dict(one: RepetitionTruth) -> dict[str, Any]:
-    course = one.course
+def _repetition_to_dict(repetition: RepetitionTruth) -> dict[str, Any]:
+    course = repetition.course
     return {
-        "repetition": one.turn.repetition,
-        "began_at": one.began_at,
-        "notes": list(one.notes),
+        "repetition": repetition.turn.repetition,
+        "began_at": repetition.began_at,
+        "notes": list(repetition.notes),
         "windows": [
             {
                 "start": window.start,
@@ -254,7 +254,7 @@ def _repetition_to_dict(one: RepetitionTruth) -> dict[str, Any]:
                 "marks": list(window.marks),
                 "figures": _plain(window.figures),
             }
-            for window in one.windows
+            for window in repetition.windows
         ],
         "course": {
             "bucket_seconds": course.bucket_seconds,

@@ -46,10 +46,7 @@ from streamgauge.topology.files.schema import FileModel, Name, build_part, list_
 
 UNNAMED = "application"
 SECTIONS = ("datastream", "workflow", "pipeline")
-FORMER_KEYS: FormerKeys = {
-    (): {"dataflow": "workflow"},
-    ("workflow",): {"reliable": "reliability"},
-}
+FORMER_KEYS: FormerKeys = {(): {"dataflow": "workflow"}, ("workflow",): {"reliable": "reliability"}}
 DEFAULT_PROCESSING = 10.0
 
 BalancingWord = Literal["balanced", "increasing", "decreasing", "pyramid"]

@@ -290,10 +290,10 @@ class _Reader:
                 expected="one of the two",
             )
         try:
-            jobs, found = _generated(job, study)
+            jobs, made = _generated(job, study)
         except InvalidInput as error:
             raise error.below("study", given[0]) from None
-        return tuple(self._as_based(name, one) for name, one in jobs.items()), found
+        return tuple(self._as_based(name, one) for name, one in jobs.items()), made
 
     def _imitations(
         self, job: Job, reference: str

@@ -138,7 +138,7 @@ def graph_of_job(job: Job, *, unit_cores: float = WHOLE_CORE) -> DerivedGraph:
     """
     job.topology.topological_order()
     if job.workload is None:
-        names = ", ".join(one.name for one in job.topology.sources)
+        names = ", ".join(source.name for source in job.topology.sources)
         raise NotEnoughData(
             f"what {names} emits is not known: add a workload to the job, or give a profile"
         )
@@ -197,32 +197,32 @@ class _Reading:
         """Where a graph is simpler than the job."""
         logical = self.parameters.flow.plan.logical
         timed = [
-            one.name
-            for one in logical.topology.operators
-            if one.window is not None and one.window.slide_seconds is not None
+            operator.name
+            for operator in logical.topology.operators
+            if operator.window is not None and operator.window.slide_seconds is not None
         ]
         if timed:
             names = ", ".join(timed)
             yield f"emits by wall-clock time, so its ratio holds only at this load: {names}"
         idle = [
-            one.name
-            for one in logical.topology.operators
-            if one.kind is OperatorKind.PROCESSOR and not self._arrived(one.name)
+            operator.name
+            for operator in logical.topology.operators
+            if operator.kind is OperatorKind.PROCESSOR and not self._arrived(operator.name)
         ]
         if idle:
             yield f"no tuples reach {', '.join(idle)}; more units do not change that"
-        for one in logical.topology.operators:
-            uneven = self._unevenness(one.name)
-            if one.kind is OperatorKind.PROCESSOR and uneven > UNEVEN:
+        for operator in logical.topology.operators:
+            uneven = self._unevenness(operator.name)
+            if operator.kind is OperatorKind.PROCESSOR and uneven > UNEVEN:
                 yield (
-                    f"{one.name}: the busiest executor has {uneven:.2f} times the mean load;"
+                    f"{operator.name}: the busiest executor has {uneven:.2f} times the mean load;"
                     " units are counted as if keys were spread evenly"
                 )
 
     def _check(self, rates: dict[str, float]) -> None:
         """Raise where a unit does nothing, or anything whatever."""
         topology = self.parameters.flow.plan.logical.topology
-        silent = [one.name for one in topology.sources if not rates[one.name] > 0.0]
+        silent = [source.name for source in topology.sources if not rates[source.name] > 0.0]
         timeless = [name for name, rate in rates.items() if not np.isfinite(rate)]
         problems = []
         if silent:
@@ -280,8 +280,8 @@ class _Reading:
         streams = self.parameters.flow.plan.logical.topology.streams_into(operator)
         behaviour = self.parameters.behaviour.operators[operator]
         services = [behaviour.service_of(stream.key) for stream in streams]
-        cpu_ms = sum(float(one.cpu.mean_ms) for one in services) / len(services)
-        wait_ms = sum(float(one.wait.mean_ms) for one in services) / len(services)
+        cpu_ms = sum(float(service.cpu.mean_ms) for service in services) / len(services)
+        wait_ms = sum(float(service.wait.mean_ms) for service in services) / len(services)
         return unit_capacity(
             cpu_seconds=cpu_ms / MS_PER_SECOND,
             wait_seconds=wait_ms / MS_PER_SECOND,
@@ -354,8 +354,8 @@ def with_estimated_times(profile: Profile) -> tuple[Profile, tuple[str, ...]]:
         for operator in profile.topology.operators
         if operator.kind is OperatorKind.PROCESSOR and not _is_timed(profile, operator.name)
     ]
-    found = {name: _core_seconds(profile, name) for name in missing}
-    unknown = [name for name, seconds in found.items() if seconds is None]
+    seconds_each = {name: _core_seconds(profile, name) for name in missing}
+    unknown = [name for name, seconds in seconds_each.items() if seconds is None]
     if unknown:
         raise NotEnoughData(
             f"what a unit of {', '.join(unknown)} can process is not known: neither service times"
@@ -365,12 +365,12 @@ def with_estimated_times(profile: Profile) -> tuple[Profile, tuple[str, ...]]:
     if not missing:
         return profile, ()
     tasks = dict(profile.tasks)
-    for one, task in tasks.items():
-        seconds = found.get(one.operator)
+    for address, task in tasks.items():
+        seconds = seconds_each.get(address.operator)
         if seconds is not None:
             cpu = TimeFigures(mean_ms=Figure(value=seconds * MS_PER_SECOND))
             inputs = {key: replace(figures, cpu=cpu) for key, figures in task.inputs.items()}
-            tasks[one] = replace(task, inputs=inputs)
+            tasks[address] = replace(task, inputs=inputs)
     return replace(profile, tasks=tasks), tuple(missing)
 
 

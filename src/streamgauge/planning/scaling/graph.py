@@ -9,7 +9,7 @@ from __future__ import annotations
 import graphlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 from streamgauge.errors import CyclicTopology, Findings, InvalidInput, did_you_mean
@@ -143,39 +143,28 @@ class ScalingGraph:
         object.__setattr__(self, "components", tuple(self.components))
         object.__setattr__(self, "edges", tuple(self.edges))
         findings = Findings()
-        names = [one.name for one in self.components]
+        names = [component.name for component in self.components]
         for name in sorted({name for name in names if names.count(name) > 1}):
             findings.add("components", name, seen=f"the name {name!r} twice", expected="each once")
-        if not any(one.source for one in self.components):
+        if not any(component.source for component in self.components):
             findings.add("components", seen="no source", expected="at least one")
-        sources = {one.name for one in self.components if one.source}
+        sources = {component.name for component in self.components if component.source}
         pairs: set[tuple[str, str]] = set()
         for index, edge in enumerate(self.edges):
+            add = partial(findings.add, "edges", index)
             if edge.target in sources:
-                findings.add(
-                    "edges",
-                    index,
-                    "target",
-                    seen=f"{edge.source} feeds the source {edge.target}",
-                    expected="sources that nothing feeds",
-                )
+                seen = f"{edge.source} feeds the source {edge.target}"
+                add("target", seen=seen, expected="sources that nothing feeds")
             for end, name in (("source", edge.source), ("target", edge.target)):
                 if name not in names:
-                    findings.add(
-                        "edges",
-                        index,
+                    add(
                         end,
                         seen=f"unknown component {name!r}",
                         expected="the name of a component",
                         remedy=did_you_mean(name, names),
                     )
             if (edge.source, edge.target) in pairs:
-                findings.add(
-                    "edges",
-                    index,
-                    seen=f"{edge.source} → {edge.target} twice",
-                    expected="each pair once",
-                )
+                add(seen=f"{edge.source} → {edge.target} twice", expected="each pair once")
             pairs.add((edge.source, edge.target))
         findings.raise_if_any()
         _ = self.order
@@ -183,22 +172,20 @@ class ScalingGraph:
     @cached_property
     def by_name(self) -> Mapping[str, Component]:
         """Components by their names."""
-        return {one.name: one for one in self.components}
+        return {component.name: component for component in self.components}
 
     @cached_property
     def children(self) -> Mapping[str, tuple[Edge, ...]]:
         """The edges out of every component, as declared."""
         return {
-            one.name: tuple(edge for edge in self.edges if edge.source == one.name)
-            for one in self.components
+            name: tuple(edge for edge in self.edges if edge.source == name) for name in self.by_name
         }
 
     @cached_property
     def parents(self) -> Mapping[str, tuple[Edge, ...]]:
         """The edges into every component, as declared."""
         return {
-            one.name: tuple(edge for edge in self.edges if edge.target == one.name)
-            for one in self.components
+            name: tuple(edge for edge in self.edges if edge.target == name) for name in self.by_name
         }
 
     @cached_property
@@ -208,7 +195,7 @@ class ScalingGraph:
         Raises:
             CyclicTopology: There is no such order.
         """
-        sorter = graphlib.TopologicalSorter({one.name: () for one in self.components})
+        sorter = graphlib.TopologicalSorter({component.name: () for component in self.components})
         for edge in self.edges:
             sorter.add(edge.target, edge.source)
         try:
@@ -224,21 +211,23 @@ class ScalingGraph:
     @cached_property
     def descendants(self) -> Mapping[str, frozenset[str]]:
         """All that a component feeds, directly or not; without itself."""
-        found: dict[str, frozenset[str]] = {}
+        descendants: dict[str, frozenset[str]] = {}
         for name in reversed(self.order):
             below = {edge.target for edge in self.children[name]}
-            found[name] = frozenset(below.union(*(found[child] for child in below)))
-        return found
+            descendants[name] = frozenset(below.union(*(descendants[child] for child in below)))
+        return descendants
 
     @property
     def leaves(self) -> tuple[str, ...]:
         """Those that feed nobody, in declared order: what they emit is the throughput."""
-        return tuple(one.name for one in self.components if not self.children[one.name])
+        return tuple(
+            component.name for component in self.components if not self.children[component.name]
+        )
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Where tuples begin, in declared order."""
-        return tuple(one.name for one in self.components if one.source)
+        return tuple(component.name for component in self.components if component.source)
 
     def check_allocation(self, allocation: Allocation) -> None:
         """Raise InvalidInput where an allocation names what is not there, or takes units away."""

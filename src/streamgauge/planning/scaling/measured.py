@@ -76,9 +76,7 @@ def measured_rates(profile: Profile) -> dict[str, MeasuredRates]:
                 if Executor.parse(label).operator == name and executor.receive is not None
             )
             rates[name] = MeasuredRates(
-                processed=processed,
-                dropped=dropped or 0.0,
-                output=output if out_of else processed,
+                processed=processed, dropped=dropped or 0.0, output=output if out_of else processed
             )
     return rates
 

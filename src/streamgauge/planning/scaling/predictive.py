@@ -104,11 +104,7 @@ class PredictiveScaler:
         )
 
     def choose(
-        self,
-        model: FlowModel,
-        base: Flow,
-        units: int,
-        scope: Collection[int] | None = None,
+        self, model: FlowModel, base: Flow, units: int, scope: Collection[int] | None = None
     ) -> Choice:
         """The packages to take on top of what a flow has; see `candidates` for the arguments."""
         packages = candidates(model, base, units, self.rule, scope)
@@ -130,7 +126,7 @@ class PredictiveScaler:
         if not self.recheck:
             total = union(packages)
             return total, sum(total.values())
-        heads = {model.index[one.head]: one.head_units for one in packages}
+        heads = {model.index[package.head]: package.head_units for package in packages}
         flow, complete = decongest(model, base, heads, self.rule)
         given = {
             model.names[index]: flow.units[index] - base.units[index]
@@ -145,11 +141,15 @@ def _unused(choice: Choice, units: int) -> Iterator[str]:
     if not left:
         return
     unused = f"{left} {'unit is' if left == 1 else 'units are'} left"
-    larger = [one for one in choice.packages if one.units > left and one not in choice.chosen]
+    larger = [
+        package
+        for package in choice.packages
+        if package.units > left and package not in choice.chosen
+    ]
     if not larger:
         yield f"{unused}: no further package would gain anything"
         return
-    least = min(larger, key=lambda one: one.units)
+    least = min(larger, key=lambda package: package.units)
     yield (
         f"{unused}: the smallest package not taken needs {least.units}, for {least.head} and "
         "everything downstream of it"

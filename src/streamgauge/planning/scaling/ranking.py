@@ -87,9 +87,9 @@ class ScalingProblem:
         if self.job is None:
             return self.units
         spare = sum(
-            one.most_units - one.units
-            for one in self.graph.components
-            if one.most_units is not None
+            component.most_units - component.units
+            for component in self.graph.components
+            if component.most_units is not None
         )
         return min(self.units, spare + 1)
 

@@ -302,10 +302,7 @@ BY_CAPACITY = CongestionRule()
 
 
 def find_congested(
-    graph: ScalingGraph,
-    allocation: Allocation = NOTHING,
-    *,
-    rule: CongestionRule = BY_CAPACITY,
+    graph: ScalingGraph, allocation: Allocation = NOTHING, *, rule: CongestionRule = BY_CAPACITY
 ) -> tuple[str, ...]:
     """Names of all components but sources that are congested, in declared order."""
     graph.check_allocation(allocation)

@@ -79,4 +79,6 @@ class ResidualScaler:
         heads = rule.heads(model, base)
         within = [head for head in heads if scope is None or head in scope] or heads
         packages = [package_of(model, base, head, 1, rule) for head in within]
-        return min(packages, key=lambda one: (not one.complete, one.units, -one.rank))
+        return min(
+            packages, key=lambda package: (not package.complete, package.units, -package.rank)
+        )

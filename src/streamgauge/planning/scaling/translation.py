@@ -79,8 +79,8 @@ def translate(
         allocation = chaining.split_executors(allocation)
     _check(topology, allocation)
     wanted = {
-        one.name: configuration.executors_of(one.name) + allocation.get(one.name, 0)
-        for one in topology.operators
+        operator.name: configuration.executors_of(operator.name) + allocation.get(operator.name, 0)
+        for operator in topology.operators
     }
     _check_tasks(topology, wanted)
     changed = {name: wanted[name] for name, more in allocation.items() if more}
@@ -131,10 +131,10 @@ def _check(topology: Topology, allocation: Allocation) -> None:
 
 def _check_tasks(topology: Topology, wanted: Mapping[str, int]) -> None:
     short = [
-        f"{one.name} would need {wanted[one.name]} executors but has {one.tasks}"
-        f" task{'s' if one.tasks > 1 else ''}"
-        for one in topology.operators
-        if wanted[one.name] > one.tasks
+        f"{operator.name} would need {wanted[operator.name]} executors but has {operator.tasks}"
+        f" task{'s' if operator.tasks > 1 else ''}"
+        for operator in topology.operators
+        if wanted[operator.name] > operator.tasks
     ]
     if short:
         raise Infeasible(

@@ -37,6 +37,11 @@ class Expected:
         for name in ("rates", "cores", "task_shares"):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
 
+    @classmethod
+    def of_equal_rates(cls, topology: Topology) -> Expected:
+        """A tuple a second on every stream, where no rate is known."""
+        return cls(rates={stream.key: 1.0 for stream in topology.data_streams})
+
 
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:

@@ -71,18 +71,17 @@ class IsolationScheduler(TaskNumbering):
     def _check(self, executors: Mapping[str, int]) -> None:
         findings = Findings()
         for operator, units in self.units.items():
+            place = ("units", operator)
             if operator not in executors:
                 findings.add(
-                    "units",
-                    operator,
+                    *place,
                     seen=f"unknown operator {operator!r}",
                     expected="an operator of the topology",
                     remedy=did_you_mean(operator, list(executors)),
                 )
             elif not 1 <= units <= executors[operator]:
                 findings.add(
-                    "units",
-                    operator,
+                    *place,
                     seen=f"{units} workers for {executors[operator]} executors",
                     expected="at least one worker, and an executor for each",
                     remedy="a worker without an executor has nothing to run",

@@ -336,12 +336,7 @@ def _largest_first(problem: PlacementProblem) -> list[int]:
 
 
 def split_workers(
-    problem: PlacementProblem,
-    counts: Counts,
-    workers: Sequence[int],
-    *,
-    load: Vector,
-    heap: float,
+    problem: PlacementProblem, counts: Counts, workers: Sequence[int], *, load: Vector, heap: float
 ) -> list[tuple[int, int]] | None:
     """For each executor its node and its worker there; nothing where heaps do not hold a node.
 

@@ -207,10 +207,7 @@ class Packing:
 
 
 def infeasible(
-    packing: Packing,
-    logical: LogicalPlan,
-    unplaced: Sequence[Executor],
-    requirements: Requirements,
+    packing: Packing, logical: LogicalPlan, unplaced: Sequence[Executor], requirements: Requirements
 ) -> Infeasible:
     """The error that names the executors without a slot, and what was short."""
     reasons = []

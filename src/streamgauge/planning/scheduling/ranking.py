@@ -166,12 +166,9 @@ def _schedule(
     for name in sorted(names, key=lambda name: (name != EVEN, name)):
         try:
             schedules[name] = place_job(job, name, expected=expected, utilisation=utilisation)
-        except Infeasible as error:
-            if not every:
-                raise
-            refused[name] = str(error)
-        except InvalidInput as error:
-            if not every or name == EVEN:
+        except (Infeasible, InvalidInput) as error:
+            # What even placement cannot read, no scheduler can.
+            if not every or (name == EVEN and isinstance(error, InvalidInput)):
                 raise
             refused[name] = str(error)
     if not schedules:
@@ -192,7 +189,7 @@ class _Judge:
 
     def __init__(self, job: Job, behaviour: JobBehaviour | None, expected: Expected | None) -> None:
         self._expected = expected
-        self._traffic = expected or _equal_rates(job)
+        self._traffic = expected or Expected.of_equal_rates(job.topology)
         self._behaviour, self._workload = behaviour, job.workload
         self._model = AnalyticModel()
         self.unpredicted: dict[str, None] = {}
@@ -217,11 +214,6 @@ class _Judge:
         except (InvalidInput, NotEnoughData) as error:
             self.unpredicted[f"no latency is predicted: {error}"] = None
             return None
-
-
-def _equal_rates(job: Job) -> Expected:
-    """Every stream with the same rate, where none is known."""
-    return Expected(rates={stream.key: 1.0 for stream in job.topology.streams})
 
 
 def _check_criterion(by: str) -> None:

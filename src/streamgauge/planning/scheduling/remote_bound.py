@@ -49,18 +49,18 @@ def least_remote(problem: PlacementProblem) -> float:
 
 def _partners(problem: PlacementProblem) -> float:
     """At most so many tuples a second stay, by the heaviest partners that fit."""
-    found = np.full(len(problem.sizes), np.inf)
+    staying = np.full(len(problem.sizes), np.inf)
     for limit in problem.limits:
         most = float(limit.allowed.max())
-        for one in range(len(found)):
+        for kind in range(len(staying)):
             others = problem.sizes.copy()
-            others[one] -= 1
-            room = max(most - float(limit.load[one]), 0.0)
-            value = _knapsack(problem.pairs[one], others.astype(np.float64), limit.load, room)
-            found[one] = min(found[one], value)
+            others[kind] -= 1
+            room = max(most - float(limit.load[kind]), 0.0)
+            value = _knapsack(problem.pairs[kind], others.astype(np.float64), limit.load, room)
+            staying[kind] = min(staying[kind], value)
     if not problem.limits:
         return problem.total
-    return 0.5 * float(problem.sizes @ found)
+    return 0.5 * float(problem.sizes @ staying)
 
 
 def _knapsack(value: Vector, sizes: Vector, load: Vector, room: float) -> float:
@@ -78,15 +78,15 @@ def _knapsack(value: Vector, sizes: Vector, load: Vector, room: float) -> float:
 
 def _weightings(problem: PlacementProblem) -> list[Vector]:
     """Weights of executors to try: alike, by what limits them, by their traffic."""
-    found = [np.ones(len(problem.sizes))]
+    weightings = [np.ones(len(problem.sizes))]
     candidates = [limit.load for limit in problem.limits]
     candidates.append(_degrees(problem))
     for raw in candidates:
         mean = float(problem.sizes @ raw) / float(problem.sizes.sum())
         if mean > 0.0 and np.ptp(raw) > 0.0:
             # Weights must be above zero.
-            found.append(np.maximum(raw, 0.05 * mean))
-    return found
+            weightings.append(np.maximum(raw, 0.05 * mean))
+    return weightings
 
 
 def _degrees(problem: PlacementProblem) -> Vector:

@@ -179,11 +179,7 @@ def _even_shares(logical: LogicalPlan, stream: Stream, expected: Expected) -> Ma
 
 
 def _traffic(
-    logical: LogicalPlan,
-    expected: Expected,
-    shares: Mapping[Subscription, Matrix],
-    *,
-    acks: bool,
+    logical: LogicalPlan, expected: Expected, shares: Mapping[Subscription, Matrix], *, acks: bool
 ) -> Traffic:
     """Who sends how much: an executor emits as its part of its operator's input says."""
     topology = logical.topology

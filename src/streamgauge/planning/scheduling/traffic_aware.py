@@ -120,7 +120,7 @@ class TrafficAwareScheduler(TaskNumbering):
     def schedule(self, request: PlacementRequest) -> Schedule:
         """The plan with the fewest tuples between nodes that was found, and the proven least."""
         logical = self.number_tasks(request)
-        expected = request.expected or _assume_rates(logical)
+        expected = request.expected or Expected.of_equal_rates(request.topology)
         even_plan = EvenScheduler(task_order=self.task_order).schedule(request).plan
         free = Site.of(request.cluster, request.taken)
         site, problem, starts, level = self._state(logical, free, expected, even_plan)
@@ -278,11 +278,6 @@ def _choose_steady(
         if not _crowded(other, expected, even):
             return other, [f"a plan with less traffic between nodes was rejected: {why}"]
     return plan, [why]
-
-
-def _assume_rates(logical: LogicalPlan) -> Expected:
-    """A tuple a second on every stream."""
-    return Expected(rates={stream.key: 1.0 for stream in logical.topology.data_streams})
 
 
 def _make_placements(problem: PlacementProblem) -> list[Counts | None]:

@@ -195,11 +195,11 @@ class ScaleOutFile(FileModel):
 
     def parents_by_child(self) -> Mapping[str, list[str]]:
         """Who says of itself that it feeds a component."""
-        found: dict[str, list[str]] = {}
+        parents: dict[str, list[str]] = {}
         for row in self.components:
             for child in dict.fromkeys((*(row.children or ()), *row.child_output_ratio)):
-                found.setdefault(child, []).append(row.id)
-        return found
+                parents.setdefault(child, []).append(row.id)
+        return parents
 
 
 def _check_children(add: Callable[..., None], row: ComponentRow) -> None:

@@ -17,13 +17,7 @@ from streamgauge.planning.scaling.files.rows import (
     format_row,
     settle,
 )
-from streamgauge.planning.scaling.graph import (
-    Component,
-    Edge,
-    LinearLaw,
-    ScalingGraph,
-    TableLaw,
-)
+from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph, TableLaw
 from streamgauge.planning.scaling.measured import MeasuredRates
 from streamgauge.planning.scaling.rates import ComponentRates, propagate
 from streamgauge.topology.files.document import (
@@ -97,23 +91,25 @@ def scale_out_to_data(
     """
     graph, rates = scale_out.graph, propagate(scale_out.graph)
     rows = []
-    for one in graph.components:
+    for component in graph.components:
         bolt = {
-            **_rates_row((measured or {}).get(one.name, rates[one.name])),
-            "maxProcessingRate": rates[one.name].capacity,
-            "maxProcessingRates": list(one.law.rates) if isinstance(one.law, TableLaw) else None,
-            "outInRatio": one.out_per_in,
+            **_rates_row((measured or {}).get(component.name, rates[component.name])),
+            "maxProcessingRate": rates[component.name].capacity,
+            "maxProcessingRates": list(component.law.rates)
+            if isinstance(component.law, TableLaw)
+            else None,
+            "outInRatio": component.out_per_in,
         }
-        shares = {edge.target: edge.share for edge in graph.children[one.name]}
+        shares = {edge.target: edge.share for edge in graph.children[component.name]}
         rows.append(
             format_row(
                 {
-                    "id": one.name,
-                    "type": "spout" if one.source else "bolt",
-                    "parents": [edge.source for edge in graph.parents[one.name]],
+                    "id": component.name,
+                    "type": "spout" if component.source else "bolt",
+                    "parents": [edge.source for edge in graph.parents[component.name]],
                     "children": list(shares),
-                    "unitCount": one.units,
-                    **({"outputRate": rates[one.name].output} if one.source else bolt),
+                    "unitCount": component.units,
+                    **({"outputRate": rates[component.name].output} if component.source else bolt),
                     "childOutputRatio": shares,
                 }
             )
