@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from streamgauge.simulation.results import ExecutorFigures, SimulationResult
     from streamgauge.topology.physical_plan import PhysicalPlan
 
-# Figures of a sink that are averaged over several runs.
+# Figures of a sink that are averaged over several runs, and how people call them.
 AVERAGED = {
     "executed_per_second": "served, tuples/s",
     "mean_ms": "mean latency",

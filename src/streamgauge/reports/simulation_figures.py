@@ -57,8 +57,8 @@ MOST_PATHS = 20
 # A smaller part of the time would be shown as `<0.1 %`.
 VISIBLE_PART = 0.0005
 MS_PER_SECOND = 1000.0
+# Bars of the distribution of latency; rows of it in characters, and the length of the longest.
 BARS = 80
-# Rows of the same in characters, and the length of the longest.
 TEXT_ROWS, LONGEST_ROW = 16, 50
 # A larger graph cannot be read as a picture.
 MANY_OPERATORS = 200
