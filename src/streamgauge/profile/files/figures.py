@@ -1,4 +1,4 @@
-"""File models of records of figures, derived from the records' fields.
+"""The section of a file that holds what was measured; its models follow from the records' fields.
 
 A record's model has the record's own fields, described by the record's docstring. Reading goes from
 a validated model to the record; writing leaves out defaults and sorts keys, so that equal records
