@@ -11,11 +11,10 @@ when all of its rows are there. A re-run finds what is done, and does the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -30,15 +29,12 @@ from streamgauge.lake.uris import joined, open_store
 from streamgauge.pipeline.ingest import merging, quarantine
 from streamgauge.pipeline.ingest.committing import Batch, commit_files
 from streamgauge.pipeline.ingest.listing import InputFile, known_files
+from streamgauge.pipeline.ingest.repeats import split_repeated
 from streamgauge.pipeline.ingest.row_files import (
-    HASHES,
     ORIGIN,
     SUPERSEDED,
-    WRITTEN,
     Span,
-    hash_near,
     new_path,
-    split_files,
     write_parquet,
 )
 from streamgauge.pipeline.ingest.staging import RECORD_TABLES, Staged, stage_answers, stage_files
@@ -240,7 +236,7 @@ class Merge:
         superseded = quarantine.superseded_records(self.spark, self.lake, self.table)
         if superseded is not None:
             superseded = superseded.where(_within(self.table, self.spans.values()))
-        split = self._split(near, superseded)
+        split = split_repeated(self.spark, self.target, self.staged, near, superseded)
         touched = {one["file"] for one in split}
         direct = [one for path, one in self.new.items() if path not in touched]
         direct += [one for one in split if one["detail"] is None]
@@ -253,28 +249,6 @@ class Merge:
         hit = [file for file in near if file.path in touched]
         more, removed = self._compare(doubtful, superseded, hit, found)
         return [*added, *more], removed
-
-    def _split(
-        self, near: Sequence[DataFile], superseded: DataFrame | None
-    ) -> list[Mapping[str, Any]]:
-        """Rows whose hash another row has, in files of their own, and new files without them."""
-        alone = len(self.new) == 1 and not any(one["repeats"] for one in self.new.values())
-        if alone and not near and superseded is None:
-            return []
-        folder = self.staged.folder
-        hashed = list(self.new.values())
-        if near:
-            paths = [file.path for file in near]
-            numbers = self.spark.range(0, len(paths), 1, len(paths))
-            read = partial(_hash_numbered, self.target, folder, self.spans, paths)
-            hashed += numbers.mapInArrow(read, spark_schema(WRITTEN)).toArrow().to_pylist()
-        all_hashes = self.spark.read.schema(spark_schema(HASHES)).parquet(
-            *(spark_uri(one["hashes"]) for one in hashed)
-        )
-        known = None if superseded is None else merging.hashes_of(superseded, self.table)
-        places = merging.places_to_compare(all_hashes, known, f"part-{self.staged.run}/")
-        split = partial(split_files, self.target, folder, self.staged.run, self.spans)
-        return places.mapInArrow(split, spark_schema(WRITTEN)).toArrow().to_pylist()
 
     def _compare(
         self,
@@ -370,18 +344,6 @@ class _Found:
     duplicates: int = 0
     doubled: int = 0
     released: DataFrame | None = None
-
-
-def _hash_numbered(
-    target: LakeTable,
-    staging: str,
-    spans: Mapping[date, Span],
-    paths: Sequence[str],
-    numbers: Iterable[pa.RecordBatch],
-) -> Iterator[pa.RecordBatch]:
-    for batch in numbers:
-        mine = [paths[number] for number in batch.column(0).to_pylist()]
-        yield from hash_near(target, staging, spans, mine)
 
 
 def _near(files: Sequence[DataFile], spans: Iterable[Span]) -> list[DataFile]:

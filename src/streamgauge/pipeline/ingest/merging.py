@@ -8,19 +8,12 @@ only, so it can be found again from what the lake holds and what is new.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
-
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from streamgauge.lake.columns import columns_of
-from streamgauge.lake.schemas import PARTITION, TABLES, Table
-from streamgauge.pipeline.ingest.row_files import KEPT, NEW, ORIGIN, SUPERSEDED, key_hashes
-
-# So many hashes fit into the memory of every task.
-MOST_BROADCAST = 1_000_000
+from streamgauge.lake.schemas import PARTITION, Table
+from streamgauge.pipeline.ingest.row_files import KEPT, NEW, ORIGIN, SUPERSEDED
 
 _FIRST, _LAST = Window.unboundedPreceding, Window.unboundedFollowing
 
@@ -39,44 +32,6 @@ def value_columns(table: Table) -> list[str]:
 def range_columns(table: Table) -> list[str]:
     """By which rows are dealt to writers: those of one key together, neighbours together."""
     return [PARTITION, *(c for c in table.order if c in table.key and c != table.day_of)]
-
-
-def hashes_of(rows: DataFrame, table: Table) -> DataFrame:
-    """The hashes of rows' keys, as those of files have them."""
-    return rows.select(*table.key).mapInArrow(partial(_hash_rows, table.name), "hash LONG")
-
-
-def _hash_rows(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        hashes = key_hashes(pa.Table.from_batches([batch]), TABLES[name])
-        yield pa.RecordBatch.from_arrays([pa.array(hashes)], names=["hash"])
-
-
-def places_to_compare(hashes: DataFrame, known: DataFrame | None, new: str) -> DataFrame:
-    """By file, the `places` of rows with a hash that new rows have, and not one new row alone.
-
-    Args:
-        hashes: Of new rows and of those in the table near them, rows of `HASHES`.
-        known: Hashes of rows elsewhere that new ones may meet.
-        new: How paths of new files begin.
-    """
-    is_new = f.col("path").startswith(new)
-    counted = hashes.select("hash", is_new.alias("is_new"))
-    if known is not None:
-        counted = counted.unionByName(known.select("hash", f.lit(False).alias("is_new")))
-    repeated = (
-        counted.groupBy("hash")
-        .agg(f.count("*").alias("rows"), f.max("is_new").alias("is_new"))
-        .where((f.col("rows") > 1) & f.col("is_new"))
-        .select("hash")
-        .localCheckpoint()
-    )
-    few = repeated.limit(MOST_BROADCAST + 1).count() <= MOST_BROADCAST
-    return (
-        hashes.join(f.broadcast(repeated) if few else repeated, "hash", "left_semi")
-        .groupBy("path")
-        .agg(f.collect_list("place").alias("places"))
-    )
 
 
 def distinct_rows(candidates: DataFrame, table: Table) -> DataFrame:

@@ -314,15 +314,13 @@ def _read(
 
 
 def hash_near(
-    target: LakeTable, staging: str, spans: Mapping[date, Span], paths: Iterable[str]
-) -> Iterator[pa.RecordBatch]:
-    """Write the hashes of rows of the table's files that new ones may meet; rows of `WRITTEN`."""
-    for path in paths:
-        rows = read_near(target, path, spans, target.table.key)
-        if len(rows):
-            place = write_hashes(staging, path, key_hashes(rows, target.table))
-            same = {"table": target.table.name, "path": path}
-            yield from _listed([{**same, "hashes": place, "rows": len(rows)}])
+    target: LakeTable, staging: str, spans: Mapping[date, Span], path: str
+) -> Iterator[dict[str, Any]]:
+    """Write the hashes of rows of the table's file that new ones may meet; as in `WRITTEN`."""
+    rows = read_near(target, path, spans, target.table.key)
+    if len(rows):
+        place = write_hashes(staging, path, key_hashes(rows, target.table))
+        yield {"table": target.table.name, "path": path, "hashes": place, "rows": len(rows)}
 
 
 def day_of_path(path: str) -> date:
@@ -331,41 +329,41 @@ def day_of_path(path: str) -> date:
     return date.fromisoformat(inside.partition("=")[2])
 
 
-def split_files(
+def split_file(
     target: LakeTable,
     staging: str,
     run: str,
     spans: Mapping[date, Span],
-    chosen: Iterable[pa.RecordBatch],
-) -> Iterator[pa.RecordBatch]:
-    """Write rows that are to be compared to the staging; new files are written again without them.
+    path: str,
+    places: NDArray[np.int64],
+) -> Iterator[dict[str, Any]]:
+    """Write rows that are to be compared to the staging, and a new file again without them.
 
     Args:
         target: The table.
         staging: Where rows go that are to be compared, with their `origin`.
         run: Of the ingest; files under its name are new.
         spans: By day, what was read of the table's own files.
-        chosen: Batches of `path` and `places` of rows.
+        path: Of the file.
+        places: Of the rows to compare, ascending.
 
     Returns:
-        Rows of `WRITTEN`: `file` is where rows came from, and `detail` is their origin, or nothing
+        As in `WRITTEN`: `file` is where rows came from, and `detail` is their origin, or nothing
         for a file with the others.
     """
-    for row in (row for batch in chosen for row in batch.to_pylist()):
-        path, places = row["path"], np.sort(row["places"])
-        is_new = path.startswith(f"part-{run}/")
-        rows = _read(target, path) if is_new else read_near(target, path, spans)
-        doubtful = rows.take(pa.array(places))
-        origin = NEW if is_new else KEPT
-        place = joined(staging, "doubtful", f"{uuid4().hex}.parquet")
-        labels = pa.repeat(pa.scalar(origin), len(doubtful))
-        write_parquet(place, doubtful.append_column(ORIGIN, labels))
-        same = {"table": target.table.name, "file": path}
-        yield from _listed([{**same, "path": place, "rows": len(doubtful), "detail": origin}])
-        if is_new and len(doubtful) < len(rows):
-            others = np.ones(len(rows), dtype=bool)
-            others[places] = False
-            rest = rows.filter(pa.array(others))
-            again = new_path(run, day_of_path(path))
-            write_parquet(joined(target.uri, again), rest)
-            yield from _listed([{**same, "path": again, "rows": len(rest)}])
+    is_new = path.startswith(f"part-{run}/")
+    rows = _read(target, path) if is_new else read_near(target, path, spans)
+    doubtful = rows.take(pa.array(places))
+    origin = NEW if is_new else KEPT
+    place = joined(staging, "doubtful", f"{uuid4().hex}.parquet")
+    labels = pa.repeat(pa.scalar(origin), len(doubtful))
+    write_parquet(place, doubtful.append_column(ORIGIN, labels))
+    same = {"table": target.table.name, "file": path}
+    yield {**same, "path": place, "rows": len(doubtful), "detail": origin}
+    if is_new and len(doubtful) < len(rows):
+        others = np.ones(len(rows), dtype=bool)
+        others[places] = False
+        rest = rows.filter(pa.array(others))
+        again = new_path(run, day_of_path(path))
+        write_parquet(joined(target.uri, again), rest)
+        yield {**same, "path": again, "rows": len(rest), "detail": None}
