@@ -6,7 +6,8 @@ nanoseconds. A column of the lake has the name of the field, without `_us`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar
 
@@ -84,6 +85,41 @@ class Sample:
     bucket_seconds: float
     value: float
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SampleGroup:
+    """Samples on one line: of one subject and bucket, each with another metric, or another bin.
+
+    Attributes:
+        samples: At least one; they differ in metric, value and count, or in bin, value and count.
+    """
+
+    samples: tuple[Sample, ...]
+
+    @property
+    def type(self) -> str:
+        """``samples`` of several metrics, or the ``histogram`` of one."""
+        return "samples" if self.samples[0].bin is None else "histogram"
+
+
+def group_samples(samples: Iterable[Sample]) -> Iterator[SampleGroup]:
+    """Samples in as few groups as they fit in, each in the order in which they come."""
+    groups: dict[Sample, dict[tuple[str, int | None], Sample]] = {}
+    for sample in samples:
+        metric = "" if sample.bin is None else sample.metric
+        subject = replace(sample, metric=metric, bin=None, value=0.0, count=0)
+        group = groups.setdefault(subject, {})
+        if (sample.metric, sample.bin) in group:
+            yield _group(groups.pop(subject).values())
+            group = groups.setdefault(subject, {})
+        group[sample.metric, sample.bin] = sample
+    for group in groups.values():
+        yield _group(group.values())
+
+
+def _group(samples: Iterable[Sample]) -> SampleGroup:
+    return SampleGroup(tuple(sorted(samples, key=lambda one: one.bin or 0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,4 +279,4 @@ class Event:
     detail: str | None = None
 
 
-Record = Sample | Plan | Trace | Link | Event
+Record = Sample | SampleGroup | Plan | Trace | Link | Event
