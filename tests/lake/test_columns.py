@@ -11,7 +11,7 @@ from streamgauge.lake.columns import parse, records_of, table_of
 from streamgauge.lake.line_blocks import LineBlock
 from streamgauge.lake.raw import decode, encode
 from streamgauge.lake.record_rules import Rejected
-from streamgauge.lake.records import Sample, SampleGroup
+from streamgauge.lake.records import Sample, ungroup
 from streamgauge.lake.schemas import SAMPLES
 from tests.lake.random_records import groups, records, samples
 
@@ -46,8 +46,7 @@ def outcome(lines):
 def one_by_one(lines):
     decoded = [(decode(raw), raw) for raw in lines]
     taken = [one for one, _ in decoded if not isinstance(one, Rejected)]
-    alone = [one.samples if isinstance(one, SampleGroup) else [one] for one in taken]
-    good = [encode(one) for some in alone for one in some]
+    good = [encode(one) for one in ungroup(taken)]
     return sorted(good), sorted((str(one), r) for one, r in decoded if isinstance(one, Rejected))
 
 

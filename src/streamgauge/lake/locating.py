@@ -15,7 +15,7 @@ from streamgauge.lake.contents import Quarantined, quarantine_counts, quarantine
 from streamgauge.lake.line_blocks import KEPT_BYTES, LineBlocks
 from streamgauge.lake.raw import decode, encode
 from streamgauge.lake.record_rules import Reason, Rejected
-from streamgauge.lake.records import SampleGroup
+from streamgauge.lake.records import ungroup
 from streamgauge.lake.tables import Lake
 
 # A line that stands in its file more often than this is said to stand there so often.
@@ -155,5 +155,4 @@ def _rewritten(raw: bytes) -> set[bytes]:
     record = decode(raw)
     if isinstance(record, Rejected):
         return set()
-    alone = record.samples if isinstance(record, SampleGroup) else (record,)
-    return {encode(one).encode() for one in alone}
+    return {encode(one).encode() for one in ungroup([record])}

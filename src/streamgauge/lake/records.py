@@ -7,9 +7,12 @@ nanoseconds. A column of the lake has the name of the field, without `_us`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import ClassVar
+from operator import attrgetter
+from typing import Any, ClassVar, TypeVar
+
+_T = TypeVar("_T")
 
 
 class EventKind(StrEnum):
@@ -103,17 +106,24 @@ class SampleGroup:
         return "samples" if self.samples[0].bin is None else "histogram"
 
 
+# What samples of one line have in common, besides the metric where they differ in their bins.
+_subject_of = attrgetter(
+    *(
+        field.name
+        for field in fields(Sample)
+        if field.name not in {"metric", "bin", "value", "count"}
+    )
+)
+
+
 def group_samples(samples: Iterable[Sample]) -> Iterator[SampleGroup]:
-    """Samples in as few groups as they fit in, each in the order in which they come."""
-    groups: dict[Sample, dict[tuple[str, int | None], Sample]] = {}
+    """Samples in as few groups as they fit in, those of a group in the order in which they come."""
+    groups: dict[Any, dict[tuple[str, int | None], Sample]] = {}
     for sample in samples:
-        metric = "" if sample.bin is None else sample.metric
-        subject = replace(sample, metric=metric, bin=None, value=0.0, count=0)
-        group = groups.setdefault(subject, {})
-        if (sample.metric, sample.bin) in group:
-            yield _group(groups.pop(subject).values())
-            group = groups.setdefault(subject, {})
-        group[sample.metric, sample.bin] = sample
+        key = (_subject_of(sample), "" if sample.bin is None else sample.metric)
+        if (sample.metric, sample.bin) in groups.get(key, {}):
+            yield _group(groups.pop(key).values())
+        groups.setdefault(key, {})[sample.metric, sample.bin] = sample
     for group in groups.values():
         yield _group(group.values())
 
@@ -280,3 +290,12 @@ class Event:
 
 
 Record = Sample | SampleGroup | Plan | Trace | Link | Event
+
+
+def ungroup(records: Iterable[_T | SampleGroup]) -> Iterator[_T | Sample]:
+    """The same with samples one by one."""
+    for record in records:
+        if isinstance(record, SampleGroup):
+            yield from record.samples
+        else:
+            yield record

@@ -16,6 +16,8 @@ from streamgauge.engines.emulator.readings import MICROSECONDS, Bucket
 from streamgauge.engines.emulator.subjects import Subjects
 from streamgauge.engines.emulator.watch import Watch
 from streamgauge.errors import Findings
+from streamgauge.lake.raw import TRACE_BYTES_PER_SECOND
+from streamgauge.lake.records import group_samples
 from streamgauge.lake.shapes import MOST_BUCKET_SECONDS
 from streamgauge.profile.job import Job
 from streamgauge.simulation.program import Compiled
@@ -205,12 +207,15 @@ class Emulator:
             start_us=start_us,
             seconds=(end_us - start_us) / MICROSECONDS,
         )
-        for sampler in watch.samplers:
-            for sample in sampler.of(bucket):
-                self._outbox.write(sample)
+        samples = (sample for sampler in watch.samplers for sample in sampler.of(bucket))
+        for group in group_samples(samples):
+            self._outbox.write(group)
         self._outbox.end_bucket()
+        room = TRACE_BYTES_PER_SECOND * bucket.seconds
         for trace in watch.tracer.take(watch.state):
-            self._outbox.write(trace)
+            written = self._outbox.write(trace, room)
+            room -= written
+            watch.tracer.incomplete |= not written
         for link in self._probes.at(start_us):
             self._outbox.write(link)
 
