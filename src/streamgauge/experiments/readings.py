@@ -9,7 +9,7 @@ in a lake.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
@@ -193,7 +193,7 @@ class Readings:
             if lines.fault is not None:
                 self.faults.append(f"{path.name}: {lines.fault}")
 
-    def _take(self, block: list[bytes]) -> None:
+    def _take(self, block: Sequence[bytes]) -> None:
         new = [line for line in block if self._is_new(line)]
         parsed = parse(new)
         self.lines += len(block)

@@ -18,7 +18,7 @@ from streamgauge.lake.columns import columns_of, parse, records_of, table_name, 
 from streamgauge.lake.line_blocks import LineBlocks
 from streamgauge.lake.raw import MOST_LINE_LENGTH, decode, encode
 from streamgauge.lake.record_rules import Reason, Rejected
-from streamgauge.lake.records import Event, Link, Plan, Record, Trace
+from streamgauge.lake.records import Record
 from streamgauge.lake.schemas import FILES, QUARANTINE, SAMPLES, TABLES, TIMESTAMP
 
 # A part of the input: a file, or a stretch of one.
@@ -137,17 +137,8 @@ def _not_after_receipt(
 
 def _time_of(record: Record) -> int:
     """When a record is of, in microseconds."""
-    match record:
-        case Plan():
-            return record.valid_from_us
-        case Trace():
-            return record.started_at_us
-        case Link():
-            return record.measured_at_us
-        case Event():
-            return record.happened_at_us
-        case _:
-            return record.bucket_start_us
+    time: int = getattr(record, f"{TABLES[table_name(record)].day_of}_us")
+    return time
 
 
 def _late(received_at: datetime) -> Rejected:
