@@ -1,41 +1,44 @@
 """Which rows may have a key that another row has, by hashes of their keys.
 
-Few rows are looked at in this process, many by Spark: the answer is the same.
+Hashes lie in files, sorted. Few are looked at in this process; many are divided among Spark's
+workers by ranges of their values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from streamgauge.lake.schemas import TABLES
 from streamgauge.lake.tables import DataFile, LakeTable
-from streamgauge.lake.uris import open_store
 from streamgauge.pipeline.ingest.row_files import (
-    HASHES,
     WRITTEN,
     hash_near,
     key_hashes,
+    read_hashes,
     split_file,
+    write_hashes,
 )
 from streamgauge.pipeline.ingest.staging import Staged
 from streamgauge.pipeline.schemas import spark_schema
-from streamgauge.pipeline.table_files import spark_uri
 
-# Up to so many rows take less time than a job of Spark, and little memory.
+# Rows of the table up to so many are read here: that takes less time than a job of Spark.
 MOST_ROWS_HERE = 500_000
-# So many hashes fit into the memory of every task.
-_MOST_BROADCAST = 1_000_000
+# So many hashes are looked at together; more are divided among tasks by their values.
+HASHES_TOGETHER = 2_000_000
+_LEAST_HASH, _ALL_HASHES = -(2**63), 2**64
 
 Written = Mapping[str, Any]
+# By file, the places of rows.
+Places = dict[str, NDArray[np.int32]]
 
 
 def split_repeated(
@@ -60,102 +63,117 @@ def split_repeated(
     new = staged.of(target.table.name)
     if len(new) == 1 and not new[0]["repeats"] and not near and superseded is None:
         return []
-    paths = [file.path for file in near]
-    known = None if superseded is None else _hashes_of(superseded, target)
-    spans = staged.spans(target.table.name)
-    hash_one = partial(hash_near, target, staged.folder, spans)
-    split_one = partial(split_file, target, staged.folder, staged.run, spans)
-    if sum(one["rows"] for one in new) + sum(file.rows for file in near) <= MOST_ROWS_HERE:
-        kept = [row for path in paths for row in hash_one(path)]
-        hashes = None if known is None else known.toArrow()["hash"].to_numpy()
-        places = _repeated_places(new, kept, hashes)
-        return [row for path, rows in places.items() for row in split_one(path, rows)]
-    kept = []
-    if paths:
-        numbers = spark.range(0, len(paths), 1, len(paths))
-        read = partial(_hash_numbered, hash_one, paths)
-        kept = numbers.mapInArrow(read, spark_schema(WRITTEN)).toArrow().to_pylist()
-    chosen = _repeated_rows(spark, new, kept, known)
-    split = chosen.mapInArrow(partial(_split_chosen, split_one), spark_schema(WRITTEN))
-    return split.toArrow().to_pylist()
-
-
-def _repeated_places(
-    new: Sequence[Written], kept: Sequence[Written], known: NDArray[np.int64] | None
-) -> dict[str, NDArray[np.int64]]:
-    """By file, the places of rows with a hash that new rows have, and not one new row alone."""
-    hashes = [_read_hashes(one) for one in (*new, *kept)]
-    others = [] if known is None else [known]
-    _, codes, rows = np.unique(
-        np.concatenate([*hashes, *others]), return_inverse=True, return_counts=True
+    spans, folder = staged.spans(target.table.name), staged.folder
+    hashed = [*new, *_hash_near(spark, partial(hash_near, target, folder, spans), near)]
+    if superseded is not None:
+        read = partial(_hash_rows, target.table.name, folder)
+        rows = superseded.select(*target.table.key).mapInArrow(read, spark_schema(WRITTEN))
+        hashed += rows.toArrow().to_pylist()
+    find = partial(repeated_places, hashed, len(new))
+    split = partial(split_file, target, folder, staged.run, spans)
+    ranges = _ranges(sum(one["rows"] for one in hashed))
+    if len(ranges) == 1:
+        places = find(*ranges[0])
+        return [row for path in places for row in split(path, places[path])]
+    chosen = (
+        spark.range(0, len(ranges), 1, len(ranges))
+        .mapInArrow(partial(_find_numbered, find, ranges), "path STRING, places ARRAY<INT>")
+        .groupBy("path")
+        .agg(f.flatten(f.collect_list("places")).alias("places"))
     )
-    is_new = np.zeros(len(rows), dtype=bool)
-    is_new[codes[: sum(map(len, hashes[: len(new)]))]] = True
-    chosen = ((rows > 1) & is_new)[codes]
-    places = {}
+    written = chosen.mapInArrow(partial(_split_chosen, split), spark_schema(WRITTEN))
+    return written.toArrow().to_pylist()
+
+
+def _ranges(hashes: int) -> list[tuple[int, int]]:
+    """Least and greatest hash of ranges that have about equally many."""
+    ranges = max(-(-hashes // HASHES_TOGETHER), 1)
+    ends = [_LEAST_HASH + _ALL_HASHES * number // ranges for number in range(ranges + 1)]
+    return [(least, end - 1) for least, end in pairwise(ends)]
+
+
+def repeated_places(hashed: Sequence[Written], new: int, least: int, greatest: int) -> Places:
+    """The places of rows with a hash that a new row has, and not one new row alone.
+
+    Args:
+        hashed: Files with hashes, those of new rows first; without `path` for rows elsewhere.
+        new: How many are of new rows.
+        least: Of the hashes that are looked at.
+        greatest: Of them.
+    """
+    read = [read_hashes(one["hashes"], least, greatest) for one in hashed]
+    hashes = np.concatenate([one["hash"].to_numpy() for one in read])
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+    sizes = np.diff(begins, append=len(ordered))
+    # Equal hashes stay in the order of their files: a new one, if there is any, comes first.
+    is_new = order[begins] < sum(map(len, read[:new]))
+    chosen = np.zeros(len(hashes), dtype=bool)
+    chosen[order] = np.repeat((sizes > 1) & is_new, sizes)
+    places: Places = {}
     begin = 0
-    for one, of_file in zip((*new, *kept), hashes, strict=True):
-        found = np.flatnonzero(chosen[begin : begin + len(of_file)])
+    for one, of_file in zip(hashed, read, strict=True):
+        mine = of_file["place"].to_numpy()[chosen[begin : begin + len(of_file)]]
         begin += len(of_file)
-        if len(found):
-            places[one["path"]] = found
+        if one["path"] is not None and len(mine):
+            places[one["path"]] = np.sort(mine)
     return places
 
 
-def _read_hashes(written: Written) -> NDArray[np.int64]:
-    store, path = open_store(written["hashes"])
-    return pq.read_table(path, columns=["hash"], filesystem=store)["hash"].to_numpy()
-
-
-def _repeated_rows(
-    spark: SparkSession, new: Sequence[Written], kept: Sequence[Written], known: DataFrame | None
-) -> DataFrame:
-    """The same as rows of `path` and `places`."""
-
-    def read(files: Sequence[Written]) -> DataFrame:
-        paths = [spark_uri(one["hashes"]) for one in files]
-        return spark.read.schema(spark_schema(HASHES)).parquet(*paths)
-
-    counted = read(new).select("hash", f.lit(True).alias("is_new"))
-    for others in ([read(kept)] if kept else []) + ([known] if known is not None else []):
-        counted = counted.unionByName(others.select("hash", f.lit(False).alias("is_new")))
-    repeated = (
-        counted.groupBy("hash")
-        .agg(f.count("*").alias("rows"), f.max("is_new").alias("is_new"))
-        .where((f.col("rows") > 1) & f.col("is_new"))
-        .select("hash")
-        .localCheckpoint()
-    )
-    few = repeated.limit(_MOST_BROADCAST + 1).count() <= _MOST_BROADCAST
-    return (
-        read([*new, *kept])
-        .join(f.broadcast(repeated) if few else repeated, "hash", "left_semi")
-        .groupBy("path")
-        .agg(f.collect_list("place").alias("places"))
-    )
-
-
-def _hashes_of(rows: DataFrame, target: LakeTable) -> DataFrame:
-    hash_rows = partial(_hash_rows, target.table.name)
-    return rows.select(*target.table.key).mapInArrow(hash_rows, "hash LONG")
-
-
-def _hash_rows(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        hashes = key_hashes(pa.Table.from_batches([batch]), TABLES[name])
-        yield pa.RecordBatch.from_arrays([pa.array(hashes)], names=["hash"])
+def _hash_near(
+    spark: SparkSession, hash_one: Callable[[str], Iterator[Written]], near: Sequence[DataFile]
+) -> list[Written]:
+    """Write the hashes of rows in files of the table."""
+    paths = [file.path for file in near]
+    if sum(file.rows for file in near) <= MOST_ROWS_HERE:
+        return [row for path in paths for row in hash_one(path)]
+    numbers = spark.range(0, len(paths), 1, len(paths))
+    read = partial(_hash_numbered, hash_one, paths)
+    return numbers.mapInArrow(read, spark_schema(WRITTEN)).toArrow().to_pylist()
 
 
 def _hash_numbered(
-    hash_one: Any, paths: Sequence[str], numbers: Iterable[pa.RecordBatch]
+    hash_one: Callable[[str], Iterator[Written]],
+    paths: Sequence[str],
+    numbers: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    for number in (one for batch in numbers for one in batch.column(0).to_pylist()):
+    for number in _numbers_in(numbers):
         yield from _listed(hash_one(paths[number]))
 
 
-def _split_chosen(split_one: Any, chosen: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for row in (row for batch in chosen for row in batch.to_pylist()):
-        yield from _listed(split_one(row["path"], np.sort(row["places"])))
+def _hash_rows(
+    name: str, staging: str, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        hashes = key_hashes(pa.Table.from_batches([batch]), TABLES[name])
+        place = write_hashes(staging, hashes)
+        yield from _listed([{"table": name, "hashes": place, "rows": len(hashes)}])
+
+
+def _find_numbered(
+    find: Callable[[int, int], Places],
+    ranges: Sequence[tuple[int, int]],
+    numbers: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    for number in _numbers_in(numbers):
+        for path, places in find(*ranges[number]).items():
+            columns = [pa.array([path]), pa.array([places], pa.list_(pa.int32()))]
+            yield pa.RecordBatch.from_arrays(columns, names=["path", "places"])
+
+
+def _split_chosen(
+    split: Callable[[str, NDArray[np.int32]], Iterator[Written]],
+    chosen: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    for batch in chosen:
+        for path, places in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield from _listed(split(path, np.sort(np.array(places, dtype=np.int32))))
+
+
+def _numbers_in(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    for batch in batches:
+        yield from batch.column(0).to_pylist()
 
 
 def _listed(rows: Iterable[Written]) -> list[pa.RecordBatch]:

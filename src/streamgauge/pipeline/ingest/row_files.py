@@ -58,11 +58,10 @@ WRITTEN = pa.schema(
     ]
 )
 
-# By which a row with a hash is found again: its file, and its place among the rows read of it.
+# The hashes of a file's rows, ascending, each with the place of its row.
 HASHES = pa.schema(
     [
         pa.field("hash", pa.int64(), nullable=False),
-        pa.field("path", pa.string(), nullable=False),
         pa.field("place", pa.int32(), nullable=False),
     ]
 )
@@ -141,7 +140,7 @@ class RowWriter:
         return {
             "table": table.name,
             "path": path,
-            "hashes": write_hashes(self.staging, path, hashes),
+            "hashes": write_hashes(self.staging, hashes),
             "rows": len(ordered),
             "repeats": len(np.unique(hashes)) < len(hashes),
             "day": day,
@@ -172,16 +171,21 @@ def write_parquet(uri: str, rows: pa.Table) -> None:
     )
 
 
-def write_hashes(staging: str, path: str, hashes: NDArray[np.int64]) -> str:
-    """Write the hashes of a file's rows, in the order of the rows; gives where."""
-    place = joined(staging, "hashes", f"{uuid4().hex}.parquet")
-    columns = [
-        pa.array(hashes),
-        pa.repeat(pa.scalar(path), len(hashes)),
-        pa.array(np.arange(len(hashes), dtype=np.int32)),
-    ]
-    write_parquet(place, pa.Table.from_arrays(columns, schema=HASHES))
-    return place
+def write_hashes(staging: str, hashes: NDArray[np.int64]) -> str:
+    """Write the hashes of rows, in the order of the rows; gives where."""
+    uri = joined(staging, "hashes", f"{uuid4().hex}.parquet")
+    places = np.argsort(hashes, kind="stable").astype(np.int32)
+    columns = [pa.array(hashes[places]), pa.array(places)]
+    write_parquet(uri, pa.Table.from_arrays(columns, schema=HASHES))
+    return uri
+
+
+def read_hashes(uri: str, least: int, greatest: int) -> pa.Table:
+    """Rows of `HASHES` from one hash to another, both included."""
+    store, path = open_store(uri)
+    within = (ds.field("hash") >= least) & (ds.field("hash") <= greatest)
+    fragment = ds.ParquetFileFormat().make_fragment(path, store)
+    return fragment.to_table(filter=within, use_threads=False)
 
 
 def _narrowed(name: str, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -319,7 +323,7 @@ def hash_near(
     """Write the hashes of rows of the table's file that new ones may meet; as in `WRITTEN`."""
     rows = read_near(target, path, spans, target.table.key)
     if len(rows):
-        place = write_hashes(staging, path, key_hashes(rows, target.table))
+        place = write_hashes(staging, key_hashes(rows, target.table))
         yield {"table": target.table.name, "path": path, "hashes": place, "rows": len(rows)}
 
 
