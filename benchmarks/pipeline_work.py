@@ -105,7 +105,7 @@ def read_in_duckdb(folder: Path, target: Path) -> Answer:
     """The same lines into a table of DuckDB, which neither checks nor compares them."""
     import duckdb
 
-    settings = {"memory_limit": "2GB", "threads": CORES}
+    settings: dict[str, Any] = {"memory_limit": "2GB", "threads": CORES}
     working = Stopwatch()
     with duckdb.connect(str(target), config=settings) as database:
         database.execute(

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any, ClassVar, TypeVar
-
-_T = TypeVar("_T")
+from typing import Any, ClassVar
 
 
 class EventKind(StrEnum):
@@ -292,7 +290,7 @@ class Event:
 Record = Sample | SampleGroup | Plan | Trace | Link | Event
 
 
-def ungroup(records: Iterable[_T | SampleGroup]) -> Iterator[_T | Sample]:
+def ungroup(records: Iterable[Record]) -> Iterator[Record]:
     """The same with samples one by one."""
     for record in records:
         if isinstance(record, SampleGroup):

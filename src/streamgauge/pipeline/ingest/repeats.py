@@ -6,10 +6,9 @@ workers by ranges of their values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,15 +19,14 @@ from pyspark.sql import functions as f
 from streamgauge.lake.schemas import TABLES
 from streamgauge.lake.tables import DataFile, LakeTable
 from streamgauge.pipeline.ingest.row_files import (
-    WRITTEN,
     hash_near,
     key_hashes,
+    listed,
     read_hashes,
     split_file,
     write_hashes,
 )
-from streamgauge.pipeline.ingest.staging import Staged
-from streamgauge.pipeline.schemas import spark_schema
+from streamgauge.pipeline.ingest.staging import Staged, Written, written_by
 
 # Rows of the table up to so many are read here: that takes less time than a job of Spark.
 MOST_ROWS_HERE = 500_000
@@ -36,7 +34,6 @@ MOST_ROWS_HERE = 500_000
 HASHES_TOGETHER = 2_000_000
 _LEAST_HASH, _ALL_HASHES = -(2**63), 2**64
 
-Written = Mapping[str, Any]
 # By file, the places of rows.
 Places = dict[str, NDArray[np.int32]]
 
@@ -67,8 +64,7 @@ def split_repeated(
     hashed = [*new, *_hash_near(spark, partial(hash_near, target, folder, spans), near)]
     if superseded is not None:
         read = partial(_hash_rows, target.table.name, folder)
-        rows = superseded.select(*target.table.key).mapInArrow(read, spark_schema(WRITTEN))
-        hashed += rows.toArrow().to_pylist()
+        hashed += written_by(superseded.select(*target.table.key), read)
     find = partial(repeated_places, hashed, len(new))
     split = partial(split_file, target, folder, staged.run, spans)
     ranges = _ranges(sum(one["rows"] for one in hashed))
@@ -81,8 +77,7 @@ def split_repeated(
         .groupBy("path")
         .agg(f.flatten(f.collect_list("places")).alias("places"))
     )
-    written = chosen.mapInArrow(partial(_split_chosen, split), spark_schema(WRITTEN))
-    return written.toArrow().to_pylist()
+    return written_by(chosen, partial(_split_chosen, split))
 
 
 def _ranges(hashes: int) -> list[tuple[int, int]]:
@@ -129,8 +124,7 @@ def _hash_near(
     if sum(file.rows for file in near) <= MOST_ROWS_HERE:
         return [row for path in paths for row in hash_one(path)]
     numbers = spark.range(0, len(paths), 1, len(paths))
-    read = partial(_hash_numbered, hash_one, paths)
-    return numbers.mapInArrow(read, spark_schema(WRITTEN)).toArrow().to_pylist()
+    return written_by(numbers, partial(_hash_numbered, hash_one, paths))
 
 
 def _hash_numbered(
@@ -139,7 +133,7 @@ def _hash_numbered(
     numbers: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     for number in _numbers_in(numbers):
-        yield from _listed(hash_one(paths[number]))
+        yield from listed(hash_one(paths[number]))
 
 
 def _hash_rows(
@@ -148,7 +142,7 @@ def _hash_rows(
     for batch in batches:
         hashes = key_hashes(pa.Table.from_batches([batch]), TABLES[name])
         place = write_hashes(staging, hashes)
-        yield from _listed([{"table": name, "hashes": place, "rows": len(hashes)}])
+        yield from listed([{"table": name, "hashes": place, "rows": len(hashes)}])
 
 
 def _find_numbered(
@@ -168,13 +162,9 @@ def _split_chosen(
 ) -> Iterator[pa.RecordBatch]:
     for batch in chosen:
         for path, places in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            yield from _listed(split(path, np.sort(np.array(places, dtype=np.int32))))
+            yield from listed(split(path, np.sort(np.array(places, dtype=np.int32))))
 
 
 def _numbers_in(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
     for batch in batches:
         yield from batch.column(0).to_pylist()
-
-
-def _listed(rows: Iterable[Written]) -> list[pa.RecordBatch]:
-    return pa.Table.from_pylist(list(rows), schema=WRITTEN).to_batches()

@@ -105,7 +105,7 @@ class RowWriter:
         for batch in staged:
             name = batch.column("table")[0].as_py()
             if name == FILES.name:
-                yield from _listed([_tally(row) for row in batch.to_pylist()])
+                yield from listed([_tally(row) for row in batch.to_pylist()])
                 continue
             self._waiting.setdefault(name, []).append(_narrowed(name, batch))
             self._rows[name] = self._rows.get(name, 0) + len(batch)
@@ -120,13 +120,13 @@ class RowWriter:
         if name == QUARANTINE.name:
             path = joined(self.staging, "refused", f"{uuid4().hex}.parquet")
             write_parquet(path, rows)
-            yield from _listed([{"table": name, "path": path, "rows": len(rows)}])
+            yield from listed([{"table": name, "path": path, "rows": len(rows)}])
             return
         table = TABLES[name]
         whole = rows.unify_dictionaries().combine_chunks()
         days = pc.floor_temporal(whole[table.day_of], unit="day").cast(pa.date32())
         for day in pc.unique(days).to_pylist():
-            yield from _listed([self._write_day(table, day, whole.filter(pc.equal(days, day)))])
+            yield from listed([self._write_day(table, day, whole.filter(pc.equal(days, day)))])
 
     def _write_day(self, table: Table, day: date, rows: pa.Table) -> dict[str, Any]:
         ordered = sorted_rows(rows, table)
@@ -207,8 +207,10 @@ def _tally(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in names}
 
 
-def _listed(rows: Sequence[Mapping[str, Any]]) -> list[pa.RecordBatch]:
-    return pa.Table.from_pylist(rows, schema=WRITTEN).to_batches()
+def listed(rows: Iterable[Mapping[str, Any]]) -> list[pa.RecordBatch]:
+    """What was written, as Spark takes it."""
+    batches: list[pa.RecordBatch] = pa.Table.from_pylist(list(rows), schema=WRITTEN).to_batches()
+    return batches
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -245,12 +247,13 @@ def _ranks(column: pa.ChunkedArray) -> NDArray[np.int64]:
         if least is None:
             return np.zeros(len(whole), dtype=np.int64)
         shifted = pc.add(pc.subtract(numbers, least), 1)
-        return pc.fill_null(shifted, 0).to_numpy(zero_copy_only=False)
+        return np.asarray(pc.fill_null(shifted, 0))
     encoded = whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()
     names = encoded.dictionary.to_pylist()
     rank = np.zeros(len(names) + 1, dtype=np.int64)
     rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(1, len(names) + 1)
-    return rank[pc.fill_null(encoded.indices, len(names)).to_numpy(zero_copy_only=False)]
+    places = np.asarray(pc.fill_null(encoded.indices, len(names)))
+    return np.asarray(rank[places])
 
 
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
@@ -278,7 +281,8 @@ def _column_hashes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
         blake2b(name.encode(), digest_size=8).digest() for name in encoded.dictionary.to_pylist()
     )
     values = np.append(np.frombuffer(digests, dtype="<u8"), _MISSING)
-    return values[pc.fill_null(encoded.indices, len(values) - 1).to_numpy(zero_copy_only=False)]
+    places = np.asarray(pc.fill_null(encoded.indices, len(values) - 1))
+    return np.asarray(values[places])
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -339,7 +343,7 @@ def split_file(
     run: str,
     spans: Mapping[date, Span],
     path: str,
-    places: NDArray[np.int64],
+    places: NDArray[np.int32],
 ) -> Iterator[dict[str, Any]]:
     """Write rows that are to be compared to the staging, and a new file again without them.
 

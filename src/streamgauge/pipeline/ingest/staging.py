@@ -32,7 +32,7 @@ RECORD_TABLES = (PLANS, EVENTS, LINKS, TRACES, SAMPLES)
 
 Written = Mapping[str, Any]
 # What a worker makes of its input: batches of `STAGED`.
-Read = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+Read = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 class Staged:
@@ -125,8 +125,13 @@ def stage(inputs: DataFrame, lake: Lake, read: Read) -> Staged:
     run = uuid4().hex
     folder = lake.folder(STAGING, run)
     worker = partial(_write_rows, lake, run, folder, read)
-    written = inputs.mapInArrow(worker, spark_schema(WRITTEN)).toArrow()
-    return Staged(run, folder, written.to_pylist())
+    return Staged(run, folder, written_by(inputs, worker))
+
+
+def written_by(inputs: DataFrame, worker: Read) -> list[Written]:
+    """Run a worker that writes files, and gives rows of `WRITTEN`, on all inputs, once."""
+    written: list[Written] = inputs.mapInArrow(worker, spark_schema(WRITTEN)).toArrow().to_pylist()
+    return written
 
 
 def _write_rows(
