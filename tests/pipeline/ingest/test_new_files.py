@@ -53,15 +53,14 @@ def test_equal_hashes_of_different_keys_lose_and_double_nothing(spark, tmp_path,
     staged = stage_files(spark, lake, [second.file])
     (new,) = staged.of("samples")
     zeros = np.zeros(new["rows"], dtype=np.int64)
-    new["hashes"] = row_files.write_hashes(staged.folder, zeros)
-    new["repeats"] = True
+    new["hashes"], new["repeats"] = row_files.write_hashes(staged.folder, zeros)
     take_staged(spark, lake, staged, tally := Tally())
     assert content(lake) == expected([first, second])
     assert (tally.lines, tally.duplicates) == (13, 2)
 
 
 def hashed(folder, path, hashes):
-    place = row_files.write_hashes(str(folder), np.array(hashes, dtype=np.int64))
+    place, _ = row_files.write_hashes(str(folder), np.array(hashes, dtype=np.int64))
     return {"path": path, "hashes": place, "rows": len(hashes)}
 
 

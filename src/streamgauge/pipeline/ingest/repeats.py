@@ -141,7 +141,7 @@ def _hash_rows(
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         hashes = key_hashes(pa.Table.from_batches([batch]), TABLES[name])
-        place = write_hashes(staging, hashes)
+        place, _ = write_hashes(staging, hashes)
         yield from listed([{"table": name, "hashes": place, "rows": len(hashes)}])
 
 

@@ -125,14 +125,16 @@ class RowWriter:
         table = TABLES[name]
         whole = rows.unify_dictionaries().combine_chunks()
         days = pc.floor_temporal(whole[table.day_of], unit="day").cast(pa.date32())
-        for day in pc.unique(days).to_pylist():
-            yield from listed([self._write_day(table, day, whole.filter(pc.equal(days, day)))])
+        present = pc.unique(days).to_pylist()
+        for day in present:
+            of_day = whole if len(present) == 1 else whole.filter(pc.equal(days, day))
+            yield from listed([self._write_day(table, day, of_day)])
 
     def _write_day(self, table: Table, day: date, rows: pa.Table) -> dict[str, Any]:
         ordered = sorted_rows(rows, table)
         path = new_path(self.run, day)
         write_parquet(joined(self.lake.table(table.name).uri, path), ordered)
-        hashes = key_hashes(ordered, table)
+        hashes, repeats = write_hashes(self.staging, key_hashes(ordered, table))
         times = pc.min_max(ordered[table.day_of]).as_py()
         names = {"min": None, "max": None}
         if "topology" in ordered.column_names:
@@ -140,9 +142,9 @@ class RowWriter:
         return {
             "table": table.name,
             "path": path,
-            "hashes": write_hashes(self.staging, hashes),
+            "hashes": hashes,
             "rows": len(ordered),
-            "repeats": len(np.unique(hashes)) < len(hashes),
+            "repeats": repeats,
             "day": day,
             "first": times["min"],
             "last": times["max"],
@@ -171,13 +173,14 @@ def write_parquet(uri: str, rows: pa.Table) -> None:
     )
 
 
-def write_hashes(staging: str, hashes: NDArray[np.int64]) -> str:
-    """Write the hashes of rows, in the order of the rows; gives where."""
+def write_hashes(staging: str, hashes: NDArray[np.int64]) -> tuple[str, bool]:
+    """Write the hashes of rows, in the order of the rows; gives where, and if one stands twice."""
     uri = joined(staging, "hashes", f"{uuid4().hex}.parquet")
     places = np.argsort(hashes, kind="stable").astype(np.int32)
-    columns = [pa.array(hashes[places]), pa.array(places)]
+    ordered = hashes[places]
+    columns = [pa.array(ordered), pa.array(places)]
     write_parquet(uri, pa.Table.from_arrays(columns, schema=HASHES))
-    return uri
+    return uri, bool((ordered[1:] == ordered[:-1]).any())
 
 
 def read_hashes(uri: str, least: int, greatest: int) -> pa.Table:
@@ -327,7 +330,7 @@ def hash_near(
     """Write the hashes of rows of the table's file that new ones may meet; as in `WRITTEN`."""
     rows = read_near(target, path, spans, target.table.key)
     if len(rows):
-        place = write_hashes(staging, key_hashes(rows, target.table))
+        place, _ = write_hashes(staging, key_hashes(rows, target.table))
         yield {"table": target.table.name, "path": path, "hashes": place, "rows": len(rows)}
 
 
