@@ -1,4 +1,4 @@
-"""The metrics pipeline: a fleet's calibration on Spark, beside pandas, and ingest.
+"""The metrics pipeline: a fleet's calibration on Spark, beside pandas, and ingest, beside DuckDB.
 
 Spark runs on the cores of one machine with 2 GB for its driver, which is all there is of it. Every
 piece of work has a process of its own (`benchmarks.pipeline_work`). Ratios are of wall-clock time
@@ -12,19 +12,27 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.pipeline_fleet import DAY_US, START_US, Fleet
 from benchmarks.pipeline_inputs import write_lake, write_lines
 from benchmarks.pipeline_pandas import largest_difference
-from benchmarks.pipeline_work import calibrate_on_spark, estimate_in_pandas, ingest_on_spark
+from benchmarks.pipeline_work import (
+    calibrate_on_spark,
+    estimate_in_pandas,
+    ingest_on_spark,
+    read_in_duckdb,
+)
 from benchmarks.processes import Answer, run_apart
 from benchmarks.report import Entry, growth, say
+from streamgauge.lake.tables import Lake
 
 FIRST, ONE_CORE = "Spark, 2 cores", "Spark, 1 core"
 SECOND = "Spark, again, over an overlapping period"
 PANDAS = "pandas"
+FEW_LINES = 1_000
 
 
 class Sizes(NamedTuple):
@@ -137,18 +145,35 @@ def _measure_growth(place: Path, sizes: Sizes) -> Entry:
 
 
 def _measure_ingest(place: Path, fleet: Fleet) -> Entry:
-    """JSON lines into a lake."""
+    """JSON lines into a lake, beside DuckDB reading them, and a few lines into a lake with rows."""
     say(f"ingesting {fleet.samples:,} lines …")
-    folder = place / "lines"
+    folder, few = place / "lines", place / "few-lines"
     lines = write_lines(folder, fleet)
     size = sum(path.stat().st_size for path in folder.iterdir())
-    answer = run_apart(ingest_on_spark, folder, place / "ingested")
-    assert answer["lines"] == lines
+    # Of times that the lake of the calibration has.
+    few.mkdir()
+    first = next(iter(sorted(folder.iterdir())))
+    with first.open("rb") as source:
+        (few / first.name).write_bytes(b"".join(islice(source, FEW_LINES)))
+    ours = run_apart(ingest_on_spark, folder, place / "ingested")
+    theirs = run_apart(read_in_duckdb, folder, place / "lines.duckdb")
+    assert ours["lines"] == theirs["lines"] == lines
+    rows = Lake(place / "lake").table("samples").snapshot().rows
     return Entry(
         "pipeline ingest",
-        f"{lines:,} JSON lines, {size / 2**20:,.0f} MiB; seconds without the start of Spark",
-        cases={FIRST: answer},
-        ratios={"lines per second": lines / answer["seconds"]},
+        f"{lines:,} JSON lines, {size / 2**20:,.0f} MiB; DuckDB neither checks nor compares them; "
+        "seconds without the start of Spark",
+        cases={
+            FIRST: ours,
+            "DuckDB": theirs,
+            f"{FEW_LINES:,} lines into {rows:,} rows": run_apart(
+                ingest_on_spark, few, place / "lake"
+            ),
+        },
+        ratios={
+            "lines per second": lines / ours["seconds"],
+            **_ratios("Spark / DuckDB", ours, theirs),
+        },
     )
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from streamgauge.lake.definition import QUEUES, Level
 from streamgauge.lake.histogram import LAST_BIN
-from streamgauge.lake.metrics import Metric
+from streamgauge.lake.metrics import METRICS, Metric
 from streamgauge.lake.raw import Event, Hop, Link, PlacedExecutor, Plan, Sample, Trace
 from streamgauge.lake.record_rules import MOST_WHOLE
-from streamgauge.lake.records import EventKind, LinkKind, Outcome
+from streamgauge.lake.records import EventKind, LinkKind, Outcome, SampleGroup
 from streamgauge.lake.shapes import keys_of
 
 names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8)
@@ -47,13 +47,36 @@ def samples(draw: st.DrawFn) -> Sample:
         if key in allowed and key not in {"metric", "queue", "value", "count"}:
             strategy = _VALUES.get(key, names)
             fields[key] = draw(strategy if key in required else some(strategy))
+    return Sample(**fields, **draw(figures(metric)))
+
+
+@st.composite
+def figures(draw: st.DrawFn, metric: Metric) -> dict[str, Any]:
+    """Value and count of a sample."""
     count = draw(counts)
     value = draw(wholes if metric.whole else st.floats(0, 1e300))
     if metric.may_be_negative and draw(st.booleans()):
         value = -value
     if metric.counts_observations:
         value = max(value, float(count))
-    return Sample(**fields, value=value if count else 0.0, count=count)
+    return {"value": value if count else 0.0, "count": count}
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> SampleGroup:
+    """Samples that differ in their metrics, or in their bins."""
+    first = draw(samples())
+    metric = METRICS[first.metric]
+    if first.bin is not None:
+        bins = sorted(draw(st.sets(st.integers(0, LAST_BIN), min_size=1, max_size=4)))
+        alike = [dataclasses.replace(first, bin=one, **draw(figures(metric))) for one in bins]
+        return SampleGroup(tuple(alike))
+    keys = (metric.level, metric.keys)
+    others = [one for one in Metric if (one.level, one.keys) == keys]
+    chosen = draw(st.lists(st.sampled_from(others), min_size=1, max_size=4, unique=True))
+    return SampleGroup(
+        tuple(dataclasses.replace(first, metric=one.label, **draw(figures(one))) for one in chosen)
+    )
 
 
 placed_executors = st.builds(

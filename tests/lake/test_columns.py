@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from streamgauge.lake import columns
 from streamgauge.lake.columns import parse, records_of, table_of
+from streamgauge.lake.line_blocks import LineBlock
 from streamgauge.lake.raw import decode, encode
 from streamgauge.lake.record_rules import Rejected
-from streamgauge.lake.records import Sample
+from streamgauge.lake.records import Sample, ungroup
 from streamgauge.lake.schemas import SAMPLES
-from tests.lake.random_records import records, samples
+from tests.lake.random_records import groups, records, samples
 
 GOOD = {
     "type": "sample",
@@ -44,7 +45,8 @@ def outcome(lines):
 
 def one_by_one(lines):
     decoded = [(decode(raw), raw) for raw in lines]
-    good = [encode(one) for one, _ in decoded if not isinstance(one, Rejected)]
+    taken = [one for one, _ in decoded if not isinstance(one, Rejected)]
+    good = [encode(one) for one in ungroup(taken)]
     return sorted(good), sorted((str(one), r) for one, r in decoded if isinstance(one, Rejected))
 
 
@@ -55,7 +57,13 @@ def test_good_samples_are_read_as_they_were_written(lines):
 
 @given(samples())
 def test_the_fast_way_takes_every_sample_that_receivers_take(sample):
-    assert columns._fast([encode(sample).encode()]) is not None
+    assert columns._fast(LineBlock(encode(sample).encode())) is not None
+
+
+@given(groups())
+def test_the_fast_way_takes_every_group_that_receivers_take(group):
+    table, _ = columns._fast(LineBlock(encode(group).encode()))
+    assert tuple(records_of("samples", table)) == group.samples
 
 
 @settings(max_examples=300)
@@ -63,7 +71,7 @@ def test_the_fast_way_takes_every_sample_that_receivers_take(sample):
 def test_damaged_lines_come_to_the_same_as_one_by_one(data):
     """The fuzz test of the reader: bytes are changed, taken out and put in at random."""
     lines = []
-    for record in data.draw(st.lists(records, min_size=1, max_size=5)):
+    for record in data.draw(st.lists(records | groups(), min_size=1, max_size=5)):
         raw = bytearray(encode(record).encode())
         for _ in range(data.draw(st.integers(0, 3))):
             place = data.draw(st.integers(0, len(raw)))
@@ -116,6 +124,77 @@ def test_odd_lines_come_to_the_same_as_one_by_one(lines):
     assert outcome(lines) == one_by_one(lines)
     around = [line(task=n) for n in range(5)]
     assert outcome([*around, *lines, *around]) == one_by_one([*around, *lines, *around])
+
+
+SUBJECT = {key: GOOD[key] for key in ("topology", "component", "task", "bucket_start_us")}
+SUBJECT |= {"v": 2, "bucket_seconds": 10, "stream": "s", "source_component": "a"}
+
+
+def samples_line(**changes):
+    found = {"type": "samples", **SUBJECT, "metrics": ["executed", "acked"], "values": [5, 4]}
+    return json.dumps(found | changes).encode()
+
+
+def histogram_line(**changes):
+    found = {"type": "histogram", **SUBJECT, "metric": "execute_cpu_bin", "bins": [3, 9]}
+    return json.dumps(found | {"values": [5, 4]} | changes).encode()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        samples_line(),
+        samples_line(counts=[5, 2]),
+        samples_line(values=[0, -0.0]),
+        histogram_line(),
+        histogram_line(counts=None),
+        histogram_line(counts=[1, 1]),
+    ],
+)
+def test_a_line_of_several_samples_gives_each_of_them(raw):
+    found, refused = outcome([raw, line(), raw])
+    assert (len(found), refused) == (5, [])
+    assert (found, refused) == one_by_one([raw, line(), raw])
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        samples_line(v=1),
+        samples_line(metrics=["executed", "executed"]),
+        samples_line(metrics=["executed"]),
+        samples_line(metrics=[]),
+        samples_line(metrics="executed"),
+        samples_line(metrics=["executed", None]),
+        samples_line(metrics=["executed", "execute_cpu_bin"]),
+        samples_line(metrics=None),
+        samples_line(metric="executed"),
+        samples_line(bins=[1, 2]),
+        samples_line(values=[5, 4.5]),
+        samples_line(values=[5, -4]),
+        samples_line(values=[5, "4"]),
+        samples_line(values=[]),
+        samples_line(counts=[5]),
+        samples_line(counts=[6, 4]),
+        samples_line(counts=[5, None]),
+        samples_line(counts=[5.0, 4]),
+        samples_line(value=5),
+        samples_line(queue="receive"),
+        histogram_line(bins=[9, 3]),
+        histogram_line(bins=[3, 3]),
+        histogram_line(bins=[3, 513]),
+        histogram_line(bins=None),
+        histogram_line(bin=3),
+        histogram_line(metric="executed"),
+        histogram_line(metrics=["execute_cpu_bin", "execute_cpu_bin"]),
+        histogram_line(values=[[5], [4]]),
+    ],
+)
+def test_a_broken_line_of_several_samples_is_refused_as_a_whole(raw):
+    found, refused = outcome([samples_line(), raw, histogram_line()])
+    assert len(found) == 4
+    assert [one for _, one in refused] == [raw]
+    assert (found, refused) == one_by_one([samples_line(), raw, histogram_line()])
 
 
 def test_one_bad_line_does_not_make_others_slow(monkeypatch):

@@ -7,7 +7,7 @@ lake.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,7 @@ class Readings:
             if lines.fault is not None:
                 self.faults.append(f"{path.name}: {lines.fault}")
 
-    def _take(self, block: list[bytes]) -> None:
+    def _take(self, block: Sequence[bytes]) -> None:
         new = [line for line in block if self._is_new(line)]
         parsed = parse(new)
         self.lines += len(block)

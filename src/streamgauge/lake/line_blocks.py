@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import cached_property
+from typing import Protocol, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from streamgauge.lake.raw import MOST_LINE_LENGTH
 from streamgauge.lake.uris import open_store
@@ -19,6 +23,45 @@ CHUNK_BYTES = 4 * 2**20
 # What is kept of a line that is too long; the rest stays in its file.
 KEPT_BYTES = 2**20
 COMPRESSED = ".gz"
+
+
+class LineBlock(Sequence[bytes]):
+    """Lines as they lie in one piece of text, which is split when somebody wants to see them.
+
+    Args:
+        text: The lines, without the end of the last one.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+
+    @cached_property
+    def _lines(self) -> list[bytes]:
+        return self.text.split(b"\n")
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where lines begin in the text."""
+        letters = np.frombuffer(self.text, dtype=np.uint8)
+        return np.append(0, np.flatnonzero(letters == ord("\n")) + 1)
+
+    def letters(self, place: int) -> NDArray[np.uint8]:
+        """The bytes at this place of lines, of all that are so long and of some that are not."""
+        places = self.starts + place
+        return np.frombuffer(self.text, dtype=np.uint8)[places[places < len(self.text)]]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, place: int) -> bytes: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[bytes]: ...
+    def __getitem__(self, place: int | slice) -> bytes | list[bytes]:
+        return self._lines[place]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._lines)
 
 
 class _Seekable(Protocol):
@@ -46,8 +89,8 @@ class LineBlocks:
     fault: str | None = None
     cut: dict[int, int] = field(default_factory=dict)
 
-    def blocks(self) -> Iterator[list[bytes]]:
-        """Lists of lines without their ends; a fault ends them, and is kept."""
+    def blocks(self) -> Iterator[Sequence[bytes]]:
+        """Lines without their ends, many at a time; a fault ends them, and is kept."""
         try:
             store, path = open_store(self.uri)
             with store.open_input_file(path) as file:
@@ -81,7 +124,7 @@ class LineBlocks:
             self.length -= begin - self.offset
         file.seek(begin)
 
-    def _all(self, read: Callable[[int], bytes]) -> Iterator[list[bytes]]:
+    def _all(self, read: Callable[[int], bytes]) -> Iterator[Sequence[bytes]]:
         left = self.length
         rest = b""
         dropped = 0
@@ -89,37 +132,36 @@ class LineBlocks:
             chunk = read(CHUNK_BYTES)
             if not chunk:
                 if rest or dropped:
-                    yield self._given([rest], dropped)
+                    yield self._given(rest, dropped)
                 return
-            pieces = chunk.split(b"\n")
-            pieces[0] = rest + pieces[0]
-            rest = pieces.pop()
-            if pieces:
-                ready, left = _beginning_within(pieces, left, dropped)
-                if ready:
-                    yield self._given(ready, dropped)
-                dropped = 0
+            end = chunk.rfind(b"\n")
+            if end < 0:
+                rest += chunk
+            else:
+                text, left = _beginning_within(rest + chunk[:end], left, dropped)
+                yield self._given(text, dropped)
+                rest, dropped = chunk[end + 1 :], 0
             if len(rest) > MOST_LINE_LENGTH or dropped:
                 dropped += max(len(rest) - KEPT_BYTES, 0)
                 rest = rest[:KEPT_BYTES]
 
-    def _given(self, lines: list[bytes], dropped: int) -> list[bytes]:
+    def _given(self, text: bytes, dropped: int) -> Sequence[bytes]:
         """Note lines as given; `dropped` bytes of the first were left out."""
+        lines: Sequence[bytes] = LineBlock(text)
         if dropped:
-            self.cut[self.lines] = len(lines[0]) + dropped
-            lines[0] = lines[0][:KEPT_BYTES]
+            first, *others = lines
+            self.cut[self.lines] = len(first) + dropped
+            lines = [first[:KEPT_BYTES], *others]
         self.lines += len(lines)
         return lines
 
 
-def _beginning_within(
-    lines: list[bytes], left: int | None, dropped: int
-) -> tuple[list[bytes], int | None]:
+def _beginning_within(text: bytes, left: int | None, dropped: int) -> tuple[bytes, int | None]:
     """The lines that begin before the part ends, and what is left of the part after them."""
     if left is None:
-        return lines, None
-    for number, line in enumerate(lines):
-        if left <= 0:
-            return lines[:number], 0
-        left -= len(line) + 1 + (dropped if number == 0 else 0)
-    return lines, left
+        return text, None
+    # Of the first line `dropped` bytes are not there.
+    end = text.find(b"\n", max(left - dropped - 1, 0))
+    if end < 0:
+        return text, left - dropped - len(text) - 1
+    return text[:end], 0

@@ -20,6 +20,7 @@ from streamgauge.errors import InvalidInput, did_you_mean
 from streamgauge.lake.line_blocks import KEPT_BYTES, LineBlocks
 from streamgauge.lake.raw import decode, encode
 from streamgauge.lake.record_rules import Reason, Rejected
+from streamgauge.lake.records import ungroup
 from streamgauge.lake.schemas import QUARANTINE
 from streamgauge.lake.tables import Lake
 from streamgauge.lake.uris import normal
@@ -209,10 +210,10 @@ def _locate_in(file: str, lines: Sequence[Quarantined]) -> Iterator[Located]:
     for block in blocks.blocks():
         first = blocks.lines - len(block) + 1
         for number, raw in enumerate(block, start=first):
-            found: bytes | None = _beginning(raw)
-            if found not in places and is_rewritten:
-                found = _rewritten(raw)
-            if found in places:
+            forms = {_beginning(raw)}
+            if is_rewritten and not forms & places.keys():
+                forms = _rewritten(raw)
+            for found in forms & places.keys():
                 times[found] += 1
                 if len(places[found]) < MOST_PLACES:
                     places[found].append(number)
@@ -226,7 +227,9 @@ def _beginning(raw: bytes) -> bytes:
     return raw[:KEPT_BYTES]
 
 
-def _rewritten(raw: bytes) -> bytes | None:
-    """The line in the form of `encode`, where it is one."""
+def _rewritten(raw: bytes) -> set[bytes]:
+    """The line in the form of `encode`, sample by sample, where it is one."""
     record = decode(raw)
-    return None if isinstance(record, Rejected) else encode(record).encode()
+    if isinstance(record, Rejected):
+        return set()
+    return {encode(one).encode() for one in ungroup([record])}

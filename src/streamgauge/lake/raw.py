@@ -21,9 +21,10 @@ from streamgauge.lake.records import (
     Plan,
     Record,
     Sample,
+    SampleGroup,
     Trace,
 )
-from streamgauge.lake.shapes import HOP, PLACED_EXECUTOR, SHAPES
+from streamgauge.lake.shapes import HOP, LISTS, PLACED_EXECUTOR, SHAPES, samples_in
 from streamgauge.topology.field_checks import format_value
 
 __all__ = [
@@ -43,7 +44,11 @@ __all__ = [
 ]
 
 VERSION: Final = 1
+# By type, the version that brought its form, where that was not the first.
+_LATER_VERSIONS: Final = {"samples": 2, "histogram": 2}
 MOST_LINE_LENGTH: Final = 16 * 2**20
+# What our writers spend on traces for each second of a bucket; further ones are left out.
+TRACE_BYTES_PER_SECOND: Final = 64 * 2**10
 
 
 def encode(record: Record) -> str:
@@ -55,11 +60,19 @@ def encode(record: Record) -> str:
         InvalidInput: A receiver would reject it.
     """
     kind = record.type
-    fields = _plain(record, _FIELDS[kind])
+    if isinstance(record, SampleGroup):
+        fields = _plain_group(record)
+    else:
+        fields = _plain(record, _FIELDS[kind])
     fault = SHAPES[kind].fault(fields)
     if fault is not None:
         raise InvalidInput.single((kind,), seen=str(fault), expected="a record that receivers take")
-    return f'{{"type":"{kind}","v":{VERSION},{_ENCODER.encode(fields)[1:]}'
+    return f'{{"type":"{kind}","v":{version_of(kind)},{_ENCODER.encode(fields)[1:]}'
+
+
+def version_of(kind: str) -> int:
+    """The version that lines of a type have."""
+    return _LATER_VERSIONS.get(kind, VERSION)
 
 
 def decode(line: str | bytes) -> Record | Rejected:
@@ -70,8 +83,9 @@ def decode(line: str | bytes) -> Record | Rejected:
         return unfit.rejected
     version = found.pop("v", None)
     kind = found.pop("type", None)
-    if type(version) is not int or version != VERSION:
-        detail = f"v: {format_value(version)}; expected {VERSION}"
+    expected = version_of(kind) if isinstance(kind, str) else VERSION
+    if type(version) is not int or version != expected:
+        detail = f"v: {format_value(version)}; expected {expected}"
         reason = Reason.MISSING_KEY if version is None else Reason.UNKNOWN_VERSION
         return Rejected(reason, detail)
     if not isinstance(kind, str) or kind not in SHAPES:
@@ -147,12 +161,33 @@ def _plain(record: object, fields: tuple[tuple[str, ...], _Getter]) -> dict[str,
     for name, value in zip(names, values_of(record), strict=True):
         if value is None:
             continue
-        if isinstance(value, float) and value.is_integer() and abs(value) < MOST_WHOLE:
-            plain[name] = int(value)
+        if isinstance(value, float):
+            plain[name] = _number(value)
         elif isinstance(value, tuple):
             plain[name] = [_plain(part, _PARTS[type(part)]) for part in value]
         else:
             plain[name] = value
+    return plain
+
+
+def _number(value: float) -> float:
+    """Whole values without a point."""
+    return int(value) if value.is_integer() and abs(value) < MOST_WHOLE else value
+
+
+def _plain_group(group: SampleGroup) -> dict[str, Any]:
+    """What is known of several samples, as JSON has it; exact counts are left out."""
+    first = group.samples[0]
+    plain: dict[str, Any] = {}
+    for name in SHAPES[group.type].checks:
+        if name in LISTS:
+            plain[name] = [getattr(one, LISTS[name]) for one in group.samples]
+        elif getattr(first, name) is not None:
+            plain[name] = getattr(first, name)
+    plain["bucket_seconds"] = _number(plain["bucket_seconds"])
+    if plain["counts"] == plain["values"]:
+        del plain["counts"]
+    plain["values"] = [_number(value) for value in plain["values"]]
     return plain
 
 
@@ -161,6 +196,10 @@ def _sample(found: dict[str, Any]) -> Sample:
     found["value"] = float(found["value"]) + 0.0
     found["bucket_seconds"] = float(found["bucket_seconds"])
     return Sample(**found)
+
+
+def _group(found: dict[str, Any]) -> SampleGroup:
+    return SampleGroup(tuple(_sample(one) for one in samples_in(found)))
 
 
 def _plan(found: dict[str, Any]) -> Plan:
@@ -175,6 +214,8 @@ def _trace(found: dict[str, Any]) -> Trace:
 
 _BUILDERS: dict[str, Callable[[dict[str, Any]], Record]] = {
     Sample.type: _sample,
+    "samples": _group,
+    "histogram": _group,
     Plan.type: _plan,
     Trace.type: _trace,
     Link.type: lambda found: Link(**found),

@@ -232,3 +232,18 @@ def each(shape: Shape) -> Check:
         return None
 
     return check
+
+
+def each_value(check: Check) -> Check:
+    """A list of at least one value that `check` takes."""
+
+    def check_all(key: str, value: object) -> Fault:
+        if not isinstance(value, list) or not value:
+            return reject(Reason.WRONG_TYPE, key, value, "a list of at least one value")
+        for index, item in enumerate(value):
+            fault = check(f"{key}[{index}]", item)
+            if fault is not None:
+                return fault
+        return None
+
+    return check_all

@@ -6,9 +6,11 @@ nanoseconds. A column of the lake has the name of the field, without `_us`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import ClassVar
+from operator import attrgetter
+from typing import Any, ClassVar
 
 
 class EventKind(StrEnum):
@@ -84,6 +86,48 @@ class Sample:
     bucket_seconds: float
     value: float
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SampleGroup:
+    """Samples on one line: of one subject and bucket, each with another metric, or another bin.
+
+    Attributes:
+        samples: At least one; they differ in metric, value and count, or in bin, value and count.
+    """
+
+    samples: tuple[Sample, ...]
+
+    @property
+    def type(self) -> str:
+        """``samples`` of several metrics, or the ``histogram`` of one."""
+        return "samples" if self.samples[0].bin is None else "histogram"
+
+
+# What samples of one line have in common, besides the metric where they differ in their bins.
+_subject_of = attrgetter(
+    *(
+        field.name
+        for field in fields(Sample)
+        if field.name not in {"metric", "bin", "value", "count"}
+    )
+)
+
+
+def group_samples(samples: Iterable[Sample]) -> Iterator[SampleGroup]:
+    """Samples in as few groups as they fit in, those of a group in the order in which they come."""
+    groups: dict[Any, dict[tuple[str, int | None], Sample]] = {}
+    for sample in samples:
+        key = (_subject_of(sample), "" if sample.bin is None else sample.metric)
+        if (sample.metric, sample.bin) in groups.get(key, {}):
+            yield _group(groups.pop(key).values())
+        groups.setdefault(key, {})[sample.metric, sample.bin] = sample
+    for group in groups.values():
+        yield _group(group.values())
+
+
+def _group(samples: Iterable[Sample]) -> SampleGroup:
+    return SampleGroup(tuple(sorted(samples, key=lambda one: one.bin or 0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,4 +287,13 @@ class Event:
     detail: str | None = None
 
 
-Record = Sample | Plan | Trace | Link | Event
+Record = Sample | SampleGroup | Plan | Trace | Link | Event
+
+
+def ungroup(records: Iterable[Record]) -> Iterator[Record]:
+    """The same with samples one by one."""
+    for record in records:
+        if isinstance(record, SampleGroup):
+            yield from record.samples
+        else:
+            yield record

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from streamgauge.lake.definition import QUEUES, Level, Queue
@@ -19,6 +20,7 @@ from streamgauge.lake.record_rules import (
     Shape,
     duration,
     each,
+    each_value,
     finite,
     name,
     reject,
@@ -251,3 +253,55 @@ SHAPES = {
         _event_agrees,
     ),
 }
+
+# What lines of several samples have as lists, and the keys of a sample that these stand for.
+LISTS = {"metrics": "metric", "bins": "bin", "values": "value", "counts": "count"}
+
+
+def _list_shape(*lists: str) -> Shape:
+    """The shape of a line of several samples that differ in what `lists` holds."""
+    sample = SHAPES[Sample.type]
+    names = {LISTS[one]: one for one in lists}
+    checks = {
+        names.get(key, key): each_value(check) if key in names else check
+        for key, check in sample.checks.items()
+        if key != "bin" or key in names
+    }
+    # Exact counts equal their values, and are left out.
+    required = ({names.get(key, key) for key in sample.required} | {*lists}) - {"counts"}
+    return Shape(checks=checks, required=frozenset(required), agreement=_group_agrees)
+
+
+def _group_agrees(group: Mapping[str, Any]) -> Fault:
+    sizes = {len(group[key]) for key in LISTS if key in group}
+    if len(sizes) > 1:
+        return Rejected(Reason.INCONSISTENT, "lists of several lengths; expected equal ones")
+    if "counts" not in group and not all(_is_count(value) for value in group["values"]):
+        return Rejected(Reason.INCONSISTENT, "no counts; expected them where values are no counts")
+    if "metrics" in group and len(set(group["metrics"])) < len(group["metrics"]):
+        return Rejected(Reason.INCONSISTENT, "metrics: one twice; expected each once")
+    bins = group.get("bins", [])
+    if any(after <= before for before, after in pairwise(bins)):
+        return Rejected(Reason.INCONSISTENT, "bins: not ascending; expected each once, in order")
+    for index, sample in enumerate(samples_in(group)):
+        fault = _sample_agrees(sample)
+        if fault is not None:
+            return Rejected(fault.reason, f"[{index}]: {fault.detail}")
+    return None
+
+
+def _is_count(value: float) -> bool:
+    return 0 <= value <= MOST_WHOLE and not value % 1
+
+
+def samples_in(group: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The keys of each sample of a line that holds several."""
+    same = {key: value for key, value in group.items() if key not in LISTS}
+    lists = {LISTS[key]: values for key, values in group.items() if key in LISTS}
+    counts = lists.setdefault("count", [int(value) for value in lists["value"]])
+    for place in range(len(counts)):
+        yield same | {key: values[place] for key, values in lists.items()}
+
+
+SHAPES["samples"] = _list_shape("metrics", "values", "counts")
+SHAPES["histogram"] = _list_shape("bins", "values", "counts")

@@ -7,6 +7,7 @@ from functools import partial
 
 from streamgauge.engines.emulator import emulate
 from streamgauge.lake.raw import Event, Link, Plan, Rejected, Sample, Trace, decode
+from streamgauge.lake.records import ungroup
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.cores import EVENLY
@@ -178,4 +179,4 @@ def lines(path):
 def records(path):
     found = [decode(line) for line in lines(path)]
     assert not [one for one in found if isinstance(one, Rejected)]
-    return found
+    return list(ungroup(found))

@@ -13,7 +13,7 @@ from streamgauge.engines.storm.collection.collector import Collector
 from streamgauge.engines.storm.collection.nimbus import NimbusSource
 from streamgauge.engines.storm.submitting import submit_jar
 from streamgauge.lake.raw import Plan, Rejected, Sample, decode
-from streamgauge.lake.records import Event
+from streamgauge.lake.records import Event, ungroup
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.topology.physical_plan import PhysicalPlan
 from tests.engines.storm.deployments import job, listens, running, submitted, until
@@ -39,7 +39,7 @@ def words(jars, storm, bridge, tmp_path_factory):
 def records(folder):
     files = sorted(folder.glob(".streamgauge-*")) + sorted(folder.glob("streamgauge-*"))
     whole = (path.read_bytes().rpartition(b"\n")[0] for path in files)
-    return [decode(line) for data in whole for line in data.splitlines()]
+    return list(ungroup(decode(line) for data in whole for line in data.splitlines()))
 
 
 def counts(found, metric):

@@ -10,6 +10,7 @@ from streamgauge.engines.storm.applying import as_storm_numbers, plan_document
 from streamgauge.engines.storm.processes import processes_of
 from streamgauge.engines.storm.session import StormSession
 from streamgauge.lake.raw import Plan, Sample, Trace, decode
+from streamgauge.lake.records import ungroup
 from streamgauge.planning.scheduling.contract import PlacementRequest
 from streamgauge.planning.scheduling.even import EvenScheduler
 from tests.engines.storm.deployments import command_of, job, parent_of
@@ -44,7 +45,7 @@ def order(session, name, described, folder):
 
 def records(folder):
     lines = [line for path in sorted(folder.iterdir()) for line in path.read_bytes().splitlines()]
-    return [decode(line) for line in lines]
+    return list(ungroup(decode(line) for line in lines))
 
 
 def worker_pid(storm, worker):

@@ -17,6 +17,8 @@ from streamgauge.engines.emulator.task_samples import SinkSamples, TaskSamples
 from streamgauge.engines.emulator.traces import Tracer
 from streamgauge.engines.runner import TRACE_EVERY
 from streamgauge.errors import Findings
+from streamgauge.lake.raw import TRACE_BYTES_PER_SECOND
+from streamgauge.lake.records import group_samples
 from streamgauge.lake.shapes import MOST_BUCKET_SECONDS
 from streamgauge.profile.job import Job
 from streamgauge.simulation.program import Compiled
@@ -150,12 +152,15 @@ class _Watch:
             return
         seconds = (end_us - start_us) / MICROSECONDS
         bucket = Bucket(before=before, after=after, start_us=start_us, seconds=seconds)
-        for sampler in self._samplers:
-            for sample in sampler.of(bucket):
-                self._outbox.write(sample)
+        samples = (sample for sampler in self._samplers for sample in sampler.of(bucket))
+        for group in group_samples(samples):
+            self._outbox.write(group)
         self._outbox.end_bucket()
+        room = TRACE_BYTES_PER_SECOND * seconds
         for trace in self.tracer.take(state):
-            self._outbox.write(trace)
+            written = self._outbox.write(trace, room)
+            room -= written
+            self.tracer.incomplete |= not written
         for link in self._probes.at(start_us):
             self._outbox.write(link)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import math
 import re
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import IO
 from streamgauge.engines.writing import lock_file, report_write_errors
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.raw import encode
-from streamgauge.lake.records import Event, Link, Plan, Record, Sample, Trace
+from streamgauge.lake.records import Event, Link, Plan, Record, Sample, SampleGroup, Trace
 from streamgauge.topology.field_checks import format_value
 
 MARKER = ".emulated"
@@ -79,20 +80,26 @@ class Outbox:
                 path.unlink(missing_ok=True)
         self._release()
 
-    def write(self, record: Record) -> None:
-        """Add a record to the file of its type.
+    def write(self, record: Record, room: float = math.inf) -> int:
+        """Add a record to the file of its type, where its line is no longer than `room`.
+
+        Returns:
+            Bytes that were written before compression.
 
         Raises:
             InvalidInput: A receiver would reject it.
             UnreadableFile: The disk is full, or the folder cannot be written any more.
         """
-        kind = record.type
+        kind = Sample.type if isinstance(record, SampleGroup) else record.type
         line = encode(record).encode("ascii") + b"\n"
+        if len(line) > room:
+            return 0
         with report_write_errors(self.folder):
             file = self._open.get(kind) or self._begin(kind)
             file.write(line)
             if kind == Sample.type and file.size >= self._most_bytes:
                 self._end(kind)
+        return len(line)
 
     def end_bucket(self) -> None:
         """All samples of a bucket are written: perhaps the next go into another file."""

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streamgauge.lake.line_blocks import COMPRESSED
 from streamgauge.lake.tables import Lake
 from streamgauge.lake.uris import list_files, normal
 from streamgauge.pipeline.ingest.job import take_staged
-from streamgauge.pipeline.ingest.listing import PART_BYTES
+from streamgauge.pipeline.ingest.listing import EPOCH, InputFile
 from streamgauge.pipeline.ingest.staging import stage_files
 from streamgauge.pipeline.ingest.tally import Tally
 from streamgauge.pipeline.table_files import spark_uri
@@ -90,33 +90,26 @@ def _take_batch(
     files: DataFrame,
     number: int,
 ) -> None:
-    tally = Tally()
-    parts = parts_of_files(files)
-    tally.files = parts.select("file").distinct().count()
-    staged = stage_files(spark, lake, parts)
-    take_staged(spark, lake, staged, tally, query=(name, number))
+    listed = input_files(files)
+    tally = Tally(files=len(listed))
+    take_staged(spark, lake, stage_files(spark, lake, listed), tally, query=(name, number))
     tally.check()
     told(number, tally)
 
 
-def parts_of_files(files: DataFrame) -> DataFrame:
-    """The parts of files that Spark listed, as rows of `PARTS`."""
-    whole = f.col("path").endswith(COMPRESSED) | (f.col("length") <= PART_BYTES)
-    starts = f.when(whole, f.array(f.lit(0).cast("long"))).otherwise(
-        f.sequence(f.lit(0).cast("long"), f.col("length") - 1, f.lit(PART_BYTES).cast("long"))
-    )
-    return (
+def input_files(files: DataFrame) -> list[InputFile]:
+    """The files that Spark listed, without those that are still being written."""
+    rows = (
         files.where(~_is_hidden(f.col("path")))
-        .select("*", f.explode(starts).alias("offset"), whole.alias("whole"))
-        .select(
-            _plain_path(f.col("path")).alias("file"),
-            "offset",
-            f.when(~f.col("whole"), f.lit(PART_BYTES).cast("long")).alias("length"),
-            f.col("length").alias("bytes"),
-            f.col("modificationTime").alias("modified_at"),
-            f.col("modificationTime").alias("received_at"),
-        )
+        # As a number, so that no time zone of this process can change it.
+        .select(_plain_path(f.col("path")), "length", f.unix_micros("modificationTime"))
+        .collect()
     )
+    return [
+        InputFile(uri=uri, bytes=size, modified_at=moment, received_at=moment)
+        for uri, size, time_us in sorted(rows)
+        for moment in (EPOCH + timedelta(microseconds=time_us),)
+    ]
 
 
 def _is_hidden(path: Column) -> Column:

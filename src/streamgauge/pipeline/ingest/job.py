@@ -1,5 +1,9 @@
 """An ingest: lines are staged, compared with the lake, and committed table by table.
 
+Only rows whose keys may stand twice are compared: those with a hash that another row has, among
+what is new and what the lake holds of the same times. All others are committed in the files that
+they were staged in.
+
 The order makes a kill at any moment harmless. What is superseded is in quarantine before it leaves
 its table, what is right is in its table before it leaves quarantine, and a file counts as known
 when all of its rows are there. A re-run finds what is done, and does the rest.
@@ -7,10 +11,13 @@ when all of its rows are there. A re-run finds what is done, and does the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
 
+import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
@@ -18,22 +25,31 @@ from pyspark.sql import functions as f
 
 from streamgauge.lake.schemas import FILES, QUARANTINE, Table
 from streamgauge.lake.tables import DataFile, Lake, LakeTable
-from streamgauge.lake.uris import open_store
+from streamgauge.lake.uris import joined, open_store
 from streamgauge.pipeline.ingest import merging, quarantine
 from streamgauge.pipeline.ingest.committing import Batch, commit_files
 from streamgauge.pipeline.ingest.listing import InputFile, known_files
-from streamgauge.pipeline.ingest.staging import (
-    RECORD_TABLES,
+from streamgauge.pipeline.ingest.repeats import split_repeated
+from streamgauge.pipeline.ingest.row_files import (
+    ORIGIN,
+    SUPERSEDED,
     Span,
-    Staged,
-    parts_of,
-    stage_answers,
-    stage_files,
+    new_path,
+    write_parquet,
 )
+from streamgauge.pipeline.ingest.staging import RECORD_TABLES, Staged, stage_answers, stage_files
 from streamgauge.pipeline.ingest.tally import Tally
 from streamgauge.pipeline.query_sources import read_source, source_error
 from streamgauge.pipeline.range_queries import RangeRequest
-from streamgauge.pipeline.table_files import deal_rows, read_files, tasks_for, with_day, write_files
+from streamgauge.pipeline.schemas import spark_schema
+from streamgauge.pipeline.table_files import (
+    deal_rows,
+    read_files,
+    spark_uri,
+    tasks_for,
+    with_day,
+    write_files,
+)
 
 Say = Callable[[str], None]
 
@@ -61,7 +77,7 @@ def ingest_files(
     tally.lines = tally.duplicates = sum(known.values())
     if unread:
         say(f"reading {len(unread)} files")
-        staged = stage_files(spark, lake, parts_of(spark, unread), mapping)
+        staged = stage_files(spark, lake, unread, mapping)
         take_staged(spark, lake, staged, tally, say)
     tally.check()
     return tally
@@ -108,17 +124,18 @@ def take_staged(
         query: Name of a continuous query and number of its batch.
     """
     tally.lines += staged.lines
-    if staged.counts[QUARANTINE.name]:
-        say(f"writing {staged.counts[QUARANTINE.name]} rejected lines to quarantine")
-        refused = quarantine.refused_rows(staged.rows(QUARANTINE.name))
+    lines = staged.count(QUARANTINE.name)
+    if lines:
+        say(f"writing {lines} rejected lines to quarantine")
+        refused = quarantine.refused_rows(staged.refused(spark))
         for row in refused.groupBy("reason").count().collect():
             tally.reasons[row[0]] = tally.reasons.get(row[0], 0) + row[1]
         added = quarantine.put(spark, lake, refused)
         tally.quarantined += added
-        tally.duplicates += staged.counts[QUARANTINE.name] - added
+        tally.duplicates += lines - added
     take_records(spark, lake, staged, tally, say, query)
-    _register_files(spark, lake, staged, tally)
-    remove_staging(staged.folder)
+    _register_files(lake, staged, tally)
+    staged.remove()
 
 
 def take_records(
@@ -130,63 +147,72 @@ def take_records(
     query: tuple[str, int] | None = None,
 ) -> None:
     """Take staged rows of all tables of records into the lake."""
-    present = [table for table in RECORD_TABLES if staged.counts[table.name]]
+    merges = [Merge(spark, lake, table, staged) for table in RECORD_TABLES]
+    present = [merge for merge in merges if merge.new]
     if present:
-        say(f"comparing {sum(staged.counts[table.name] for table in present)} rows with the lake")
+        say(f"comparing {staged.records_count} rows with the lake")
         # Small tables take a few steps each and little work: they need not wait for each other.
         with ThreadPoolExecutor(max_workers=len(present)) as pool:
-            merges = [Merge(spark, lake, table, staged) for table in present]
-            for counts in pool.map(lambda merge: merge.run(query), merges):
+            for counts in pool.map(lambda merge: merge.run(query), present):
                 tally.add(counts)
 
 
-def remove_staging(folder: str) -> None:
-    """Remove what was staged."""
-    store, path = open_store(folder)
-    store.delete_dir(path)
-
-
-def _register_files(spark: SparkSession, lake: Lake, staged: Staged, tally: Tally) -> None:
+def _register_files(lake: Lake, staged: Staged, tally: Tally) -> None:
     """Note the files as known, the last thing that is done."""
-    files = (
-        staged.rows(FILES.name)
-        .groupBy("file", "bytes", "modified_at", "received_at")
-        .agg(f.sum("lines").alias("rows"), f.max("detail").alias("fault"))
-    )
-    for row in files.where(f.col("fault").isNotNull()).select("file", "fault").collect():
-        tally.faults[row[0]] = row[1]
+    files: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for part in staged.of(FILES.name):
+        own = {name: part[name] for name in ("file", "bytes", "modified_at", "received_at")}
+        file = files.setdefault(tuple(own.values()), {**own, "rows": 0, "fault": None})
+        file["rows"] += part["lines"]
+        file["fault"] = max(filter(None, (file["fault"], part["detail"])), default=None)
+    tally.faults |= {one["file"]: one["fault"] for one in files.values() if one["fault"]}
+    target = lake.table(FILES.name)
+    by_day: dict[date, list[dict[str, Any]]] = {}
+    for file in files.values():
+        by_day.setdefault(file["received_at"].date(), []).append(file)
 
     def write(there: tuple[DataFile, ...]) -> tuple[list[str], list[DataFile]]:
         del there
-        return [write_files(with_day(files, FILES).repartition(1), lake.table(FILES.name))], []
+        paths = []
+        for day, rows in by_day.items():
+            paths.append(new_path(staged.run, day))
+            in_columns = pa.Table.from_pylist(rows, schema=target.file_schema)
+            write_parquet(joined(target.uri, paths[-1]), in_columns)
+        return paths, []
 
-    commit_files(lake.table(FILES.name), write, about={"command": "ingest"})
+    commit_files(target, write, about={"command": "ingest"})
 
 
-@dataclass
 class Merge:
     """Rows of one table on their way from the staging into the lake."""
 
-    spark: SparkSession
-    lake: Lake
-    table: Table
-    staged: Staged
+    def __init__(self, spark: SparkSession, lake: Lake, table: Table, staged: Staged) -> None:
+        self.spark = spark
+        self.lake = lake
+        self.table = table
+        self.staged = staged
+        self.target = lake.table(table.name)
+        self.new = {one["path"]: one for one in staged.of(table.name)}
+        self.spans = staged.spans(table.name)
 
     def run(self, query: tuple[str, int] | None) -> Tally:
         """Compare and commit, again where another writer was first."""
-        target = self.lake.table(self.table.name)
-        spans = self.staged.spans[self.table.name]
         batch = None if query is None else Batch(f"{query[0]}/{self.table.name}", query[1])
         found = _Found()
+        unused: set[str] = set()
 
         def write(files: tuple[DataFile, ...]) -> tuple[list[str], list[DataFile]]:
             nonlocal found
             found = _Found()
-            return self._write(target, files, spans, found)
+            added, removed = self._write(files, found)
+            unused.update(self.new.keys() | found.files)
+            unused.difference_update(added)
+            return added, removed
 
-        done = commit_files(target, write, batch=batch, about={"command": "ingest"})
-        if not done:
-            return Tally(duplicates=self.staged.counts[self.table.name])
+        if not commit_files(self.target, write, batch=batch, about={"command": "ingest"}):
+            self._remove(self.new)
+            return Tally(duplicates=self.staged.count(self.table.name))
+        self._remove(unused)
         released = 0
         if found.released is not None:
             released = quarantine.release(self.spark, self.lake, found.released)
@@ -197,15 +223,42 @@ class Merge:
             superseded=found.quarantined,
         )
 
+    def _remove(self, paths: Iterable[str]) -> None:
+        """Remove files under the table that no commit names."""
+        store, root = open_store(self.target.uri)
+        for path in paths:
+            store.delete_file(f"{root}/{path}")
+
     def _write(
+        self, files: tuple[DataFile, ...], found: _Found
+    ) -> tuple[list[str], list[DataFile]]:
+        near = _near(files, self.spans.values())
+        superseded = quarantine.superseded_records(self.spark, self.lake, self.table)
+        if superseded is not None:
+            superseded = superseded.where(_within(self.table, self.spans.values()))
+        split = split_repeated(self.spark, self.target, self.staged, near, superseded)
+        touched = {one["file"] for one in split}
+        direct = [one for path, one in self.new.items() if path not in touched]
+        direct += [one for one in split if one["detail"] is None]
+        added = [one["path"] for one in direct]
+        found.files = set(added)
+        found.taken = sum(one["rows"] for one in direct)
+        doubtful = [one for one in split if one["detail"] is not None]
+        if not doubtful:
+            return added, []
+        hit = [file for file in near if file.path in touched]
+        more, removed = self._compare(doubtful, superseded, hit, found)
+        return [*added, *more], removed
+
+    def _compare(
         self,
-        target: LakeTable,
-        files: tuple[DataFile, ...],
-        spans: Sequence[Span],
+        doubtful: Sequence[Mapping[str, Any]],
+        superseded: DataFrame | None,
+        hit: Sequence[DataFile],
         found: _Found,
     ) -> tuple[list[str], list[DataFile]]:
-        near = _near(files, spans)
-        distinct = self._distinct(target, near, spans)
+        """Compare rows by their keys and values, and write those that are plainly new."""
+        distinct = self._distinct(doubtful, superseded)
         seen, plain = Observation(), merging.is_plainly_new()
         counted = distinct.observe(
             seen,
@@ -213,48 +266,33 @@ class Merge:
             f.coalesce(f.sum(merging.is_doubtful().cast("long")), f.lit(0)).alias("doubtful"),
             f.coalesce(f.sum(merging.duplicates()), f.lit(0)).alias("duplicates"),
         )
-        folder = write_files(counted.where(plain), target)
+        folder = write_files(counted.where(plain), self.target)
         counts = seen.get
-        found.taken, found.duplicates = counts["taken"], counts["duplicates"]
-        folders = [folder] if found.taken else []
+        found.taken += counts["taken"]
+        found.duplicates = counts["duplicates"]
+        folders = [folder] if counts["taken"] else []
         if not counts["doubtful"]:
             return folders, []
-        more, removed = self._settle(target, near, distinct, found)
+        more, removed = self._settle(hit, distinct, found)
         return [*folders, *more], removed
 
     def _distinct(
-        self, target: LakeTable, near: Sequence[DataFile], spans: Sequence[Span]
+        self, doubtful: Sequence[Mapping[str, Any]], superseded: DataFrame | None
     ) -> DataFrame:
-        table = self.table
-        new = self.staged.records(table.name).withColumn(merging.ORIGIN, f.lit(merging.NEW))
-        candidates = new
-        if near:
-            kept = read_files(self.spark, target, near).where(_within(table, spans))
-            candidates = candidates.unionByName(
-                kept.withColumn(merging.ORIGIN, f.lit(merging.KEPT))
-            )
-        superseded = quarantine.superseded_records(self.spark, self.lake, table)
+        schema = spark_schema(self.target.file_schema.append(pa.field(ORIGIN, pa.string())))
+        paths = [spark_uri(one["path"]) for one in doubtful]
+        candidates = with_day(self.spark.read.schema(schema).parquet(*paths), self.table)
         if superseded is not None:
-            candidates = candidates.unionByName(
-                superseded.where(_within(table, spans)).withColumn(
-                    merging.ORIGIN, f.lit(merging.SUPERSEDED)
-                )
-            )
-        rows = self.staged.counts[table.name]
-        tasks = tasks_for(self.spark, rows)
-        return merging.distinct_rows(
-            deal_rows(candidates, tasks, merging.range_columns(table)), table
-        )
+            candidates = candidates.unionByName(superseded.withColumn(ORIGIN, f.lit(SUPERSEDED)))
+        tasks = tasks_for(self.spark, sum(one["rows"] for one in doubtful))
+        ranges = merging.range_columns(self.table)
+        return merging.distinct_rows(deal_rows(candidates, tasks, ranges), self.table)
 
     def _settle(
-        self,
-        target: LakeTable,
-        near: Sequence[DataFile],
-        distinct: DataFrame,
-        found: _Found,
+        self, hit: Sequence[DataFile], distinct: DataFrame, found: _Found
     ) -> tuple[list[str], list[DataFile]]:
         """Decide about doubtful rows; rewrite the files that hold what is no longer right."""
-        table = self.table
+        table, target = self.table, self.target
         verdicts = merging.judged(distinct.where(merging.is_doubtful()), table).localCheckpoint()
         right = f.col("right")
         earlier = f.col("superseded") & (f.col("received_at") < f.col("superseded_at"))
@@ -279,7 +317,7 @@ class Merge:
         folders = [write_files(coming.repartition(1), target)] if added else []
         if not removed:
             return folders, []
-        stale = _files_of(self.spark, target, near, leaving, table)
+        stale = _files_of(self.spark, target, hit, leaving, table)
         rest = _without(read_files(self.spark, target, stale), leaving, table)
         tasks = tasks_for(self.spark, sum(file.rows for file in stale))
         columns = merging.range_columns(table)
@@ -289,8 +327,18 @@ class Merge:
 
 @dataclass
 class _Found:
-    """What one comparison came to; `doubled` rows were in their table and in quarantine."""
+    """What one comparison came to.
 
+    Attributes:
+        files: Files of rows that were not compared.
+        taken: Rows that the table has more.
+        quarantined: Rows that quarantine has more.
+        duplicates: New rows that are there already.
+        doubled: Rows that were in their table and in quarantine.
+        released: Lines that leave quarantine.
+    """
+
+    files: set[str] = field(default_factory=set)
     taken: int = 0
     quarantined: int = 0
     duplicates: int = 0
@@ -298,8 +346,8 @@ class _Found:
     released: DataFrame | None = None
 
 
-def _near(files: Sequence[DataFile], spans: Sequence[Span]) -> list[DataFile]:
-    """Files that may hold rows of the same times."""
+def _near(files: Sequence[DataFile], spans: Iterable[Span]) -> list[DataFile]:
+    """Files that may hold rows of the same times and topologies."""
     by_day = {span.day: span for span in spans}
     return [
         file
@@ -307,12 +355,18 @@ def _near(files: Sequence[DataFile], spans: Sequence[Span]) -> list[DataFile]:
         if (span := by_day.get(file.date)) is not None
         and (file.first is None or file.first <= span.last)
         and (file.ends_by is None or file.ends_by >= span.first)
+        and _may_share(file.topologies, span.topologies)
     ]
 
 
-def _within(table: Table, spans: Sequence[Span]) -> Column:
+def _may_share(one: tuple[str, str] | None, other: tuple[str, str] | None) -> bool:
+    return one is None or other is None or (one[0] <= other[1] and other[0] <= one[1])
+
+
+def _within(table: Table, spans: Iterable[Span]) -> Column:
     """Rows from the first to the last time that is new."""
-    first, last = min(span.first for span in spans), max(span.last for span in spans)
+    ends = [(span.first, span.last) for span in spans]
+    first, last = min(end[0] for end in ends), max(end[1] for end in ends)
     return f.col(table.day_of).between(f.lit(first), f.lit(last))
 
 

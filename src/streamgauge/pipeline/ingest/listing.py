@@ -13,9 +13,16 @@ from streamgauge.lake.tables import Lake
 from streamgauge.lake.uris import list_files, normal, uri_in
 
 PART_BYTES = 32 * 2**20
+# What one task reads at most: its rows fill about one file of a table.
+TASK_BYTES = 256 * 2**20
+# Text packs about this well.
+_PACKED = 10
 LINE_FILES = (".jsonl", ".jsonl.gz")
 _HIDDEN = (".", "_")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+Part = tuple[str, int, int | None, int, datetime, datetime]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +41,35 @@ class InputFile:
     modified_at: datetime
     received_at: datetime
 
-    def parts(self) -> list[tuple[str, int, int | None, int, datetime, datetime]]:
+    def parts(self) -> list[Part]:
         """Its parts as rows of `PARTS`; a compressed file has one."""
         same = (self.bytes, self.modified_at, self.received_at)
         if self.uri.endswith(COMPRESSED) or self.bytes <= PART_BYTES:
             return [(self.uri, 0, None, *same)]
         starts = range(0, self.bytes, PART_BYTES)
         return [(self.uri, start, PART_BYTES, *same) for start in starts]
+
+
+def tasks_of(files: Iterable[InputFile], cores: int) -> list[list[Part]]:
+    """The parts of files in groups of about equal size, one a task; small files go together."""
+    weights = {part: _weight(part) for file in files for part in file.parts()}
+    share = sum(weights.values()) // (2 * cores)
+    most = min(max(share, PART_BYTES), TASK_BYTES)
+    tasks: list[list[Part]] = []
+    filled = most
+    for part, weight in weights.items():
+        if filled + weight // 2 >= most:
+            tasks.append([])
+            filled = 0
+        tasks[-1].append(part)
+        filled += weight
+    return tasks
+
+
+def _weight(part: Part) -> int:
+    """Bytes of text that a part has, about."""
+    uri, _, length, size, *_ = part
+    return length or size * (_PACKED if uri.endswith(COMPRESSED) else 1)
 
 
 def find_files(

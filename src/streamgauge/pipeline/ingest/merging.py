@@ -13,10 +13,8 @@ from pyspark.sql import functions as f
 
 from streamgauge.lake.columns import columns_of
 from streamgauge.lake.schemas import PARTITION, Table
+from streamgauge.pipeline.ingest.row_files import KEPT, NEW, ORIGIN, SUPERSEDED
 
-# Where a row was found: new, in its table, or in quarantine as superseded.
-NEW, KEPT, SUPERSEDED = "new", "kept", "superseded"
-ORIGIN = "origin"
 _FIRST, _LAST = Window.unboundedPreceding, Window.unboundedFollowing
 
 

@@ -2,7 +2,7 @@
 
 Every part of a file gives the rows of its lines, each in exactly one place: a sample in the columns
 of its table, another record as its line, or a line that was not taken with the reason. One row more
-says how many lines there were. Nothing here needs Spark.
+says how many there were. Nothing here needs Spark.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from streamgauge.lake.columns import columns_of, parse, records_of, table_name, 
 from streamgauge.lake.line_blocks import LineBlocks
 from streamgauge.lake.raw import MOST_LINE_LENGTH, decode, encode
 from streamgauge.lake.record_rules import Reason, Rejected
-from streamgauge.lake.records import Event, Link, Plan, Record, Trace
+from streamgauge.lake.records import Record
 from streamgauge.lake.schemas import FILES, QUARANTINE, SAMPLES, TABLES, TIMESTAMP
 
 # A part of the input: a file, or a stretch of one.
@@ -58,15 +58,21 @@ Refused = tuple[Rejected, bytes]
 def read_part(part: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     """The rows of a part of a file of raw lines, a row of `PARTS`."""
     blocks = LineBlocks(part["file"], part["offset"], part["length"])
+    rows = 0
     for lines in blocks.blocks():
         first = blocks.lines - len(lines)
         cut = {n - first: size for n, size in blocks.cut.items() if n >= first}
-        yield from rows_of(lines, part["received_at"], part["file"], cut)
-    yield from tally_row(part, blocks.lines, blocks.fault)
+        for batch in rows_of(lines, part["received_at"], part["file"], cut):
+            rows += len(batch)
+            yield batch
+    yield from tally_row(part, rows, blocks.fault)
 
 
 def tally_row(part: Mapping[str, Any], lines: int, fault: str | None) -> Iterator[pa.RecordBatch]:
-    """The row that says how many lines a part had, and why there were no more."""
+    """The row that says how many lines a part had, and why there were no more.
+
+    A line that holds several samples counts as often as it has samples.
+    """
     own = {key: part[key] for key in ("bytes", "modified_at", "received_at", "file")}
     tally = {"table": FILES.name, "lines": lines, "detail": fault, **own}
     yield from pa.Table.from_pylist([tally], schema=STAGED).to_batches()
@@ -120,24 +126,19 @@ def _not_after_receipt(
     late = pc.greater(table["bucket_start"], pa.scalar(received_at, TIMESTAMP))
     if not pc.any(late).as_py():
         return table
-    numbers = pc.indices_nonzero(late).to_pylist()
-    refused += [(_late(received_at), lines[number]) for number in numbers]
+    before = None
+    for line in (lines[number] for number in pc.indices_nonzero(late).to_pylist()):
+        # All samples of a line are of one time, and it is refused once.
+        if line is not before:
+            refused.append((_late(received_at), line))
+        before = line
     return table.filter(pc.invert(late))
 
 
 def _time_of(record: Record) -> int:
     """When a record is of, in microseconds."""
-    match record:
-        case Plan():
-            return record.valid_from_us
-        case Trace():
-            return record.started_at_us
-        case Link():
-            return record.measured_at_us
-        case Event():
-            return record.happened_at_us
-        case _:
-            return record.bucket_start_us
+    time: int = getattr(record, f"{TABLES[table_name(record)].day_of}_us")
+    return time
 
 
 def _late(received_at: datetime) -> Rejected:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from streamgauge.lake.files.mapping_file import parse_mapping
@@ -15,12 +15,11 @@ from streamgauge.lake.record_rules import Reason
 from streamgauge.lake.schemas import QUARANTINE
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.ingest import quarantine
-from streamgauge.pipeline.ingest.job import Say, remove_staging, take_records
+from streamgauge.pipeline.ingest.job import Say, take_records
 from streamgauge.pipeline.ingest.mapped_inputs import check_retries, mapped_again
 from streamgauge.pipeline.ingest.reading import STAGED, rows_of
-from streamgauge.pipeline.ingest.staging import RECORD_TABLES, Staged, stage
+from streamgauge.pipeline.ingest.staging import Read, stage
 from streamgauge.pipeline.ingest.tally import Tally
-from streamgauge.pipeline.schemas import spark_schema
 from streamgauge.pipeline.table_files import read_files
 
 
@@ -56,29 +55,30 @@ def retry(
     files = table.snapshot().files
     if not files:
         return Tally()
-    lines = read_files(spark, table, files).where(f.col("reason") != str(Reason.SUPERSEDED))
-    again = lines.select("raw", "received_at", "file").mapInArrow(
-        partial(_read_again, received_at, mapping), spark_schema(STAGED)
+    lines = (
+        read_files(spark, table, files)
+        .where(f.col("reason") != str(Reason.SUPERSEDED))
+        .select("raw", "received_at", "file")
+        .coalesce(spark.sparkContext.defaultParallelism)
     )
-    staged = stage(spark, lake, again)
+    read = partial(_read_again, received_at, mapping)
+    staged = stage(lines, lake, read)
     tally = Tally(lines=staged.records_count)
     if tally.lines:
         say(f"{tally.lines} lines are valid now")
         take_records(spark, lake, staged, tally, say)
         # Only now, so that a line is never in neither place.
-        tally.released = quarantine.release(spark, lake, _raws(staged))
-    remove_staging(staged.folder)
+        good = lines.mapInArrow(partial(_good_lines, read), "raw BINARY")
+        tally.released = quarantine.release(spark, lake, good)
+    staged.remove()
     tally.check()
     return tally
 
 
-def _raws(staged: Staged) -> DataFrame:
-    present = [table for table in RECORD_TABLES if staged.counts[table.name]]
-    lines = [staged.rows(table.name).select(f.col("line").alias("raw")) for table in present]
-    raws = lines[0]
-    for more in lines[1:]:
-        raws = raws.unionByName(more)
-    return raws
+def _good_lines(read: Read, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The lines that give rows now."""
+    for batch in read(batches):
+        yield batch.select(["line"]).rename_columns(["raw"])
 
 
 def _read_again(

@@ -1,146 +1,140 @@
-"""Staging: lines are read once, counted, and put where each belongs; nothing is compared yet."""
+"""Staging: lines are read once, counted, and written where each belongs; nothing is compared yet.
+
+Rows of tables lie under their tables, in files that nobody sees before a commit names them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from functools import partial
+from typing import Any
 from uuid import uuid4
 
-from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as f
-from pyspark.sql import types as t
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
-from streamgauge.lake.columns import columns_of
+from streamgauge.lake.leftovers import STAGING
 from streamgauge.lake.schemas import EVENTS, FILES, LINKS, PLANS, QUARANTINE, SAMPLES, TRACES
-from streamgauge.lake.schemas import TABLES as ALL_TABLES
 from streamgauge.lake.tables import Lake
-from streamgauge.pipeline.ingest.listing import EPOCH, InputFile
+from streamgauge.lake.uris import open_store
+from streamgauge.pipeline.ingest.listing import InputFile, tasks_of
 from streamgauge.pipeline.ingest.mapped_inputs import answered_rows, file_reader
-from streamgauge.pipeline.ingest.reading import PARTS, STAGED, typed_rows
+from streamgauge.pipeline.ingest.reading import PARTS
+from streamgauge.pipeline.ingest.row_files import WRITTEN, RowWriter, Span
 from streamgauge.pipeline.schemas import spark_schema
-from streamgauge.pipeline.table_files import spark_uri, with_day
+from streamgauge.pipeline.table_files import spark_uri
 
-FOLDER = "_staging"
+__all__ = ["RECORD_TABLES", "Span", "Staged", "stage", "stage_answers", "stage_files"]
+
 # Records go into the lake in this order: plans before what refers to them.
 RECORD_TABLES = (PLANS, EVENTS, LINKS, TRACES, SAMPLES)
-_PLACES = (*RECORD_TABLES, QUARANTINE, FILES)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """The times of a day that rows have, both ends included."""
-
-    day: date
-    first: datetime
-    last: datetime
+Written = Mapping[str, Any]
+# What a worker makes of its input: batches of `STAGED`.
+Read = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 class Staged:
-    """Rows that were read and are not in the lake yet.
+    """What was read and is not in the lake yet.
 
     Args:
-        spark: The session.
-        folder: Where they lie.
-        counts: Rows for each table, and `lines` read.
+        run: The ingest's own name, which folders of its files have.
+        folder: Where lies what is in no table.
+        written: What workers wrote, rows of `WRITTEN`.
     """
 
-    def __init__(self, spark: SparkSession, folder: str, counts: Mapping[str, int]) -> None:
-        self._spark = spark
+    def __init__(self, run: str, folder: str, written: Sequence[Written]) -> None:
+        self.run = run
         self.folder = folder
-        self.counts = dict(counts)
+        self._written = written
+
+    def of(self, name: str) -> list[Written]:
+        """What was written for one table."""
+        return [one for one in self._written if one["table"] == name]
+
+    def count(self, name: str) -> int:
+        """Rows for one table."""
+        return sum(one["rows"] for one in self.of(name))
 
     @property
     def lines(self) -> int:
         """Lines that were read."""
-        return self.counts["lines"]
+        return sum(one["lines"] for one in self.of(FILES.name))
 
     @property
     def records_count(self) -> int:
         """Rows of all tables of records."""
-        return sum(self.counts[table.name] for table in RECORD_TABLES)
+        return sum(self.count(table.name) for table in RECORD_TABLES)
 
-    def rows(self, name: str) -> DataFrame:
-        """The rows for one table as they were staged."""
-        schema = spark_schema(STAGED)
-        place = f"{self.folder}/table={name}"
-        return self._spark.read.schema(schema).parquet(spark_uri(place)).drop("table")
+    def refused(self, spark: SparkSession) -> DataFrame:
+        """The lines that were not taken, and why."""
+        paths = [spark_uri(one["path"]) for one in self.of(QUARANTINE.name)]
+        schema = "line BINARY, reason STRING, detail STRING, received_at TIMESTAMP, file STRING"
+        return spark.read.schema(schema).parquet(*paths)
 
-    def records(self, name: str) -> DataFrame:
-        """The rows for a table of records in its columns, with receipt, file and day."""
-        table = ALL_TABLES[name]
-        own = ["received_at", "file"]
-        if table is SAMPLES:
-            typed = self.rows(name).select(*columns_of(table).names, *own)
-        else:
-            schema = t.StructType(
-                [
-                    *spark_schema(columns_of(table)).fields,
-                    t.StructField("received_at", t.TimestampType()),
-                    t.StructField("file", t.StringType()),
-                ]
+    def spans(self, name: str) -> dict[date, Span]:
+        """The times, and the topologies, that the rows for a table have on each day."""
+        spans: dict[date, Span] = {}
+        for one in self.of(name):
+            near = [spans[one["day"]]] if one["day"] in spans else []
+            names = (one["least_topology"], one["greatest_topology"])
+            ends = [names, *(span.topologies for span in near)]
+            known = [end for end in ends if end is not None and None not in end]
+            spans[one["day"]] = Span(
+                day=one["day"],
+                first=min([one["first"], *(span.first for span in near)]),
+                last=max([one["last"], *(span.last for span in near)]),
+                topologies=(min(end[0] for end in known), max(end[1] for end in known))
+                if len(known) == len(ends)
+                else None,
             )
-            lines = self.rows(name).select("line", *own)
-            typed = lines.mapInArrow(partial(typed_rows, name), schema)
-        return with_day(typed, table)
-
-    @cached_property
-    def spans(self) -> dict[str, list[Span]]:
-        """By table, the times that its rows have on each day; as many rows as tables and days."""
-        schema = spark_schema(STAGED)
-        rows = self._spark.read.schema(schema).parquet(spark_uri(self.folder))
-        days = (
-            rows.where(f.col("time").isNotNull())
-            .groupBy("table", f.to_date("time").alias("day"))
-            .agg(f.min("time").alias("first"), f.max("time").alias("last"))
-            # As text and numbers, so that no time zone of this process can change them.
-            .select(
-                "table",
-                f.col("day").cast("string"),
-                f.unix_micros("first").alias("first"),
-                f.unix_micros("last").alias("last"),
-            )
-        )
-        spans: dict[str, list[Span]] = {}
-        for name, day, first, last in sorted(days.collect()):
-            span = Span(day=date.fromisoformat(day), first=_moment(first), last=_moment(last))
-            spans.setdefault(name, []).append(span)
         return spans
 
-
-def _moment(microseconds: int) -> datetime:
-    return EPOCH + timedelta(microseconds=microseconds)
-
-
-def parts_of(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
-    """The parts of files, one a task."""
-    parts = [part for file in files for part in file.parts()]
-    rows = spark.sparkContext.parallelize(parts, max(1, min(len(parts), 10_000)))
-    return spark.createDataFrame(rows, spark_schema(PARTS))
+    def remove(self) -> None:
+        """Remove what lies in no table."""
+        store, path = open_store(self.folder)
+        store.create_dir(path, recursive=True)
+        store.delete_dir(path)
 
 
 def stage_files(
-    spark: SparkSession, lake: Lake, parts: DataFrame, mapping: str | None = None
+    spark: SparkSession, lake: Lake, files: Sequence[InputFile], mapping: str | None = None
 ) -> Staged:
-    """Read parts of files into the staging folder, under a mapping where there is one."""
-    return stage(spark, lake, parts.mapInArrow(file_reader(mapping), spark_schema(STAGED)))
+    """Read files, under a mapping where there is one."""
+    tasks = tasks_of(files, spark.sparkContext.defaultParallelism)
+    numbers = spark.range(0, len(tasks), 1, max(len(tasks), 1))
+    return stage(numbers, lake, partial(_read_tasks, tasks, file_reader(mapping)))
+
+
+def _read_tasks(
+    tasks: Sequence[Sequence[tuple[Any, ...]]], read: Read, numbers: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for number in (one for batch in numbers for one in batch.column(0).to_pylist()):
+        rows = [dict(zip(PARTS.names, part, strict=True)) for part in tasks[number]]
+        yield from read(pa.Table.from_pylist(rows, schema=PARTS).to_batches())
 
 
 def stage_answers(spark: SparkSession, lake: Lake, answers: DataFrame) -> Staged:
-    """Read what databases answered into the staging folder."""
-    return stage(spark, lake, answers.mapInArrow(answered_rows, spark_schema(STAGED)))
+    """Read what databases answered."""
+    return stage(answers.coalesce(spark.sparkContext.defaultParallelism), lake, answered_rows)
 
 
-def stage(spark: SparkSession, lake: Lake, rows: DataFrame) -> Staged:
-    """Write rows of `STAGED` into the staging folder, and count them on the way."""
-    folder = lake.folder(FOLDER, uuid4().hex)
-    observation = Observation()
-    table = f.col("table")
-    counted = rows.observe(
-        observation,
-        f.coalesce(f.sum("lines"), f.lit(0)).alias("lines"),
-        *(f.count(f.when(table == one.name, 1)).alias(one.name) for one in _PLACES),
-    )
-    counted.write.partitionBy("table").parquet(spark_uri(folder))
-    return Staged(spark, folder, observation.get)
+def stage(inputs: DataFrame, lake: Lake, read: Read) -> Staged:
+    """Read inputs and write their rows, once: only what a task says it wrote counts."""
+    run = uuid4().hex
+    folder = lake.folder(STAGING, run)
+    worker = partial(_write_rows, lake, run, folder, read)
+    return Staged(run, folder, written_by(inputs, worker))
+
+
+def written_by(inputs: DataFrame, worker: Read) -> list[Written]:
+    """Run a worker that writes files, and gives rows of `WRITTEN`, on all inputs, once."""
+    written: list[Written] = inputs.mapInArrow(worker, spark_schema(WRITTEN)).toArrow().to_pylist()
+    return written
+
+
+def _write_rows(
+    lake: Lake, run: str, folder: str, read: Read, inputs: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    yield from RowWriter(lake, run, folder).write(read(inputs))

@@ -2,16 +2,22 @@ package io.streamgauge.storm.agent;
 
 import java.util.List;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 
-/** One flat JSON object on a line, in ASCII; what is null is left out. */
+/** One JSON object on a line, in ASCII; what is null is left out. */
 final class JsonLine {
     private static final double MOST_WHOLE = 9007199254740992.0;
     private final StringBuilder text = new StringBuilder(512);
 
-    /** Begins a record, which ends the one before. */
+    /** Begins a record of version 1, which ends the one before. */
     JsonLine begin(String type) {
+        return begin(type, 1);
+    }
+
+    /** Begins a record, which ends the one before. */
+    JsonLine begin(String type, int version) {
         text.setLength(0);
-        text.append("{\"type\":\"").append(type).append("\",\"v\":1");
+        text.append("{\"type\":\"").append(type).append("\",\"v\":").append(version);
         return this;
     }
 
@@ -31,11 +37,29 @@ final class JsonLine {
 
     JsonLine put(String key, double value) {
         key(key);
-        if (value == Math.rint(value) && Math.abs(value) < MOST_WHOLE) {
-            text.append((long) value);
-        } else {
-            text.append(value);
+        number(value);
+        return this;
+    }
+
+    /** A list of names. */
+    JsonLine putNames(String key, List<String> names) {
+        return putList(key, names, this::quote);
+    }
+
+    /** A list of numbers. */
+    JsonLine putNumbers(String key, List<? extends Number> numbers) {
+        return putList(key, numbers, one -> number(one.doubleValue()));
+    }
+
+    private <T> JsonLine putList(String key, List<T> parts, Consumer<T> writer) {
+        key(key);
+        char separator = '[';
+        for (T part : parts) {
+            text.append(separator);
+            writer.accept(part);
+            separator = ',';
         }
+        text.append(parts.isEmpty() ? "[]" : "]");
         return this;
     }
 
@@ -56,6 +80,14 @@ final class JsonLine {
     /** The line, with its end. */
     String end() {
         return text.append("}\n").toString();
+    }
+
+    private void number(double value) {
+        if (value == Math.rint(value) && Math.abs(value) < MOST_WHOLE) {
+            text.append((long) value);
+        } else {
+            text.append(value);
+        }
     }
 
     private void key(String key) {

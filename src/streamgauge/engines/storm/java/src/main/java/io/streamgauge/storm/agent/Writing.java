@@ -7,6 +7,8 @@ import java.util.List;
 final class Writing implements AutoCloseable {
     private static final long READ_MILLIS = 1_000;
     private static final int LEAST_READINGS = 5;
+    // For each second of a bucket; further traces are left out.
+    private static final long TRACE_BYTES_PER_SECOND = 64L << 10;
 
     private final Agent agent;
     private final Seat seat;
@@ -98,13 +100,26 @@ final class Writing implements AutoCloseable {
         begunAtMillis = end;
         List<String> lines = new ArrayList<>(plans.takeLines());
         lines.addAll(bucket.lines());
-        for (Trace trace : agent.takeTraces()) {
-            lines.add(trace.line(cluster, seat.topology(), plans.id()));
-        }
+        lines.addAll(within(agent.takeTraces(), TRACE_BYTES_PER_SECOND * length / 1000));
         lines.addAll(links);
         links.clear();
         files.write(lines);
         engine.find();
+    }
+
+    /** The lines of traces, as many as so many bytes hold. */
+    private List<String> within(List<Trace> traces, long bytes) {
+        List<String> lines = new ArrayList<>();
+        long room = bytes;
+        for (Trace trace : traces) {
+            String line = trace.line(cluster, seat.topology(), plans.id());
+            // Lines are ASCII: a letter is a byte.
+            if (line.length() <= room) {
+                room -= line.length();
+                lines.add(line);
+            }
+        }
+        return lines;
     }
 
     /** What has to be asked for over the network, which may take its time. */

@@ -40,10 +40,10 @@ class AgentHookTest {
     private List<String> written() {
         Bucket bucket = new Bucket(null, "words", null, 0, 10.0, true);
         new TaskSamples(agent.worker(), true).write(bucket);
-        return bucket.lines();
+        return Lines.oneByOne(bucket.lines());
     }
 
-    /** The `"value":…,"count":…` of the one line that has all the words. */
+    /** The `"value":…,"count":…` of the one sample that has all the words. */
     private static String figures(List<String> lines, String... words) {
         List<String> found = lines.stream()
             .filter(line -> Arrays.stream(words).allMatch(line::contains)).toList();

@@ -46,11 +46,11 @@ class WorkerTest {
         registry.counter("storm.worker.words-1-1.n1.split.default.2.6700-"
             + "__execute-count-lines:default").inc(60);
         String lines = String.join("", engine());
-        assertTrue(lines.contains("\"metric\":\"emitted_total\",\"stream\":\"default\","
-            + "\"bucket_start_us\":0,\"bucket_seconds\":10,\"value\":400,\"count\":20"));
-        assertTrue(lines.contains("\"metric\":\"executed_total\",\"stream\":\"default\","
+        assertTrue(lines.contains("\"metrics\":[\"emitted_total\"],\"stream\":\"default\","
+            + "\"bucket_start_us\":0,\"bucket_seconds\":10,\"values\":[400],\"counts\":[20]}"));
+        assertTrue(lines.contains("\"metrics\":[\"executed_total\"],\"stream\":\"default\","
             + "\"source_component\":\"lines\",\"bucket_start_us\":0,\"bucket_seconds\":10,"
-            + "\"value\":60,\"count\":3"));
+            + "\"values\":[60],\"counts\":[3]}"));
     }
 
     @Test
@@ -60,7 +60,7 @@ class WorkerTest {
         int[] reading = {0};
         registry.register(QUEUE + "population", (Gauge<Integer>) () -> lengths[reading[0]++]);
         registry.register(QUEUE + "capacity", (Gauge<Integer>) () -> 32);
-        String lines = String.join("", engine());
+        String lines = String.join("", Lines.oneByOne(engine()));
         assertTrue(lines.contains("\"metric\":\"queue_population\",\"bucket_start_us\":0,"
             + "\"bucket_seconds\":10,\"value\":26,\"count\":2"));
         assertTrue(lines.contains("\"metric\":\"backpressure_caused\",\"bucket_start_us\":0,"
