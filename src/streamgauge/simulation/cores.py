@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, InvalidInput
-from streamgauge.simulation.compiling import inlined, internal
+from streamgauge.simulation.compiling import internal, primitive
 from streamgauge.topology.field_checks import check_number
 
 NOBODY = -1
@@ -154,7 +154,7 @@ def make_cores(
     )
 
 
-@inlined
+@primitive
 def _rate(cores: Cores, machine: int) -> Any:
     wanted = cores.running[machine] + cores.burn[cores.polling[machine]]
     capacity = cores.capacity[machine]
@@ -164,7 +164,7 @@ def _rate(cores: Cores, machine: int) -> Any:
     return capacity / wanted / (1.0 + cores.switch / USUAL_QUANTUM)
 
 
-@inlined
+@primitive
 def advance(cores: Cores, machine: int, now: float) -> None:
     """Move a machine's virtual clock on to `now`; those that take turns have none."""
     passed = now - cores.updated[machine]
@@ -176,7 +176,7 @@ def advance(cores: Cores, machine: int, now: float) -> None:
         cores.updated[machine] = now
 
 
-@inlined
+@primitive
 def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> None:
     """Let an idle thread run for `work` seconds of a core."""
     if cores.quantum > 0.0:
@@ -198,7 +198,7 @@ def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> N
     cores.heap[first + place] = thread
 
 
-@inlined
+@primitive
 def next_finish(cores: Cores, machine: int) -> Any:
     """When the first thread of a machine finishes, or its turn, if nothing else happens."""
     if cores.running[machine] == 0:
@@ -209,7 +209,7 @@ def next_finish(cores: Cores, machine: int) -> Any:
     return cores.updated[machine] + max(left, 0.0) / _rate(cores, machine)
 
 
-@inlined
+@primitive
 def stop_first(cores: Cores, machine: int, now: float) -> Any:
     """Take the first thread to finish off its machine; NOBODY if only a turn is over."""
     if cores.quantum > 0.0:
@@ -242,20 +242,20 @@ def stop_first(cores: Cores, machine: int, now: float) -> Any:
     return done
 
 
-@inlined
+@primitive
 def _speed(cores: Cores, machine: int) -> Any:
     """What one core does in a second where something else takes a part of them all."""
     return cores.capacity[machine] / (cores.core_first[machine + 1] - cores.core_first[machine])
 
 
-@inlined
+@primitive
 def _waiting(cores: Cores, machine: int) -> Any:
     """How many threads wait for a core."""
     held = cores.core_first[machine + 1] - cores.core_first[machine]
     return max(cores.running[machine] - held, 0)
 
 
-@inlined
+@primitive
 def _give(cores: Cores, machine: int, core: int, thread: int, switch: float, now: float) -> None:
     """Give a thread a core: until its work is done, or for a quantum if others wait."""
     cores.holder[core] = thread

@@ -56,7 +56,7 @@ from streamgauge.simulation.routing import fill_choices, refresh_loads
 from streamgauge.simulation.sources import next_emission
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.threads import go_idle, make_way, serve, stop_polling, unblock, wake
-from streamgauge.simulation.timers import UNSET, clear_timer, first_timer, set_timer
+from streamgauge.simulation.timers import clear_timer, first_time, first_timer, is_past, set_timer
 from streamgauge.simulation.trees import anchors_in, hear_answers, time_out_roots
 from streamgauge.simulation.windows import fire, join_roots, next_trigger
 
@@ -105,7 +105,7 @@ def _next_message(p: Program, s: State, thread: int, now: float) -> Any:
 def _begin_executor(p: Program, s: State, thread: int, now: float) -> Any:
     """An executor goes on with its window or its next message; True if that takes no time."""
     t = s.thread[thread]
-    if t.window != NONE:
+    if p.at.keeps == 1 and t.window != NONE:
         return _begin_window(p, s, thread, now)
     which = _next_message(p, s, thread, now)
     if which == NONE:
@@ -131,26 +131,31 @@ def _begin_executor(p: Program, s: State, thread: int, now: float) -> Any:
 @inlined
 def _lacks_room(p: Program, s: State, thread: int) -> Any:
     """Whether the pools might not hold what the end of this service creates."""
-    t = s.thread[thread]
-    roots = 0
-    if t.window != NONE:
-        roots = s.window[t.window].roots
-    else:
-        which = t.current
-        m = s.message[which]
-        if m.what >= 0:
-            if m.anchors != NONE:
-                roots = anchors_in(s, which)
-            window = p.task[m.task].window
-            if window != NONE:
-                roots += s.window[window].roots
-            elif p.operator[t.operator].join == ON_KEY:
-                roots += join_roots(p, s, which)
+    roots = _roots_at_hand(p, s, thread) if p.at.keeps == 1 else 0
     return (
         s.free[FREE_MESSAGES] < p.at.reserve + roots
-        or s.free[FREE_ANCHORS] < p.at.copies * (roots + 2)
+        or (p.at.keeps == 1 and s.free[FREE_ANCHORS] < p.at.copies * (roots + 2))
         or (p.at.ackers > 0 and s.free[FREE_ROOTS] < 2)
     )
+
+
+@internal
+def _roots_at_hand(p: Program, s: State, thread: int) -> Any:
+    """How many roots the tuples have, at the most, that the end of this service deals with."""
+    t = s.thread[thread]
+    if t.window != NONE:
+        return s.window[t.window].roots
+    roots, which = 0, t.current
+    m = s.message[which]
+    if m.what >= 0:
+        if m.anchors != NONE:
+            roots = anchors_in(s, which)
+        window = p.task[m.task].window
+        if window != NONE:
+            roots += s.window[window].roots
+        elif p.operator[t.operator].join == ON_KEY:
+            roots += join_roots(p, s, which)
+    return roots
 
 
 @inlined
@@ -220,10 +225,10 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 beginning = one
         else:
             timer = first_timer(timers)
-            if timer == UNSET or timers.time[timer] > until:
+            now = first_time(timers)
+            if now > until:
                 s.now[0] = until
                 return REACHED
-            now = timers.time[timer]
             s.now[0] = now
             if timer < p.at.thread_timers:
                 source = p.process[timer].executor
@@ -257,7 +262,7 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                     clear_timer(timers, timer)
                     unblock(s, one, now)
                     delivering = one
-                elif t.what == TRIGGER:
+                elif p.at.keeps == 1 and t.what == TRIGGER:
                     clear_timer(timers, timer)
                     window = one - p.at.triggers
                     w = s.window[window]
@@ -332,7 +337,9 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
             if delivering != NONE:
                 if deliver(p, s, delivering, now):
                     beginning = delivering
-                elif s.thread[delivering].kind == SOURCE:
+                elif (p.at.ackers > 0 or p.rules.flushes == 1) and s.thread[
+                    delivering
+                ].kind == SOURCE:
                     hear_answers(p, s, delivering, now)
                 delivering = NONE
             if beginning != NONE:
@@ -340,7 +347,7 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 at_once = False
                 if t.what == EXECUTOR:
                     at_once = _begin_executor(p, s, beginning, now)
-                elif t.what != TRIGGER:
+                elif p.at.keeps == 0 or t.what != TRIGGER:
                     at_once = begin_carrying(p, s, beginning, now)
                 elif t.window != NONE:
                     at_once = _begin_window(p, s, beginning, now)
@@ -355,7 +362,7 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 beginning = NONE
             if finishing == NONE:
                 break
-        if stale != NONE and timers.time[stale] <= now:
+        if stale != NONE and is_past(timers, stale, now):
             if stale >= p.at.machine_timers:
                 machine = stale - p.at.machine_timers
                 if s.cores.running[machine] > 0:

@@ -105,6 +105,7 @@ def lay_out(n: Sizes) -> Layout:
         reserve=n.most_messages + SPARE_MESSAGES,
         copies=n.most_messages,
         deserialises=int(n.deserialises),
+        keeps=int(n.windows + n.join_queues > 0),
         detailed=int(n.detailed),
     )
 

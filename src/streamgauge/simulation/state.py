@@ -79,6 +79,7 @@ class Layout(NamedTuple):
     reserve: int
     copies: int
     deserialises: int
+    keeps: int
     detailed: int
 
 
