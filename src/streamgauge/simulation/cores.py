@@ -9,6 +9,19 @@ logarithm of the number of threads, and none but the first to finish need ever b
 The finer alternative takes turns: a thread keeps its core for a quantum if others wait, then goes
 to the end of the machine's queue; what idle threads burn is not counted there. Every change of
 threads may cost time in both.
+
+How cores are shared is known here only. Whoever shares them in another way replaces `Sharing`,
+`Cores`, `make_cores` and these functions, none of which sets a timer:
+
+* `start`: a thread wants so many seconds of a core;
+* `next_finish`: when the first thread of a machine is done, or anything else is to be looked at;
+* `stop_first`: at that time, the thread that is done, or NOBODY;
+* `has_running`: whether any thread of a machine wants a core;
+* `add_polling`: so many more, or fewer, idle threads of a machine poll;
+* `work_left` and `polled_seconds`, outside of the kernel: what threads have yet to get of what they
+  wanted, and what those that poll have burnt.
+
+After each of the first, the third and the fifth the kernel asks for `next_finish` again.
 """
 
 from __future__ import annotations
@@ -177,6 +190,19 @@ def advance(cores: Cores, machine: int, now: float) -> None:
 
 
 @primitive
+def add_polling(cores: Cores, machine: int, threads: int, now: float) -> None:
+    """Let so many more idle threads burn cores, or fewer."""
+    advance(cores, machine, now)
+    cores.polling[machine] += threads
+
+
+@primitive
+def has_running(cores: Cores, machine: int) -> Any:
+    """Whether any thread of a machine wants a core."""
+    return cores.running[machine] > 0
+
+
+@primitive
 def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> None:
     """Let an idle thread run for `work` seconds of a core."""
     if cores.quantum > 0.0:
@@ -325,3 +351,36 @@ def _end_turn(cores: Cores, machine: int, now: float) -> int:
         cores.heap[first + (cores.head[machine] + waiting - 1) % size] = thread
     _give(cores, machine, core, following, cores.switch, now)
     return thread if finished else NOBODY
+
+
+def work_left(cores: Cores, now: float) -> NDArray[Any]:
+    """Work that is left of each thread's service, in seconds of a core."""
+    if cores.quantum == 0.0:
+        left = np.zeros(len(cores.finish))
+        clock = cores.clock + _passed(cores, now)
+        for machine, running in enumerate(cores.running.tolist()):
+            first = int(cores.first[machine])
+            threads = cores.heap[first : first + running]
+            left[threads] = np.maximum(cores.finish[threads] - clock[machine], 0.0)
+        return left
+    # Less by what those on a core have done of theirs.
+    left = cores.finish.copy()
+    cores_of = np.diff(cores.core_first)
+    speed = np.repeat(cores.capacity / cores_of, cores_of)
+    held = cores.holder != NOBODY
+    left[cores.holder[held]] -= (np.maximum(now - cores.since, 0.0) * speed)[held]
+    return np.asarray(np.maximum(left, 0.0))
+
+
+def polled_seconds(cores: Cores, now: float) -> NDArray[Any]:
+    """Core-seconds that idle threads have burnt on each machine; in turns they take none."""
+    if cores.quantum > 0.0:
+        return cores.polled.copy()
+    return np.asarray(cores.polled + _passed(cores, now) * cores.burn[cores.polling])
+
+
+def _passed(cores: Cores, now: float) -> NDArray[Any]:
+    """What a thread of each machine got done since the machine was last looked at."""
+    wanted = cores.running + cores.burn[cores.polling]
+    crowded = cores.capacity / np.maximum(wanted, 1e-12) / (1.0 + cores.switch / USUAL_QUANTUM)
+    return np.asarray((now - cores.updated) * np.where(wanted <= cores.capacity, 1.0, crowded))

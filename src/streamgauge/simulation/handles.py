@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -40,6 +41,7 @@ from numba.extending import (
     typeof_impl,
     unbox,
 )
+from numba.np.numpy_support import from_dtype
 
 _WORD = 8
 _WHOLE = ir.IntType(64)
@@ -135,8 +137,13 @@ def _is_bundle(value: Any) -> bool:
 
 
 def _kind_of(value: Any) -> types.Type:
-    kind = typeof(value)
-    return TableType(kind.dtype, kind.ndim) if isinstance(kind, types.Array) else kind
+    return _table_type(value.dtype, value.ndim) if isinstance(value, np.ndarray) else typeof(value)
+
+
+@lru_cache
+def _table_type(element: np.dtype[Any], axes: int) -> TableType:
+    """Kept, as Numba builds the types of records anew for each array."""
+    return TableType(from_dtype(element), axes)
 
 
 @typeof_impl.register(Handle)
@@ -176,7 +183,8 @@ def _as_read(element: types.Type) -> types.Type:
     """The type of an element, or of a field of a record, outside of its table."""
     if isinstance(element, types.Record):
         return RowType(element)
-    return types.int64 if isinstance(element, types.Integer) and element.signed else element
+    signed = isinstance(element, types.Integer) and getattr(element, "signed", False)
+    return types.int64 if signed else element
 
 
 @infer_getattr
@@ -210,14 +218,9 @@ def _attribute(context: Any, builder: Any, kind: HandleType, value: Any, attribu
     return _word(builder, value, field.word, as_type)
 
 
-def _is_index(table: TableType, index: types.Type) -> bool:
-    if table.axes == 1:
-        return isinstance(index, types.Integer)
-    return (
-        isinstance(index, types.BaseTuple)
-        and len(index) == table.axes
-        and all(isinstance(each, types.Integer) for each in index)
-    )
+def _is_index(table: TableType, index: Any) -> bool:
+    parts = (index,) if table.axes == 1 else getattr(index, "types", ())
+    return len(parts) == table.axes and all(isinstance(each, types.Integer) for each in parts)
 
 
 @infer_global(operator.getitem)
@@ -253,7 +256,7 @@ def _length(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return _word(builder, args[0], 1)
 
 
-def _place(context: Any, builder: Any, table: TableType, index: types.Type, args: Any) -> Any:
+def _place(context: Any, builder: Any, table: TableType, index: Any, args: Any) -> Any:
     """The address of the element of an index."""
     if table.axes == 1:
         values, kinds = [args[1]], [index]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from streamgauge.simulation.compiling import inlined, internal
-from streamgauge.simulation.cores import advance, next_finish, start
+from streamgauge.simulation.cores import add_polling, has_running, next_finish, start
 from streamgauge.simulation.records import (
     BLOCKED,
     EXECUTOR,
@@ -38,17 +38,20 @@ def wakes_at(idle_since: float, spin: float, sleep: float, now: float) -> Any:
     return max(now, idle_since + spin + np.ceil(asleep / sleep) * sleep)
 
 
+@inlined
+def _change_polling(p: Program, s: State, machine: int, threads: int, now: float) -> None:
+    add_polling(s.cores, machine, threads, now)
+    if has_running(s.cores, machine):
+        set_timer(s.timers, p.at.machine_timers + machine, next_finish(s.cores, machine))
+
+
 @internal
 def stop_polling(p: Program, s: State, which: int, now: float) -> None:
     """Take a thread out of those that burn a core while they wait."""
     t = s.thread[which]
     if t.polling == 1:
         t.polling = 0
-        machine = t.machine
-        advance(s.cores, machine, now)
-        s.cores.polling[machine] -= 1
-        if s.cores.running[machine] > 0:
-            set_timer(s.timers, p.at.machine_timers + machine, next_finish(s.cores, machine))
+        _change_polling(p, s, t.machine, -1, now)
 
 
 @internal
@@ -57,11 +60,7 @@ def _start_polling(p: Program, s: State, which: int, now: float) -> None:
     t = s.thread[which]
     if t.what == EXECUTOR and t.kind != SOURCE and p.rules.bolt_spin > 0.0:
         t.polling = 1
-        machine = t.machine
-        advance(s.cores, machine, now)
-        s.cores.polling[machine] += 1
-        if s.cores.running[machine] > 0:
-            set_timer(s.timers, p.at.machine_timers + machine, next_finish(s.cores, machine))
+        _change_polling(p, s, t.machine, 1, now)
         if p.rules.bolt_sleep > 0.0:
             set_timer(s.timers, p.at.thread_timers + which, now + p.rules.bolt_spin)
 

@@ -16,13 +16,13 @@ from streamgauge.simulation import records
 from streamgauge.simulation.binning import BINS, COARSE_BINS
 from streamgauge.simulation.chained import chain_behaviours, find_members, split_result
 from streamgauge.simulation.cores import EVENLY, Sharing, make_cores
-from streamgauge.simulation.estimates import settled_after
 from streamgauge.simulation.figures import figures
 from streamgauge.simulation.handles import Handle
 from streamgauge.simulation.kernel import begin, run
 from streamgauge.simulation.program import Compiled, compile_job
 from streamgauge.simulation.random_streams import make_streams
 from streamgauge.simulation.records import NONE
+from streamgauge.simulation.replications import settled_after
 from streamgauge.simulation.results import SimulationResult
 from streamgauge.simulation.routing import HEAVIEST, UNKNOWN_LOAD
 from streamgauge.simulation.snapshots import Camera, Snapshot
