@@ -26,7 +26,13 @@ from streamgauge.profile.files.jobs import load_job
 from streamgauge.profile.job import Job
 from streamgauge.simulation.random_streams import exponential, make_streams
 from streamgauge.simulation.results import SimulationResult
-from streamgauge.simulation.timers import Timers, first_timer, make_timers, set_timer
+from streamgauge.simulation.timers import (
+    Timers,
+    first_time,
+    first_timer,
+    make_timers,
+    set_timer,
+)
 from streamgauge.transport.engine import load_engine
 
 STEP, LOAD, SERVICE = "step-4", 0.5, 0.0002
@@ -138,4 +144,4 @@ def _run_heap(timers: int, events: int) -> None:
 def _bare_loop(timers: Timers, streams: Any, events: int) -> None:
     for _ in range(events):
         timer = first_timer(timers)
-        set_timer(timers, timer, timers.time[timer] + exponential(streams, 0))
+        set_timer(timers, timer, first_time(timers) + exponential(streams, 0))

@@ -11,6 +11,7 @@ import pytest
 from streamgauge.errors import InvalidInput
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.loading import find_limit
+from streamgauge.models.measured_plan import measured_plan, measured_workload
 from streamgauge.models.parameters import find_parameters
 from streamgauge.models.prediction import Verdict
 from streamgauge.models.run_length import (
@@ -34,7 +35,7 @@ from streamgauge.profile.figures import (
     TaskProfile,
     TimeFigures,
 )
-from streamgauge.profile.files.jobs import parse_job
+from streamgauge.profile.files.jobs import load_profile, parse_job
 from streamgauge.profile.profile import Profile
 from streamgauge.simulation.binning import BINS, bin_edges
 from streamgauge.simulation.latencies import Latencies
@@ -408,7 +409,44 @@ def test_the_simulator_is_not_loaded_before_it_is_asked():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("given", [{"seconds": 0.0}, {"seed": -1}, {"replications": 0}])
+def word_count(**options):
+    """A job with hardly any load, whose latency depends on how the clocks of threads stand."""
+    profile = load_profile("examples/word-count.profile.json")
+    return SimulationModel(**options).predict(
+        JobBehaviour.from_profile(profile), measured_plan(profile), measured_workload(profile)
+    )
+
+
+def test_the_interval_knows_that_every_run_has_its_own_phases():
+    found = word_count()
+    truth = word_count(seconds=25.0, replications=60, seed=1000)
+    assert truth.latency.halfwidth < 0.04 * truth.latency.mean
+    assert abs(found.latency.mean - truth.latency.mean) < (
+        found.latency.halfwidth + truth.latency.halfwidth
+    )
+    assert found.latency.halfwidth <= 0.05 * found.latency.mean
+    assert any("mean latency is known to" in note for note in found.notes)
+
+
+def test_runs_end_with_the_budget():
+    found = word_count(precision=1e-3, budget=400_000)
+    hops = sum(one.arrived_per_second for one in found.executors) * 6.5
+    assert int(found.provenance["runs"]) < 400_000 / hops + 1
+    assert any("the budget of 400,000 tuples and messages is used up" in n for n in found.notes)
+
+
+def test_the_number_of_cores_changes_nothing(monkeypatch):
+    answers = []
+    for cores in (1, 3):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        answers.append(word_count(seconds=3.0, replications=6))
+    assert answers[0].latency == answers[1].latency
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"seconds": 0.0}, {"seed": -1}, {"replications": 0}, {"precision": 0.0}, {"budget": 0}],
+)
 def test_wrong_arguments_are_refused(given):
     (name,) = given
     with pytest.raises(InvalidInput, match=name):

@@ -13,8 +13,8 @@ from streamgauge.simulation.binning import (
     bin_of,
     coarse_bin_of,
 )
-from streamgauge.simulation.estimates import estimate, settled_after
 from streamgauge.simulation.latencies import Latencies
+from streamgauge.simulation.replications import estimate, settled_after
 
 
 def recorded(seconds, batches=1):

@@ -7,8 +7,7 @@ from scipy import stats
 from streamgauge.errors import InvalidInput
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
-from streamgauge.simulation.estimates import estimate
-from streamgauge.simulation.replications import estimate_of, replicate
+from streamgauge.simulation.replications import estimate, estimate_of, replicate
 from streamgauge.simulation.topology_run import simulate
 
 JOB = """
@@ -44,21 +43,21 @@ def test_one_run_has_no_interval():
     assert math.isnan(estimate([2.0]).half_width)
 
 
-def test_runs_are_independent_and_the_same_on_any_number_of_processes():
-    alone, together = runs(3, processes=1), runs(3, processes=2)
+def test_runs_are_independent_and_the_same_on_any_number_of_threads():
+    alone, together = runs(3, threads=1), runs(3, threads=2)
     means = [one.operators["a"].latency.mean for one in alone]
     assert means == [one.operators["a"].latency.mean for one in together]
     assert len(set(means)) == 3
 
 
 def test_the_interval_holds_the_throughput():
-    found = estimate_of(runs(5, processes=1), lambda one: one.operators["a"].executed_per_second)
+    found = estimate_of(runs(5, threads=1), lambda one: one.operators["a"].executed_per_second)
     assert abs(found.mean - 100.0) < 3 * found.half_width
     assert found.runs == 5
 
 
 def test_a_figure_that_no_run_has_is_missing():
-    found = estimate_of(runs(2, processes=1), lambda one: one.complete.mean)
+    found = estimate_of(runs(2, threads=1), lambda one: one.complete.mean)
     assert found.runs == 0
     assert math.isnan(found.mean)
 

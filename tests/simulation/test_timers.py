@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from streamgauge.simulation.timers import (
     UNSET,
     clear_timer,
+    first_time,
     first_timer,
     make_timers,
     set_timer,
@@ -30,7 +31,7 @@ def test_timers_are_a_sorted_dictionary(steps):
             expected.pop(timer, None)
         elif expected:
             first = first_timer(timers)
-            assert expected[first] == min(expected.values()) == timers.time[first]
+            assert expected[first] == min(expected.values()) == first_time(timers)
             clear_timer(timers, first)
             del expected[first]
     assert timers.size[0] == len(expected)

@@ -97,8 +97,7 @@ def simulate(
                 quantum_seconds=None if quantum_ms is None else quantum_ms / MS_PER_SECOND,
                 switch_seconds=switch_us / US_PER_SECOND,
             ),
-            # Runs in other processes report no progress.
-            progress=_Pace(progress if replications == 1 else None),
+            progress=_Pace(progress),
         )
         if samples is not None:
             from streamgauge.engines.emulator import emulate
@@ -118,7 +117,12 @@ def simulate(
         else:
             from streamgauge.simulation.replications import replicate
 
-            results = replicate(run, seed=seed, replications=replications)
+            # Runs that go on side by side report no progress, and each has a pace of its own.
+            results = replicate(
+                lambda *, seed: run(seed=seed, progress=_Pace(None)),
+                seed=seed,
+                replications=replications,
+            )
     return SimulationReport(
         job=loaded,
         plan=planned.plan,

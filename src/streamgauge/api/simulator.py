@@ -16,6 +16,7 @@ TINY = """
 streamgauge: 1
 topology:
   name: tiny
+  acked: false
   operators: {in: {kind: source}, out: {}}
   streams: [{from: in, to: out, grouping: shuffle}]
 behaviours: {out: {}}
@@ -47,6 +48,7 @@ def compile_simulator(say: Say = stay_silent) -> None:
     from streamgauge.profile.files.jobs import parse_job
     from streamgauge.simulation.compiling import content, folder
     from streamgauge.simulation.topology_run import simulate
+    from streamgauge.transport.mechanics import PLAIN
 
     mark = folder() / f"compiled-{content()[:16]}"
     if mark.exists():
@@ -55,7 +57,10 @@ def compile_simulator(say: Say = stay_silent) -> None:
     began = time.monotonic()
     job = parse_job(TINY)
     assert job.workload is not None
-    simulate(place_job(job).plan, job.behaviours, job.workload, seconds=1.0, seed=1)
+    plan = place_job(job).plan
+    # The engine's own mechanics need all of the simulator; without any there is a variant.
+    for mechanics in (None, PLAIN):
+        simulate(plan, job.behaviours, job.workload, seconds=1.0, seed=1, mechanics=mechanics)
     # A folder that cannot be written holds no compiled code either.
     with suppress(OSError):
         mark.parent.mkdir(parents=True, exist_ok=True)

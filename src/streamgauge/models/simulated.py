@@ -1,13 +1,18 @@
 """The simulation model: a job on another plan, followed tuple by tuple.
 
 Routing, service times and network are those of the job's behaviour; what they lead to is simulated
-in several independent runs. Needs the extra ``simulation``.
+in independent runs, until the mean latency is known well enough. Needs the extra ``simulation``.
+
+How the clocks of threads and timers stand to each other is drawn at the beginning of a run, and
+stays: a run of any length shows one case, and its batches say nothing of others. So the interval
+rests on the spread between runs, and more precision comes from more runs, not from longer ones.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +43,7 @@ from streamgauge.models.prediction import (
     WorkerPrediction,
 )
 from streamgauge.models.regimes import Regimes, find_regimes
-from streamgauge.models.run_length import RunLength, steady_length, transient_length
+from streamgauge.models.run_length import MOST_HOPS, RunLength, steady_length, transient_length
 from streamgauge.models.simulated_job import build_simulation, fill_in_rates
 from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -48,12 +53,17 @@ from streamgauge.topology.workload import Workload
 
 if TYPE_CHECKING:
     from streamgauge.simulation.latencies import Latencies
+    from streamgauge.simulation.replications import Run
     from streamgauge.simulation.results import ExecutorFigures, SimulationResult
 
 Vector = NDArray[np.float64]
 
-# Timers of queues and windows keep their phase for a whole run: several runs show several.
+# Runs that the total length of a simulation is divided into, and
 REPLICATIONS = 5
+# how many there are before their spread is trusted, as far as the budget reaches.
+FEWEST_RUNS = 10
+# Half of the width of the mean latency's interval, as a part of it, that is narrow enough.
+PRECISION = 0.05
 # Part of the sources' roots of which it is said that they fail.
 NOTEWORTHY = 0.01
 ENDLESS = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
@@ -66,21 +76,35 @@ class SimulationModel:
         seconds: Simulated time of each run after its beginning; as long as rates and windows make
             sensible when not given.
         seed: Of the first run; the same seed gives the same answer.
-        replications: Independent runs; without `seconds` fewer where each would be too short.
+        replications: Independent runs; without `seconds` fewer where each would be too short. As
+            many as `precision` takes when not given.
+        precision: Half of the width of the mean latency's interval, as a part of it, at which no
+            more runs are added.
+        budget: Tuples and messages that executors get, in all runs, at which none are added either.
     """
 
     name = "simulation"
 
     def __init__(
-        self, *, seconds: float | None = None, seed: int = 1, replications: int = REPLICATIONS
+        self,
+        *,
+        seconds: float | None = None,
+        seed: int = 1,
+        replications: int | None = None,
+        precision: float = PRECISION,
+        budget: int = MOST_HOPS,
     ) -> None:
         findings = Findings()
         if seconds is not None:
             check_number(findings, seconds, "seconds", above=0.0)
         check_whole(findings, seed, "seed", least=0)
-        check_whole(findings, replications, "replications")
+        if replications is not None:
+            check_whole(findings, replications, "replications")
+        check_number(findings, precision, "precision", above=0.0)
+        check_whole(findings, budget, "budget")
         findings.raise_if_any()
         self._seconds, self._seed, self._replications = seconds, seed, replications
+        self._precision, self._budget = precision, budget
 
     def describe(self) -> str:
         """One sentence on what it looks at."""
@@ -102,17 +126,16 @@ class SimulationModel:
         part = 1.0 if steady is workload else min(limit.factor, 1.0)
         length = self._length(parameters, steady, regimes, part)
         informed, behaviours, assumed = build_simulation(parameters)
-        results = [
-            simulate(
-                informed,
-                behaviours,
-                workload,
-                seconds=length.seconds,
-                warmup=length.warmup,
-                seed=self._seed + run,
-            )
-            for run in range(length.runs)
-        ]
+        run = partial(
+            simulate,
+            informed,
+            behaviours,
+            workload,
+            seconds=length.seconds,
+            warmup=length.warmup,
+        )
+        adds_runs = regimes == Regimes() and self._replications is None
+        results, ended = self._replicate(run, length.runs, adds_runs=adds_runs)
         runs = _Runs(parameters, workload, results, regimes, loaded)
         acked = plan.logical.topology.has_ackers
         sources = [source.name for source in plan.logical.topology.sources]
@@ -135,6 +158,7 @@ class SimulationModel:
                 *assumed,
                 *regimes.notes(),
                 *_of_length(length),
+                *ended,
                 *runs.notes(),
                 *_of_eager_sources(workload, steady),
                 "the highest rate is by formula, not simulated",
@@ -147,17 +171,48 @@ class SimulationModel:
             },
         )
 
+    def _replicate(
+        self, run: Run, runs: int, *, adds_runs: bool
+    ) -> tuple[list[SimulationResult], list[str]]:
+        """So many runs, and more until the mean latency is known; with a word on why they ended.
+
+        Runs are added in groups that depend on what was seen and not on the number of cores.
+        """
+        from streamgauge.simulation.replications import replicate
+
+        results = replicate(run, seed=self._seed, replications=runs)
+        while adds_runs:
+            runs = len(results)
+            known = combine_latencies([one.latency for one in results])
+            if known.halfwidth is None or any(_is_overloaded(one) for one in results):
+                break
+            part = known.halfwidth / known.mean if known.mean > 0.0 else 0.0
+            # An interval is as narrow as the square root of the number of runs is large.
+            wanted = max(FEWEST_RUNS, math.ceil(runs * (part / self._precision) ** 2)) - runs
+            hops = sum(one.hops for one in results)
+            affordable = (self._budget - hops) * runs // max(hops, 1)
+            if wanted <= 0:
+                return results, [f"{_known(part, runs)}: no more runs than that takes"]
+            if affordable <= 0:
+                budget = f"{self._budget:,} tuples and messages"
+                return results, [f"{_known(part, runs)}: the budget of {budget} is used up"]
+            # At most twice as many at a time, as few runs may be wrong about their spread.
+            more = min(wanted, affordable, runs)
+            results += replicate(run, seed=self._seed + runs, replications=more)
+        return results, []
+
     def _length(
         self, parameters: Parameters, workload: Workload, regimes: Regimes, part: float
     ) -> RunLength:
         is_steady = regimes == Regimes()
+        runs = self._replications or REPLICATIONS
         if is_steady:
-            found = steady_length(parameters, workload, runs=self._replications, part=part)
+            found = steady_length(parameters, workload, runs=runs, part=part)
         else:
             found = transient_length(parameters, workload, regimes)
         if self._seconds is None:
             return found
-        return found.lasting(self._seconds, runs=self._replications if is_steady else 1)
+        return found.lasting(self._seconds, runs=runs if is_steady else 1)
 
 
 def _simulator() -> Callable[..., SimulationResult]:
@@ -321,8 +376,8 @@ class _Runs:
 
 def combine_latencies(parts: Sequence[Latencies]) -> Latency:
     """Latencies of several runs as one; their means say how far the whole can be trusted."""
-    from streamgauge.simulation.estimates import estimate
     from streamgauge.simulation.latencies import Latencies
+    from streamgauge.simulation.replications import estimate
 
     whole = Latencies(
         counts=np.sum([one.counts for one in parts], axis=0),
@@ -379,6 +434,15 @@ def _of_eager_sources(workload: Workload, steady: Workload) -> Iterator[str]:
                 f"{one.source} emits as fast as it can: the limit is given as a share of the"
                 f" {most.per_second:,.0f} tuples/s that it could emit"
             )
+
+
+def _is_overloaded(result: SimulationResult) -> bool:
+    """Whether there is no mean latency that more runs would make known."""
+    return result.overloaded or any(one.saturated for one in result.operators.values())
+
+
+def _known(part: float, runs: int) -> str:
+    return f"mean latency is known to ± {100 * part:.1f} % after {runs} run{'s' * (runs > 1)}"
 
 
 def _of_length(length: RunLength) -> Iterator[str]:

@@ -241,8 +241,8 @@ class SimulationReport(Report):
 
     def _show_emitted(self) -> str:
         """What sources emit: beside what was asked for, or with an interval where they keep up."""
-        from streamgauge.simulation.estimates import estimate
         from streamgauge.simulation.figures import BATCHES
+        from streamgauge.simulation.replications import estimate
 
         result = self.result
         rates = list_source_rates(self.job, result)

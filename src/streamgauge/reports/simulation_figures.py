@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamgauge.profile.job import Job
-    from streamgauge.simulation.estimates import Estimate
     from streamgauge.simulation.latencies import Latencies
+    from streamgauge.simulation.replications import Estimate
     from streamgauge.simulation.results import QueueFigures, SimulationResult
     from streamgauge.topology.physical_plan import PhysicalPlan
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.simulation.compiling import inlined
+from streamgauge.simulation.compiling import primitive
 
 PER_DOUBLING = 64
 # Up to 2^42 ns, more than an hour.
@@ -31,7 +31,7 @@ def bin_edges() -> NDArray[np.float64]:
     return np.concatenate([[0.0], 2.0**exponents]) / NANOSECONDS
 
 
-@inlined
+@primitive
 def bin_of(seconds: float) -> Any:
     """The bin of a time."""
     value = seconds * NANOSECONDS
@@ -47,7 +47,7 @@ def bin_of(seconds: float) -> Any:
     return min(1 + PER_DOUBLING * exponent + place, BINS - 1)
 
 
-@inlined
+@primitive
 def coarse_bin_of(seconds: float) -> Any:
     """The bin of a time in the lake's histograms."""
     return (bin_of(seconds) + 7) >> 3

@@ -47,6 +47,8 @@ def _notify(p: Program, s: State, at: int, now: float) -> None:
     """Let the consumer of a plain queue know; a source that is blocked hears answers at once."""
     consumer = s.queue[at].consumer
     wake(p, s, consumer, now)
+    if p.at.ackers == 0:
+        return
     if s.thread[consumer].phase == BLOCKED and s.thread[consumer].kind == SOURCE:
         hear_answers(p, s, consumer, now)
 

@@ -20,6 +20,8 @@ from typing import Any
 import numba
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 _HERE = Path(__file__).parent
 _SHARED = ("compiling", "handles", "records", "state")
@@ -88,8 +90,46 @@ class _Cache(FunctionCache):
     _impl_class = _CacheImpl
 
 
+class _Part(JITCodeLibrary):
+    """Code that is only linked into other code, which is then optimised as a whole.
+
+    Numba would optimise and translate every function with all that it calls, so that a function
+    at the bottom would be compiled once for each level above it.
+    """
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Nowhere: it has no code that could be called."""
+        del name
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> _Part:
+        """Itself, which has no environment that could be set."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing."""
+
+
+class _PartCompiler(Compiler):
+    def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
+        super().__init__(typing, target, library, *others)
+        self.state.library = library or _Part(self.state.targetctx.codegen(), "part")
+
+
 # Options that Numba has but does not list; `_nrt` is the counting of references.
 _jit: Any = partial(njit, _nrt=False, error_model="numpy")
+_jit_part: Any = partial(
+    _jit, pipeline_class=_PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -105,9 +145,14 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 def internal(function: Callable[..., Any]) -> Any:
     """A function that only compiled code calls."""
-    return _jit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return _jit_part()(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A function that becomes part of whoever calls it."""
+    """A function that becomes part of whoever calls it, which only compiled code does."""
+    return _jit_part(forceinline=True)(function)
+
+
+def primitive(function: Callable[..., Any]) -> Any:
+    """A small function that becomes part of compiled code, and may be called from anywhere."""
     return _jit(forceinline=True)(function)

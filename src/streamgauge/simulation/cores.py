@@ -9,6 +9,19 @@ logarithm of the number of threads, and none but the first to finish need ever b
 The finer alternative takes turns: a thread keeps its core for a quantum if others wait, then goes
 to the end of the machine's queue; what idle threads burn is not counted there. Every change of
 threads may cost time in both.
+
+How cores are shared is known here only. Whoever shares them in another way replaces `Sharing`,
+`Cores`, `make_cores` and these functions, none of which sets a timer:
+
+* `start`: a thread wants so many seconds of a core;
+* `next_finish`: when the first thread of a machine is done, or anything else is to be looked at;
+* `stop_first`: at that time, the thread that is done, or NOBODY;
+* `has_running`: whether any thread of a machine wants a core;
+* `add_polling`: so many more, or fewer, idle threads of a machine poll;
+* `work_left` and `polled_seconds`, outside of the kernel: what threads have yet to get of what they
+  wanted, and what those that poll have burnt.
+
+After each of the first, the third and the fifth the kernel asks for `next_finish` again.
 """
 
 from __future__ import annotations
@@ -21,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, InvalidInput
-from streamgauge.simulation.compiling import inlined, internal
+from streamgauge.simulation.compiling import internal, primitive
 from streamgauge.topology.field_checks import check_number
 
 NOBODY = -1
@@ -154,7 +167,7 @@ def make_cores(
     )
 
 
-@inlined
+@primitive
 def _rate(cores: Cores, machine: int) -> Any:
     wanted = cores.running[machine] + cores.burn[cores.polling[machine]]
     capacity = cores.capacity[machine]
@@ -164,7 +177,7 @@ def _rate(cores: Cores, machine: int) -> Any:
     return capacity / wanted / (1.0 + cores.switch / USUAL_QUANTUM)
 
 
-@inlined
+@primitive
 def advance(cores: Cores, machine: int, now: float) -> None:
     """Move a machine's virtual clock on to `now`; those that take turns have none."""
     passed = now - cores.updated[machine]
@@ -176,7 +189,20 @@ def advance(cores: Cores, machine: int, now: float) -> None:
         cores.updated[machine] = now
 
 
-@inlined
+@primitive
+def add_polling(cores: Cores, machine: int, threads: int, now: float) -> None:
+    """Let so many more idle threads burn cores, or fewer."""
+    advance(cores, machine, now)
+    cores.polling[machine] += threads
+
+
+@primitive
+def has_running(cores: Cores, machine: int) -> Any:
+    """Whether any thread of a machine wants a core."""
+    return cores.running[machine] > 0
+
+
+@primitive
 def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> None:
     """Let an idle thread run for `work` seconds of a core."""
     if cores.quantum > 0.0:
@@ -198,7 +224,7 @@ def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> N
     cores.heap[first + place] = thread
 
 
-@inlined
+@primitive
 def next_finish(cores: Cores, machine: int) -> Any:
     """When the first thread of a machine finishes, or its turn, if nothing else happens."""
     if cores.running[machine] == 0:
@@ -209,7 +235,7 @@ def next_finish(cores: Cores, machine: int) -> Any:
     return cores.updated[machine] + max(left, 0.0) / _rate(cores, machine)
 
 
-@inlined
+@primitive
 def stop_first(cores: Cores, machine: int, now: float) -> Any:
     """Take the first thread to finish off its machine; NOBODY if only a turn is over."""
     if cores.quantum > 0.0:
@@ -242,20 +268,20 @@ def stop_first(cores: Cores, machine: int, now: float) -> Any:
     return done
 
 
-@inlined
+@primitive
 def _speed(cores: Cores, machine: int) -> Any:
     """What one core does in a second where something else takes a part of them all."""
     return cores.capacity[machine] / (cores.core_first[machine + 1] - cores.core_first[machine])
 
 
-@inlined
+@primitive
 def _waiting(cores: Cores, machine: int) -> Any:
     """How many threads wait for a core."""
     held = cores.core_first[machine + 1] - cores.core_first[machine]
     return max(cores.running[machine] - held, 0)
 
 
-@inlined
+@primitive
 def _give(cores: Cores, machine: int, core: int, thread: int, switch: float, now: float) -> None:
     """Give a thread a core: until its work is done, or for a quantum if others wait."""
     cores.holder[core] = thread
@@ -325,3 +351,36 @@ def _end_turn(cores: Cores, machine: int, now: float) -> int:
         cores.heap[first + (cores.head[machine] + waiting - 1) % size] = thread
     _give(cores, machine, core, following, cores.switch, now)
     return thread if finished else NOBODY
+
+
+def work_left(cores: Cores, now: float) -> NDArray[Any]:
+    """Work that is left of each thread's service, in seconds of a core."""
+    if cores.quantum == 0.0:
+        left = np.zeros(len(cores.finish))
+        clock = cores.clock + _passed(cores, now)
+        for machine, running in enumerate(cores.running.tolist()):
+            first = int(cores.first[machine])
+            threads = cores.heap[first : first + running]
+            left[threads] = np.maximum(cores.finish[threads] - clock[machine], 0.0)
+        return left
+    # Less by what those on a core have done of theirs.
+    left = cores.finish.copy()
+    cores_of = np.diff(cores.core_first)
+    speed = np.repeat(cores.capacity / cores_of, cores_of)
+    held = cores.holder != NOBODY
+    left[cores.holder[held]] -= (np.maximum(now - cores.since, 0.0) * speed)[held]
+    return np.asarray(np.maximum(left, 0.0))
+
+
+def polled_seconds(cores: Cores, now: float) -> NDArray[Any]:
+    """Core-seconds that idle threads have burnt on each machine; in turns they take none."""
+    if cores.quantum > 0.0:
+        return cores.polled.copy()
+    return np.asarray(cores.polled + _passed(cores, now) * cores.burn[cores.polling])
+
+
+def _passed(cores: Cores, now: float) -> NDArray[Any]:
+    """What a thread of each machine got done since the machine was last looked at."""
+    wanted = cores.running + cores.burn[cores.polling]
+    crowded = cores.capacity / np.maximum(wanted, 1e-12) / (1.0 + cores.switch / USUAL_QUANTUM)
+    return np.asarray((now - cores.updated) * np.where(wanted <= cores.capacity, 1.0, crowded))

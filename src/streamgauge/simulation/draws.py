@@ -1,7 +1,7 @@
 """Values drawn from distributions inside compiled loops.
 
 A distribution of times becomes a row of parameters; one given by a table, and every distribution
-of whole numbers, becomes a cumulative table searched by halving.
+of whole numbers, becomes a cumulative table searched with a guide.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from streamgauge.profile.distribution import (
     Lognormal,
     Uniform,
 )
-from streamgauge.simulation.compiling import inlined
+from streamgauge.simulation.compiling import internal, primitive
 from streamgauge.simulation.random_streams import exponential, uniform
 
+ROUNDING = 1e-12
 # How a row's two parameters are meant.
 CONSTANT, EXPONENTIAL, GAMMA, LOGNORMAL, UNIFORM, TABLE = range(6)
 
@@ -40,6 +41,8 @@ class Draws(NamedTuple):
         first: Where each one's table begins; one entry more than distributions.
         value: Values of all tables, ascending within each.
         cumulative: Cumulative probabilities of all tables; each ends at one.
+        guide: Of n equal parts of [0, 1), n the length of a table, where in it to begin to search
+            (Chen and Asau 1974).
     """
 
     kind: NDArray[Any]
@@ -47,6 +50,7 @@ class Draws(NamedTuple):
     first: NDArray[Any]
     value: NDArray[Any]
     cumulative: NDArray[Any]
+    guide: NDArray[Any]
 
 
 def make_draws(distributions: Sequence[Distribution | CountDistribution]) -> Draws:
@@ -61,12 +65,15 @@ def make_draws(distributions: Sequence[Distribution | CountDistribution]) -> Dra
         sizes.append(len(table[0]))
         values.append(table[0])
         shares.append(table[1])
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    guides = [_guide(table) + begin for table, begin in zip(shares, first[:-1], strict=True)]
     return Draws(
         kind=np.asarray(kinds, dtype=np.int64),
         parameters=np.asarray(parameters, dtype=np.float64).reshape(len(kinds), 2),
-        first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        first=first,
         value=np.concatenate([*values, np.zeros(0)]),
         cumulative=np.concatenate([*shares, np.zeros(0)]),
+        guide=np.concatenate([*guides, np.zeros(0, dtype=np.int64)]),
     )
 
 
@@ -103,7 +110,13 @@ def _table(values: NDArray[Any], shares: NDArray[Any]) -> Table:
     return np.asarray(values, dtype=np.float64), np.asarray(cumulative / cumulative[-1])
 
 
-@inlined
+def _guide(cumulative: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Where to begin for each part; a little early, as its number may be rounded up."""
+    parts = np.arange(len(cumulative)) / max(len(cumulative), 1)
+    return np.searchsorted(cumulative, parts - ROUNDING, side="right").astype(np.int64)
+
+
+@primitive
 def draw(draws: Draws, which: int, streams: NDArray[Any], row: int) -> Any:
     """One value of a distribution."""
     kind = draws.kind[which]
@@ -114,6 +127,11 @@ def draw(draws: Draws, which: int, streams: NDArray[Any], row: int) -> Any:
         return float(first)
     if kind == EXPONENTIAL:
         return float(first * exponential(streams, row))
+    return _from_formula(kind, first, second, streams, row)
+
+
+@internal
+def _from_formula(kind: int, first: float, second: float, streams: NDArray[Any], row: int) -> float:
     if kind == GAMMA:
         return float(second * _gamma(first, streams, row))
     if kind == LOGNORMAL:
@@ -121,23 +139,20 @@ def draw(draws: Draws, which: int, streams: NDArray[Any], row: int) -> Any:
     return float(first + (second - first) * uniform(streams, row))
 
 
-@inlined
+@primitive
 def _from_table(draws: Draws, which: int, streams: NDArray[Any], row: int) -> float:
     low, high = draws.first[which], draws.first[which + 1] - 1
     if low == high:
         # Most operators give a fixed number of outputs: no random number is spent on it.
         return float(draws.value[low])
     wanted = uniform(streams, row)
-    while low < high:
-        middle = (low + high) >> 1
-        if draws.cumulative[middle] <= wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return float(draws.value[low])
+    place = draws.guide[low + int(wanted * (high + 1 - low))]
+    while place < high and draws.cumulative[place] <= wanted:
+        place += 1
+    return float(draws.value[place])
 
 
-@inlined
+@primitive
 def _normal(streams: NDArray[Any], row: int) -> float:
     """A standard normal number by the polar method (Marsaglia and Bray 1964)."""
     while True:
@@ -148,7 +163,7 @@ def _normal(streams: NDArray[Any], row: int) -> float:
             return float(x * math.sqrt(-2.0 * math.log(square) / square))
 
 
-@inlined
+@primitive
 def _gamma(shape: float, streams: NDArray[Any], row: int) -> float:
     """A gamma number of scale one (Marsaglia and Tsang 2000)."""
     boost = 1.0

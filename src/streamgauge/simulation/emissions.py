@@ -165,11 +165,13 @@ def _factor_at(emissions: Emissions, process: int, time: float) -> float:
     """The rate at that time as a multiple of the mean."""
     period = emissions.period[process]
     if emissions.kind[process] == SEASONAL:
-        amplitude, phase = emissions.shape[process]
+        amplitude, phase = emissions.shape[process, 0], emissions.shape[process, 1]
         return float(1.0 + amplitude * np.sin(TWO_PI * (time - phase) / period))
+    first, last = emissions.first[process], emissions.first[process + 1] - 1
+    if first == last and emissions.factor[first] == emissions.slope[first]:
+        return float(emissions.factor[first])
     left = time % period
-    last = emissions.first[process + 1] - 1
-    for row in range(emissions.first[process], last + 1):
+    for row in range(first, last + 1):
         lasting = emissions.lasting[row]
         if left < lasting or row == last:
             part = min(left / lasting, 1.0)

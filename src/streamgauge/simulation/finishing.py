@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from streamgauge.simulation.binning import coarse_bin_of
@@ -50,7 +52,7 @@ from streamgauge.simulation.windows import (
 )
 
 
-@inlined
+@internal
 def _emit(
     p: Program, s: State, thread: int, task: int, stream: int, parent: int, parents: int
 ) -> None:
@@ -72,7 +74,7 @@ def _emit(
             new = take_message(s)
             n = s.message[new]
             n.what, n.task, n.sender, n.key, n.size = subscription, goal, task, key, size
-            if parents == 1 and s.message[parent].anchors == NONE:
+            if p.at.keeps == 0 or (parents == 1 and s.message[parent].anchors == NONE):
                 anchor_to_one(p, s, new, parent, subscription, executor)
             else:
                 anchor_to_many(p, s, new, parent, parents, subscription, executor)
@@ -84,7 +86,7 @@ def _emit(
                 s.transferred[p.transfer_first[row] + goal - first] += 1
 
 
-@inlined
+@internal
 def _emit_outputs(
     p: Program, s: State, thread: int, task: int, row: int, parent: int, parents: int
 ) -> None:
@@ -178,11 +180,25 @@ def _finish_tuple(p: Program, s: State, thread: int, which: int, now: float) -> 
     r.executed += 1
     if p.at.detailed == 1:
         _count_execution(p, s, which, t.work, now)
-    if m.hop != NONE:
-        note_hop(s, which, now)
-    window = p.task[m.task].window
+        if m.hop != NONE:
+            note_hop(s, which, now)
+    if p.at.keeps == 1 and _keep_tuple(p, s, thread, which, now):
+        return
     o = p.operator[t.operator]
     row = t.operator * (p.at.subscriptions + 1) + m.what
+    _emit_outputs(p, s, thread, m.task, row, which, 1)
+    if o.sink == 1:
+        arrive(p, s, which, t.operator, now)
+    acknowledge(p, s, thread, which, verdict_on(p, s, t.operator, t.executor), now)
+    free_message(s, which)
+
+
+@internal
+def _keep_tuple(p: Program, s: State, thread: int, which: int, now: float) -> Any:
+    """Put a tuple into its window or join, and do what follows; False where there is none."""
+    t, m = s.thread[thread], s.message[which]
+    window = p.task[m.task].window
+    o = p.operator[t.operator]
     if window != NONE:
         fires = add_to_window(p, s, window, thread, which, now)
         if fires:
@@ -191,27 +207,23 @@ def _finish_tuple(p: Program, s: State, thread: int, which: int, now: float) -> 
             trigger = s.window[window].thread
             if s.thread[trigger].phase == IDLE:
                 first_trigger(p, s, window, now)
-        return
-    if o.join == ON_KEY:
-        drop_old(p, s, m.task, t.operator, thread, now)
-        partner = add_to_join(p, s, t.operator, which, now)
-        if partner == NONE:
-            return
-        task = m.task
-        _emit_outputs(p, s, thread, task, row, partner, o.inputs)
-        while partner != NONE:
-            following = s.message[partner].link
-            if o.sink == 1:
-                arrive(p, s, partner, t.operator, now)
-            acknowledge(p, s, thread, partner, verdict_on(p, s, t.operator, t.executor), now)
-            free_message(s, partner)
-            partner = following
-        return
-    _emit_outputs(p, s, thread, m.task, row, which, 1)
-    if o.sink == 1:
-        arrive(p, s, which, t.operator, now)
-    acknowledge(p, s, thread, which, verdict_on(p, s, t.operator, t.executor), now)
-    free_message(s, which)
+        return True
+    if o.join != ON_KEY:
+        return False
+    row = t.operator * (p.at.subscriptions + 1) + m.what
+    drop_old(p, s, m.task, t.operator, thread, now)
+    partner = add_to_join(p, s, t.operator, which, now)
+    if partner == NONE:
+        return True
+    _emit_outputs(p, s, thread, m.task, row, partner, o.inputs)
+    while partner != NONE:
+        following = s.message[partner].link
+        if o.sink == 1:
+            arrive(p, s, partner, t.operator, now)
+        acknowledge(p, s, thread, partner, verdict_on(p, s, t.operator, t.executor), now)
+        free_message(s, partner)
+        partner = following
+    return True
 
 
 @inlined
@@ -222,10 +234,10 @@ def _finish_emission(p: Program, s: State, thread: int, which: int, now: float) 
     m.born, m.path = now, p.source_row[t.operator]
     if p.at.detailed == 1:
         _count_emission(p, s, which, stream, t.work, now)
-    s.counts[ROOTS_EMITTED] += 1
-    if s.counts[TRACE_EVERY] > 0 and s.counts[ROOTS_EMITTED] % s.counts[TRACE_EVERY] == 0:
-        m.what = DUE
-        note_hop(s, which, now)
+        s.counts[ROOTS_EMITTED] += 1
+        if s.counts[TRACE_EVERY] > 0 and s.counts[ROOTS_EMITTED] % s.counts[TRACE_EVERY] == 0:
+            m.what = DUE
+            note_hop(s, which, now)
     if p.at.ackers > 0:
         m.root = open_root(p, s, thread, which, now)
         s.root[m.root & 0xFFFFFFFF].hop = m.hop
@@ -239,7 +251,7 @@ def _finish_emission(p: Program, s: State, thread: int, which: int, now: float) 
 def finish(p: Program, s: State, thread: int, now: float) -> None:
     """The service of an executor's message, or of a window, is over."""
     t = s.thread[thread]
-    if t.window != NONE:
+    if p.at.keeps == 1 and t.window != NONE:
         _finish_window(p, s, thread, now)
         return
     which = t.current
@@ -248,14 +260,13 @@ def finish(p: Program, s: State, thread: int, now: float) -> None:
         _finish_tuple(p, s, thread, which, now)
     elif m.what == DUE:
         _finish_emission(p, s, thread, which, now)
-    elif m.what in (DONE, FAILED):
-        if is_open(s, m.root):
-            end_root(p, s, thread, m.root, m.what == FAILED, False, now)
-        free_message(s, which)
-    elif m.what == FLUSH:
-        publish_all(p, s, thread, now)
-        free_message(s, which)
     else:
-        t.executed += 1
-        handle_at_acker(p, s, thread, which, now)
+        if p.rules.flushes == 1 and m.what == FLUSH:
+            publish_all(p, s, thread, now)
+        elif p.at.ackers > 0:
+            if m.what not in (DONE, FAILED):
+                t.executed += 1
+                handle_at_acker(p, s, thread, which, now)
+            elif is_open(s, m.root):
+                end_root(p, s, thread, m.root, m.what == FAILED, False, now)
         free_message(s, which)

@@ -22,7 +22,7 @@ from streamgauge.simulation.carrying import (
     send_flush_tuples,
 )
 from streamgauge.simulation.compiling import compiled, inlined, internal
-from streamgauge.simulation.cores import NOBODY, next_finish, stop_first
+from streamgauge.simulation.cores import NOBODY, has_running, next_finish, stop_first
 from streamgauge.simulation.draws import draw
 from streamgauge.simulation.emissions import next_due
 from streamgauge.simulation.finishing import finish
@@ -53,10 +53,9 @@ from streamgauge.simulation.records import (
     WAKING,
 )
 from streamgauge.simulation.routing import fill_choices, refresh_loads
-from streamgauge.simulation.sources import next_emission
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.threads import go_idle, make_way, serve, stop_polling, unblock, wake
-from streamgauge.simulation.timers import UNSET, clear_timer, first_timer, set_timer
+from streamgauge.simulation.timers import clear_timer, first_time, first_timer, is_past, set_timer
 from streamgauge.simulation.trees import anchors_in, hear_answers, time_out_roots
 from streamgauge.simulation.windows import fire, join_roots, next_trigger
 
@@ -73,6 +72,36 @@ def _begin_window(p: Program, s: State, thread: int, now: float) -> Any:
     work = factor * draw(s.draws, o.window_cpu, s.random, t.executor) + w.size * o.window_tuple
     rest = factor * draw(s.draws, o.window_wait, s.random, t.executor)
     return serve(p, s, thread, work, rest, now)
+
+
+@inlined
+def _next_emission(p: Program, s: State, thread: int, now: float) -> Any:
+    """What a source emits next, or NONE.
+
+    It is held back while too many of its roots are open (`topology.max.spout.pending`), or while a
+    queue above its high-water mark stops all sources.
+    """
+    t = s.thread[thread]
+    due = s.queue[p.at.due + thread].length > 0 or t.unlimited != NONE
+    if t.pending >= p.max_pending[thread] or s.counts[FLOODED_QUEUES] > 0:
+        if due and t.throttled == 0:
+            t.throttled, t.throttled_since = 1, now
+        return NONE
+    if not due:
+        return NONE
+    if t.throttled == 1:
+        t.throttled = 0
+        t.throttled_time += now - t.throttled_since
+    if s.queue[p.at.due + thread].length > 0:
+        return pop(s, p.at.due + thread, now)
+    which = take_message(s)
+    m = s.message[which]
+    m.what, m.root = DUE, np.int64(t.unlimited)
+    m.due, m.arrived = now, now
+    # Its tasks are asked in turn.
+    first, following = p.task_of_executor[thread], p.task_of_executor[thread + 1]
+    m.task = first + t.emitted % (following - first)
+    return which
 
 
 @inlined
@@ -98,14 +127,14 @@ def _next_message(p: Program, s: State, thread: int, now: float) -> Any:
         if q.waiter != NONE:
             make_way(s, thread)
         return which
-    return next_emission(p, s, thread, now) if t.kind == SOURCE else NONE
+    return _next_emission(p, s, thread, now) if t.kind == SOURCE else NONE
 
 
 @inlined
 def _begin_executor(p: Program, s: State, thread: int, now: float) -> Any:
     """An executor goes on with its window or its next message; True if that takes no time."""
     t = s.thread[thread]
-    if t.window != NONE:
+    if p.at.keeps == 1 and t.window != NONE:
         return _begin_window(p, s, thread, now)
     which = _next_message(p, s, thread, now)
     if which == NONE:
@@ -131,26 +160,31 @@ def _begin_executor(p: Program, s: State, thread: int, now: float) -> Any:
 @inlined
 def _lacks_room(p: Program, s: State, thread: int) -> Any:
     """Whether the pools might not hold what the end of this service creates."""
-    t = s.thread[thread]
-    roots = 0
-    if t.window != NONE:
-        roots = s.window[t.window].roots
-    else:
-        which = t.current
-        m = s.message[which]
-        if m.what >= 0:
-            if m.anchors != NONE:
-                roots = anchors_in(s, which)
-            window = p.task[m.task].window
-            if window != NONE:
-                roots += s.window[window].roots
-            elif p.operator[t.operator].join == ON_KEY:
-                roots += join_roots(p, s, which)
+    roots = _roots_at_hand(p, s, thread) if p.at.keeps == 1 else 0
     return (
         s.free[FREE_MESSAGES] < p.at.reserve + roots
-        or s.free[FREE_ANCHORS] < p.at.copies * (roots + 2)
+        or (p.at.keeps == 1 and s.free[FREE_ANCHORS] < p.at.copies * (roots + 2))
         or (p.at.ackers > 0 and s.free[FREE_ROOTS] < 2)
     )
+
+
+@internal
+def _roots_at_hand(p: Program, s: State, thread: int) -> Any:
+    """How many roots the tuples have, at the most, that the end of this service deals with."""
+    t = s.thread[thread]
+    if t.window != NONE:
+        return s.window[t.window].roots
+    roots, which = 0, t.current
+    m = s.message[which]
+    if m.what >= 0:
+        if m.anchors != NONE:
+            roots = anchors_in(s, which)
+        window = p.task[m.task].window
+        if window != NONE:
+            roots += s.window[window].roots
+        elif p.operator[t.operator].join == ON_KEY:
+            roots += join_roots(p, s, which)
+    return roots
 
 
 @inlined
@@ -220,10 +254,10 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 beginning = one
         else:
             timer = first_timer(timers)
-            if timer == UNSET or timers.time[timer] > until:
+            now = first_time(timers)
+            if now > until:
                 s.now[0] = until
                 return REACHED
-            now = timers.time[timer]
             s.now[0] = now
             if timer < p.at.thread_timers:
                 source = p.process[timer].executor
@@ -257,7 +291,7 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                     clear_timer(timers, timer)
                     unblock(s, one, now)
                     delivering = one
-                elif t.what == TRIGGER:
+                elif p.at.keeps == 1 and t.what == TRIGGER:
                     clear_timer(timers, timer)
                     window = one - p.at.triggers
                     w = s.window[window]
@@ -332,7 +366,9 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
             if delivering != NONE:
                 if deliver(p, s, delivering, now):
                     beginning = delivering
-                elif s.thread[delivering].kind == SOURCE:
+                elif (p.at.ackers > 0 or p.rules.flushes == 1) and s.thread[
+                    delivering
+                ].kind == SOURCE:
                     hear_answers(p, s, delivering, now)
                 delivering = NONE
             if beginning != NONE:
@@ -340,7 +376,7 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 at_once = False
                 if t.what == EXECUTOR:
                     at_once = _begin_executor(p, s, beginning, now)
-                elif t.what != TRIGGER:
+                elif p.at.keeps == 0 or t.what != TRIGGER:
                     at_once = begin_carrying(p, s, beginning, now)
                 elif t.window != NONE:
                     at_once = _begin_window(p, s, beginning, now)
@@ -355,10 +391,10 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 beginning = NONE
             if finishing == NONE:
                 break
-        if stale != NONE and timers.time[stale] <= now:
+        if stale != NONE and is_past(timers, stale, now):
             if stale >= p.at.machine_timers:
                 machine = stale - p.at.machine_timers
-                if s.cores.running[machine] > 0:
+                if has_running(s.cores, machine):
                     set_timer(timers, stale, next_finish(s.cores, machine))
                 else:
                     clear_timer(timers, stale)

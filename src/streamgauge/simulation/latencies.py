@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.simulation.binning import BINS, bin_edges
-from streamgauge.simulation.estimates import Estimate, estimate
+from streamgauge.simulation.replications import Estimate, estimate
 
 _EDGES = bin_edges()
 

@@ -18,7 +18,6 @@ from streamgauge.profile.distribution import CountDistribution, Distribution, Em
 from streamgauge.simulation.draws import Draws, make_draws
 from streamgauge.simulation.emissions import Emissions, make_emissions
 from streamgauge.simulation.job_check import check_job, check_table, most_messages
-from streamgauge.simulation.layout import Sizes, lay_out, rules_of
 from streamgauge.simulation.records import (
     BY_PARITY,
     NO_JOIN,
@@ -34,9 +33,8 @@ from streamgauge.simulation.records import (
     TASK,
     TRACKER,
 )
-from streamgauge.simulation.routes import Routes, make_routes, rule_of
-from streamgauge.simulation.state import Program
-from streamgauge.simulation.ways import Ways, find_ways
+from streamgauge.simulation.routes import Routes, Ways, find_ways, make_routes, rule_of
+from streamgauge.simulation.state import Program, Sizes, lay_out, rules_of
 from streamgauge.topology.grouping import Fields, PartialKey
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER, OperatorKind, Stream, StreamKey, Window

@@ -43,15 +43,22 @@ def take_message(s: State) -> Any:
 def free_message(s: State, which: int) -> None:
     """Give a message and its anchors back to their pools."""
     m = s.message[which]
+    if m.anchors != NONE:
+        _free_anchors(s, which)
+    m.link = s.free[FIRST_FREE_MESSAGE]
+    s.free[FIRST_FREE_MESSAGE] = which
+    s.free[FREE_MESSAGES] += 1
+
+
+@internal
+def _free_anchors(s: State, which: int) -> None:
+    m = s.message[which]
     while m.anchors != NONE:
         anchor = m.anchors
         m.anchors = s.anchor[anchor].link
         s.anchor[anchor].link = s.free[FIRST_FREE_ANCHOR]
         s.free[FIRST_FREE_ANCHOR] = anchor
         s.free[FREE_ANCHORS] += 1
-    m.link = s.free[FIRST_FREE_MESSAGE]
-    s.free[FIRST_FREE_MESSAGE] = which
-    s.free[FREE_MESSAGES] += 1
 
 
 @inlined
@@ -85,7 +92,7 @@ def _count(s: State, at: int, tuples: int, now: float) -> None:
     q.peak = max(q.peak, q.length - q.flushes)
 
 
-@inlined
+@internal
 def push(s: State, at: int, which: int, now: float) -> None:
     """Put a message into a plain queue."""
     s.message[which].arrived = now
@@ -102,7 +109,7 @@ def push_flush(s: State, at: int, which: int, now: float) -> None:
     s.queue[at].flushes += 1
 
 
-@inlined
+@internal
 def push_over(s: State, at: int, which: int, now: float) -> None:
     """Put a message from another worker behind a full queue."""
     q = s.queue[at]
@@ -117,7 +124,7 @@ def push_over(s: State, at: int, which: int, now: float) -> None:
     _count(s, at, 1, now)
 
 
-@inlined
+@internal
 def pop(s: State, at: int, now: float) -> Any:
     """Take the first message out of a queue, or of its overflow when that is next."""
     q = s.queue[at]

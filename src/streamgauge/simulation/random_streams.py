@@ -8,13 +8,14 @@ a whole thread, and numpy's are called through a pointer for each draw, at sever
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
-from streamgauge.simulation.compiling import inlined
+from streamgauge.simulation.compiling import primitive
 
 # A double has 53 significant bits.
 _UNIT = 2.0**-53
@@ -26,12 +27,12 @@ def make_streams(seed: int, count: int) -> NDArray[np.uint64]:
     return np.asarray(words, dtype=np.uint64).reshape(count, 4)
 
 
-@inlined
+@primitive
 def _rotated(x: Any, bits: Any) -> Any:
     return (x << uint64(bits)) | (x >> uint64(64 - bits))
 
 
-@inlined
+@primitive
 def next_word(streams: NDArray[Any], row: int) -> Any:
     """The next 64 random bits of a stream."""
     s0, s1, s2, s3 = streams[row, 0], streams[row, 1], streams[row, 2], streams[row, 3]
@@ -45,13 +46,13 @@ def next_word(streams: NDArray[Any], row: int) -> Any:
     return result
 
 
-@inlined
+@primitive
 def uniform(streams: NDArray[Any], row: int) -> Any:
     """A number in [0, 1)."""
     return (next_word(streams, row) >> uint64(11)) * _UNIT
 
 
-@inlined
+@primitive
 def exponential(streams: NDArray[Any], row: int) -> Any:
-    """An exponential number with mean one."""
-    return -np.log1p(-uniform(streams, row))
+    """An exponential number with mean one; the difference is exact, and never zero."""
+    return -math.log(1.0 - uniform(streams, row))

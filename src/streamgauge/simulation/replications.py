@@ -1,18 +1,68 @@
-"""Several independent runs of one simulation, and how far their mean can be trusted."""
+"""Independent runs of a simulation, or batches of a run, and how far their mean can be trusted."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from typing import Protocol
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
 
 from streamgauge.errors import Findings
-from streamgauge.simulation.estimates import Estimate, estimate
-from streamgauge.simulation.results import SimulationResult
 from streamgauge.topology.field_checks import check_whole
+
+if TYPE_CHECKING:
+    from streamgauge.simulation.results import SimulationResult
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A mean over independent runs, or over batches of one.
+
+    Attributes:
+        mean: Over the runs.
+        half_width: The true mean lies this close with 95 % confidence; NaN for one run.
+        runs: How many there were.
+    """
+
+    mean: float
+    half_width: float
+    runs: int
+
+
+def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+    """Mean and Student's confidence interval of independent values."""
+    runs = len(values)
+    mean = math.fsum(values) / runs
+    if runs == 1:
+        return Estimate(mean=mean, half_width=math.nan, runs=1)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (runs - 1)
+    quantile = float(special.stdtrit(runs - 1, 0.5 + confidence / 2.0))
+    return Estimate(mean=mean, half_width=quantile * math.sqrt(variance / runs), runs=runs)
+
+
+def settled_after(series: NDArray[np.float64], most: int) -> int:
+    """How many entries at the beginning of a series to leave out, at most `most` of them.
+
+    The marginal standard error rule (White 1997): leave out as many as make the standard error of
+    the mean of the rest smallest.
+    """
+    values = series[~np.isnan(series)]
+    skipped = len(series) - len(values)
+    if len(values) < 4:
+        return 0
+    errors = []
+    for cut in range(min(most, len(values) - 2) + 1):
+        rest = values[cut:]
+        errors.append(float(rest.var()) / len(rest))
+    return min(int(np.argmin(errors)) + skipped, most)
 
 
 def estimate_of(
@@ -24,7 +74,7 @@ def estimate_of(
 
 
 class Run(Protocol):
-    """A simulation that lacks nothing but its seed; it must survive being sent to a process."""
+    """A simulation that lacks nothing but its seed."""
 
     def __call__(self, *, seed: int) -> SimulationResult:
         """Run it."""
@@ -32,24 +82,20 @@ class Run(Protocol):
 
 
 def replicate(
-    run: Run, *, seed: int, replications: int, processes: int | None = None
+    run: Run, *, seed: int, replications: int, threads: int | None = None
 ) -> list[SimulationResult]:
-    """Run the simulation with the seeds from `seed` on, on all cores.
+    """Run the simulation with the seeds from `seed` on, on all cores; how many changes no result.
+
+    Threads do, as the kernel runs without Python's lock.
 
     Args:
         run: What to run.
         seed: Of the first run.
         replications: How many runs.
-        processes: How many at once; as many as there are cores when not given.
+        threads: How many at once; as many as there are cores when not given.
     """
     findings = Findings()
     check_whole(findings, replications, "replications")
     findings.raise_if_any()
-    seeds = range(seed, seed + replications)
-    workers = min(processes or os.cpu_count() or 1, replications)
-    if workers == 1:
-        return [run(seed=one) for one in seeds]
-    # Fresh processes: a forked one would share the locks of libraries that run threads.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(run, seed=one) for one in seeds]
-        return [future.result() for future in futures]
+    with ThreadPoolExecutor(min(threads or os.cpu_count() or 1, replications)) as pool:
+        return list(pool.map(lambda one: run(seed=one), range(seed, seed + replications)))

@@ -1,4 +1,9 @@
-"""Where each executor may send a subscription's tuples, as the kernel's tables."""
+"""Where tuples may go, as the kernel's tables: routes of executors, and ways through the topology.
+
+A route is where an executor may send a subscription's tuples. A way begins at a source and follows
+streams; latencies are kept apart by ways. Where there are too many of them, or cycles, latencies
+are kept apart by source and sink alone.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +20,7 @@ from streamgauge.simulation.records import (
     EVERY,
     IN_TURN,
     NEAR_AND_FREE,
+    NONE,
     ROUTE,
 )
 from streamgauge.topology.grouping import (
@@ -27,10 +33,11 @@ from streamgauge.topology.grouping import (
     Shuffle,
 )
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import Stream
+from streamgauge.topology.topology import Stream, Topology
 
 # Storm's LoadAwareShuffleGrouping: at least so many choices, and so many for each target.
 LEAST_CHOICES, CHOICES_PER_TARGET = 1000, 5
+MAX_WAYS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,3 +130,67 @@ def _shares(plan: PhysicalPlan, executor: int, stream: Stream, tasks: list[int])
         mean = rows[own.start - sending.start : own.stop - sending.start].mean(axis=0)
         return [float(share) for share in np.cumsum(mean)]
     return [(index + 1) / len(tasks) for index in range(len(tasks))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """All ways, numbered; the first are the sources themselves.
+
+    Attributes:
+        following: The way of a tuple that leaves on a subscription, by way.
+        row: Row of (way, operator) among the latencies, or NONE.
+        source: Place among the sources where each way begins.
+        rows: What each row is: the operators on the way, first to last; source and sink alone
+            where ways are not told apart.
+    """
+
+    following: NDArray[Any]
+    row: NDArray[Any]
+    source: NDArray[Any]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def find_ways(topology: Topology, streams: tuple[Stream, ...]) -> Ways:
+    """Number the ways from every source to every sink."""
+    sources = [operator.name for operator in topology.sources]
+    names = list(topology.operator_names)
+    sinks = [operator.name for operator in topology.sinks]
+    ways: list[tuple[str, ...]] = [(source,) for source in sources]
+    following: list[dict[int, int]] = [{} for _ in sources]
+    origin = list(range(len(sources)))
+    at = 0
+    while at < len(ways) and len(ways) <= MAX_WAYS:
+        for number, stream in enumerate(streams):
+            if stream.source == ways[at][-1]:
+                following[at][number] = len(ways)
+                following.append({})
+                ways.append((*ways[at], stream.target))
+                origin.append(origin[at])
+        at += 1
+    if len(ways) > MAX_WAYS:
+        pairs = tuple((source, sink) for source in sources for sink in sinks)
+        table = np.full((len(sources), len(names)), NONE, dtype=np.int64)
+        for index, (source, sink) in enumerate(pairs):
+            table[sources.index(source), names.index(sink)] = index
+        own = np.arange(len(sources))
+        return Ways(
+            following=np.repeat(own[:, None], len(streams), axis=1),
+            row=table,
+            source=own,
+            rows=pairs,
+        )
+    rows = tuple(dict.fromkeys(way for way in ways if way[-1] in sinks))
+    numbers = {way: index for index, way in enumerate(rows)}
+    table = np.full((len(ways), len(names)), NONE, dtype=np.int64)
+    steps = np.full((len(ways), len(streams)), NONE, dtype=np.int64)
+    for index, way in enumerate(ways):
+        if way in numbers:
+            table[index, names.index(way[-1])] = numbers[way]
+        for number, target in following[index].items():
+            steps[index, number] = target
+    return Ways(
+        following=steps,
+        row=table,
+        source=np.asarray(origin, dtype=np.int64),
+        rows=rows,
+    )

@@ -1,4 +1,8 @@
-"""The counters of a running simulation at one moment, and what two moments say together."""
+"""The counters of a running simulation at one moment, and what two moments say together.
+
+What lasts is entered when it ends, and a service is charged when it begins. Here what is under way
+is counted as far as it has come.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.simulation.accounts import machine_accounts, queue_accounts, thread_accounts
 from streamgauge.simulation.binning import BINS
+from streamgauge.simulation.cores import polled_seconds, work_left
+from streamgauge.simulation.records import AFTERWARDS, BLOCKED, ON_CORE
 from streamgauge.simulation.state import Program, State
+
+Account = dict[str, NDArray[Any]]
 
 _THREAD = ("executed", "emitted", "failed", "timed_out", "replayed")
 _QUEUE = ("arrived", "objects", "sojourn", "dropped")
@@ -70,7 +77,7 @@ class Camera:
             thread=thread,
             queue=queue,
             peak=peak,
-            machine=machine_accounts(s),
+            machine=machine_accounts(s, thread["cpu"]),
             window={name: s.window[name].copy() for name in _WINDOW},
             roots=(
                 int(s.outputs["roots_acked"].sum()),
@@ -80,3 +87,46 @@ class Camera:
             latency_by=grown[at],
             latency_sum=s.latency_sum.copy(),
         )
+
+
+def thread_accounts(s: State) -> Account:
+    """Seconds that each thread was busy, blocked and throttled, and spent on a core."""
+    now, t = float(s.now[0]), s.thread
+    working = (t["phase"] >= ON_CORE) & (t["phase"] <= AFTERWARDS)
+    held_back = t["throttled"] == 1
+    return {
+        "busy": t["busy"] + np.where(working, now - t["busy_since"], 0.0),
+        "blocked": t["blocked"] + _waited(s),
+        "throttled": t["throttled_time"] + np.where(held_back, now - t["throttled_since"], 0.0),
+        "cpu": t["cpu"] - work_left(s.cores, now),
+    }
+
+
+def queue_accounts(s: State, count: int) -> Account:
+    """Of the first `count` queues: tuples now and over time, and seconds of waiting for room."""
+    now, q = float(s.now[0]), s.queue[:count]
+    caused = q["caused"].copy()
+    blocked = s.thread["phase"] == BLOCKED
+    if blocked.any():
+        np.add.at(caused, s.thread["blocked_on"][blocked], _waited(s)[blocked])
+    length = q["length"] - q["flushes"]
+    return {
+        "length": length,
+        "area": q["area"] + length * (now - q["changed"]),
+        "caused": caused,
+    }
+
+
+def machine_accounts(s: State, spent: NDArray[Any]) -> Account:
+    """Core-seconds of work on each machine, of what threads have `spent`, and of polling."""
+    polled = polled_seconds(s.cores, float(s.now[0]))
+    return {
+        "busy": np.bincount(s.thread["machine"], spent, minlength=len(polled)),
+        "polled": polled,
+    }
+
+
+def _waited(s: State) -> NDArray[Any]:
+    """How long each blocked thread has been."""
+    blocked = s.thread["phase"] == BLOCKED
+    return np.asarray(np.where(blocked, float(s.now[0]) - s.thread["blocked_since"], 0.0))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from streamgauge.simulation.compiling import inlined, internal
-from streamgauge.simulation.cores import advance, next_finish, start
+from streamgauge.simulation.cores import add_polling, has_running, next_finish, start
 from streamgauge.simulation.records import (
     BLOCKED,
     EXECUTOR,
@@ -39,31 +39,28 @@ def wakes_at(idle_since: float, spin: float, sleep: float, now: float) -> Any:
 
 
 @inlined
+def _change_polling(p: Program, s: State, machine: int, threads: int, now: float) -> None:
+    add_polling(s.cores, machine, threads, now)
+    if has_running(s.cores, machine):
+        set_timer(s.timers, p.at.machine_timers + machine, next_finish(s.cores, machine))
+
+
+@internal
 def stop_polling(p: Program, s: State, which: int, now: float) -> None:
     """Take a thread out of those that burn a core while they wait."""
     t = s.thread[which]
     if t.polling == 1:
         t.polling = 0
-        machine = t.machine
-        advance(s.cores, machine, now)
-        s.cores.polling[machine] -= 1
-        if s.cores.running[machine] > 0:
-            set_timer(s.timers, p.at.machine_timers + machine, next_finish(s.cores, machine))
+        _change_polling(p, s, t.machine, -1, now)
 
 
-@inlined
-def start_polling(p: Program, s: State, which: int, now: float) -> None:
+@internal
+def _start_polling(p: Program, s: State, which: int, now: float) -> None:
     """Let an idle thread burn a core until it goes to sleep."""
     t = s.thread[which]
-    if p.rules.polls == 1 and t.what == EXECUTOR and p.rules.bolt_spin > 0.0:
-        if t.kind == SOURCE:
-            return
+    if t.what == EXECUTOR and t.kind != SOURCE and p.rules.bolt_spin > 0.0:
         t.polling = 1
-        machine = t.machine
-        advance(s.cores, machine, now)
-        s.cores.polling[machine] += 1
-        if s.cores.running[machine] > 0:
-            set_timer(s.timers, p.at.machine_timers + machine, next_finish(s.cores, machine))
+        _change_polling(p, s, t.machine, 1, now)
         if p.rules.bolt_sleep > 0.0:
             set_timer(s.timers, p.at.thread_timers + which, now + p.rules.bolt_spin)
 
@@ -78,29 +75,35 @@ def make_ready(s: State, which: int) -> None:
 @inlined
 def wake(p: Program, s: State, which: int, now: float) -> None:
     """Let a thread notice that there is work."""
+    if s.thread[which].phase == IDLE:
+        _wake_idle(p, s, which, now)
+
+
+@internal
+def _wake_idle(p: Program, s: State, which: int, now: float) -> None:
     t = s.thread[which]
-    if t.phase == IDLE:
-        spin, sleep = 0.0, 0.0
-        if t.what == EXECUTOR:
-            if t.kind == SOURCE:
-                sleep = p.rules.source_sleep
-            else:
-                spin, sleep = p.rules.bolt_spin, p.rules.bolt_sleep
-        elif t.what == TRANSFER:
-            sleep = p.rules.transfer_sleep
-        stop_polling(p, s, which, now)
-        if p.rules.flushes == 1 and t.what == EXECUTOR:
-            timer = p.at.flush_timers + t.worker
-            if s.timers.place[timer] == UNSET:
-                phase = s.queue[which].phase
-                set_timer(s.timers, timer, next_tick(phase, p.rules.flush, now))
-        t.phase = WAKING
-        when = wakes_at(t.idle_since, spin, sleep, now)
-        if when > now:
-            set_timer(s.timers, p.at.thread_timers + which, when)
+    spin, sleep = 0.0, 0.0
+    if t.what == EXECUTOR:
+        if t.kind == SOURCE:
+            sleep = p.rules.source_sleep
         else:
-            clear_timer(s.timers, p.at.thread_timers + which)
-            make_ready(s, which)
+            spin, sleep = p.rules.bolt_spin, p.rules.bolt_sleep
+    elif t.what == TRANSFER:
+        sleep = p.rules.transfer_sleep
+    if p.rules.polls == 1:
+        stop_polling(p, s, which, now)
+    if p.rules.flushes == 1 and t.what == EXECUTOR:
+        timer = p.at.flush_timers + t.worker
+        if s.timers.place[timer] == UNSET:
+            phase = s.queue[which].phase
+            set_timer(s.timers, timer, next_tick(phase, p.rules.flush, now))
+    t.phase = WAKING
+    when = wakes_at(t.idle_since, spin, sleep, now)
+    if when > now:
+        set_timer(s.timers, p.at.thread_timers + which, when)
+    else:
+        clear_timer(s.timers, p.at.thread_timers + which)
+        make_ready(s, which)
 
 
 @internal
@@ -166,4 +169,5 @@ def go_idle(p: Program, s: State, thread: int, now: float) -> None:
     t = s.thread[thread]
     t.busy += now - t.busy_since
     t.phase, t.idle_since = IDLE, now
-    start_polling(p, s, thread, now)
+    if p.rules.polls == 1:
+        _start_polling(p, s, thread, now)

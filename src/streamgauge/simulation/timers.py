@@ -12,22 +12,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.simulation.compiling import inlined
+from streamgauge.simulation.compiling import compiled, primitive
 
 UNSET = -1
+
+
+ENTRY = np.dtype([("time", np.float64), ("timer", np.int64)])
 
 
 class Timers(NamedTuple):
     """The heap as arrays that compiled code can share.
 
     Attributes:
-        time: When each timer goes off; only meaningful while it is set.
-        heap: Timers by the heap order.
+        heap: Times and their timers by the heap order; what is beyond the last is never due.
         place: Where in the heap each timer is, or UNSET.
         size: How many are set, in an array of one.
     """
 
-    time: NDArray[Any]
     heap: NDArray[Any]
     place: NDArray[Any]
     size: NDArray[Any]
@@ -35,83 +36,87 @@ class Timers(NamedTuple):
 
 def make_timers(count: int) -> Timers:
     """`count` timers, none of them set."""
+    heap = np.zeros(count + 1, dtype=ENTRY)
+    heap["time"] = np.inf
     return Timers(
-        time=np.zeros(count),
-        heap=np.zeros(count, dtype=np.int64),
+        heap=heap,
         place=np.full(count, UNSET, dtype=np.int64),
         size=np.zeros(1, dtype=np.int64),
     )
 
 
-@inlined
+@compiled
 def set_timer(timers: Timers, timer: int, time: float) -> None:
     """Let a timer go off at `time`, whether it was set before or not."""
     place = timers.place[timer]
-    timers.time[timer] = time
     if place == UNSET:
         place = timers.size[0]
-        timers.size[0] += 1
-    _settle(timers, timer, _raised(timers, timer, place))
+        timers.size[0] = place + 1
+    _settle(timers, timer, time, place)
 
 
-@inlined
+@compiled
 def clear_timer(timers: Timers, timer: int) -> None:
     """Let a timer not go off; fine when it was not set."""
     place = timers.place[timer]
     if place == UNSET:
         return
     timers.place[timer] = UNSET
-    timers.size[0] -= 1
-    last = timers.heap[timers.size[0]]
+    size = timers.size[0] - 1
+    timers.size[0] = size
+    last, time = timers.heap[size].timer, timers.heap[size].time
+    timers.heap[size].time = np.inf
     if last != timer:
-        _settle(timers, last, _raised(timers, last, place))
+        _settle(timers, last, time, place)
 
 
-@inlined
-def first_timer(timers: Timers) -> int:
+@primitive
+def first_timer(timers: Timers) -> Any:
     """The timer that goes off first, or UNSET; of equal times any, but always the same one."""
-    if timers.size[0] == 0:
-        return UNSET
-    return int(timers.heap[0])
+    return timers.heap[0].timer if timers.size[0] > 0 else UNSET
 
 
-@inlined
-def _raised(timers: Timers, timer: int, place: int) -> int:
-    """Move later timers down from `place` upwards; where the timer belongs then."""
-    time = timers.time[timer]
+@primitive
+def first_time(timers: Timers) -> Any:
+    """When the first timer goes off; never when none is set."""
+    return timers.heap[0].time
+
+
+@primitive
+def is_past(timers: Timers, timer: int, now: float) -> Any:
+    """Whether a timer has gone off and was not set again."""
+    place = timers.place[timer]
+    return place == UNSET or timers.heap[place].time <= now
+
+
+@primitive
+def _settle(timers: Timers, timer: int, time: float, place: int) -> None:
+    """Put a timer into the gap at `place`, or where the gap goes as others move into it."""
     while place > 0:
         parent = (place - 1) >> 1
-        other = timers.heap[parent]
-        if timers.time[other] <= time:
+        above = timers.heap[parent]
+        if above.time <= time:
             break
-        timers.heap[place] = other
-        timers.place[other] = place
+        timers.heap[place].time, timers.heap[place].timer = above.time, above.timer
+        timers.place[above.timer] = place
         place = parent
-    return place
-
-
-@inlined
-def _settle(timers: Timers, timer: int, place: int) -> None:
-    """Move earlier timers up from `place` downwards, and put the timer where they leave room."""
-    time = timers.time[timer]
     size = timers.size[0]
     child = 2 * place + 1
     while child < size:
-        other = timers.heap[child]
-        if child + 1 < size and timers.time[timers.heap[child + 1]] < timers.time[other]:
-            child += 1
-            other = timers.heap[child]
-        if timers.time[other] >= time:
+        # Without a branch, as either child may be the earlier; there is always a right one.
+        child += timers.heap[child + 1].time < timers.heap[child].time
+        below = timers.heap[child]
+        if below.time >= time:
             break
-        timers.heap[place] = other
-        timers.place[other] = place
+        timers.heap[place].time, timers.heap[place].timer = below.time, below.timer
+        timers.place[below.timer] = place
         place = child
         child = 2 * place + 1
-    timers.heap[place] = timer
+    timers.heap[place].time, timers.heap[place].timer = time, timer
     timers.place[timer] = place
 
 
-@inlined
+@primitive
 def next_tick(phase: float, every: float, now: float) -> Any:
     """The next time after `now` of a clock that ticks at `phase` and then `every` so often."""
     tick = phase + (np.floor((now - phase) / every) + 1.0) * every

@@ -16,17 +16,17 @@ from streamgauge.simulation import records
 from streamgauge.simulation.binning import BINS, COARSE_BINS
 from streamgauge.simulation.chained import chain_behaviours, find_members, split_result
 from streamgauge.simulation.cores import EVENLY, Sharing, make_cores
-from streamgauge.simulation.estimates import settled_after
 from streamgauge.simulation.figures import figures
 from streamgauge.simulation.handles import Handle
 from streamgauge.simulation.kernel import begin, run
 from streamgauge.simulation.program import Compiled, compile_job
 from streamgauge.simulation.random_streams import make_streams
 from streamgauge.simulation.records import NONE
+from streamgauge.simulation.replications import settled_after
 from streamgauge.simulation.results import SimulationResult
 from streamgauge.simulation.routing import HEAVIEST, UNKNOWN_LOAD
 from streamgauge.simulation.snapshots import Camera, Snapshot
-from streamgauge.simulation.state import State
+from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.timers import make_timers
 from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -45,6 +45,17 @@ BUCKETS = 100
 LONGEST_WARMUP = 0.25
 NEVER = -1e300
 TRACED_HOPS = 1 << 16
+# Figures of a job without acks, send threads, batches, polling, windows, joins and tracing.
+PLAIN_JOB = {
+    "ackers": 0,
+    "send_threads": 0,
+    "batch": 1,
+    "flushes": 0,
+    "polls": 0,
+    "deserialises": 0,
+    "keeps": 0,
+    "detailed": 0,
+}
 # Names the random numbers that say in which phase threads sleep.
 SLEEPING = 1
 
@@ -178,6 +189,14 @@ def _population(snapshots: list[Snapshot]) -> NDArray[np.float64]:
     return np.asarray(np.diff(areas) / np.diff(times))
 
 
+def _program_handle(program: Program) -> Handle:
+    """The program for the kernel, which has a variant for jobs that use none of some features."""
+    used = program.rules._asdict() | program.at._asdict()
+    if all(used[name] == value for name, value in PLAIN_JOB.items()):
+        return Handle(program, variant="Plain", fixed=PLAIN_JOB)
+    return Handle(program)
+
+
 class _Run:
     """One simulation under way."""
 
@@ -193,7 +212,7 @@ class _Run:
         self.tracing = tracing
         self.overloaded = False
         self.state = state
-        self.program, self.handle = Handle(compiled.program), Handle(self.state)
+        self.program, self.handle = _program_handle(compiled.program), Handle(self.state)
         begin(self.program, self.handle)
         at = compiled.program.at
         self.camera = Camera(compiled.program, at.path_rows + 3 * at.sources)

@@ -48,7 +48,7 @@ _INDEX = 0xFFFFFFFF
 SAMPLING = 20
 
 
-@inlined
+@internal
 def record(s: State, row: int, seconds: float, weight: int) -> None:
     """Count a latency."""
     s.latency[row, bin_of(seconds)] += weight
@@ -107,7 +107,7 @@ def _acker_of(p: Program, root: int) -> Any:
     return p.at.acker_first + (mixed ^ (mixed >> 12)) % p.at.ackers
 
 
-@inlined
+@internal
 def tell_acker(p: Program, s: State, thread: int, what: int, root: int, edge: Any) -> None:
     """A message to the acker of a root."""
     new = take_message(s)
@@ -135,9 +135,15 @@ def acknowledge(p: Program, s: State, thread: int, which: int, what: int, now: f
         _count_ack(p, s, which, what, now)
     if p.at.ackers == 0:
         return
-    if m.anchors == NONE:
+    if p.at.keeps == 0 or m.anchors == NONE:
         tell_acker(p, s, thread, what, m.root, m.edge)
-        return
+    else:
+        _tell_ackers(p, s, thread, which, what)
+
+
+@internal
+def _tell_ackers(p: Program, s: State, thread: int, which: int, what: int) -> None:
+    m = s.message[which]
     anchor = m.anchors
     while anchor != NONE:
         a = s.anchor[anchor]
@@ -244,12 +250,12 @@ def anchor_to_many(
         which = m.link
 
 
-@inlined
+@internal
 def arrive(p: Program, s: State, which: int, operator: int, now: float) -> None:
     """A tuple has come to the end of its way: count the latency of each of its roots."""
     m = s.message[which]
     since_due = p.at.path_rows + 2 * p.at.sources
-    if m.anchors == NONE:
+    if p.at.keeps == 0 or m.anchors == NONE:
         record(s, p.path_row[m.path, operator], now - m.born, 1)
         record(s, since_due + p.path_source[m.path], now - m.due, 1)
     else:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from streamgauge.engines.emulator.subjects import Rows, Subject
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.records import Sample
-from streamgauge.simulation.accounts import machine_accounts, queue_accounts, thread_accounts
 from streamgauge.simulation.program import Compiled
+from streamgauge.simulation.snapshots import machine_accounts, queue_accounts, thread_accounts
 from streamgauge.simulation.state import State
 
 MILLISECONDS = 1e3
@@ -31,7 +31,7 @@ def take_reading(s: State, compiled: Compiled, rows: Rows) -> Reading:
     at = compiled.program.at
     # Windows and joins are not queues of the engine.
     queue, thread = s.queue[: at.windows], thread_accounts(s)
-    spent, machine = queue_accounts(s, at.windows), machine_accounts(s)
+    spent, machine = queue_accounts(s, at.windows), machine_accounts(s, thread["cpu"])
     return {
         # Simulated time, in an array of one.
         "time": s.now.copy(),
