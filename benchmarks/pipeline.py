@@ -147,7 +147,7 @@ def _measure_ingest(place: Path, fleet: Fleet) -> Entry:
     first = next(iter(sorted(folder.iterdir())))
     with first.open("rb") as source:
         (few / first.name).write_bytes(b"".join(islice(source, FEW_LINES)))
-    # Received after the rows of that lake, whose files can then stay as they are.
+    # Received after the rows of that lake: where values differ, its files are written anew.
     os.utime(few / first.name, (RECEIVED.timestamp() + 1.0,) * 2)
     ours = run_apart(ingest_on_spark, folder, place / "ingested")
     theirs = run_apart(read_in_duckdb, folder, place / "lines.duckdb")
