@@ -48,7 +48,7 @@ VERSION: Final = 1
 _LATER_VERSIONS: Final = {"samples": 2, "histogram": 2}
 MOST_LINE_LENGTH: Final = 16 * 2**20
 # What our writers spend on traces for each second of a bucket; further ones are left out.
-TRACE_BYTES_PER_SECOND: Final = 64 * 2**10
+TRACE_BYTES_PER_SECOND: Final = 256 * 2**10
 
 
 def encode(record: Record) -> str:

@@ -8,7 +8,7 @@ final class Writing implements AutoCloseable {
     private static final long READ_MILLIS = 1_000;
     private static final int LEAST_READINGS = 5;
     // For each second of a bucket; further traces are left out.
-    private static final long TRACE_BYTES_PER_SECOND = 64L << 10;
+    private static final long TRACE_BYTES_PER_SECOND = 256L << 10;
 
     private final Agent agent;
     private final Seat seat;
