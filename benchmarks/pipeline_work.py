@@ -44,8 +44,7 @@ def calibrate_on_spark(
     """Profiles of all topologies of a lake, and the figures of some of them."""
     from benchmarks.pipeline_figures import figures_of
     from streamgauge.pipeline.calibrate.job import calibrate
-    from streamgauge.pipeline.calibrate.period_choice import ANYTHING, Wish
-    from streamgauge.pipeline.calibrate.stretches import Period
+    from streamgauge.pipeline.calibrate.periods import ANYTHING, Period, Wish
     from streamgauge.profile.files.jobs import parse_profile
 
     wish = ANYTHING

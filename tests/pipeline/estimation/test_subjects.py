@@ -134,8 +134,8 @@ def test_a_missing_column_is_named():
         figures_of(table(many()).drop_columns(["span_us"]))
 
 
-def test_the_column_of_common_blocks_may_be_missing():
-    bare = table(counted("executed", [30, 60], **IN)).drop_columns(["common_block_seconds"])
+def test_the_length_of_common_blocks_may_be_missing():
+    bare = table(counted("executed", [30, 60], common_block_seconds=None, **IN))
     assert figures_of(bare).to_pylist()[0]["value"] == pytest.approx(1.5)
 
 
