@@ -12,14 +12,12 @@ import pyarrow as pa
 
 from streamgauge.pipeline.estimation.batches import joined, table_of
 from streamgauge.pipeline.estimation.dispersion import dispersion_figures
-from streamgauge.pipeline.estimation.layout import Layout
 from streamgauge.pipeline.estimation.linearity import linearity_figures
 from streamgauge.pipeline.estimation.means import mean_figures
 from streamgauge.pipeline.estimation.outputs import regression_figures
-from streamgauge.pipeline.estimation.reading import read
-from streamgauge.pipeline.estimation.replicas import COUNT
+from streamgauge.pipeline.estimation.reading import Layout, read
 from streamgauge.pipeline.estimation.schemas import FIGURES
-from streamgauge.pipeline.estimation.standard_errors import Bootstrap
+from streamgauge.pipeline.estimation.standard_errors import COUNT, Bootstrap
 from streamgauge.pipeline.estimation.times import with_shapes
 
 
