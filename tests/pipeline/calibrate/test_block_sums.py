@@ -106,3 +106,16 @@ def test_what_was_added_to_a_counter_is_the_difference_to_the_bucket_before():
         ("n1:6700", 160): (20.0, 1),
         ("n2:6700", 180): (40.0, 2),
     }
+
+
+def test_tuples_come_for_executors_too_each_task_s_for_itself():
+    names = {"component": "a", "executor": "a[1-2]", "stream": "default", "source_component": "s"}
+    records = [sample("executed", 0, 5, task=task, **names) for task in (1, 2)]
+    tables = series_rows(arrays_of(records), [SCOPE])
+    rows = [row for one in tables for row in one.to_pylist() if row["kind"] == "sums"]
+    assert [(row["task"], row["source_task"]) for row in rows] == [
+        (1, None),
+        (2, None),
+        (None, 1),
+        (None, 2),
+    ]

@@ -121,7 +121,7 @@ def _table(sums, slots):
         }
         rows.append(row)
         if row["metric"] in ("executed", "window_triggers") and row["executor"] is not None:
-            rows.append(row | {"task": None})
+            rows.append(row | {"task": None, "source_task": row["task"]})
     return table(rows)
 
 

@@ -157,6 +157,8 @@ def _shared_rows(rows: pa.Table, scopes: Sequence[Scope]) -> Iterator[pa.Table]:
     mine = np.flatnonzero(np.isin(metrics, sorted(OF_EXECUTORS_TOO)) & executors)
     if len(mine):
         shared = rows.take(pa.array(mine))
+        # Whose tuples they were tells rows of an executor apart.
+        shared = with_column(shared, "source_task", shared["task"])
         yield with_column(shared, "task", pa.nulls(len(mine), pa.int32()))
     beats = np.flatnonzero((metrics == HEARTBEATS) & ~np.asarray(rows["component"].is_valid()))
     seated = seat_rows(rows.take(pa.array(beats)), scopes)

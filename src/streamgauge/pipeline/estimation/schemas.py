@@ -13,7 +13,7 @@ sums they are read as follows; `owner_key` says the same in SQL, for Spark to pa
 * Of task, executor, worker, node and machine the first that is given names the subject, and those
   after it are null in its key: a task's worker may change. A queue has `queue` besides.
 * `executed` and `window_triggers` of an executor, which name no task, are its tasks' once more, to
-  be multiplied with its CPU time and for nothing else.
+  be multiplied with its CPU time and for nothing else; `source_task` says which task's.
 * Where a subject can be silent for a whole block, rows of `worker_heartbeats` with the columns of
   the subject say that it was there; it lived as long as the longest span of its rows.
 * `cluster`, `topology` and `plan_id` are always part of it. Rows of nodes and machines, which have
