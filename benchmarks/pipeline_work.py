@@ -38,18 +38,12 @@ def _session(cores: int, rows: int) -> Iterator[tuple[Any, Answer]]:
         spark.stop()
 
 
-def calibrate_on_spark(
-    folder: Path, *, cores: int = CORES, period_us: tuple[int, int] | None = None
-) -> Answer:
+def calibrate_on_spark(folder: Path, *, cores: int = CORES) -> Answer:
     """Profiles of all topologies of a lake, and the figures of some of them."""
     from benchmarks.pipeline_figures import figures_of
     from streamgauge.pipeline.calibrate.job import calibrate
-    from streamgauge.pipeline.calibrate.periods import ANYTHING, Period, Wish
     from streamgauge.profile.files.jobs import parse_profile
 
-    wish = ANYTHING
-    if period_us is not None:
-        wish = Wish(period=Period(start_us=period_us[0], end_us=period_us[1]))
     lake = Lake(folder)
     steps: list[tuple[str, float]] = []
     with _session(cores, lake.table("samples").snapshot().rows) as (spark, starting):
@@ -58,7 +52,7 @@ def calibrate_on_spark(
         def note(text: str) -> None:
             steps.append((text, working.read()["seconds"]))
 
-        made = list(calibrate(spark, lake, wish=wish, say=note))
+        made = list(calibrate(spark, lake, say=note))
         taken = working.read()
     profiles = [one.profile for one in made if one.profile is not None]
     checked = profiles[:: max(1, len(profiles) // MOST_CHECKED)]

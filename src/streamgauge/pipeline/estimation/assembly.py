@@ -30,7 +30,7 @@ class Extras:
         links: Probes between nodes.
         keys: How often each key was traced, by stream.
         sources: Emission rates over time, by source stream.
-        saturation: By operator, stretches of time under all plans.
+        saturation: By operator, step by step, under all plans.
         backpressure_minutes: In which any task held its senders back.
         period: When everything was measured.
         seed: Of the replicas' weights.
