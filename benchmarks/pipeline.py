@@ -9,14 +9,13 @@ too.
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.pipeline_fleet import DAY_US, START_US, Fleet
+from benchmarks.pipeline_fleet import Fleet
 from benchmarks.pipeline_inputs import RECEIVED, write_lake, write_lines
 from benchmarks.pipeline_pandas import largest_difference
 from benchmarks.pipeline_work import (
@@ -30,7 +29,6 @@ from benchmarks.report import Entry, growth, say
 from streamgauge.lake.tables import Lake
 
 FIRST, ONE_CORE = "Spark, 2 cores", "Spark, 1 core"
-SECOND = "Spark, again, over an overlapping period"
 PANDAS = "pandas"
 FEW_LINES = 1_000
 
@@ -70,18 +68,13 @@ def run(*, large: bool) -> list[Entry]:
 
 
 def _calibrate(place: Path, fleet: Fleet) -> dict[str, Answer]:
-    """One fleet: Spark on one and two cores, again from what it kept, and pandas."""
+    """One fleet: Spark on one and two cores, and pandas."""
     say(f"calibrating {fleet.samples:,} samples")
-    lake, copy = place / "lake", place / "copy"
+    lake = place / "lake"
     write_lake(lake, fleet)
-    # Files are shared. Unlike the lake, the copy never has sums that an earlier run kept.
-    shutil.copytree(lake, copy, copy_function=os.link)
-    # All but the first half day.
-    later = (START_US + DAY_US // 2, fleet.end_us)
     return {
-        ONE_CORE: run_apart(calibrate_on_spark, copy, master="local[1]"),
+        ONE_CORE: run_apart(calibrate_on_spark, lake, master="local[1]"),
         FIRST: run_apart(calibrate_on_spark, lake),
-        SECOND: run_apart(calibrate_on_spark, lake, period_us=later),
         PANDAS: run_apart(estimate_in_pandas, lake),
     }
 
@@ -105,8 +98,6 @@ def _compare(fleet: Fleet, answers: Mapping[str, Answer]) -> Entry:
     entry.ratios.update(_ratios("Spark / pandas", first, pandas))
     label = "Spark / pandas, seconds, start of Spark included"
     entry.ratios[label] = (first["seconds"] + first["starting"]["seconds"]) / pandas["seconds"]
-    label = "first / second over an overlapping period"
-    entry.ratios.update(_ratios(label, first, answers[SECOND]))
     entry.ratios["1 core / 2 cores, seconds"] = answers[ONE_CORE]["seconds"] / first["seconds"]
     apart = max(one["largest relative difference"] for one in differences.values())
     entry.ratios["largest relative difference from pandas"] = apart

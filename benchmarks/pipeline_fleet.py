@@ -48,11 +48,6 @@ class Fleet:
         """Samples of all jobs."""
         return SERIES * sum(len(self.starts_us(number)) for number in range(self.topologies))
 
-    @property
-    def end_us(self) -> int:
-        """When the last bucket ends, to a bucket."""
-        return START_US + self.days * DAY_US
-
     def names(self) -> list[str]:
         """The jobs in order; the first is the watched one."""
         return [f"job-{number:04d}" for number in range(self.topologies)]

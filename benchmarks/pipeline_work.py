@@ -45,7 +45,6 @@ def calibrate_on_spark(
     folder: Path,
     *,
     master: str = f"local[{CORES}]",
-    period_us: tuple[int, int] | None = None,
     events: Path | None = None,
     conf: Mapping[str, str] | None = None,
 ) -> Answer:
@@ -54,19 +53,13 @@ def calibrate_on_spark(
     Args:
         folder: The lake.
         master: Where Spark runs.
-        period_us: What to calibrate from; all of it when not given.
         events: An empty folder for Spark's event log; what its tasks did is then counted.
         conf: Settings of Spark.
     """
     from benchmarks.pipeline_figures import figures_of
     from streamgauge.pipeline.calibrate.job import calibrate
-    from streamgauge.pipeline.calibrate.period_choice import ANYTHING, Wish
-    from streamgauge.pipeline.calibrate.stretches import Period
     from streamgauge.profile.files.jobs import parse_profile
 
-    wish = ANYTHING
-    if period_us is not None:
-        wish = Wish(period=Period(start_us=period_us[0], end_us=period_us[1]))
     lake = Lake(folder)
     steps: list[tuple[str, float]] = []
     settings = dict(conf or {})
@@ -79,7 +72,7 @@ def calibrate_on_spark(
         def note(text: str) -> None:
             steps.append((text, working.read()["seconds"]))
 
-        made = list(calibrate(spark, lake, wish=wish, say=note))
+        made = list(calibrate(spark, lake, say=note))
         taken = working.read()
     profiles = [one.profile for one in made if one.profile is not None]
     checked = profiles[:: max(1, len(profiles) // MOST_CHECKED)]

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from streamgauge.pipeline.calibrate.job import Calibrated
-from streamgauge.pipeline.estimation.recording import path_of
+from streamgauge.pipeline.estimation.measured import path_of
 from streamgauge.pipeline.estimation.standard_errors import interval, stated_error
 from streamgauge.profile.behaviour import Service
 from streamgauge.profile.distribution import Constant, Fixed

@@ -10,9 +10,9 @@ import pytest
 import typer
 
 from streamgauge.cli.app import app
-from streamgauge.pipeline.calibrate.block_lengths import block_seconds
-from streamgauge.pipeline.calibrate.stretches import ENOUGH_BLOCKS, WarmUp
-from streamgauge.pipeline.estimation.replicas import COUNT, LEAST_BLOCKS
+from streamgauge.pipeline.calibrate.periods import ENOUGH_BLOCKS, WarmUp
+from streamgauge.pipeline.calibrate.summing_rules import block_seconds
+from streamgauge.pipeline.estimation.standard_errors import COUNT, LEAST_BLOCKS
 from streamgauge.pipeline.ingest.committing import MOST_ATTEMPTS
 from streamgauge.pipeline.ingest.listing import PART_BYTES
 

@@ -7,10 +7,9 @@ import pytest
 from pyspark.sql import functions as f
 
 from streamgauge.lake.schemas import SAMPLES
-from streamgauge.pipeline.calibrate.inventory import inventory
-from streamgauge.pipeline.calibrate.partial_sums import partials
-from streamgauge.pipeline.calibrate.scoping import near
-from streamgauge.pipeline.calibrate.stretches import Stretch
+from streamgauge.pipeline.calibrate.estimating import estimate, sum_series
+from streamgauge.pipeline.calibrate.lake_parts import Pinned, read_samples
+from streamgauge.pipeline.calibrate.readings import Scope
 from streamgauge.pipeline.ingest import job, merging
 from streamgauge.pipeline.ingest.staging import Span
 from streamgauge.pipeline.table_files import deal_rows, read_files
@@ -18,14 +17,15 @@ from tests.lake.small_lakes import NOON, after, heartbeat, lake_of, sample
 
 DAY = 86_400
 NOON_US = int(NOON.timestamp()) * 1_000_000
-HOUR = (NOON_US, NOON_US + 3_600_000_000)
-STRETCH = Stretch(
+SCOPE = Scope(
     cluster=None,
     topology="words",
     plan_id="p1",
-    from_us=HOUR[0],
-    to_us=HOUR[1],
-    block_seconds=60,
+    from_us=NOON_US,
+    to_us=NOON_US + 3_600_000_000,
+    look_back_us=60_000_000,
+    common_block_seconds=60.0,
+    step_us=60_000_000,
     nodes=("node-1",),
 )
 SHUFFLE = re.compile(r"Exchange (?:hash|range|Single|RoundRobin)\w*")
@@ -82,34 +82,31 @@ def test_rows_are_compared_in_one_shuffle(samples, tasks):
 def test_nothing_is_computed_by_the_row_in_python(samples):
     distinct = merging.distinct_rows(candidates(samples, 2), SAMPLES)
     judged = merging.judged(distinct.where(merging.is_doubtful()), SAMPLES)
-    for frame in (distinct, judged, inventory(samples), partials(samples, [STRETCH])):
+    for frame in (distinct, judged):
         plan = plan_of(frame)
         assert "FileScan parquet" in plan
         assert not [name for name in PYTHON_BY_THE_ROW if name in plan]
 
 
-def test_a_fleet_is_summed_up_in_as_many_shuffles_as_one_topology(samples):
-    fleet = [replace(STRETCH, topology=f"job-{number}") for number in range(100)]
-    assert shuffles(partials(samples, fleet)) == shuffles(partials(samples, [STRETCH]))
+def test_a_fleet_is_estimated_in_as_many_shuffles_as_one_topology(spark, lake):
+    parts = Pinned.now(spark, lake).parts(None)
+    fleet = [replace(SCOPE, topology=f"job-{number}") for number in range(100)]
+    for scopes in (fleet, [SCOPE]):
+        figures = estimate(sum_series(spark, parts, scopes, None), scopes, tasks=2, seed=0)
+        assert shuffles(figures) == 1
+    # Where some send no heartbeats, what was heard of them comes together first.
+    silent = [replace(SCOPE, beating=frozenset())]
+    figures = estimate(sum_series(spark, parts, silent, None), silent, tasks=2, seed=0)
+    assert shuffles(figures) == 2
 
 
-def test_time_and_topology_reach_the_files(samples):
-    pushed = re.search(
-        r"PushedFilters: \[(.*?)\], ReadSchema", plan_of(near(samples, [HOUR], [STRETCH]))
-    )
-    assert "GreaterThanOrEqual(bucket_start,2026-01-01 12:00:00.0)" in pushed[1]
-    assert "LessThan(bucket_start,2026-01-01 13:00:00.0)" in pushed[1]
-    assert "Or(IsNull(topology),EqualTo(topology,words))" in pushed[1]
-
-
-def test_every_scan_of_a_calibration_is_bounded_in_time(samples):
-    scans = re.findall(
-        r"PushedFilters: \[(.*?)\], ReadSchema", plan_of(partials(samples, [STRETCH]))
-    )
-    assert scans
-    for pushed in scans:
-        assert "GreaterThanOrEqual(bucket_start,2026-01-01" in pushed
-        assert "LessThan(bucket_start,2026-01-0" in pushed
+def test_small_files_are_read_together_and_others_topologies_are_not(spark, lake):
+    pinned = Pinned.now(spark, lake)
+    ((*parts,),) = pinned.parts(None)
+    assert len(parts) == 3
+    (table,) = read_samples(parts, ("topology", "metric"), None)
+    assert len(table) == 6
+    assert pinned.parts("absent") == []
 
 
 def test_files_of_other_days_are_not_compared(spark, lake):

@@ -21,7 +21,7 @@ from streamgauge.topology.files.document import check_writable, make_folder, wri
 if TYPE_CHECKING:
     from streamgauge.lake.tables import Lake
     from streamgauge.pipeline.calibrate.job import Calibrated
-    from streamgauge.pipeline.calibrate.period_choice import Wish
+    from streamgauge.pipeline.calibrate.periods import Wish
 
 
 def calibrate(
@@ -94,8 +94,7 @@ def _choose_period(
     strict: bool,
 ) -> Wish:
     from streamgauge.lake.plans import PlanLayout
-    from streamgauge.pipeline.calibrate.period_choice import Wish
-    from streamgauge.pipeline.calibrate.stretches import Period, WarmUp
+    from streamgauge.pipeline.calibrate.periods import Period, WarmUp, Wish
 
     findings = Findings()
     check_number(findings, warmup_seconds, "warmup")

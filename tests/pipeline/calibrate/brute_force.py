@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from streamgauge.lake.definition import Kind
 from streamgauge.lake.metrics import METRICS
 from streamgauge.lake.records import Sample
-from streamgauge.pipeline.calibrate.wanted import STAND_INS, WANTED
+from streamgauge.pipeline.calibrate.summing_rules import STAND_INS, WANTED
 
 LENGTHS = (30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
 SERIES = tuple(field.name for field in fields(Sample))[:15]
@@ -73,37 +73,37 @@ def added(samples):
             yield replace(one, value=one.value - before.value, count=one.count - before.count)
 
 
-def placed(samples, stretches):
-    """Samples in stretches, under the stretch's topology and plan."""
+def placed(samples, periods):
+    """Samples in periods, under the period's topology and plan."""
     for one in samples:
-        for stretch in stretches:
+        for period in periods:
             if one.topology is not None:
-                mine = one.topology == stretch.topology
+                mine = one.topology == period.topology
             elif one.node is not None:
-                mine = one.node in stretch.nodes
+                mine = one.node in period.nodes
             else:
-                mine = one.machine in stretch.machines
+                mine = one.machine in period.machines
             inside = (
-                stretch.from_us <= one.bucket_start_us
-                and one.bucket_start_us + length_us(one) <= stretch.to_us
+                period.from_us <= one.bucket_start_us
+                and one.bucket_start_us + length_us(one) <= period.to_us
             )
             if (
                 mine
                 and inside
-                and one.cluster == stretch.cluster
-                and one.plan_id in (None, stretch.plan_id)
+                and one.cluster == period.cluster
+                and one.plan_id in (None, period.plan_id)
             ):
-                yield replace(one, topology=stretch.topology, plan_id=stretch.plan_id)
+                yield replace(one, topology=period.topology, plan_id=period.plan_id)
 
 
-def seated(samples, stretches):
+def seated(samples, periods):
     """Heartbeats of workers once more for each task and executor in them, and of nothing."""
     for one in samples:
         if one.metric != HEARTBEATS:
             continue
-        for stretch in stretches:
-            for who in stretch.executors:
-                if (one.cluster, one.topology) != (stretch.cluster, stretch.topology):
+        for period in periods:
+            for who in period.executors:
+                if (one.cluster, one.topology) != (period.cluster, period.topology):
                     continue
                 if who.worker == one.worker:
                     first, last = who.first_task, who.last_task
@@ -114,12 +114,12 @@ def seated(samples, stretches):
                         yield replace(beat, task=task)
 
 
-def partial_sums(samples, stretches):
+def partial_sums(samples, periods):
     """By series and block: buckets, span, observations, total, squares, slots."""
     sums = {}
     known = [*added(list(needed(samples))), *heard(samples)]
-    known += list(seated(known, stretches))
-    for one in placed(known, stretches):
+    known += list(seated(known, periods))
+    for one in placed(known, periods):
         metric = METRICS[one.metric]
         value = int(one.value) if metric.whole else one.value
         total = value

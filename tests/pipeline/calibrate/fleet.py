@@ -7,7 +7,7 @@ beside agents, and half of the writers learn late which plan runs.
 from random import Random
 
 from streamgauge.lake.records import PlacedExecutor
-from streamgauge.pipeline.calibrate.stretches import Stretch
+from streamgauge.pipeline.calibrate.periods import StablePeriod
 from tests.pipeline.calibrate.frames import DAY_US, SECOND, sample
 
 BUCKETS = 45
@@ -27,10 +27,10 @@ EXECUTORS = tuple(
 )
 
 
-def stretches():
+def periods():
     """From the middle of a block on one day to the middle of one on the next, for both."""
     return tuple(
-        Stretch(
+        StablePeriod(
             cluster=cluster,
             topology="job",
             plan_id="p",

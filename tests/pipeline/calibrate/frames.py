@@ -3,17 +3,30 @@
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pyarrow as pa
 
 from streamgauge.lake.records import Sample
 from streamgauge.lake.schemas import LINKS, PLANS, SAMPLES, TRACES
-from streamgauge.pipeline.schemas import spark_schema
-from tests.pipeline.calibrate.brute_force import plus, rounded
+from streamgauge.pipeline.calibrate.block_sums import (
+    READ,
+    counters_summed,
+    heard_summed,
+    series_rows,
+)
+from streamgauge.pipeline.calibrate.inventory import Found, held_of, listed
+from streamgauge.pipeline.calibrate.job import scope_of
+from streamgauge.pipeline.calibrate.lake_parts import Arrays
+from streamgauge.pipeline.estimation.exact_sums import Limbs
+from streamgauge.pipeline.estimation.exact_sums import rounded as rounded_limbs
+from tests.pipeline.calibrate.brute_force import DIVISORS, SERIES, plus, rounded
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND = 1_000_000
 # A Thursday, at midnight.
 DAY_US = 1_767_225_600 * SECOND
+# Tuples come for executors, too.
+FOR_EXECUTORS = ("executed", "window_triggers")
 
 
 def time_of(microseconds):
@@ -41,13 +54,6 @@ def frame_of(spark, records, table=SAMPLES):
     return spark.createDataFrame(pa.Table.from_pylist(rows, schema=table.schema))
 
 
-def stored(spark, frame, path, table=None):
-    """The frame written to files of Parquet and read again, with the table's schema if given."""
-    frame.write.parquet(str(path))
-    schema = frame.schema if table is None else spark_schema(table.schema)
-    return spark.read.schema(schema).parquet(str(path))
-
-
 def links_frame(spark, records):
     return frame_of(spark, records, LINKS)
 
@@ -73,16 +79,66 @@ def sample(metric, second, value, count=None, *, day_us=DAY_US, seconds=10.0, **
     )
 
 
-def sums_of(frame):
-    """The rows of partial sums as `brute_force` has them; those with equal keys are added."""
+def arrays_of(records):
+    """Samples as they are read from files."""
+    rows = [row_of(record, SAMPLES) for record in records]
+    table = pa.Table.from_pylist(rows, schema=SAMPLES.schema).select(READ)
+    return Arrays.of(table)
+
+
+def held_by(parts):
+    """What parts of the samples say of every topology, by cluster and name."""
     found = {}
-    for row in frame.toArrow().to_pylist():
-        start = round((row["block_start"] - EPOCH) / timedelta(microseconds=1))
-        series = list(row.values())[:15]
-        key = (*series, start, round(row["block_seconds"] * SECOND))
-        slots = row["slots"] and {
-            slot: number for slot, number in enumerate(row["slots"]) if number is not None
-        }
-        counts = [row[name] for name in ("buckets", "span_us", "observations")]
-        found[key] = plus(found.get(key), (*counts, row["total"], row["squares"], slots))
+    for part in parts:
+        for job, some in listed(part).items():
+            found.setdefault(job, Found()).add(some)
+    return {job: held_of(*job, some.shortened()) for job, some in found.items()}
+
+
+def rows_of(parts, scopes):
+    """All rows that calibration makes of parts of the samples, which come together at the end."""
+    tables = [table for part in parts for table in series_rows(part, scopes)]
+    for kind, work in (("heard", heard_summed), ("counter", counters_summed)):
+        rows = [table for table in tables if table["kind"][0].as_py() == kind]
+        if rows:
+            tables += work(pa.concat_tables(rows), scopes)
+    return pa.concat_tables(tables)
+
+
+def summed(parts, periods):
+    """The sums of periods from parts of the samples."""
+    held = held_by(parts)
+    scopes = [scope_of(one, held[one.cluster, one.topology]) for one in periods]
+    return sums_of(rows_of(parts, scopes))
+
+
+def sums_of(table):
+    """Rows of sums as `brute_force` has them; those with equal keys are added."""
+    found = {}
+    for row in table.to_pylist():
+        if row["kind"] != "sums" or (row["task"] is None and row["metric"] in FOR_EXECUTORS):
+            continue
+        series = [row[name] for name in SERIES]
+        slot_us = row["block_us"] // 15
+        for place, start in enumerate(row["start"]):
+            inside = {
+                slot - start // slot_us: number
+                for slot, number in zip(row["slot"], row["slot_sum"], strict=True)
+                if 0 <= slot - start // slot_us < 15
+            }
+            counts = [row[name][place] for name in ("buckets", "span_us", "observations")]
+            total, squares = number(row, "total", place), number(row, "square", place)
+            key = (*series, start, row["block_us"])
+            slots = inside if row["metric"] in DIVISORS else None
+            found[key] = plus(found.get(key), (*counts, total, squares, slots))
     return {key: rounded(row) for key, row in found.items()}
+
+
+def number(row, name, place):
+    """A number of a row's block; nothing where it has none."""
+    limbs = [row[f"{name}_{part}"] for part in ("low", "middle", "top")]
+    if not limbs[0]:
+        return None
+    return float(
+        rounded_limbs(Limbs(*(np.asarray([one[place] if one else 0]) for one in limbs)))[0]
+    )

@@ -1,16 +1,17 @@
 """Who was known for how long."""
 
-from streamgauge.lake.records import PlacedExecutor
-from streamgauge.pipeline.calibrate.cleaning import readings
-from streamgauge.pipeline.calibrate.coverage import heard, with_seats
-from streamgauge.pipeline.calibrate.stretches import Stretch
-from tests.pipeline.calibrate.frames import DAY_US, SECOND, frame_of, sample
+from dataclasses import replace
+
+from streamgauge.pipeline.calibrate.block_sums import series_rows
+from streamgauge.pipeline.calibrate.coverage import heartbeats_of
+from tests.pipeline.calibrate.frames import DAY_US, SECOND, arrays_of, sample
+from tests.pipeline.calibrate.test_block_sums import SCOPE
 
 A, B = "n1:6700", "n2:6700"
 OUT = {"component": "a", "stream": "default"}
 
 
-def test_who_sends_no_heartbeats_is_heard_by_what_it_writes(spark):
+def test_who_sends_no_heartbeats_is_heard_by_what_it_writes():
     records = [
         # This worker says itself when it is there.
         sample("worker_heartbeats", 0, 1, worker=A),
@@ -27,41 +28,38 @@ def test_who_sends_no_heartbeats_is_heard_by_what_it_writes(spark):
         # What nobody wants tells nothing.
         sample("worker_uptime", 50, 7, 1, worker=B),
     ]
+    scope = replace(SCOPE, beating=frozenset({(A, DAY_US // (86_400 * SECOND))}))
+    tables = series_rows(arrays_of(records), [scope])
+    (heard,) = (one for one in tables if one["kind"][0].as_py() == "heard")
     found = {
-        (row.worker, row.component, row.task, (row.start_us - DAY_US) // SECOND): row
-        for row in heard(frame_of(spark, records)).collect()
+        (
+            row["worker"],
+            row["component"],
+            row["task"],
+            round(row["bucket_start"].timestamp()) - DAY_US // SECOND,
+        ): (row["metric"], row["bucket_seconds"], row["value"], row["count"])
+        for row in heartbeats_of(heard).to_pylist()
     }
     assert set(found) == {(B, None, None, 0), (B, None, None, 30), (None, "a", 3, 20)}
-    assert {(row.metric, row.bucket_us, row.value, row["count"]) for row in found.values()} == {
-        ("worker_heartbeats", 10 * SECOND, 0.0, 0)
-    }
+    assert set(found.values()) == {("worker_heartbeats", 10.0, 0.0, 0)}
 
 
-def test_a_worker_that_is_known_makes_known_who_is_in_it(spark):
-    stretch = Stretch(
-        cluster=None,
-        topology="job",
-        plan_id="p",
-        from_us=0,
-        to_us=2 * DAY_US,
-        block_seconds=60,
-        executors=(
-            PlacedExecutor(component="a", first_task=3, last_task=4, worker=A, node="n1"),
-            PlacedExecutor(component="b", first_task=5, last_task=5, worker=B, node="n2"),
-        ),
-    )
+def test_a_worker_that_is_known_makes_known_who_is_in_it():
+    seats = {A: (("a", None, "a[3-4]"), ("a", 3, None), ("a", 4, None)), B: (("b", 5, None),)}
     records = [
         sample("worker_heartbeats", 0, 3, worker=A, node="n1", plan_id="p"),
         sample("worker_heartbeats", 0, 3, worker=A, node="n1", plan_id="another"),
         sample("worker_cpu", 0, 3, 1, worker=B, node="n2", plan_id="p"),
     ]
-    rows = readings(frame_of(spark, records), frozenset({"worker_heartbeats", "worker_cpu"}))
-    found = with_seats(rows, [stretch]).collect()
-    assert {(row.component, row.task, row.executor, row.worker, row.node) for row in found} == {
+    tables = series_rows(arrays_of(records), [replace(SCOPE, seats=seats)])
+    rows = [row for one in tables for row in one.to_pylist() if row["kind"] == "sums"]
+    seated = [row for row in rows if row["component"] is not None]
+    names = ("component", "task", "executor", "worker", "node")
+    assert {tuple(row[name] for name in names) for row in seated} == {
         ("a", None, "a[3-4]", A, "n1"),
         ("a", 3, None, A, "n1"),
         ("a", 4, None, A, "n1"),
     }
-    assert {(row.value, row["count"], row.amount, row.bucket_us) for row in found} == {
-        (0.0, 0, 0.0, 10 * SECOND)
-    }
+    sums = ("buckets", "span_us", "observations", "total_low")
+    for row in seated:
+        assert [row[name] for name in sums] == [[1], [10 * SECOND], [0], [0]]

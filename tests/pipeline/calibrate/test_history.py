@@ -1,65 +1,26 @@
 """What a topology did in all its time."""
 
-from datetime import date, timedelta
-from types import SimpleNamespace
+from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from streamgauge.lake.records import PlacedExecutor, Plan
-from streamgauge.lake.schemas import PLANS
-from streamgauge.pipeline.calibrate.history import (
-    HISTORY_LABELS,
-    MINUTE_US,
-    Step,
-    backpressure_time,
-    saturation,
-    source_rates,
-    stepped,
-    steps,
-)
-from streamgauge.pipeline.calibrate.partial_sums import day_partials
-from streamgauge.pipeline.calibrate.stretches import Recorded, Stretch
-from tests.pipeline.calibrate.frames import DAY_US, EPOCH, SECOND, frame_of, sample, stored
+from streamgauge.pipeline.calibrate.history import KINDS, MINUTE_US, Extent, past_of, step_us
+from streamgauge.topology.topology import StreamKey
+from tests.pipeline.calibrate.frames import DAY_US, SECOND, arrays_of, rows_of, sample
+from tests.pipeline.calibrate.test_block_sums import SCOPE
 
-
-def held(topology, first_us, last_us):
-    return Recorded(
-        cluster=None,
-        topology=topology,
-        plan_id="p",
-        metric="executed",
-        first_us=first_us,
-        last_us=last_us,
-        rows=1,
-        needed=1,
-        longest_us=1,
-    )
+# So long that steps of rates are a minute and those of saturation two.
+EXTENT = Extent(DAY_US, DAY_US + 1000 * MINUTE_US)
 
 
 @pytest.mark.parametrize(("minutes", "step"), [(1, 1), (500, 1), (501, 2), (1001, 4), (9999, 32)])
 def test_steps_double_until_there_are_few_enough(minutes, step):
-    (found,) = steps([held("job", 0, minutes * MINUTE_US)], 500)
-    assert found == Step(cluster=None, topology="job", step_us=step * MINUTE_US)
+    assert step_us(0, minutes * MINUTE_US, 500) == step * MINUTE_US
 
 
-def test_steps_are_those_of_all_plans_and_metrics_together():
-    found = steps(
-        [held("b", 0, 5), held("b", 600 * MINUTE_US, 700 * MINUTE_US), held("a", 0, 9)], 500
-    )
-    assert [(one.topology, one.step_us // MINUTE_US) for one in found] == [("a", 1), ("b", 2)]
-
-
-def collected(frame):
-    """Rows whose times have their zone."""
-    return [SimpleNamespace(**row) for row in frame.toArrow().to_pylist()]
-
-
-def since(moment):
-    return round((moment - EPOCH) / timedelta(seconds=1)) - DAY_US // SECOND
-
-
-@pytest.fixture(scope="module")
-def past(spark, tmp_path_factory):
+def records():
     """A source of two tasks and an operator, for three minutes; in the second nothing is sent."""
     source = {"component": "s", "stream": "default", "worker": "n:1", "plan_id": "p"}
     operator = {"component": "a", "worker": "n:2", "plan_id": "p"}
@@ -80,61 +41,40 @@ def past(spark, tmp_path_factory):
         records.append(sample("worker_heartbeats", second, 1, worker="n:1", plan_id="p"))
     for second in range(0, 160, 10):
         records.append(sample("worker_heartbeats", second, 1, worker="n:2", plan_id="p"))
-    samples = frame_of(spark, records)
-    days = day_partials(samples, [date(2026, 1, 1)], labels=HISTORY_LABELS, all_beat=True)
-    return samples, stored(spark, days, tmp_path_factory.mktemp("past") / "sums")
+    return records
 
 
-def test_saturation_is_seen_step_by_step_and_source_rates_include_silence(spark, past):
-    _, sums = past
-    plan = Plan(
-        topology="job",
-        plan_id="p",
-        engine="storm-2",
-        valid_from_us=0,
-        document="{}",
-        executors=(
-            PlacedExecutor(component="a", first_task=3, last_task=3, worker="n:2", node="n"),
-            PlacedExecutor(component="a", first_task=4, last_task=4, worker="n:2", node="n"),
-        ),
-    )
-    minutes = stepped(sums, [Step(cluster=None, topology="job", step_us=MINUTE_US)])
-    cut = [Step(cluster=None, topology="job", step_us=2 * MINUTE_US)]
-    # The same plan, recorded when it began and when it came back.
-    plans = frame_of(spark, [plan, plan], PLANS)
-    rows = {
-        (row.component, since(row.step_start)): row
-        for row in collected(saturation(minutes, cut, plans))
-    }
-    assert set(rows) == {("s", 0), ("s", 120), ("a", 0), ("a", 120)}
-    first = rows["a", 0]
-    assert (first.plan_id, first.executors, first.step_seconds) == ("p", 2, 120.0)
-    assert (first.executed, first.emitted) == (560, 280)
+@pytest.fixture(scope="module", params=[1, 3])
+def past(request):
+    """Its history, from one file or from several; the bucket from 120 to 130 s is cut off."""
+    count, every = request.param, records()
+    scope = replace(SCOPE, from_us=DAY_US, to_us=DAY_US + 125 * SECOND)
+    parts = [arrays_of(every[place::count]) for place in range(count)]
+    rows = rows_of(parts, [scope])
+    told = pc.is_in(rows["kind"], pa.array(KINDS, pa.string()))
+    return past_of(rows.filter(told), {("p", "a"): 2}, EXTENT)
+
+
+def test_saturation_is_seen_step_by_step(past):
+    assert {name: len(points) for name, points in past.saturation.items()} == {"a": 2, "s": 2}
+    first, second = past.saturation["a"]
+    assert (first.plan_id, first.executors, first.minutes) == ("p", 2, 2.0)
+    assert first.input_per_second == 560 / 120
+    assert first.output_per_second == 280 / 120
     # The two tasks held senders back at the same time.
-    assert first.pressed_ns == 4 * 10**9
-    assert (first.alive_us, first.least_alive_us) == (120 * SECOND, 120 * SECOND)
-    assert (rows["a", 120].alive_us, rows["a", 120].least_alive_us) == (60 * SECOND, 40 * SECOND)
-    assert (rows["s", 0].executed, rows["s", 0].executors) == (0, None)
+    assert first.backpressure == 4 / 120
+    # Of the workers the one that was known for longest.
+    assert second.minutes == 1.0
+    assert past.saturation["s"][0].input_per_second == 0.0
+    assert past.saturation["s"][0].executors == 0
 
-    rates = collected(source_rates(minutes))
-    assert {(row.component, row.stream) for row in rates} == {("s", "default")}
-    assert {since(row.step_start): (row.emitted, row.alive_us) for row in rates} == {
-        0: (600, 60 * SECOND),
-        60: (0, 60 * SECOND),
-        120: (300, 60 * SECOND),
-    }
+
+def test_source_rates_include_silence(past):
+    assert set(past.sources) == {StreamKey("s", "default")}
+    rates = past.sources[StreamKey("s", "default")]
+    assert (rates.start, rates.step_seconds) == ("2026-01-01T00:00:00Z", 60.0)
+    assert rates.per_second == (10.0, 0.0, 5.0)
 
 
 def test_minutes_under_back_pressure_are_counted_once(past):
-    samples, _ = past
-    stretch = Stretch(
-        cluster=None,
-        topology="job",
-        plan_id="p",
-        from_us=DAY_US,
-        to_us=DAY_US + 125 * SECOND,
-        block_seconds=60,
-    )
-    # The bucket from 120 to 130 s is cut off.
-    (row,) = backpressure_time(samples, [stretch]).collect()
-    assert row.pressed_us == MINUTE_US
+    assert past.pressed_us == MINUTE_US

@@ -3,18 +3,17 @@
 from collections import Counter, defaultdict
 from datetime import UTC, datetime, timedelta
 
-import pyarrow as pa
-
 from streamgauge.lake.definition import Kind
 from streamgauge.lake.histogram import bin_of
 from streamgauge.lake.metrics import METRICS
 from streamgauge.lake.records import LinkKind
+from streamgauge.lake.schemas import SAMPLES
 from streamgauge.pipeline.estimation.blocks import common_block_seconds
 from streamgauge.pipeline.estimation.links import LinkCounts
-from streamgauge.pipeline.estimation.schemas import SUBJECT_PARTIALS
+from tests.pipeline.estimation.rows import table
 
 LENGTHS = (30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
-SERIES = SUBJECT_PARTIALS.names[: SUBJECT_PARTIALS.names.index("block_start")]
+SERIES = SAMPLES.schema.names[: SAMPLES.schema.names.index("bucket_start")]
 FACTORS = {"executed": 1, "emitted": 1, "window_triggers": 1}
 FACTORS |= {"executor_cpu": 1000, "executor_idle": 1000}
 TASK = ("cluster", "topology", "plan_id", "component", "task", "executor", "worker", "node")
@@ -47,7 +46,7 @@ def deltas(samples):
 
 
 def partials(samples, *, seconds=None, heartbeats=True):
-    """Rows of partial sums with the columns of SUBJECT_PARTIALS.
+    """Sums with the columns of SERIES_SUMS, a series for each block.
 
     Args:
         samples: Records of the raw format.
@@ -115,15 +114,15 @@ def _table(sums, slots):
             "buckets": buckets,
             "span_us": span,
             "observations": observations,
-            "total": float(total),
-            "squares": None if squares is None else float(squares),
+            "total": total,
+            "squares": squares,
             "common_block_seconds": common,
             "slots": slots.get(key),
         }
         rows.append(row)
         if row["metric"] in ("executed", "window_triggers") and row["executor"] is not None:
-            rows.append(row | {"task": None})
-    return pa.Table.from_pylist(rows, schema=SUBJECT_PARTIALS)
+            rows.append(row | {"task": None, "source_task": row["task"]})
+    return table(rows)
 
 
 def link_counts(links):

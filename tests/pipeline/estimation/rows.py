@@ -1,13 +1,15 @@
-"""Partial sums by hand: blocks of 30 s with six buckets of 5 s, of task 1 of operator `a`."""
+"""Sums of series by hand: blocks of 30 s with six buckets of 5 s, of task 1 of operator `a`."""
 
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
 from streamgauge.pipeline.estimation.blocks import SLOTS
-from streamgauge.pipeline.estimation.schemas import SUBJECT_PARTIALS
+from streamgauge.pipeline.estimation.schemas import ARRAYS, SERIES_SUMS
 from streamgauge.pipeline.estimation.subjects import figures_of
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MASK = (1 << 40) - 1
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 SECONDS = 30.0
 IN = {"stream": "default", "source_component": "s"}
@@ -17,7 +19,7 @@ EXECUTOR = {name: TASK[name] for name in ("component", "executor", "worker", "no
 
 
 def row(metric, block, total, observations=None, squares=None, *, subject=TASK, **columns):
-    """One row; without observations as many as the total says, as for exact counts."""
+    """One block; without observations as many as the total says, as for exact counts."""
     return {
         "topology": "t",
         "plan_id": "p",
@@ -27,11 +29,39 @@ def row(metric, block, total, observations=None, squares=None, *, subject=TASK, 
         "buckets": 6,
         "span_us": 30_000_000,
         "observations": total if observations is None else observations,
-        "total": float(int(total)),
-        "squares": None if squares is None else float(int(squares)),
+        "total": int(total),
+        "squares": None if squares is None else int(squares),
         "common_block_seconds": SECONDS,
         **subject,
         **columns,
+    }
+
+
+def limbs(name, number):
+    """A whole number as the arrays of one block."""
+    parts = [number & MASK, number >> 40 & MASK, number >> 80]
+    return {
+        f"{name}_{part}": [one] for part, one in zip(("low", "middle", "top"), parts, strict=True)
+    }
+
+
+def series_of(block):
+    """A block as a series that has no other."""
+    names = {name: block.get(name) for name in SERIES_SUMS.names if name not in ARRAYS}
+    start_us = round((block["block_start"] - EPOCH) / timedelta(microseconds=1))
+    length_us = round(block["block_seconds"] * 1e6)
+    slots = [(slot, one) for slot, one in enumerate(block.get("slots") or ()) if one is not None]
+    squares = block.get("squares")
+    return {
+        **names,
+        "kind": "sums",
+        "block_us": length_us,
+        "start": [start_us],
+        **{name: [block[name]] for name in ("buckets", "span_us", "observations")},
+        **limbs("total", int(block["total"])),
+        **({} if squares is None else limbs("square", int(squares))),
+        "slot": [start_us // length_us * SLOTS + slot for slot, _ in slots],
+        "slot_sum": [number for _, number in slots],
     }
 
 
@@ -55,7 +85,8 @@ def slotted(columns, *, subject=TASK):
 
 
 def table(rows):
-    return pa.Table.from_pylist(rows, schema=SUBJECT_PARTIALS)
+    """Blocks as a table of series, each of which has one."""
+    return pa.Table.from_pylist([series_of(one) for one in rows], schema=SERIES_SUMS)
 
 
 def figures(rows, **options):

@@ -6,7 +6,7 @@ import pytest
 from streamgauge.lake.records import LinkKind, PlacedExecutor, Plan
 from streamgauge.pipeline.estimation.assembly import Extras, profile_of
 from streamgauge.pipeline.estimation.links import LinkCounts
-from streamgauge.pipeline.estimation.recording import path_of
+from streamgauge.pipeline.estimation.measured import path_of
 from streamgauge.pipeline.estimation.schemas import REPLICAS
 from streamgauge.pipeline.estimation.standard_errors import stated_error
 from streamgauge.pipeline.estimation.subjects import figures_of

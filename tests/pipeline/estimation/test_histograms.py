@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from streamgauge.lake.histogram import LAST_BIN, histogram_of, quantile
-from streamgauge.pipeline.estimation.histograms import MEAN_SQUARES, MEANS, quantiles
+from streamgauge.pipeline.estimation.times import MEAN_SQUARES, MEANS, quantiles
 
 PROBABILITIES = (0.0, 0.01, 0.5, 0.9, 0.99, 1.0)
 

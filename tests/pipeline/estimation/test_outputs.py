@@ -1,9 +1,11 @@
 """Coefficients of tasks and CPU time of executors, from numbers by slot."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from streamgauge.errors import InvalidInput
+from streamgauge.pipeline.estimation.subjects import figures_of
 from tests.pipeline.estimation.rows import (
     EXECUTOR,
     IN,
@@ -13,6 +15,7 @@ from tests.pipeline.estimation.rows import (
     figure,
     figures,
     slotted,
+    table,
 )
 
 LEFT, RIGHT = ("executed", "default", "l"), ("executed", "default", "r")
@@ -87,7 +90,9 @@ def test_numbers_of_one_series_and_slot_are_added_before_they_are_multiplied():
     assert figure(rows, "coefficient")["standard_error"] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_slots_of_another_number_are_refused():
-    (one, *_) = slotted({LEFT: drawn(100)})
-    with pytest.raises(InvalidInput, match="15 in each"):
-        figures([one | {"slots": [1, 2]}])
+def test_slots_without_as_many_sums_are_refused():
+    rows = table(slotted({LEFT: drawn(100)}))
+    nothing = pa.array([[]] * len(rows), pa.list_(pa.int64()))
+    short = rows.set_column(rows.schema.get_field_index("slot_sum"), "slot_sum", nothing)
+    with pytest.raises(InvalidInput, match="as slots"):
+        figures_of(short)

@@ -5,8 +5,7 @@ import pytest
 from scipy import optimize
 
 from streamgauge.pipeline.estimation.regression import Design, fit
-from streamgauge.pipeline.estimation.replicas import weights
-from streamgauge.pipeline.estimation.standard_errors import Bootstrap, Groups, stated_error
+from streamgauge.pipeline.estimation.standard_errors import Bootstrap, Groups, stated_error, weights
 
 STEP = 30_000_000
 BUCKETS = 6

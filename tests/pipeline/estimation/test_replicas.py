@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from streamgauge.pipeline.estimation.replicas import HIGH, LOW, mixed, resampled, weights
-from streamgauge.pipeline.estimation.standard_errors import Bootstrap, Groups, ratios
+from streamgauge.pipeline.estimation.standard_errors import (
+    HIGH,
+    LOW,
+    Bootstrap,
+    Groups,
+    mixed,
+    ratios,
+    resampled,
+    weights,
+)
 
 STEP = 30_000_000
 STARTS = np.arange(2000) * STEP

@@ -1,7 +1,7 @@
 import pytest
 
 from streamgauge.lake.records import PlacedExecutor, Plan
-from streamgauge.pipeline.estimation.seen_cluster import seen_cluster
+from streamgauge.pipeline.estimation.roster import seen_cluster
 from streamgauge.profile.figures import Figure, HostFigures
 
 

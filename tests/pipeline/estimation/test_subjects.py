@@ -134,8 +134,8 @@ def test_a_missing_column_is_named():
         figures_of(table(many()).drop_columns(["span_us"]))
 
 
-def test_the_column_of_common_blocks_may_be_missing():
-    bare = table(counted("executed", [30, 60], **IN)).drop_columns(["common_block_seconds"])
+def test_the_length_of_common_blocks_may_be_missing():
+    bare = table(counted("executed", [30, 60], common_block_seconds=None, **IN))
     assert figures_of(bare).to_pylist()[0]["value"] == pytest.approx(1.5)
 
 
@@ -257,3 +257,13 @@ def test_lists_that_were_counted_say_how_many_tuples_they_hold():
     rows += counted("queue_lists", [20, 20], subject=QUEUE)
     rows += [row("tuples_per_list_mean", 0, 8_000_000, 4, subject=QUEUE)]
     assert figure(rows, "tuples_per_list")["value"] == pytest.approx(3.0)
+
+
+def test_an_executor_was_there_as_long_as_time_went_on_however_many_tasks_it_has():
+    cpu = counted("executor_cpu", [30 * 10**9] * 4, subject=EXECUTOR)
+    tuples = [
+        one
+        for task in (1, 2)
+        for one in counted("executed", [60] * 4, subject=EXECUTOR, source_task=task, **IN)
+    ]
+    assert figure(cpu + tuples, "executor_cores")["value"] == pytest.approx(1.0)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from streamgauge.lake.histogram import histogram_of, quantile
-from streamgauge.pipeline.estimation.moments import squared_variations
 from streamgauge.pipeline.estimation.standard_errors import Bootstrap, Groups, stated_error
+from streamgauge.pipeline.estimation.times import squared_variations
 from tests.pipeline.estimation.rows import IN, OUT, TASK, figure, figures, row
 
 

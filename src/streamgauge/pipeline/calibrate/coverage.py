@@ -6,171 +6,158 @@ which anything was written of it count; where samples name no worker, those of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as f
+import pyarrow.compute as pc
 
-from streamgauge.lake.metrics import Metric
-from streamgauge.pipeline.calibrate.block_lengths import LEAST_BUCKET_US
-from streamgauge.pipeline.calibrate.columns import (
+from streamgauge.pipeline.calibrate.lake_parts import (
+    DAY_US,
+    NO_NUMBER,
+    NO_WORD,
     SERIES,
-    all_same,
-    block_us,
-    bucket_us,
-    labelled,
-    selected,
+    codes_of,
+    numbered,
+    run_starts,
 )
-from streamgauge.pipeline.calibrate.stretches import Stretch
-from streamgauge.pipeline.calibrate.wanted import HEARTBEATS, WANTED
-from streamgauge.topology.logical_plan import Executor
+from streamgauge.pipeline.calibrate.readings import (
+    Readings,
+    Scope,
+    at_places,
+    code_of,
+    reordered,
+    rows_among,
+    table_of,
+    with_column,
+)
+from streamgauge.pipeline.calibrate.summing_rules import HEARTBEATS, block_lengths_us
+from streamgauge.pipeline.estimation.arrays import Bools
+from streamgauge.pipeline.estimation.schemas import SERIES_SUMS, TRANSFERS, Kind, flattened
 
-_TRANSFERS = frozenset({Metric.TRANSFERRED.label, Metric.RECEIVED.label})
-_WHO = ("cluster", "topology", "plan_id", "component", "task", "executor", "worker", "node")
-_SEATS = pa.schema(
-    [
-        ("cluster", pa.string()),
-        ("topology", pa.string()),
-        ("plan_id", pa.string()),
-        ("worker", pa.string()),
-        (
-            "who",
-            pa.list_(
-                pa.struct(
-                    [("component", pa.string()), ("task", pa.int32()), ("executor", pa.string())]
-                )
-            ),
-        ),
+# Who is heard; the plan is told apart from these.
+WHO = ("cluster", "topology", "component", "task", "executor", "worker", "node")
+# No code of anything: what is left out of a name.
+_LEFT_OUT = NO_NUMBER + 1
+
+
+def heard_rows(readings: Readings, scopes: Sequence[Scope]) -> Iterator[pa.Table]:
+    """Buckets in which anything was written of those who send no heartbeats that day.
+
+    The worker was heard, else the task, else the executor. A transfer without a worker says nothing
+    of the task that received.
+    """
+    chosen = readings.where(_silent(readings, scopes))
+    if not len(chosen.row):
+        return
+    worker, task = chosen.code("worker"), chosen.code("task")
+    of_worker = worker != NO_WORD
+    names = [chosen.code(name) for name in ("cluster", "node", "plan_id")]
+    names += [np.where(of_worker, _LEFT_OUT, chosen.code("component"))]
+    names += [np.where(of_worker, _LEFT_OUT, task)]
+    names += [np.where(of_worker | (task != NO_NUMBER), _LEFT_OUT, chosen.code("executor"))]
+    number, _ = numbered([*names, worker, chosen.job], len(chosen.row))
+    order = np.lexsort((chosen.bucket_us, chosen.start_us, number))
+    chosen, number = reordered(chosen, order), number[order]
+    first = run_starts([number, chosen.start_us, chosen.bucket_us], len(number))
+    heads = np.searchsorted(number, np.arange(int(number[-1]) + 1))
+    arrays = {
+        "start": (number[first], chosen.start_us[first]),
+        "span_us": (number[first], chosen.bucket_us[first]),
+    }
+    columns = ("cluster", "plan_id", *WHO[2:])
+    rows = table_of(
+        chosen.where(at_places(heads, len(number))), scopes, Kind.HEARD, arrays, columns=columns
+    )
+    named = rows["worker"].is_valid()
+    for name, nobody in (
+        ("executor", pc.or_(named, rows["task"].is_valid())),
+        ("component", named),
+        ("task", named),
+    ):
+        rows = with_column(rows, name, pc.if_else(nobody, None, rows[name]).combine_chunks())
+    yield rows
+
+
+def _silent(readings: Readings, scopes: Sequence[Scope]) -> Bools:
+    """Which are of somebody who sent no heartbeats that day."""
+    worker, day = readings.code("worker"), readings.start_us // DAY_US
+    told = np.asarray([one.beating is not None for one in scopes])[readings.job]
+    told &= readings.code("topology") != NO_WORD
+    told &= (worker != NO_WORD) | ~readings.labelled(TRANSFERS)
+    beating = [
+        (job, code_of(readings.samples, "worker", name), number)
+        for job, one in enumerate(scopes)
+        for name, number in one.beating or ()
     ]
-)
-_WORKER = ("cluster", "topology", "worker", "date")
+    told &= ~rows_among((readings.job, worker, day), beating)
+    return told
 
 
-def heard(samples: DataFrame) -> DataFrame:
-    """Heartbeats of nobody: a reading of zero for every bucket of those who send none.
+def heartbeats_of(rows: pa.Table) -> pa.Table:
+    """Samples of heartbeats, of nothing, for every bucket in which somebody was heard.
 
-    Where buckets of several lengths came of someone on a day, the shortest count.
+    Where buckets of several lengths came of someone on a day, the shortest count. Where some name
+    the plan and some do not, it is named.
 
     Args:
-        samples: Of whole days.
+        rows: All rows of `heard_rows` of some of those who were heard.
     """
-    beating = samples.where(labelled([HEARTBEATS])).select(*_WORKER).distinct()
-    of_worker = f.col("worker").isNotNull()
-    # The columns that name who was heard: the worker, else the task, else the executor.
-    who = {
-        "component": f.when(~of_worker, f.col("component")),
-        "task": f.when(~of_worker, f.col("task")),
-        "executor": f.when(~of_worker & f.col("task").isNull(), f.col("executor")),
+    length, start = flattened(rows["start"])
+    bucket = flattened(rows["span_us"])[1]
+    row = np.repeat(np.arange(len(rows)), length)
+    words = sorted(set(pc.unique(rows["own_plan"]).to_pylist()) - {None})
+    plans = np.asarray(
+        pc.fill_null(pc.index_in(rows["own_plan"], pa.array(words, pa.string())), -1)
+    )
+    names, _ = codes_of(rows.select(WHO))
+    who = numbered(list(names.values()), len(rows))[0][row]
+    day, block = start // DAY_US, block_lengths_us(bucket)
+    day_of, _ = numbered([who, day], len(row))
+    shortest = np.full(int(day_of.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(shortest, day_of, block)
+    kept = block == shortest[day_of]
+    row, who, start, bucket = row[kept], who[kept], start[kept], bucket[kept]
+    order = np.lexsort((plans[row], start, who))
+    row, who, start, bucket = row[order], who[order], start[order], bucket[order]
+    first = run_starts([who, start], len(who))
+    last = np.append(first[1:], len(who)) - 1
+    beats = rows.select(WHO).take(pa.array(row[last]))
+    plan = rows["own_plan"].take(pa.array(row[last]))
+    made = {
+        "plan_id": plan,
+        "metric": pa.array([HEARTBEATS] * len(last), pa.string()),
+        "bucket_start": pa.array(start[last], pa.timestamp("us", tz="UTC")),
+        "bucket_seconds": pa.array(np.maximum.reduceat(bucket, first) / 1e6, pa.float64()),
+        "value": pa.array(np.zeros(len(last)), pa.float64()),
+        "count": pa.array(np.zeros(len(last), np.int64), pa.int64()),
     }
-    written = (
-        samples.where(labelled(WANTED) & f.col("topology").isNotNull())
-        # A transfer without a worker says nothing of the task that received.
-        .where(of_worker | ~labelled(_TRANSFERS))
-        .select(
-            *selected(_WHO, who),
-            "date",
-            f.unix_micros("bucket_start").alias("start_us"),
-            bucket_us().alias("bucket_us"),
-        )
-        .where(f.col("bucket_us") >= f.lit(LEAST_BUCKET_US))
-    )
-    silent = written.alias("row").join(
-        f.broadcast(beating).alias("beating"), all_same(_WORKER, "row", "beating"), "left_anti"
-    )
-    buckets = silent.select("*", block_us().alias("block_us")).distinct()
-    nobody = [name for name in _WHO if name != "plan_id"]
-    day = Window.partitionBy(*nobody, "date")
-    bucket = Window.partitionBy(*nobody, "date", "start_us")
-    whole = (Window.unboundedPreceding, Window.unboundedFollowing)
-    # Where some name the plan and some do not, it is named.
-    once = (
-        buckets.select(
-            *nobody,
-            f.max("plan_id").over(bucket.rowsBetween(*whole)).alias("plan_id"),
-            "date",
-            "start_us",
-            "bucket_us",
-            "block_us",
-            f.min("block_us").over(day.rowsBetween(*whole)).alias("shortest_us"),
-        )
-        .where(f.col("block_us") == f.col("shortest_us"))
-        .groupBy(*_WHO, "date", "start_us", "block_us")
-        .agg(f.max("bucket_us").alias("bucket_us"))
-    )
-    return _as_readings(once)
+    nobody = [name for name in SERIES if name not in {*WHO, *made}]
+    made |= {name: pa.nulls(len(last), SERIES_SUMS.field(name).type) for name in nobody}
+    for name, column in made.items():
+        beats = beats.append_column(name, column)
+    return beats
 
 
-def with_seats(rows: DataFrame, stretches: Sequence[Stretch]) -> DataFrame:
-    """Readings of heartbeats as those of whoever is in the worker, and of nothing."""
-    zero = {"value": f.lit(0.0), "amount": f.lit(0.0), "count": f.lit(0).cast("long")}
-    return seated(rows, stretches).select(*selected(rows.columns, zero))
+def seat_rows(beats: pa.Table, scopes: Sequence[Scope]) -> pa.Table:
+    """Sums of heartbeats of workers as those of whoever is in them, and of nothing.
 
-
-def _as_readings(buckets: DataFrame) -> DataFrame:
-    absent = {
-        "queue": "string",
-        "machine": "string",
-        "stream": "string",
-        "source_component": "string",
-        "source_task": "int",
-        "bin": "smallint",
-    }
-    made = {name: f.lit(None).cast(kind) for name, kind in absent.items()}
-    made["metric"] = f.lit(HEARTBEATS)
-    return buckets.select(
-        *selected(SERIES, made),
-        "date",
-        "start_us",
-        "bucket_us",
-        "block_us",
-        f.lit(0.0).alias("value"),
-        f.lit(0).cast("long").alias("count"),
-        f.lit(0.0).alias("amount"),
-        f.lit(True).alias("squared"),
-        f.lit(None).cast("double").alias("divisor"),
-        f.lit(None).cast("long").alias("needs"),
-    )
-
-
-def seated(beats: DataFrame, stretches: Sequence[Stretch]) -> DataFrame:
-    """Heartbeats of workers as those of the tasks and executors in them, each once.
-
-    Whoever is silent is then known to have been there. Queues are not among them: who writes of a
-    queue writes its length in every bucket.
-
-    Args:
-        beats: Rows that name cluster, topology, plan and worker; the same rows come back, with
-            `component`, `task` and `executor` filled.
-        stretches: With the executors of their plans.
+    Queues are not among those: who writes of a queue writes its length in every bucket.
     """
-    frame = beats.sparkSession.createDataFrame(_seats(stretches))
-    matches = all_same(("cluster", "topology", "plan_id", "worker"), "beat", "seat")
-    joined = (
-        beats.where(labelled([HEARTBEATS]) & f.col("component").isNull())
-        .alias("beat")
-        .join(f.broadcast(frame).alias("seat"), matches, "inner")
-        .select("beat.*", f.explode("seat.who").alias("who"))
-    )
-    who = {name: f.col(f"who.{name}") for name in ("component", "task", "executor")}
-    return joined.select(*selected(beats.columns, who))
-
-
-def _seats(stretches: Iterable[Stretch]) -> pa.Table:
-    """Who is in which worker: every task, and every executor."""
-    seats: dict[tuple[str | None, str, str, str], list[dict[str, Any]]] = {}
-    for one in stretches:
-        for placed in one.executors:
-            first, last = placed.first_task, placed.last_task
-            label = Executor(first, last, placed.component).label
-            who = seats.setdefault((one.cluster, one.topology, one.plan_id, placed.worker), [])
-            who.append({"component": placed.component, "executor": label})
-            who += [
-                {"component": placed.component, "task": task} for task in range(first, last + 1)
-            ]
-    rows = [
-        {"cluster": cluster, "topology": topology, "plan_id": plan_id, "worker": worker, "who": who}
-        for (cluster, topology, plan_id, worker), who in seats.items()
+    by_job = {(one.cluster, one.topology): one for one in scopes}
+    names = [beats[name].to_pylist() for name in ("cluster", "topology", "worker")]
+    seats = [
+        (place, *seat)
+        for place, (cluster, topology, worker) in enumerate(zip(*names, strict=True))
+        for seat in by_job[cluster, topology].seats.get(worker, ())
     ]
-    return pa.Table.from_pylist(rows, schema=_SEATS)
+    rows = beats.take(pa.array([place for place, *_ in seats], pa.int64()))
+    for column, name in enumerate(("component", "task", "executor"), 1):
+        kind = SERIES_SUMS.field(name).type
+        rows = with_column(rows, name, pa.array([seat[column] for seat in seats], kind))
+    for name in ("observations", "total_low", "square_low"):
+        length, values = flattened(rows[name])
+        offsets = np.concatenate([[0], np.cumsum(length)]).astype(np.int32)
+        zeros = pa.array(np.zeros(len(values), np.int64))
+        rows = with_column(rows, name, pa.ListArray.from_arrays(pa.array(offsets), zeros))
+    return rows

@@ -1,323 +1,303 @@
 """What a topology did in all its time, under all its plans: saturation, source rates, pressure.
 
-Steps of time are a minute, or a minute doubled until there are few enough. They are summed from
-partial sums, of which cached days are a part; a block counts in the step that it begins in.
+Steps of time are a minute, or a minute doubled until there are few enough. Tasks sum what they read
+by step; a block counts in the step that it begins in. What they found comes together where the
+topology's profile is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as f
 
-from streamgauge.lake.metrics import Metric
-from streamgauge.pipeline.calibrate.block_lengths import MICROSECONDS
-from streamgauge.pipeline.calibrate.cleaning import readings
-from streamgauge.pipeline.calibrate.columns import all_same, labelled
-from streamgauge.pipeline.calibrate.scoping import near, needed_spans, within
-from streamgauge.pipeline.calibrate.stretches import Recorded, Stretch
-from streamgauge.pipeline.calibrate.wanted import HEARTBEATS
+from streamgauge.pipeline.calibrate.lake_parts import numbered, run_starts
+from streamgauge.pipeline.calibrate.periods import moment
+from streamgauge.pipeline.calibrate.readings import Readings, Scope, at_places, reordered, table_of
+from streamgauge.pipeline.calibrate.summing_rules import (
+    EMITTED,
+    EXECUTED,
+    HEARTBEATS,
+    MICROSECONDS,
+    PRESSED,
+)
+from streamgauge.pipeline.estimation.arrays import Whole
+from streamgauge.pipeline.estimation.schemas import Kind
+from streamgauge.profile.figures import RateSeries, Saturation
+from streamgauge.topology.topology import SYSTEM_PREFIX, StreamKey
 
 MINUTE_US = 60 * MICROSECONDS
 # Observations of an operator, and values of a source's rate, that are worth keeping.
 MOST_OBSERVATIONS = 500
 MOST_RATES = 2000
 
-_EXECUTED = frozenset({Metric.EXECUTED.label, Metric.EXECUTED_TOTAL.label})
-_EMITTED = frozenset({Metric.EMITTED.label, Metric.EMITTED_TOTAL.label})
-PRESSED = Metric.BACKPRESSURE_CAUSED.label
-# What partial sums of the past must hold.
-HISTORY_LABELS = frozenset({*_EXECUTED, *_EMITTED, PRESSED, HEARTBEATS})
+KINDS = (Kind.HISTORY, Kind.PRESSED, Kind.MINUTES)
 
-_JOB = ("cluster", "topology")
+_NANOSECONDS_PER_MICROSECOND = 1000
 # Who is known by heartbeats: a worker, else the task or executor of an operator.
 _WHO = ("worker", "task", "executor")
-_SUMMED = ("total", "span_us", "pressed_ns")
+_NOBODY = -2
+Name = tuple[Any, ...]
+_NAMES = ("cluster", "plan_id", "component", "stream", "metric")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """Into which steps the time of a topology is cut."""
-
-    cluster: str | None
-    topology: str
-    step_us: int
-
-
-def steps(recorded: Iterable[Recorded], most: int) -> list[Step]:
+def step_us(first_us: int, last_us: int, most: int) -> int:
     """Steps such that there are at most so many from the first to the last bucket."""
-    extents: dict[tuple[str | None, str], tuple[int, int]] = {}
-    for one in recorded:
-        job = (one.cluster, one.topology)
-        first, last = extents.get(job, (one.first_us, one.last_us))
-        extents[job] = (min(first, one.first_us), max(last, one.last_us))
-    return [
-        Step(cluster=cluster, topology=topology, step_us=_step_us(first, last, most))
-        for (cluster, topology), (first, last) in sorted(
-            extents.items(), key=lambda item: (item[0][0] or "", item[0][1])
-        )
-    ]
-
-
-def _step_us(first_us: int, last_us: int, most: int) -> int:
     step = MINUTE_US
     while -(-last_us // step) - first_us // step > most:
         step *= 2
     return step
 
 
-def stepped(sums: DataFrame, cut: Sequence[Step]) -> DataFrame:
-    """What history needs of partial sums, added up by step: few rows, to be read several times.
+def history_rows(
+    readings: Readings, inside: Readings, scopes: Sequence[Scope]
+) -> Iterator[pa.Table]:
+    """What history needs of readings; of back-pressure also what is needed of the period.
 
     Args:
-        sums: Partial sums of `HISTORY_LABELS`, of whole days.
-        cut: Steps.
-
-    Returns:
-        `cluster`, `topology`, `plan_id`, `component`, `stream`, `metric`, `step_us`,
-        `step_start_us`, `total`, and `span_us`; of heartbeats also the `worker`, `task` or
-        `executor` that is known by them; and `pressed_ns`: in each block the time of the task that
-        held its senders back for longest.
+        readings: Of all times; of counters what was added.
+        inside: Those in the period.
+        scopes: Whose they are.
     """
-    rows = sums.where(labelled(HISTORY_LABELS))
-    start = f.unix_micros("row.block_start")
-    beats = f.col("row.metric") == f.lit(HEARTBEATS)
-    who = [f.when(beats, f.col(f"row.{name}")).alias(name) for name in _WHO]
-    # Counts and nanoseconds: whole numbers, whose sums do not depend on their order.
-    total = f.col("row.total").cast("long")
-    # Nobody holds others back for longer than time goes on.
-    pressed = f.least(total, f.col("row.span_us") * f.lit(1000))
-    timed = (
-        rows.alias("row")
-        .join(_step_frame(sums, cut).alias("step"), all_same(_JOB, "row", "step"), "inner")
-        .select(
-            *(f"row.{name}" for name in (*_JOB, "plan_id", "component", "stream", "metric")),
-            *who,
-            "step.step_us",
-            _floor(start, f.col("step.step_us")).alias("step_start_us"),
-            "row.block_start",
-            total.alias("total"),
-            "row.span_us",
-            f.when(f.col("row.metric") == f.lit(PRESSED), pressed).alias("pressed_ns"),
-        )
+    beats = readings.labelled([HEARTBEATS])
+    told = beats | readings.labelled(EXECUTED | EMITTED)
+    if told.any():
+        steps = np.asarray([one.step_us for one in scopes])
+        chosen, beats = readings.where(told), beats[told]
+        who = [np.where(beats, chosen.code(name), _NOBODY) for name in _WHO]
+        block = chosen.start_us - chosen.start_us % chosen.block_us
+        step = steps[chosen.job]
+        named = [*(chosen.code(name) for name in _NAMES), *who, chosen.job]
+        yield _summed(chosen, scopes, named, block - block % step, Kind.HISTORY)
+    pressed = readings.where(readings.labelled([PRESSED]))
+    if len(pressed.row):
+        block = pressed.start_us - pressed.start_us % pressed.block_us
+        named = [pressed.code(name) for name in pressed.samples.codes]
+        yield _summed(pressed, scopes, [*named, pressed.job], block, Kind.PRESSED)
+    pressing = inside.where(inside.labelled([PRESSED]) & (inside.value > 0))
+    if len(pressing.row):
+        minute = pressing.start_us - pressing.start_us % MINUTE_US
+        yield _summed(pressing, scopes, [pressing.job], minute, Kind.MINUTES)
+
+
+def _summed(
+    readings: Readings,
+    scopes: Sequence[Scope],
+    named: Sequence[np.ndarray],
+    time_us: Whole,
+    kind: Kind,
+) -> pa.Table:
+    """Totals and spans by whatever has the same names, and by time; of minutes the longest span."""
+    number, _ = numbered(named, len(readings.row))
+    order = np.lexsort((time_us, number))
+    readings, number, time_us = reordered(readings, order), number[order], time_us[order]
+    first = run_starts([number, time_us], len(number))
+    heads = np.searchsorted(number, np.arange(int(number[-1]) + 1))
+    spans = np.maximum if kind is Kind.MINUTES else np.add
+    owner = number[first]
+    arrays = {
+        "start": (owner, time_us[first]),
+        "span_us": (owner, spans.reduceat(readings.bucket_us, first)),
+        # Counts and nanoseconds: whole numbers, whose sums do not depend on their order.
+        "total_low": (owner, np.add.reduceat(readings.amount.astype(np.int64), first)),
+    }
+    columns = tuple(readings.samples.codes) if kind is Kind.PRESSED else (*_NAMES, *_WHO)
+    return table_of(
+        readings.where(at_places(heads, len(number))),
+        scopes,
+        kind,
+        arrays,
+        columns=columns,
+        own_plan=True,
     )
-    step = [name for name in timed.columns if name not in ("block_start", *_SUMMED)]
-    return (
-        timed.groupBy(*step, "block_start")
-        .agg(
-            *_added("total"),
-            f.sum("span_us").alias("span_us"),
-            f.max("pressed_ns").alias("pressed_ns"),
-        )
-        .groupBy(*step)
-        .agg(*_added("total", "pressed_ns"), f.sum("span_us").alias("span_us"))
-    )
 
 
-def _step_frame(like: DataFrame, cut: Sequence[Step]) -> DataFrame:
-    table = pa.table(
-        {
-            "cluster": pa.array([one.cluster for one in cut], pa.string()),
-            "topology": pa.array([one.topology for one in cut], pa.string()),
-            "step_us": pa.array([one.step_us for one in cut], pa.int64()),
-        }
-    )
-    return f.broadcast(like.sparkSession.createDataFrame(table))
+class Past(NamedTuple):
+    """The history of a topology.
+
+    Attributes:
+        sources: Rates of its source streams.
+        saturation: What came to each operator and left it, step by step and plan by plan.
+        pressed_us: For how long of the period any task held its senders back, in whole minutes.
+    """
+
+    sources: dict[StreamKey, RateSeries]
+    saturation: dict[str, tuple[Saturation, ...]]
+    pressed_us: int
 
 
-def _floor(time: Column, step: Column) -> Column:
-    return time - f.pmod(time, step)
+class _Steps:
+    """Numbers by name and step."""
+
+    def __init__(self) -> None:
+        self._found: dict[Name, dict[int, int]] = {}
+
+    def add(self, name: Name, starts: Sequence[int], values: Sequence[int]) -> None:
+        """Add to what a name has."""
+        steps = self._found.setdefault(name, {})
+        for start, value in zip(starts, values, strict=True):
+            steps[start] = steps.get(start, 0) + value
+
+    def items(self) -> Iterator[tuple[Name, dict[int, int]]]:
+        """All names with their steps."""
+        yield from self._found.items()
 
 
-def saturation(past: DataFrame, cut: Sequence[Step], plans: DataFrame) -> DataFrame:
-    """What came to each operator and left it, step by step and plan by plan.
-
-    The engine's own streams, whose names begin with two underscores, are left out.
+def past_of(rows: pa.Table, executors: Mapping[tuple[str, str], int], extent: Extent) -> Past:
+    """The history of one topology.
 
     Args:
-        past: As `stepped` gives it, by the same steps or shorter ones.
-        cut: Steps.
-        plans: The table.
-
-    Returns:
-        `cluster`, `topology`, `plan_id`, `component`, `step_start`, `step_seconds`, `executors`
-        (null where the plan is not known), `alive_us` and `least_alive_us` (of the workers, the one
-        known for the longest and shortest time), `executed`, `emitted`, and `pressed_ns`.
+        rows: Its rows of `KINDS`, in any order.
+        executors: By plan and operator how many.
+        extent: Of all that was recorded.
     """
-    finer = [name for name in past.columns if name not in ("step_us", "step_start_us")]
-    rows = (
-        past.alias("row")
-        .join(_step_frame(past, cut).alias("step"), all_same(_JOB, "row", "step"), "inner")
-        .select(
-            *(f"row.{name}" for name in finer),
-            "step.step_us",
-            _floor(f.col("row.step_start_us"), f.col("step.step_us")).alias("step_start_us"),
-        )
+    totals, alive, pressed = _Steps(), _Steps(), _Steps()
+    minutes: dict[int, int] = {}
+    names = {name: rows[name].to_pylist() for name in ("kind", *_NAMES, *_WHO)}
+    others = _other_names(rows)
+    lists = {name: rows[name].to_pylist() for name in ("start", "span_us", "total_low")}
+    for place, kind in enumerate(names["kind"]):
+        named = {name: column[place] for name, column in names.items()}
+        start, span, total = (lists[name][place] for name in lists)
+        plan, component = named["plan_id"], named["component"]
+        if kind == Kind.MINUTES:
+            for at, longest in zip(start, span, strict=True):
+                minutes[at] = max(minutes.get(at, 0), longest)
+        elif kind == Kind.PRESSED:
+            pressed.add((plan, component, named["stream"], others[place], "total"), start, total)
+            pressed.add((plan, component, named["stream"], others[place], "span"), start, span)
+        elif named["metric"] == HEARTBEATS:
+            who = (component, *(named[name] for name in _WHO))
+            alive.add((plan, *who), start, span)
+        else:
+            metric = "executed" if named["metric"] in EXECUTED else "emitted"
+            totals.add((plan, component, named["stream"], metric), start, total)
+    return Past(
+        sources=_source_rates(totals, alive, extent),
+        saturation=_saturation(totals, alive, _longest(pressed), executors, extent),
+        pressed_us=sum(max(longest, MINUTE_US) for longest in minutes.values()),
     )
-    operator = (*_JOB, "plan_id", "component")
-    own = f.col("stream").isNull() | ~f.col("stream").startswith("__")
-    points = (
-        rows.where(f.col("component").isNotNull() & own & ~labelled([HEARTBEATS]))
-        .select(
-            *operator,
-            "step_us",
-            "step_start_us",
-            f.when(labelled(_EXECUTED), f.col("total")).alias("executed"),
-            f.when(labelled(_EMITTED), f.col("total")).alias("emitted"),
-            "pressed_ns",
-        )
-        .groupBy(*operator, "step_us", "step_start_us")
-        .agg(*_added("executed", "emitted", "pressed_ns"))
-    )
-    # Heartbeats may come from writers that do not know the plan.
-    alive = _alive(rows)
-    unnamed = alive.where(f.col("plan_id").isNull())
-    known = (
-        points.alias("point")
-        .join(
-            alive.alias("alive"),
-            all_same((*_JOB, "plan_id", "step_start_us"), "point", "alive"),
-            "left",
-        )
-        .join(
-            unnamed.alias("unnamed"),
-            all_same((*_JOB, "step_start_us"), "point", "unnamed")
-            & f.col("point.plan_id").isNotNull(),
-            "left",
-        )
-        .join(
-            _executors(plans).alias("plan"),
-            all_same((*_JOB, "plan_id", "component"), "point", "plan"),
-            "left",
-        )
-    )
-    zero = f.lit(0).cast("long")
-    return known.select(
-        *(f"point.{name}" for name in operator),
-        *_step_columns("point"),
-        "plan.executors",
-        *(
-            (f.coalesce(f"alive.{name}", f.lit(0)) + f.coalesce(f"unnamed.{name}", f.lit(0))).alias(
-                name
-            )
-            for name in ("alive_us", "least_alive_us")
-        ),
-        *(
-            f.coalesce(f"point.{name}", zero).alias(name)
-            for name in ("executed", "emitted", "pressed_ns")
-        ),
-    ).where(f.col("alive_us") > 0)
 
 
-def source_rates(past: DataFrame) -> DataFrame:
-    """What each source stream emitted, step by step, steps without a tuple included.
+class Extent(NamedTuple):
+    """From when to when anything was recorded of a topology."""
+
+    first_us: int
+    last_us: int
+
+    def step_us(self, most: int) -> int:
+        """Steps of at most so many."""
+        return step_us(self.first_us, self.last_us, most)
+
+
+def _other_names(rows: pa.Table) -> list[Name]:
+    """What else names a series: tasks hold their senders back each for itself."""
+    columns = ("task", "executor", "queue", "worker", "node", "block_us")
+    return list(zip(*(rows[name].to_pylist() for name in columns), strict=True))
+
+
+def _longest(pressed: _Steps) -> dict[Name, dict[int, int]]:
+    """By plan, operator and stream, in each block the time of the task that pressed for longest."""
+    found = dict(pressed.items())
+    longest: dict[Name, dict[int, int]] = {}
+    for (*name, other, what), totals in found.items():
+        if what != "total":
+            continue
+        spans = found[*name, other, "span"]
+        blocks = longest.setdefault(tuple(name), {})
+        for start, total in totals.items():
+            # Nobody holds others back for longer than time goes on.
+            time_ns = min(total, spans[start] * _NANOSECONDS_PER_MICROSECOND)
+            blocks[start] = max(blocks.get(start, 0), time_ns)
+    return longest
+
+
+def _known(alive: _Steps, step: int) -> dict[tuple[str | None, int], int]:
+    """By plan and step for how long workers were known: of the workers, the longest."""
+    by_who: dict[Name, int] = {}
+    for (plan, *who), spans in alive.items():
+        for start, span in spans.items():
+            key = (plan, start - start % step, *who)
+            by_who[key] = by_who.get(key, 0) + span
+    longest: dict[tuple[str | None, int], int] = {}
+    for (plan, start, *_), span in by_who.items():
+        longest[plan, start] = max(longest.get((plan, start), 0), span)
+    return longest
+
+
+def _source_rates(totals: _Steps, alive: _Steps, extent: Extent) -> dict[StreamKey, RateSeries]:
+    """What each source stream emitted, step by step; nothing where nothing was known.
 
     A source is who emits and executes nothing but the engine's own streams.
-
-    Args:
-        past: As `stepped` gives it.
-
-    Returns:
-        `cluster`, `topology`, `component`, `stream`, `step_start`, `step_seconds`, `emitted`, and
-        `alive_us`: for how long of the step the topology was known.
     """
-    own = ~f.col("stream").startswith("__")
-    component = (*_JOB, "component")
-    executing = past.where(labelled(_EXECUTED) & own).select(*component).distinct()
-    emitted = (
-        past.where(labelled(_EMITTED) & own)
-        .alias("row")
-        .join(executing.alias("executing"), all_same(component, "row", "executing"), "left_anti")
-        .groupBy(*component, "stream", "step_start_us")
-        .agg(*_added(emitted="total"))
-    )
-    alive = (
-        _alive(past)
-        .groupBy(*_JOB, "step_us", "step_start_us")
-        .agg(f.sum("alive_us").alias("alive_us"))
-    )
-    streams = emitted.select(*component, "stream").distinct()
-    every = streams.alias("stream").join(
-        alive.alias("alive"), all_same(_JOB, "stream", "alive"), "inner"
-    )
-    grid = every.select(
-        *(f"stream.{name}" for name in (*component, "stream")),
-        *(f"alive.{name}" for name in ("step_us", "step_start_us", "alive_us")),
-    )
-    return (
-        grid.alias("grid")
-        .join(
-            emitted.alias("found"),
-            all_same((*component, "stream", "step_start_us"), "grid", "found"),
-            "left",
+    step = extent.step_us(MOST_RATES)
+    executing, emitted = set(), _Steps()
+    for (_, component, stream, metric), steps in totals.items():
+        if stream is None or stream.startswith(SYSTEM_PREFIX):
+            continue
+        if metric == "executed":
+            executing.add(component)
+        else:
+            emitted.add((component, stream), list(steps), list(steps.values()))
+    known: dict[int, int] = {}
+    for (_, start), span in _known(alive, step).items():
+        known[start] = known.get(start, 0) + span
+    known = {start: span for start, span in known.items() if span > 0}
+    if not known:
+        return {}
+    steps_of_all = range(min(known), max(known) + 1, step)
+    return {
+        StreamKey(component, stream): RateSeries(
+            start=moment(min(known)),
+            step_seconds=step / MICROSECONDS,
+            per_second=tuple(
+                steps.get(at, 0) * 1e6 / known[at] if at in known else None for at in steps_of_all
+            ),
         )
-        .select(
-            *(f"grid.{name}" for name in (*component, "stream")),
-            *_step_columns("grid"),
-            f.coalesce("found.emitted", f.lit(0)).alias("emitted"),
-            "grid.alive_us",
+        for (component, stream), steps in sorted(emitted.items(), key=lambda item: item[0])
+        if component not in executing
+    }
+
+
+def _saturation(
+    totals: _Steps,
+    alive: _Steps,
+    pressed: Mapping[Name, Mapping[int, int]],
+    executors: Mapping[tuple[str, str], int],
+    extent: Extent,
+) -> dict[str, tuple[Saturation, ...]]:
+    """What came to each operator and left it; the engine's own streams are left out."""
+    step = extent.step_us(MOST_OBSERVATIONS)
+    points: dict[tuple[str | None, str, int], dict[str, int]] = {}
+    series = [*totals.items(), *(((*name, "pressed"), blocks) for name, blocks in pressed.items())]
+    for (plan, component, stream, what), steps in series:
+        if component is None or (stream or "").startswith(SYSTEM_PREFIX):
+            continue
+        for start, value in steps.items():
+            point = points.setdefault((plan, component, start - start % step), {})
+            point[what] = point.get(what, 0) + value
+    known = _known(alive, step)
+    operators: dict[str, list[tuple[int, Saturation]]] = {}
+    for (plan, component, start), point in points.items():
+        # Heartbeats may come from writers that do not know the plan.
+        alive_us = known.get((plan, start), 0)
+        if plan is not None:
+            alive_us += known.get((None, start), 0)
+        if alive_us <= 0:
+            continue
+        pressed_us = point.get("pressed", 0) / _NANOSECONDS_PER_MICROSECOND
+        saturation = Saturation(
+            plan_id=plan or "",
+            executors=executors.get((plan or "", component), 0),
+            minutes=alive_us / 1e6 / 60.0,
+            input_per_second=point.get("executed", 0) * 1e6 / alive_us,
+            output_per_second=point.get("emitted", 0) * 1e6 / alive_us,
+            backpressure=min(1.0, pressed_us / alive_us),
         )
-    )
-
-
-def backpressure_time(samples: DataFrame, stretches: Sequence[Stretch]) -> DataFrame:
-    """For how long of each stretch any task held its senders back, in whole minutes.
-
-    A bucket longer than a minute counts as a whole.
-
-    Returns:
-        `cluster`, `topology`, `plan_id`, and `pressed_us`.
-    """
-    rows = readings(near(samples, needed_spans(stretches), stretches), frozenset({PRESSED}))
-    job = (*_JOB, "plan_id")
-    minute = f.expr(f"start_us - PMOD(start_us, {MINUTE_US}L)")
-    return (
-        within(rows.where(f.col("value") > 0), stretches)
-        .select(*job, minute.alias("minute_us"), "bucket_us")
-        .groupBy(*job, "minute_us")
-        .agg(f.max("bucket_us").alias("bucket_us"))
-        .groupBy(*job)
-        .agg(f.sum(f.greatest("bucket_us", f.lit(MINUTE_US))).alias("pressed_us"))
-    )
-
-
-def _alive(rows: DataFrame) -> DataFrame:
-    """For how long workers were known, by plan and step."""
-    step = (*_JOB, "plan_id", "step_us", "step_start_us")
-    return (
-        rows.where(labelled([HEARTBEATS]))
-        .groupBy(*step, "component", *_WHO)
-        .agg(f.sum("span_us").alias("alive_us"))
-        .groupBy(*step)
-        .agg(
-            f.max("alive_us").alias("alive_us"),
-            f.min("alive_us").alias("least_alive_us"),
-        )
-    )
-
-
-def _executors(plans: DataFrame) -> DataFrame:
-    """Executors of each operator under each plan; a plan that comes back counts once."""
-    key = (*_JOB, "plan_id", "component")
-    return (
-        plans.select(*_JOB, "plan_id", f.explode("executors").alias("one"))
-        .select(*_JOB, "plan_id", "one.component", "one.first_task")
-        .distinct()
-        .groupBy(*key)
-        .agg(f.count(f.lit(1)).cast("int").alias("executors"))
-    )
-
-
-def _added(*names: str, **renamed: str) -> list[Column]:
-    whole = {**{name: name for name in names}, **renamed}
-    return [f.sum(name).alias(alias) for alias, name in whole.items()]
-
-
-def _step_columns(frame: str) -> tuple[Column, Column]:
-    return (
-        f.timestamp_micros(f"{frame}.step_start_us").alias("step_start"),
-        (f.col(f"{frame}.step_us") / f.lit(float(MICROSECONDS))).alias("step_seconds"),
-    )
+        operators.setdefault(component, []).append((start, saturation))
+    return {
+        name: tuple(point for _, point in sorted(found))
+        for name, found in sorted(operators.items())
+    }

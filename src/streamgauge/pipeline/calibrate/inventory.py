@@ -1,77 +1,354 @@
-"""What the lake holds of each topology, plan and metric: one cheap pass over ten columns."""
+"""What the lake holds of each topology, plan and metric: one cheap pass over eleven columns.
+
+Tasks sum up what they read; what they found of a topology comes together, and the driver gets one
+short record of each, whose size does not depend on how many samples there are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
-from pyspark.sql import DataFrame, Row, Window
-from pyspark.sql import functions as f
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql import SparkSession
 
-from streamgauge.pipeline.calibrate.cleaning import EXACT_BITS, needed_bits
-from streamgauge.pipeline.calibrate.columns import bucket_us, by_metric, labelled
-from streamgauge.pipeline.calibrate.stretches import Recorded
-from streamgauge.pipeline.calibrate.wanted import WANTED
+from streamgauge.lake.metrics import Metric
+from streamgauge.pipeline.calibrate.lake_parts import (
+    DAY_US,
+    NO_WORD,
+    Arrays,
+    Part,
+    numbered,
+    read_samples,
+    run_starts,
+)
+from streamgauge.pipeline.calibrate.periods import Held, Load, Recorded
+from streamgauge.pipeline.calibrate.summing_rules import (
+    HEARTBEATS,
+    MICROSECONDS,
+    STAND_INS,
+    WANTED,
+    block_lengths_us,
+)
+from streamgauge.pipeline.estimation.blocks import common_block_seconds
+from streamgauge.pipeline.schemas import spark_schema
+
+_READ = (
+    "cluster",
+    "topology",
+    "plan_id",
+    "component",
+    "worker",
+    "metric",
+    "bucket_start",
+    "bucket_seconds",
+    "value",
+    "count",
+)
+_BITS = sorted({metric.label for exact in STAND_INS.values() for metric in exact})
+_EXACT = {label: 1 << place for place, label in enumerate(_BITS)}
+# What makes a stand-in superfluous, as bits.
+_NEEDS = {
+    metric.label: sum(_EXACT[one.label] for one in exact) for metric, exact in STAND_INS.items()
+}
+# What tells a backlog that drains: input, output, and what waits.
+_LOAD = (Metric.EMITTED.label, Metric.EXECUTED.label, Metric.QUEUE_POPULATION.label)
+FOUND = pa.schema(
+    [
+        pa.field("cluster", pa.string()),
+        pa.field("topology", pa.string(), nullable=False),
+        pa.field("found", pa.string(), nullable=False),
+    ]
+)
+Job = tuple[str | None, str]
+Name = tuple[Any, ...]
 
 
-def inventory(samples: DataFrame) -> DataFrame:
-    """Times, rows and extremes by cluster, topology, plan and metric.
+def take_inventory(
+    spark: SparkSession, tasks: Sequence[tuple[Part, ...]], topology: str | None
+) -> list[Held]:
+    """What is held of every topology, or of one, by cluster and name."""
+    if not tasks:
+        return []
+    listed = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(
+        partial(_list_parts, tasks, topology), spark_schema(FOUND)
+    )
+    joined = listed.repartition("cluster", "topology").mapInArrow(_join, spark_schema(FOUND))
+    rows = joined.toArrow().to_pylist()
+    held = [held_of(row["cluster"], row["topology"], json.loads(row["found"])) for row in rows]
+    return sorted(held, key=lambda one: (one.cluster or "", one.topology))
 
-    `needed` says how many of the rows are summed up: none of metrics that nobody wants, and of
-    stand-ins those whose exact counterparts were not written. The size of the answer depends on
-    how many topologies and plans there are, never on how many samples.
+
+def _list_parts(
+    tasks: Sequence[tuple[Part, ...]], topology: str | None, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for place in batch["id"].to_pylist():
+            found: dict[Job, Found] = {}
+            for table in read_samples(tasks[place], _READ, topology):
+                for job, some in listed(Arrays.of(table), topology).items():
+                    found.setdefault(job, Found()).add(some)
+            yield _rows({job: some.to_json() for job, some in found.items()})
+
+
+def _join(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    found: dict[Job, Found] = {}
+    for batch in batches:
+        for row in batch.to_pylist():
+            job = (row["cluster"], row["topology"])
+            found.setdefault(job, Found()).add(Found.from_json(row["found"]))
+    yield _rows({job: json.dumps(some.shortened()) for job, some in found.items()})
+
+
+def _rows(found: Mapping[Job, str]) -> pa.RecordBatch:
+    rows = [
+        {"cluster": cluster, "topology": topology, "found": text}
+        for (cluster, topology), text in found.items()
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=FOUND)
+
+
+@dataclass(slots=True)
+class Found:
+    """What some samples say of a topology.
+
+    Attributes:
+        metrics: By plan and metric: rows, and what is least and greatest (`_STATISTICS`).
+        exact: By operator and day which exact metrics there are, as bits.
+        stand_ins: Rows of metrics that may be superfluous, by plan, metric, operator and day.
+        beats: Workers and days with heartbeats.
+        load: By length and start of a block: input, output, and what waited, in microseconds.
     """
-    by_day = (
-        samples.where(f.col("topology").isNotNull())
-        .select(
-            "cluster",
-            "topology",
-            "plan_id",
-            "component",
-            "date",
-            "metric",
-            f.unix_micros("bucket_start").alias("start_us"),
-            bucket_us().alias("bucket_us"),
-            f.abs("value").alias("value"),
-            "count",
-        )
-        .groupBy("cluster", "topology", "plan_id", "component", "date", "metric")
-        .agg(
-            f.min("start_us").alias("first_us"),
-            f.max(f.col("start_us") + f.col("bucket_us")).alias("last_us"),
-            f.count(f.lit(1)).alias("rows"),
-            f.max("bucket_us").alias("longest_us"),
-            f.min("bucket_us").alias("shortest_us"),
-            f.max("value").alias("largest_value"),
-            f.max("count").alias("largest_count"),
-        )
-    )
-    place = Window.partitionBy("cluster", "topology", "component", "date").rowsBetween(
-        Window.unboundedPreceding, Window.unboundedFollowing
-    )
-    exact = f.bit_or(f.coalesce(by_metric(EXACT_BITS), f.lit(0).cast("long"))).over(place)
-    needs = needed_bits()
-    stands_in = f.coalesce(f.col("exact").bitwiseAND(needs) == needs, f.lit(False))
-    return (
-        by_day.select("*", exact.alias("exact"))
-        .select("*", (labelled(WANTED) & ~stands_in).alias("is_needed"))
-        .groupBy("cluster", "topology", "plan_id", "metric")
-        .agg(
-            f.min("first_us").alias("first_us"),
-            f.max("last_us").alias("last_us"),
-            f.sum("rows").alias("rows"),
-            f.sum(f.when(f.col("is_needed"), f.col("rows")).otherwise(0)).alias("needed"),
-            f.max("longest_us").alias("longest_us"),
-            f.min("shortest_us").alias("shortest_us"),
-            f.max("largest_value").alias("largest_value"),
-            f.max("largest_count").alias("largest_count"),
-        )
-    )
+
+    metrics: dict[Name, list[Any]] = field(default_factory=dict)
+    exact: dict[Name, int] = field(default_factory=dict)
+    stand_ins: dict[Name, int] = field(default_factory=dict)
+    beats: dict[Name, int] = field(default_factory=dict)
+    load: dict[Name, list[Any]] = field(default_factory=dict)
+
+    def add(self, other: Found) -> None:
+        """Take in what other samples say."""
+        for key, numbers in other.metrics.items():
+            known = self.metrics.get(key, numbers)
+            rows = numbers[0] + (known[0] if key in self.metrics else 0)
+            least_and_greatest = zip(_STATISTICS.values(), known[1:], numbers[1:], strict=True)
+            self.metrics[key] = [rows, *(how(one, two) for how, one, two in least_and_greatest)]
+        for key, bits in other.exact.items():
+            self.exact[key] = self.exact.get(key, 0) | bits
+        for key, rows in other.stand_ins.items():
+            self.stand_ins[key] = self.stand_ins.get(key, 0) + rows
+        self.beats |= other.beats
+        for key, numbers in other.load.items():
+            known = self.load.get(key, [0.0] * len(numbers))
+            self.load[key] = [one + two for one, two in zip(known, numbers, strict=True)]
+
+    def shortened(self) -> dict[str, Any]:
+        """The same in little: days and operators only where they matter, few blocks of load."""
+        left: dict[str, list[Any]] = {}
+        dropped: dict[tuple[str | None, str], int] = {}
+        for (plan, metric, component, day), rows in self.stand_ins.items():
+            if _NEEDS[metric] & ~self.exact.get((component, day), 0) == 0:
+                dropped[plan, metric] = dropped.get((plan, metric), 0) + rows
+                left.setdefault(metric, []).append([component, day])
+        kept = {
+            metric
+            for (plan, metric), (rows, *_) in self.metrics.items()
+            if rows > dropped.get((plan, metric), 0)
+        }
+        beating = {plan for plan, metric in self.metrics if metric == HEARTBEATS}
+        return {
+            "metrics": [
+                [*key, *numbers, dropped.get(key, 0)] for key, numbers in self.metrics.items()
+            ],
+            "superfluous": {
+                metric: days if metric in kept else None for metric, days in left.items()
+            },
+            "beats": None if beating == {plan for plan, _ in self.metrics} else list(self.beats),
+            "load": _merged_load(self.load),
+        }
+
+    def to_json(self) -> str:
+        """As text."""
+        return json.dumps([list(getattr(self, name).items()) for name in self.__slots__])
+
+    @classmethod
+    def from_json(cls, text: str) -> Found:
+        """Of a text."""
+        return cls(*({tuple(key): value for key, value in rows} for rows in json.loads(text)))
 
 
-def recorded(rows: Iterable[Row]) -> list[Recorded]:
-    """The rows of an inventory, in an order of their own."""
-    found = [Recorded(**row.asDict()) for row in rows]
-    return sorted(
-        found,
-        key=lambda one: (one.cluster or "", one.topology, one.plan_id or "", one.metric),
+_STATISTICS = {
+    "first": min,
+    "last": max,
+    "longest": max,
+    "shortest": min,
+    "value": max,
+    "count": max,
+}
+
+
+def listed(samples: Arrays, topology: str | None = None) -> dict[Job, Found]:
+    """What some samples say of each topology that they name."""
+    known = samples.codes["topology"] != NO_WORD
+    if topology is not None:
+        known = samples.flags("topology", [topology])
+    rows = np.flatnonzero(known)
+    if not len(rows):
+        return {}
+    start, bucket = samples.start_us[rows], samples.bucket_us[rows]
+    names: dict[str, npt.NDArray[Any]] = {name: code[rows] for name, code in samples.codes.items()}
+    names["day"] = start // DAY_US
+    runs = run_starts(names.values(), len(rows))
+    table = _Runs(
+        samples=samples,
+        names={name: column[runs] for name, column in names.items()},
+        numbers={
+            "rows": np.diff(np.append(runs, len(rows))),
+            "first": np.minimum.reduceat(start, runs),
+            "last": np.maximum.reduceat(start + bucket, runs),
+            "longest": np.maximum.reduceat(bucket, runs),
+            "shortest": np.minimum.reduceat(bucket, runs),
+            "value": np.maximum.reduceat(np.abs(samples.value[rows]), runs),
+            "count": np.maximum.reduceat(samples.count[rows], runs),
+        },
+    )
+    found: dict[Job, Found] = {}
+    everything = np.ones(len(runs), dtype=bool)
+    for (*job, plan, metric), numbers in table.grouped(everything, "plan_id", "metric"):
+        found.setdefault(tuple(job), Found()).metrics[plan, metric] = list(numbers.values())
+    for (*job, metric, component, day), _ in table.grouped(
+        table.labelled(_EXACT), "metric", "component", "day"
+    ):
+        exact = found[tuple(job)].exact
+        exact[component, day] = exact.get((component, day), 0) | _EXACT[metric]
+    for (*job, plan, metric, component, day), numbers in table.grouped(
+        table.labelled(_NEEDS), "plan_id", "metric", "component", "day"
+    ):
+        found[tuple(job)].stand_ins[plan, metric, component, day] = numbers["rows"]
+    for (*job, worker, day), _ in table.grouped(table.labelled([HEARTBEATS]), "worker", "day"):
+        found[tuple(job)].beats[worker, day] = 1
+    _add_load(found, samples, rows)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Runs:
+    """Samples that follow each other and are alike in all names: their names and numbers."""
+
+    samples: Arrays
+    names: Mapping[str, npt.NDArray[Any]]
+    numbers: Mapping[str, npt.NDArray[Any]]
+
+    def labelled(self, labels: Collection[str]) -> npt.NDArray[Any]:
+        """Which are of these metrics."""
+        known = np.asarray([word in labels for word in self.samples.words["metric"]] + [False])
+        return np.asarray(known[self.names["metric"]])
+
+    def grouped(
+        self, chosen: npt.NDArray[Any], *names: str
+    ) -> Iterator[tuple[Name, dict[str, Any]]]:
+        """Topology and names of those that are alike in these, and their numbers together."""
+        by = ("cluster", "topology", *names)
+        columns = [self.names[name][chosen] for name in by]
+        number, heads = numbered(columns, len(columns[0]))
+        if not len(heads):
+            return
+        order = np.argsort(number, kind="stable")
+        first = np.searchsorted(number[order], np.arange(len(heads)))
+        numbers = {"rows": np.add.reduceat(self.numbers["rows"][chosen][order], first).tolist()}
+        for name, how in _STATISTICS.items():
+            extreme = np.minimum if how is min else np.maximum
+            numbers[name] = extreme.reduceat(self.numbers[name][chosen][order], first).tolist()
+        words = [self._words(name, column[heads]) for name, column in zip(by, columns, strict=True)]
+        for place, key in enumerate(zip(*words, strict=True)):
+            yield key, {name: values[place] for name, values in numbers.items()}
+
+    def _words(self, name: str, codes: npt.NDArray[Any]) -> list[Any]:
+        if name not in self.samples.words:
+            return list(codes.tolist())
+        words = [*self.samples.words[name], None]
+        return [words[code] for code in codes.tolist()]
+
+
+def _add_load(found: dict[Job, Found], samples: Arrays, rows: npt.NDArray[Any]) -> None:
+    """Input, output and what waits, by block: whole numbers, whose sums are exact."""
+    told = rows[samples.flags("metric", _LOAD)[rows]]
+    bucket, start, value = samples.bucket_us[told], samples.start_us[told], samples.value[told]
+    block = block_lengths_us(bucket)
+    names = {name: samples.codes[name][told] for name in ("cluster", "topology", "metric")}
+    # A population counts for as long as it was seen.
+    waits = samples.flags("metric", [_LOAD[-1]])[told]
+    amount = np.where(waits, np.rint(value * bucket), value)
+    begin = start - start % block
+    number, heads = numbered([*names.values(), block, begin], len(told))
+    sums = np.bincount(number, amount, minlength=len(heads)).tolist()
+    blocks = zip(block[heads].tolist(), begin[heads].tolist(), sums, strict=True)
+    words = {name: [*samples.words[name], None] for name in names}
+    for head, (length, at, total) in zip(heads.tolist(), blocks, strict=True):
+        cluster, topology, metric = (words[name][code[head]] for name, code in names.items())
+        numbers = found[cluster, topology].load.setdefault((length, at), [0.0] * len(_LOAD))
+        numbers[_LOAD.index(metric)] += total
+
+
+def _merged_load(load: Mapping[Name, Sequence[float]]) -> list[list[float]]:
+    """By blocks of the longest length that occurs, doubled until there are few."""
+    if not load:
+        return []
+    longest, starts = max(length for length, _ in load), [start for _, start in load]
+    seconds = common_block_seconds(longest / MICROSECONDS, min(starts), max(starts))
+    step = round(seconds * MICROSECONDS)
+    sums: dict[int, list[float]] = {}
+    for (_, start), numbers in load.items():
+        known = sums.setdefault(start // step * step, [0.0] * len(numbers))
+        known[:] = [one + two for one, two in zip(known, numbers, strict=True)]
+    return [[start, step, *numbers] for start, numbers in sorted(sums.items())]
+
+
+def held_of(cluster: str | None, topology: str, found: Mapping[str, Any]) -> Held:
+    """What is held of a topology, of what was found and shortened."""
+    recorded = [
+        Recorded(
+            cluster=cluster,
+            topology=topology,
+            plan_id=plan,
+            metric=metric,
+            first_us=first,
+            last_us=last,
+            rows=rows,
+            needed=rows - left if metric in WANTED else 0,
+            longest_us=longest,
+            shortest_us=shortest,
+            largest_value=value,
+            largest_count=count,
+        )
+        for plan, metric, rows, first, last, longest, shortest, value, count, left in found[
+            "metrics"
+        ]
+    ]
+    return Held(
+        cluster=cluster,
+        topology=topology,
+        recorded=tuple(sorted(recorded, key=lambda one: (one.plan_id or "", one.metric))),
+        superfluous={
+            metric: None if days is None else frozenset((name, day) for name, day in days)
+            for metric, days in found["superfluous"].items()
+        },
+        beating=None
+        if found["beats"] is None
+        else frozenset((worker, day) for worker, day in found["beats"]),
+        load=tuple(
+            Load(
+                start_us=start,
+                length_us=length,
+                emitted=emitted,
+                executed=executed,
+                queued=queued_us / length,
+            )
+            for start, length, emitted, executed, queued_us in found["load"]
+        ),
     )

@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from streamgauge.errors import NotEnoughData, did_you_mean
 from streamgauge.lake.records import Plan
-from streamgauge.lake.schemas import PARTIALS, SAMPLES
 from streamgauge.lake.tables import Lake
-from streamgauge.pipeline.calibrate.day_cache import keep_days, kept_days, kept_sums
+from streamgauge.pipeline.calibrate.estimating import Source, assemble, estimate, sum_series
 from streamgauge.pipeline.calibrate.extras import extra_rows
-from streamgauge.pipeline.calibrate.figures import Source, figures, profiles
-from streamgauge.pipeline.calibrate.inventory import inventory, recorded
-from streamgauge.pipeline.calibrate.partial_sums import (
-    combined,
-    day_partials,
-    look_back_us,
-    partials,
-    subject_partials,
-)
-from streamgauge.pipeline.calibrate.period_choice import ANYTHING, Choice, Wish, choose_all
-from streamgauge.pipeline.calibrate.scoping import (
-    DAY_US,
-    Span,
-    days_of,
-    moment_of,
-    needed_spans,
-    whole_days,
-)
-from streamgauge.pipeline.calibrate.sources import Pinned
-from streamgauge.pipeline.calibrate.stretches import (
-    Recorded,
-    Stretch,
-    beats_everywhere,
-    needed_labels,
+from streamgauge.pipeline.calibrate.history import MOST_RATES, Extent
+from streamgauge.pipeline.calibrate.inventory import take_inventory
+from streamgauge.pipeline.calibrate.lake_parts import Pinned
+from streamgauge.pipeline.calibrate.periods import (
+    ANYTHING,
+    Choice,
+    Held,
+    StablePeriod,
+    Wish,
+    choose_all,
     plan_under,
 )
+from streamgauge.pipeline.calibrate.readings import Scope
+from streamgauge.pipeline.calibrate.summing_rules import MICROSECONDS
+from streamgauge.pipeline.estimation.blocks import common_block_seconds
 from streamgauge.pipeline.table_files import tasks_for
+from streamgauge.topology.logical_plan import Executor
 
 Say = Callable[[str], None]
 
@@ -91,38 +80,31 @@ def calibrate(
         InvalidInput: The wish cannot be.
     """
     pinned = Pinned.now(spark, lake)
-    samples = _of(topology, pinned.frame(SAMPLES.name, topology))
     say("listing what the lake holds")
-    held = recorded(inventory(samples).collect())
+    parts = pinned.parts(topology)
+    held = take_inventory(spark, parts, topology)
     plans = pinned.plans(None if topology is None else [topology])
     if not held and not plans:
         raise _nothing(pinned, topology)
     choice = choose_all(plans, pinned.events(), held, wish)
-    if topology is not None and not choice.stretches:
+    if topology is not None and not choice.periods:
         raise next(iter(choice.refused.values()))
     yield from _refused(choice)
-    if not choice.stretches:
+    if not choice.periods:
         return
-    say(f"summing up {sum(one.rows for one in held):,} samples")
-    if topology is None:
-        pinned = _with_days(pinned, choice.stretches, held)
-    sums = _sums(pinned, choice.stretches, held, topology)
-    ready = subject_partials(sums, choice.stretches)
-    tasks = _tasks(spark, held)
-    by_job: dict[tuple[str | None, str], list[Plan]] = {}
-    for plan in plans:
-        by_job.setdefault((plan.cluster, plan.topology), []).append(plan)
-    sources = {
-        (one.cluster, one.topology): Source(
-            plan=plan_under(one, by_job[one.cluster, one.topology]),
-            stretch=one,
-            bucket_seconds=_longest_bucket(held, one),
-        )
-        for one in choice.stretches
-    }
-    seen = figures(ready, tasks=tasks, seed=seed)
-    extras = extra_rows(pinned, samples, choice.stretches, held)
-    made = profiles(seen, extras, sources, tasks=min(tasks, len(sources)), seed=seed)
+    rows = sum(recorded.rows for one in held for recorded in one.recorded)
+    say(f"summing up {rows:,} samples")
+    by_job = {(one.cluster, one.topology): one for one in held}
+    pairs = [(one, by_job[one.cluster, one.topology]) for one in choice.periods]
+    scopes = [scope_of(period, one) for period, one in pairs]
+    sources = {(one.cluster, one.topology): _source(period, one, plans) for period, one in pairs}
+    # A block holds five buckets at the least, so sums are a fifth as many as samples.
+    tasks = tasks_for(spark, rows // 5, rows_per_file=300_000)
+    pieces = estimate(sum_series(spark, parts, scopes, topology), scopes, tasks=tasks, seed=seed)
+    extras = extra_rows(pinned, choice.periods)
+    if extras is not None:
+        pieces = pieces.unionByName(extras)
+    made = assemble(pieces, sources, tasks=min(tasks, len(sources)), seed=seed)
     for row in _made(made):
         content = row["replicas"]
         yield Calibrated(
@@ -144,72 +126,63 @@ def _made(profiles: DataFrame) -> Iterator[Row]:
         kept.unpersist()
 
 
-def _of(topology: str | None, samples: DataFrame) -> DataFrame:
-    """The samples of a topology, and of nodes and machines; all where none is named."""
-    if topology is None:
-        return samples
-    return samples.where((samples["topology"] == topology) | samples["topology"].isNull())
-
-
-def _with_days(pinned: Pinned, stretches: Sequence[Stretch], held: Sequence[Recorded]) -> Pinned:
-    """The lake with the sums of all days of stretches, which will be asked for again."""
-    spans = needed_spans(stretches)
-    days = days_of(spans)
-    kept = kept_days(pinned, days)
-    missing = [day for day in days if day not in kept]
-    if not missing:
-        return pinned
-    # Counters are compared with the day before.
-    samples = _samples(pinned, ((start - DAY_US, end) for start, end in spans))
-    sums = day_partials(
-        samples, missing, labels=needed_labels(held), all_beat=beats_everywhere(held)
+def scope_of(period: StablePeriod, held: Held) -> Scope:
+    """What is summed of a topology."""
+    seats: dict[str, list[tuple[str, int | None, str | None]]] = {}
+    for placed in period.executors:
+        first, last = placed.first_task, placed.last_task
+        label = Executor(first, last, placed.component).label
+        who = seats.setdefault(placed.worker, [])
+        who.append((placed.component, None, label))
+        who += [(placed.component, task, None) for task in range(first, last + 1)]
+    return Scope(
+        cluster=period.cluster,
+        topology=period.topology,
+        plan_id=period.plan_id,
+        from_us=period.from_us,
+        to_us=period.to_us,
+        look_back_us=period.block_seconds * MICROSECONDS,
+        common_block_seconds=common_block_seconds(
+            float(period.block_seconds), period.from_us, period.to_us - 1
+        ),
+        step_us=_extent(held).step_us(MOST_RATES),
+        nodes=period.nodes,
+        machines=period.machines,
+        seats={worker: tuple(who) for worker, who in seats.items()},
+        superfluous=held.superfluous,
+        beating=held.beating,
     )
-    keep_days(pinned, sums, missing)
-    newest = {PARTIALS.name: pinned.lake.table(PARTIALS.name).snapshot()}
-    return replace(pinned, snapshots={**pinned.snapshots, **newest})
 
 
-def _sums(
-    pinned: Pinned, stretches: Sequence[Stretch], held: Sequence[Recorded], topology: str | None
-) -> DataFrame:
-    """The sums of stretches: from days that are kept, and from samples for what is not."""
-    spans = needed_spans(stretches)
-    kept = kept_days(pinned, days_of(spans))
-    if not pinned.has_hosts:
-        spans = needed_spans(stretches, cached=kept)
-    if not spans:
-        return combined(kept_sums(pinned, kept), None, stretches)
-    before = look_back_us(stretches)
-    fresh = partials(
-        _samples(pinned, ((start - before, end) for start, end in spans), topology),
-        stretches,
-        cached=frozenset(kept),
-        labels=needed_labels(held),
-        all_beat=beats_everywhere(held),
+def _extent(held: Held) -> Extent:
+    return Extent(
+        min(one.first_us for one in held.recorded), max(one.last_us for one in held.recorded)
     )
-    return combined(kept_sums(pinned, kept), fresh, stretches) if kept else fresh
 
 
-def _samples(pinned: Pinned, spans: Iterable[Span], topology: str | None = None) -> DataFrame:
-    """The samples of the days of some spans."""
-    around = [(moment_of(start), moment_of(end)) for start, end in whole_days(spans)]
-    return _of(topology, pinned.during(SAMPLES.name, around, topology))
+def _source(period: StablePeriod, held: Held, plans: Iterable[Plan]) -> Source:
+    """What the profile of a topology is made from beside its samples."""
+    job = (period.cluster, period.topology)
+    mine = [plan for plan in plans if (plan.cluster, plan.topology) == job]
+    # A plan that comes back counts once.
+    placed = {
+        (plan.plan_id, one.component, one.first_task) for plan in mine for one in plan.executors
+    }
+    executors: dict[tuple[str, str], int] = {}
+    for plan_id, component, _ in placed:
+        executors[plan_id, component] = executors.get((plan_id, component), 0) + 1
+    return Source(
+        plan=plan_under(period, mine),
+        period=period,
+        bucket_seconds=max(one.longest_us for one in held.recorded) / 1e6,
+        executors=executors,
+        extent=_extent(held),
+    )
 
 
 def _refused(choice: Choice) -> Iterator[Calibrated]:
     for (cluster, topology), error in choice.refused.items():
         yield Calibrated(cluster=cluster, topology=topology, fault=str(error))
-
-
-def _longest_bucket(held: Sequence[Recorded], stretch: Stretch) -> float:
-    job = (stretch.cluster, stretch.topology)
-    return max(one.longest_us for one in held if (one.cluster, one.topology) == job) / 1e6
-
-
-def _tasks(spark: SparkSession, held: Sequence[Recorded]) -> int:
-    """As many tasks as keep the sums of each within a few hundred thousand rows."""
-    # A block holds five buckets at the least, so sums are a fifth as many as samples.
-    return tasks_for(spark, sum(one.rows for one in held) // 5, rows_per_file=300_000)
 
 
 def _nothing(pinned: Pinned, topology: str | None) -> NotEnoughData:

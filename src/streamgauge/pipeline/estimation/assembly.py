@@ -9,13 +9,11 @@ import pyarrow as pa
 
 from streamgauge.lake.records import Plan
 from streamgauge.pipeline.estimation.host_profiles import HostProfiles
+from streamgauge.pipeline.estimation.juice import measured_juice
 from streamgauge.pipeline.estimation.links import LinkCounts, link_figures
-from streamgauge.pipeline.estimation.measured import Measured
+from streamgauge.pipeline.estimation.measured import Measured, Recorder
 from streamgauge.pipeline.estimation.notes import notes_on
-from streamgauge.pipeline.estimation.processed import measured_juice
-from streamgauge.pipeline.estimation.recording import Recorder
-from streamgauge.pipeline.estimation.roster import Roster
-from streamgauge.pipeline.estimation.seen_cluster import seen_cluster
+from streamgauge.pipeline.estimation.roster import Roster, seen_cluster
 from streamgauge.pipeline.estimation.task_profiles import TaskProfiles
 from streamgauge.profile.figures import Period, RateSeries, Replicas, Saturation
 from streamgauge.profile.keys import GivenKeys
@@ -32,7 +30,7 @@ class Extras:
         links: Probes between nodes.
         keys: How often each key was traced, by stream.
         sources: Emission rates over time, by source stream.
-        saturation: By operator, stretches of time under all plans.
+        saturation: By operator, step by step, under all plans.
         backpressure_minutes: In which any task held its senders back.
         period: When everything was measured.
         seed: Of the replicas' weights.

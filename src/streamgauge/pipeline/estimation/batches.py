@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
-from streamgauge.pipeline.estimation.histograms import PROBABILITIES
+from streamgauge.pipeline.estimation.catalogue import PROBABILITIES
 from streamgauge.pipeline.estimation.reading import NOTHING, Partials
 from streamgauge.pipeline.estimation.schemas import FIGURES, OWNER
 from streamgauge.pipeline.estimation.standard_errors import Estimates

@@ -18,10 +18,10 @@ from streamgauge.lake.metrics import Metric
 from streamgauge.pipeline.estimation.arrays import Floats, Whole
 from streamgauge.pipeline.estimation.batches import Batch
 from streamgauge.pipeline.estimation.blocks import MICROSECONDS
-from streamgauge.pipeline.estimation.figure_names import FigureName
-from streamgauge.pipeline.estimation.layout import Layout
-from streamgauge.pipeline.estimation.replicas import LEAST_BLOCKS
+from streamgauge.pipeline.estimation.catalogue import FigureName
+from streamgauge.pipeline.estimation.reading import Layout
 from streamgauge.pipeline.estimation.standard_errors import (
+    LEAST_BLOCKS,
     Bootstrap,
     Estimates,
     Groups,

@@ -7,10 +7,8 @@ from collections.abc import Mapping
 
 from streamgauge.lake.definition import Queue
 from streamgauge.pipeline.estimation.arrays import Floats
-from streamgauge.pipeline.estimation.capacity import capacity
-from streamgauge.pipeline.estimation.figure_names import FigureName
-from streamgauge.pipeline.estimation.measured import Estimate, Measured, Subject, combined
-from streamgauge.pipeline.estimation.recording import Recorder
+from streamgauge.pipeline.estimation.catalogue import FigureName
+from streamgauge.pipeline.estimation.measured import Estimate, Measured, Recorder, Subject, combined
 from streamgauge.pipeline.estimation.roster import Roster
 from streamgauge.profile.figures import (
     ExecutorFigures,
@@ -21,6 +19,11 @@ from streamgauge.profile.figures import (
     WorkerFigures,
 )
 from streamgauge.topology.topology import OperatorKind, StreamKey
+
+
+def capacity(executed: float, mean_ms: float, seconds: float) -> float:
+    """Tuples executed × mean execute time / time; not clipped, as pauses count as executing."""
+    return executed * mean_ms / (1e3 * seconds)
 
 
 class HostProfiles:

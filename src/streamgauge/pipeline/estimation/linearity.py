@@ -27,8 +27,8 @@ from scipy import special
 from streamgauge.lake.metrics import Metric
 from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
 from streamgauge.pipeline.estimation.batches import Batch
-from streamgauge.pipeline.estimation.figure_names import FigureName
-from streamgauge.pipeline.estimation.layout import Layout
+from streamgauge.pipeline.estimation.catalogue import FigureName
+from streamgauge.pipeline.estimation.reading import Layout
 from streamgauge.pipeline.estimation.standard_errors import Estimates, Groups
 
 LEAST_BLOCKS = 12

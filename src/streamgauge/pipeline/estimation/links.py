@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from streamgauge.lake.histogram import quantile
 from streamgauge.lake.records import LinkKind
-from streamgauge.pipeline.estimation.histograms import PROBABILITIES
+from streamgauge.pipeline.estimation.catalogue import PROBABILITIES
 from streamgauge.profile.figures import Figure, LinkFigures, TimeFigures
 from streamgauge.topology.frozen import FrozenDict
 

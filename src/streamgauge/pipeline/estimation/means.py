@@ -9,8 +9,7 @@ from streamgauge.pipeline.estimation.arrays import Whole
 from streamgauge.pipeline.estimation.batches import Batch
 from streamgauge.pipeline.estimation.blocks import MICROSECONDS
 from streamgauge.pipeline.estimation.catalogue import SHARES, SOURCES, How, Source
-from streamgauge.pipeline.estimation.layout import Layout
-from streamgauge.pipeline.estimation.reading import NOTHING
+from streamgauge.pipeline.estimation.reading import NOTHING, Layout
 from streamgauge.pipeline.estimation.standard_errors import (
     Bootstrap,
     Groups,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from streamgauge.pipeline.estimation.figure_names import FigureName
+from streamgauge.pipeline.estimation.catalogue import FigureName
 from streamgauge.pipeline.estimation.linearity import LEAST_BLOCKS as BLOCKS_TO_JUDGE
 from streamgauge.pipeline.estimation.measured import Measured, Row, Subject
-from streamgauge.pipeline.estimation.replicas import LEAST_BLOCKS
 from streamgauge.pipeline.estimation.roster import Roster
+from streamgauge.pipeline.estimation.standard_errors import LEAST_BLOCKS
 from streamgauge.profile.figures import TaskId, TaskProfile
 from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, StreamKey
 

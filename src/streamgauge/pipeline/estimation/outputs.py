@@ -21,9 +21,8 @@ import pandas as pd
 from streamgauge.lake.metrics import Metric
 from streamgauge.pipeline.estimation.arrays import Floats, Whole
 from streamgauge.pipeline.estimation.batches import Batch
-from streamgauge.pipeline.estimation.figure_names import FigureName
-from streamgauge.pipeline.estimation.layout import Layout, ranges
-from streamgauge.pipeline.estimation.reading import CODES, NOTHING, dense
+from streamgauge.pipeline.estimation.catalogue import FigureName
+from streamgauge.pipeline.estimation.reading import CODES, NOTHING, Layout, dense, ranges
 from streamgauge.pipeline.estimation.regression import Design, Fits, fit
 from streamgauge.pipeline.estimation.standard_errors import Bootstrap, Estimates, Groups
 

@@ -1,4 +1,4 @@
-"""Partial sums as arrays: one row for each series and common block, in an order of their own.
+"""Sums of series as arrays: a row for each series and common block, and how to get at them.
 
 The order is that of the texts themselves, so that sums of the same rows are the same numbers
 however the rows came and whatever came with them.
@@ -6,7 +6,7 @@ however the rows came and whatever came with them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +19,13 @@ from streamgauge.errors import InvalidInput
 from streamgauge.lake.metrics import METRICS, Metric
 from streamgauge.pipeline.estimation.arrays import Floats, Whole
 from streamgauge.pipeline.estimation.blocks import MICROSECONDS, SLOTS, starts_of
+from streamgauge.pipeline.estimation.exact_sums import Limbs, added, carried, rounded
 from streamgauge.pipeline.estimation.schemas import (
     NAMED_BY,
-    OPTIONAL,
     OWNER,
-    SUBJECT_PARTIALS,
+    SERIES_SUMS,
     TRANSFERS,
+    flattened,
 )
 
 # Where a text or number is null.
@@ -34,8 +35,9 @@ CODES = {label: code for code, label in enumerate(LABELS)}
 # What makes a series, besides its subject.
 SERIES = ("metric", "stream", "source", "target", "target_task", "bin")
 _TUPLES = tuple(CODES[metric.label] for metric in (Metric.EXECUTED, Metric.WINDOW_TRIGGERS))
-_SUMMED = ("total", "squares", "observations", "buckets", "span_us")
-_TEXTS = tuple(field.name for field in SUBJECT_PARTIALS if pa.types.is_string(field.type))
+_LIMBS = ("low", "middle", "top")
+_COUNTED = ("observations", "buckets", "span_us")
+_TEXTS = tuple(field.name for field in SERIES_SUMS if pa.types.is_string(field.type))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,7 +70,10 @@ class Partials:
 
 
 def read(table: pa.Table) -> Partials:
-    """The partial sums of a table with the columns of `SUBJECT_PARTIALS`, in any order.
+    """The sums of series of a table with the columns of `SERIES_SUMS`, in any order.
+
+    A series may come in several rows, from different files; blocks that it has in several are
+    added exactly.
 
     Raises:
         InvalidInput: A column is missing.
@@ -88,21 +93,22 @@ def read(table: pa.Table) -> Partials:
         "bin": codes["bin"],
     }
     common_us = _common(columns, subject)
-    starts = starts_of(columns["block_start"], common_us)
     steps = np.zeros(len(owners), dtype=np.int64)
     steps[subject] = common_us
     worker = np.where(codes["metric"] == CODES[Metric.RECEIVED.label], NOTHING, codes["worker"])
     # What the tasks of an executor executed comes for it too, to be multiplied with its CPU time.
     own = ~(np.isin(codes["metric"], _TUPLES) & (codes["task"] == NOTHING))
+    blocks = _merged_blocks(table, codes, subject, columns["block_us"], common_us)
     place, series = dense({name: column[own] for name, column in named.items()})
-    factors, slots = _factors(columns, named, starts, worker)
-    sums_of = {name: columns[name][own] for name in (*_SUMMED, "block_start", "block_seconds")}
+    places = np.full(len(own), NOTHING)
+    places[own] = place
+    factors, slots = _factors(table, columns["block_us"], named, common_us, worker)
     return Partials(
         words=words,
         owners=owners,
         series=series,
-        sums=_sums(sums_of, place, starts[own], codes["worker"][own]),
-        coverage=_coverage(columns, subject, starts, worker),
+        sums=_sums(blocks, places),
+        coverage=_coverage(blocks, subject, worker),
         steps_us=steps,
         factors=factors,
         slots=slots,
@@ -132,31 +138,19 @@ def dense(columns: dict[str, Whole]) -> tuple[Whole, pd.DataFrame]:
 
 
 def _columns(table: pa.Table) -> dict[str, Any]:
-    """Columns by name: texts as Arrow's dictionaries, the rest as NumPy's arrays."""
-    missing = [
-        name for name in SUBJECT_PARTIALS.names if name not in {*table.column_names, *OPTIONAL}
-    ]
+    """Columns by name but arrays: texts as Arrow's dictionaries, the rest as NumPy's arrays."""
+    missing = [name for name in SERIES_SUMS.names if name not in table.column_names]
     if missing:
         raise InvalidInput.single(
-            ("partials",), seen=f"no column {', '.join(missing)}", expected="all of them"
+            ("sums",), seen=f"no column {', '.join(missing)}", expected="all of them"
         )
-    known = pc.is_in(pc.unique(table["metric"]), value_set=pa.array(LABELS))
-    if not pc.all(known, min_count=0).as_py():
-        table = table.filter(pc.is_in(table["metric"], value_set=pa.array(LABELS)))
     columns: dict[str, Any] = {}
-    for field in SUBJECT_PARTIALS:
-        if field.name not in table.column_names:
-            columns[field.name] = np.full(len(table), np.nan)
+    for field in SERIES_SUMS:
+        if pa.types.is_list(field.type):
             continue
         column = table[field.name].combine_chunks()
         if pa.types.is_string(field.type):
             columns[field.name] = column.cast(pa.string()).dictionary_encode()
-        elif pa.types.is_list(field.type):
-            columns[field.name] = column
-        elif pa.types.is_timestamp(field.type):
-            columns[field.name] = _numbers(column.cast(field.type).cast(pa.int64()))
-        elif field.name in OPTIONAL:
-            columns[field.name] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
         elif pa.types.is_floating(field.type):
             columns[field.name] = column.to_numpy(zero_copy_only=False)
         else:
@@ -210,86 +204,257 @@ def _owners(codes: dict[str, Whole]) -> tuple[dict[str, Whole], dict[str, Whole]
 
 def _common(columns: dict[str, Any], subject: Whole) -> Whole:
     """The common block length of each row, in microseconds."""
-    own = np.asarray(columns["block_seconds"], dtype=np.float64)
-    longest = np.zeros(int(subject.max(initial=-1)) + 1)
-    np.maximum.at(longest, subject, own)
-    given = np.asarray(columns["common_block_seconds"], dtype=np.float64)
-    seconds = np.where(np.isnan(given), longest[subject], given)
-    common: Whole = np.rint(seconds * MICROSECONDS).astype(np.int64)
+    longest = np.zeros(int(subject.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(longest, subject, columns["block_us"])
+    given = np.asarray(columns["common_block_seconds"], dtype=np.float64) * MICROSECONDS
+    common: Whole = np.where(np.isnan(given), longest[subject], np.rint(given)).astype(np.int64)
     return common
 
 
-def _sums(columns: dict[str, Any], series: Whole, starts: Whole, worker: Whole) -> pd.DataFrame:
-    total = np.asarray(columns["total"], dtype=np.float64)
-    order = np.lexsort((total, worker, columns["block_seconds"], columns["block_start"], series))
-    series, starts = series[order], starts[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (np.diff(series) != 0) | (np.diff(starts) != 0)
-    first = np.flatnonzero(new)
-    summed: dict[str, Any] = {"series": series[first], "start_us": starts[first]}
-    for name in _SUMMED:
-        values = np.asarray(columns[name], dtype=np.float64)[order]
-        summed[name] = np.add.reduceat(values, first) if len(first) else values
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Blocks:
+    """Blocks of whatever has all names alike, one entry each, in order of these and of time.
+
+    Attributes:
+        row: A row that the block is of.
+        block: When it begins.
+        start: When the common block does that it begins in.
+        numbers: Its buckets, span and observations.
+        total: The sum of its values.
+        squares: That of their squares.
+    """
+
+    row: Whole
+    block: Whole
+    start: Whole
+    numbers: dict[str, Whole]
+    total: Limbs
+    squares: Limbs
+
+
+def _merged_blocks(
+    table: pa.Table, codes: dict[str, Whole], subject: Whole, block_us: Whole, common_us: Whole
+) -> _Blocks:
+    """All blocks; what several rows have of one is added."""
+    lengths, block = flattened(table["start"])
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    names = [*(name for name in codes if name not in ("kind", "own_plan")), "block_us"]
+    everything = {"subject": subject, **codes, "block_us": block_us}
+    whole, _ = dense({name: everything[name] for name in ("subject", *names)})
+    order, first = _grouped(whole[row], block)
+    row, block = row[order], block[order]
+
+    def summed(values: Whole) -> Whole:
+        return np.add.reduceat(values[order], first) if len(first) else values
+
+    def limbs(name: str) -> Limbs:
+        low, middle, top = (_spread(table[f"{name}_{part}"], lengths) for part in _LIMBS)
+        numbers = Limbs(np.zeros(len(order), np.int64) if low is None else low, middle, top)
+        return added(carried(numbers).mapped(lambda limb: limb[order]), first)
+
+    return _Blocks(
+        row=row[first],
+        block=block[first],
+        start=starts_of(block[first], common_us[row[first]]),
+        numbers={name: summed(flattened(table[name])[1]) for name in _COUNTED},
+        total=limbs("total"),
+        squares=limbs("square"),
+    )
+
+
+def _grouped(*columns: Whole) -> tuple[Whole, Whole]:
+    """How to sort by columns, the first one first, and where others begin in that order."""
+    order = np.lexsort(columns[::-1])
+    new = np.zeros(len(order), dtype=bool)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= np.diff(column[order]) != 0
+    return order, np.flatnonzero(new)
+
+
+def _spread(lists: pa.ChunkedArray, lengths: Whole) -> Whole | None:
+    """The numbers of all rows, zero for those of a row that has none; nothing where none has."""
+    known, numbers = flattened(lists)
+    if not len(numbers):
+        return None
+    if len(numbers) == int(lengths.sum()):
+        return numbers
+    spread = np.zeros(int(lengths.sum()), dtype=np.int64)
+    spread[np.repeat(known > 0, lengths)] = numbers
+    return spread
+
+
+def _sums(blocks: _Blocks, places: Whole) -> pd.DataFrame:
+    """A row a series and common block."""
+    own = places[blocks.row] != NOTHING
+    series, starts = places[blocks.row[own]], blocks.start[own]
+    order, first = _grouped(series, starts)
+    summed: dict[str, Any] = {"series": series[order][first], "start_us": starts[order][first]}
+    for name, limbs in (("total", blocks.total), ("squares", blocks.squares)):
+        mine = carried(limbs).mapped(lambda limb: limb[own][order])
+        summed[name] = rounded(added(mine, first))
+    for name, values in blocks.numbers.items():
+        whole = values[own][order]
+        summed[name] = (np.add.reduceat(whole, first) if len(first) else whole).astype(np.float64)
     return pd.DataFrame(summed)
 
 
 def _factors(
-    columns: dict[str, Any], named: dict[str, Whole], starts: Whole, worker: Whole
+    table: pa.Table, block_us: Whole, named: dict[str, Whole], common_us: Whole, worker: Whole
 ) -> tuple[pd.DataFrame, Floats]:
     """What is multiplied, by run and series; rows of one series and run are added first."""
-    lists = columns["slots"]
-    some = np.flatnonzero(lists.is_valid().to_numpy(zero_copy_only=False))
-    numbers = lists.drop_null().flatten().cast(pa.float64()).to_numpy(zero_copy_only=False)
-    if len(numbers) != len(some) * SLOTS:
+    lengths, slot = flattened(table["slot"])
+    numbers = flattened(table["slot_sum"])[1]
+    if len(numbers) != len(slot):
         raise InvalidInput.single(
-            ("partials", "slots"),
-            seen=f"{len(numbers)} numbers in {len(some)} rows",
-            expected=f"{SLOTS} in each",
+            ("sums", "slot_sum"), seen=f"{len(numbers)} numbers", expected=f"{len(slot)}, as slots"
         )
-    lengths = np.rint(np.asarray(columns["block_seconds"])[some] * MICROSECONDS).astype(np.int64)
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    block = slot // SLOTS
     run, runs = dense(
         {
-            "subject": named["subject"][some],
-            "block": columns["block_start"][some],
-            "length": lengths,
-            "worker": worker[some],
+            "subject": named["subject"][row],
+            "block": block,
+            "length": block_us[row],
+            "worker": worker[row],
         }
     )
     names = ("metric", "stream", "source")
-    place, rows = dense({"run": run, **{name: named[name][some] for name in names}})
-    order = np.argsort(place, kind="stable")
-    matrix = numbers.reshape(-1, SLOTS)[order]
-    first = np.searchsorted(place[order], np.arange(len(rows)))
-    known, summed = ~np.isnan(matrix), np.nan_to_num(matrix)
-    if len(first) < len(matrix):
-        known = np.logical_or.reduceat(known, first)
-        summed = np.add.reduceat(summed, first)
-    start_of = np.zeros(len(runs), dtype=np.int64)
-    start_of[run] = starts[some]
-    frame = rows.assign(
-        subject=runs["subject"].to_numpy()[rows["run"]], start_us=start_of[rows["run"]]
-    )
+    place, rows = dense({"run": run, **{name: named[name][row] for name in names}})
+    summed, known = np.zeros((len(rows), SLOTS)), np.zeros((len(rows), SLOTS), dtype=bool)
+    np.add.at(summed, (place, slot % SLOTS), numbers)
+    known[place, slot % SLOTS] = True
+    begins = runs["block"].to_numpy() * runs["length"].to_numpy()
+    steps = np.zeros(int(named["subject"].max(initial=-1)) + 1, dtype=np.int64)
+    steps[named["subject"]] = common_us
+    owner = runs["subject"].to_numpy()
+    starts = starts_of(begins, steps[owner])
+    frame = rows.assign(subject=owner[rows["run"]], start_us=starts[rows["run"]])
     return frame, np.where(known, summed, np.nan)
 
 
-def _coverage(
-    columns: dict[str, Any], subject: Whole, starts: Whole, worker: Whole
-) -> pd.DataFrame:
+def _coverage(blocks: _Blocks, subject: Whole, worker: Whole) -> pd.DataFrame:
     """How long each subject was known alive in each common block.
 
-    The longest span of any row of a worker, for each worker that ran the subject in the block;
+    The longest span of any series of a worker, for each worker that ran the subject in the block;
     rows that name no worker count where none of the block does.
     """
-    rows = pd.DataFrame(
+    who, by, span = subject[blocks.row], worker[blocks.row], blocks.numbers["span_us"]
+    order, first = _grouped(who, blocks.start, blocks.block, by)
+    who, start, block, by = (
+        column[order][first] for column in (who, blocks.start, blocks.block, by)
+    )
+    alive = np.maximum.reduceat(span[order], first) if len(first) else span
+    # Of a block, workers come in order: those who name none first.
+    last = np.append((np.diff(who) != 0) | (np.diff(block) != 0), True)[: len(who)]
+    counted = (by != NOTHING) | last
+    who, start, alive = who[counted], start[counted], alive[counted]
+    _, first = _grouped(who, start)
+    return pd.DataFrame(
         {
-            "subject": subject,
-            "block": columns["block_start"],
-            "start_us": starts,
-            "worker": worker,
-            "alive_us": np.asarray(columns["span_us"], dtype=np.float64),
+            "subject": who[first],
+            "start_us": start[first],
+            "alive_us": (np.add.reduceat(alive, first) if len(first) else alive).astype(np.float64),
         }
     )
-    by_worker = rows.groupby(["subject", "start_us", "block", "worker"], as_index=False).max()
-    block = by_worker.groupby(["subject", "block"])["worker"].transform("max")
-    counted = by_worker[(by_worker["worker"] != NOTHING) | (block == NOTHING)]
-    return counted.groupby(["subject", "start_us"], as_index=False)["alive_us"].sum()
+
+
+_ABOUT = ("subject", "stream", "source")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Layout:
+    """Where the rows of every series and subject stand.
+
+    Attributes:
+        partials: What was read.
+        series_offsets: Where the sums of each series begin, and the end of the last.
+        cover_offsets: Where the known blocks of each subject begin, and the end of the last.
+        cover: For each sum the row of its subject's block in the coverage.
+        by_metric: The series of each metric, in their order.
+        about: Equal for series of different metrics with the same subject, stream and source.
+    """
+
+    partials: Partials
+    series_offsets: Whole
+    cover_offsets: Whole
+    cover: Whole
+    by_metric: Mapping[int, Whole]
+    about: Whole
+
+    @classmethod
+    def of(cls, partials: Partials) -> Layout:
+        """The layout of what was read."""
+        sums, coverage = partials.sums, partials.coverage
+        series = sums["series"].to_numpy()
+        owner = partials.series["subject"].to_numpy()[series]
+        starts = np.unique(coverage["start_us"].to_numpy())
+        width = len(starts)
+        known = coverage["subject"].to_numpy() * width + np.searchsorted(
+            starts, coverage["start_us"].to_numpy()
+        )
+        wanted = owner * width + np.searchsorted(starts, sums["start_us"].to_numpy())
+        return cls(
+            partials=partials,
+            series_offsets=np.searchsorted(series, np.arange(len(partials.series) + 1)),
+            cover_offsets=np.searchsorted(
+                coverage["subject"].to_numpy(), np.arange(len(partials.owners) + 1)
+            ),
+            cover=np.searchsorted(known, wanted),
+            by_metric=_by_metric(partials.series),
+            about=dense({name: partials.series[name].to_numpy() for name in _ABOUT})[0],
+        )
+
+    def series_of(self, metric: Metric) -> Whole:
+        """The series of a metric, in their order."""
+        return self.by_metric.get(CODES[metric.label], np.zeros(0, np.int64))
+
+    def beside(self, series: Whole, metric: Metric) -> Whole:
+        """The series of a metric about the same as each of `series`, -1 for none."""
+        other = self.series_of(metric)
+        if not len(other):
+            return np.full(len(series), NOTHING)
+        place = np.searchsorted(self.about[other], self.about[series])
+        place = np.minimum(place, len(other) - 1)
+        same = self.about[other][place] == self.about[series]
+        return np.where(same, other[place], NOTHING)
+
+    def rows_of(self, series: Whole) -> tuple[Whole, Whole]:
+        """The sums of some series, one behind the other: whose each is, and its row."""
+        return ranges(self.series_offsets, series)
+
+    def blocks_of(self, subjects: Whole) -> tuple[Whole, Whole]:
+        """The known blocks of some subjects, likewise."""
+        return ranges(self.cover_offsets, subjects)
+
+    def spread(self, series: Whole, column: str) -> Floats:
+        """A column of some series over all known blocks of their subjects, zero where no row is."""
+        return self.spread_for(series, self.partials.series["subject"].to_numpy()[series], column)
+
+    def spread_for(self, series: Whole, subjects: Whole, column: str) -> Floats:
+        """As `spread`, where a series may be missing (-1): all zero."""
+        lengths = np.diff(self.cover_offsets)[subjects]
+        begins = np.concatenate([[0], np.cumsum(lengths)])
+        values = np.zeros(int(begins[-1]))
+        present = np.flatnonzero(series != NOTHING)
+        group, row = self.rows_of(series[present])
+        group = present[group]
+        place = begins[group] + self.cover[row] - self.cover_offsets[subjects[group]]
+        values[place] = self.partials.sums[column].to_numpy()[row]
+        return values
+
+
+def ranges(offsets: Whole, chosen: Whole) -> tuple[Whole, Whole]:
+    """The rows of the chosen groups, one group behind the other."""
+    lengths = np.diff(offsets)[chosen]
+    group = np.repeat(np.arange(len(chosen)), lengths)
+    first = np.concatenate([[0], np.cumsum(lengths)])[:-1]
+    row = np.arange(len(group)) - first[group] + offsets[chosen][group]
+    return group, row
+
+
+def _by_metric(series: pd.DataFrame) -> dict[int, Whole]:
+    metric = series["metric"].to_numpy()
+    order = np.argsort(metric, kind="stable")
+    ends = np.searchsorted(metric[order], np.arange(len(CODES) + 1))
+    return {code: order[ends[code] : ends[code + 1]] for code in np.unique(metric).tolist()}

@@ -1,11 +1,11 @@
 """What goes into estimation and what comes out: three tables.
 
-`SUBJECT_PARTIALS` → `subjects.figures_of` → `FIGURES` → `assembly.profile_of` → a profile and
+`SERIES_SUMS` → `subjects.figures_of` → `FIGURES` → `assembly.profile_of` → a profile and
 `REPLICAS`.
 
 A subject is whoever figures are about: a task, executor, queue, worker, node or machine. All of
 its rows must come together; how many subjects come at once, and in which order, makes no difference
-to any byte of the answer. `OWNER` names the columns that tell subjects apart. In a row of partial
+to any byte of the answer. `OWNER` names the columns that tell subjects apart. In a row of
 sums they are read as follows; `owner_key` says the same in SQL, for Spark to partition by:
 
 * `transferred` and `received` belong to the task that sent: `component` and `task` of the owner are
@@ -13,7 +13,7 @@ sums they are read as follows; `owner_key` says the same in SQL, for Spark to pa
 * Of task, executor, worker, node and machine the first that is given names the subject, and those
   after it are null in its key: a task's worker may change. A queue has `queue` besides.
 * `executed` and `window_triggers` of an executor, which name no task, are its tasks' once more, to
-  be multiplied with its CPU time and for nothing else.
+  be multiplied with its CPU time and for nothing else; `source_task` says which task's.
 * Where a subject can be silent for a whole block, rows of `worker_heartbeats` with the columns of
   the subject say that it was there; it lived as long as the longest span of its rows.
 * `cluster`, `topology` and `plan_id` are always part of it. Rows of nodes and machines, which have
@@ -22,10 +22,15 @@ sums they are read as follows; `owner_key` says the same in SQL, for Spark to pa
 
 from __future__ import annotations
 
+from enum import StrEnum
+
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streamgauge.lake.metrics import Metric
-from streamgauge.lake.schemas import PARTIALS, PARTITION
+from streamgauge.lake.schemas import SAMPLES
+from streamgauge.pipeline.estimation.arrays import Whole
 
 OWNER = (
     "cluster",
@@ -44,31 +49,73 @@ NAMED_BY = ("task", "executor", "worker", "node", "machine")
 # Counted for each pair of tasks, and a matter of the one that sends.
 TRANSFERS = frozenset({Metric.TRANSFERRED.label, Metric.RECEIVED.label})
 
-_RECEIPT = frozenset({"version", "received_at", "file", PARTITION})
-_SUMS = tuple(field for field in PARTIALS.schema if field.name not in _RECEIPT)
+
+class Kind(StrEnum):
+    """What a row of `SERIES_SUMS` is.
+
+    SUMS: A series of the period, by block. All that estimation reads; the others become such rows.
+    COUNTER: Samples of a counter as they are, with their values as bits.
+    HEARD: Buckets in which something was written of somebody who sends no heartbeats.
+    HISTORY: Of all times, by step: what was executed or emitted, or how long a worker was known.
+    PRESSED: Of all times, by block: for how long a task held its senders back.
+    MINUTES: Minutes of the period in which any task did, with the longest bucket of each.
+    """
+
+    SUMS = "sums"
+    COUNTER = "counter"
+    HEARD = "heard"
+    HISTORY = "history"
+    PRESSED = "pressed"
+    MINUTES = "minutes"
 
 
 def _column(name: str, kind: pa.DataType, meaning: str, *, required: bool = False) -> pa.Field:
     return pa.field(name, kind, nullable=not required, metadata={"meaning": meaning})
 
 
-SUBJECT_PARTIALS = pa.schema(
+_SERIES = SAMPLES.schema.names[: SAMPLES.schema.names.index("bucket_start")]
+_ARRAYS = {
+    "start": "When each block begins, in microseconds since 1970, in order.",
+    "buckets": "Samples in it.",
+    "span_us": "Sum of the lengths of their buckets.",
+    "observations": "Sum of their counts.",
+    "total_low": "Sum of their values, which `exact_sums` puts together from",
+    "total_middle": "three limbs; the upper ones are empty where they are zero",
+    "total_top": "in all blocks.",
+    "square_low": "Sum of their squares, likewise; empty where",
+    "square_middle": "nobody asks",
+    "square_top": "for it.",
+    "slot": "Of what regressions multiply: fifteenths of blocks, counted from 1970,",
+    "slot_sum": "and the sums in them, times in whole microseconds.",
+}
+ARRAYS = tuple(_ARRAYS)
+
+SERIES_SUMS = pa.schema(
     [
-        *_SUMS,
+        _column("kind", pa.string(), "A word of `Kind`."),
+        *(SAMPLES.schema.field(name).with_nullable(True) for name in _SERIES),
+        _column("own_plan", pa.string(), "The plan that samples named, where that matters."),
+        _column("block_us", pa.int64(), "How long its blocks are."),
         _column(
             "common_block_seconds",
             pa.float64(),
             "Length of the blocks that all figures of the topology are resampled by; see"
             " `blocks.common_block_seconds`. Null: the subject's longest block.",
         ),
+        *(_column(name, pa.list_(pa.int64()), meaning) for name, meaning in _ARRAYS.items()),
     ]
 )
-# The column that a caller may leave out.
-OPTIONAL = frozenset({"common_block_seconds"})
+
+
+def flattened(lists: pa.ChunkedArray | pa.Array) -> tuple[Whole, Whole]:
+    """How long each list is, and their numbers one behind the other; none where null."""
+    array = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    lengths = np.asarray(pc.fill_null(array.value_lengths(), 0)).astype(np.int64)
+    return lengths, np.asarray(array.flatten())
 
 
 def owner_key() -> dict[str, str]:
-    """The subject of a row of partial sums: an SQL expression for every column of `OWNER`."""
+    """The subject of a row of sums: an SQL expression for every column of `OWNER`."""
     labels = ", ".join(f"'{label}'" for label in sorted(TRANSFERS))
     moved = f"metric IN ({labels})"
     key = {name: name for name in OWNER}
@@ -85,7 +132,7 @@ _REPLICAS = pa.list_(pa.float64())
 
 FIGURES = pa.schema(
     [
-        *(SUBJECT_PARTIALS.field(name) for name in OWNER),
+        *(SERIES_SUMS.field(name) for name in OWNER),
         _column("figure", pa.string(), "What it is, a fixed word.", required=True),
         _column("stream", pa.string(), "Of a task's own outputs, or of its inputs."),
         _column("source_component", pa.string(), "Who sends on an input."),

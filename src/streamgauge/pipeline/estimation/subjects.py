@@ -12,23 +12,21 @@ import pyarrow as pa
 
 from streamgauge.pipeline.estimation.batches import joined, table_of
 from streamgauge.pipeline.estimation.dispersion import dispersion_figures
-from streamgauge.pipeline.estimation.layout import Layout
 from streamgauge.pipeline.estimation.linearity import linearity_figures
 from streamgauge.pipeline.estimation.means import mean_figures
 from streamgauge.pipeline.estimation.outputs import regression_figures
-from streamgauge.pipeline.estimation.reading import read
-from streamgauge.pipeline.estimation.replicas import COUNT
+from streamgauge.pipeline.estimation.reading import Layout, read
 from streamgauge.pipeline.estimation.schemas import FIGURES
-from streamgauge.pipeline.estimation.standard_errors import Bootstrap
+from streamgauge.pipeline.estimation.standard_errors import COUNT, Bootstrap
 from streamgauge.pipeline.estimation.times import with_shapes
 
 
-def figures_of(partials: pa.Table, *, seed: int = 0, replicas: int = COUNT) -> pa.Table:
-    """All figures of the subjects whose partial sums are given.
+def figures_of(sums: pa.Table, *, seed: int = 0, replicas: int = COUNT) -> pa.Table:
+    """All figures of the subjects whose sums are given.
 
     Args:
-        partials: All rows of a whole number of subjects, in any order, with the columns of
-            `SUBJECT_PARTIALS`; others are ignored, as are rows of unknown metrics.
+        sums: All rows of a whole number of subjects, in any order, with the columns of
+            `SERIES_SUMS`.
         seed: Of the replicas' weights.
         replicas: How many; none when zero.
 
@@ -38,7 +36,7 @@ def figures_of(partials: pa.Table, *, seed: int = 0, replicas: int = COUNT) -> p
     Raises:
         InvalidInput: A column is missing.
     """
-    known = read(partials)
+    known = read(sums)
     if known.sums.empty:
         return FIGURES.empty_table()
     layout = Layout.of(known)

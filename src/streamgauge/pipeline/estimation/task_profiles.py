@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streamgauge.pipeline.estimation.figure_names import FigureName
+from streamgauge.pipeline.estimation.catalogue import FigureName
 from streamgauge.pipeline.estimation.measured import (
     Estimate,
     Measured,
+    Recorder,
     Row,
     Subject,
     parts_of,
     total,
 )
-from streamgauge.pipeline.estimation.recording import Recorder
 from streamgauge.pipeline.estimation.roster import Roster
 from streamgauge.profile.figures import (
     Figure,

@@ -1,6 +1,7 @@
 """Times beyond their mean: variability from squares or bins, quantiles from bins alone.
 
-Means of buckets say nothing of single times, so that neither comes from them.
+Means of buckets say nothing of single times, so that neither comes from them. Bins are those of
+`lake.histogram`.
 """
 
 from __future__ import annotations
@@ -10,28 +11,110 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from streamgauge.lake.histogram import EDGES, LAST_BIN
 from streamgauge.pipeline.estimation.arrays import Floats, Whole
 from streamgauge.pipeline.estimation.batches import Batch, joined
-from streamgauge.pipeline.estimation.catalogue import SHAPES
-from streamgauge.pipeline.estimation.histograms import (
-    MEAN_SQUARES,
-    MEANS,
-    PROBABILITIES,
-    quantiles,
-)
-from streamgauge.pipeline.estimation.layout import Layout
-from streamgauge.pipeline.estimation.moments import squared_variations
-from streamgauge.pipeline.estimation.reading import CODES, NOTHING, dense
+from streamgauge.pipeline.estimation.catalogue import PROBABILITIES, SHAPES
+from streamgauge.pipeline.estimation.reading import CODES, NOTHING, Layout, dense
 from streamgauge.pipeline.estimation.standard_errors import (
     Bootstrap,
+    Estimates,
     Groups,
     ratios,
+    smooth,
 )
+
+_LOW = np.asarray([0.0, *EDGES])
+_HIGH = np.asarray([*EDGES, EDGES[-1]])
+_BINS = np.arange(LAST_BIN + 1)
+_WIDE = (_BINS > 0) & (_BINS < LAST_BIN)
+
+
+def _moments() -> tuple[Floats, Floats]:
+    """Mean and mean square within each bin, observations spread evenly over the logarithm."""
+    first, second = _LOW.copy(), _LOW**2
+    log_width = np.log(_HIGH[_WIDE] / _LOW[_WIDE])
+    first[_WIDE] = (_HIGH[_WIDE] - _LOW[_WIDE]) / log_width
+    second[_WIDE] = (_HIGH[_WIDE] ** 2 - _LOW[_WIDE] ** 2) / (2.0 * log_width)
+    first[0], second[0] = 0.5, 1.0 / 3.0
+    return first, second
+
+
+# By bin.
+MEANS, MEAN_SQUARES = _moments()
+
+
+def quantiles(
+    bins: Whole, counts: Floats, offsets: Whole, probabilities: tuple[float, ...] = PROBABILITIES
+) -> Floats:
+    """Quantiles of each histogram: a row a histogram, a column a probability.
+
+    The same as `lake.histogram.quantile` gives, for many.
+
+    Args:
+        bins: Ascending within a histogram, each at most once.
+        counts: Observations in each, above zero.
+        offsets: Where each histogram begins, and the end of the last.
+        probabilities: Which quantiles.
+    """
+    first, last = offsets[:-1], offsets[1:] - 1
+    # Counts are whole, hence their sums exact, and so is what is before each histogram.
+    running = np.cumsum(counts)
+    before = np.concatenate([[0.0], running])[first]
+    totals = running[last] - before
+    found = np.empty((len(first), len(probabilities)))
+    for column, probability in enumerate(probabilities):
+        ranks = probability * totals
+        place = np.clip(np.searchsorted(running, before + ranks), first, last)
+        # What is before was added and may have been rounded: look again on both sides.
+        place -= (place > first) & (running[place - 1] - before >= ranks)
+        place += (place < last) & (running[place] - before < ranks)
+        share = (ranks - (running[place] - counts[place] - before)) / counts[place]
+        found[:, column] = _inside(bins[place], np.clip(share, 0.0, 1.0))
+    return found
+
+
+def _inside(number: Whole, share: Floats) -> Floats:
+    low, high = _LOW[number], _HIGH[number]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wide = np.minimum(high, low * (high / low) ** share)
+    return np.where(number == 0, share, np.where(number == LAST_BIN, low, wide))
+
+
+def squared_variations(
+    counts: Floats, sums: Floats, squares: Floats, groups: Groups, bootstrap: Bootstrap
+) -> Estimates:
+    """Squared coefficients of variation σ²/m² = n·Σx²/(Σx)² − 1, of a sample by n/(n − 1).
+
+    Args:
+        counts: Observations of each block.
+        sums: Of them.
+        squares: Of their squares.
+        groups: Whose blocks they are.
+        bootstrap: The weights.
+    """
+    return smooth((counts, sums, squares), _variation, _slopes, groups, bootstrap)
+
+
+def _variation(counts: Floats, sums: Floats, squares: Floats) -> Floats:
+    spread = counts * squares / (sums * sums) - 1.0
+    # Rounding may leave constants a hair below zero.
+    return np.asarray(np.maximum(spread, 0.0) * counts / np.maximum(counts - 1.0, 1.0))
+
+
+def _slopes(counts: Floats, sums: Floats, squares: Floats) -> tuple[Floats, Floats, Floats]:
+    """Of n·q/s², without the correction for samples, which hardly changes."""
+    return (
+        squares / (sums * sums),
+        -2.0 * counts * squares / (sums * sums * sums),
+        counts / (sums * sums),
+    )
+
 
 MILLISECONDS = 1e-6
 FROM_BINS = "from-bins"
 _KEYS = ["subject", "figure", "stream", "source"]
-_BINS = {CODES[shape.bins.label]: word for word, shape in SHAPES.items() if shape.bins}
+_BIN_METRICS = {CODES[shape.bins.label]: word for word, shape in SHAPES.items() if shape.bins}
 
 
 def with_shapes(batch: Batch, layout: Layout, bootstrap: Bootstrap) -> Batch:
@@ -133,12 +216,12 @@ class Histograms:
     def of(cls, layout: Layout) -> Histograms | None:
         """All histograms of times; observations lie evenly on the logarithm within a bin."""
         series = layout.partials.series
-        chosen = series[series["metric"].isin(list(_BINS))]
+        chosen = series[series["metric"].isin(list(_BIN_METRICS))]
         if chosen.empty:
             return None
         names = ("subject", "metric", "stream", "source")
         histogram, keys = dense({name: chosen[name].to_numpy() for name in names})
-        keys = keys.assign(figure=[_BINS[metric] for metric in keys["metric"]])[_KEYS]
+        keys = keys.assign(figure=[_BIN_METRICS[metric] for metric in keys["metric"]])[_KEYS]
         place, row = layout.rows_of(chosen.index.to_numpy())
         bins = chosen["bin"].to_numpy()
         sums = layout.partials.sums

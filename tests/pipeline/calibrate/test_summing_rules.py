@@ -1,10 +1,11 @@
 """Blocks of buckets, and metrics, without Spark."""
 
+import numpy as np
 import pytest
 
 from streamgauge.lake.metrics import METRICS
-from streamgauge.pipeline.calibrate.block_lengths import BLOCK_SECONDS, block_seconds
-from streamgauge.pipeline.calibrate.wanted import (
+from streamgauge.pipeline.calibrate.summing_rules import (
+    BLOCK_SECONDS,
     COUNTERS,
     GAUGES,
     HEARTBEATS,
@@ -12,6 +13,8 @@ from streamgauge.pipeline.calibrate.wanted import (
     SQUARED,
     STAND_INS,
     WANTED,
+    block_lengths_us,
+    block_seconds,
 )
 
 
@@ -30,6 +33,7 @@ from streamgauge.pipeline.calibrate.wanted import (
 )
 def test_a_block_is_the_shortest_with_five_buckets(bucket_us, seconds):
     assert block_seconds(bucket_us) == seconds
+    assert block_lengths_us(np.asarray([bucket_us])).tolist() == [seconds * 1_000_000]
 
 
 def test_blocks_divide_a_day():

@@ -1,13 +1,49 @@
-"""Which metrics calibration reads, by how they are summed, and which it can do without."""
+"""How samples are summed: which metrics calibration reads, in blocks of which length.
+
+The length of a block depends on that of its buckets alone, and blocks begin at UTC midnight. So the
+sums of a block do not depend on what else is read, and no block crosses midnight.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from streamgauge.lake.definition import Kind
 from streamgauge.lake.metrics import METRICS, Metric
-from streamgauge.pipeline.calibrate.block_lengths import MOST, MOST_FACTOR
+from streamgauge.pipeline.estimation.arrays import Whole
 from streamgauge.pipeline.estimation.catalogue import SHAPES, SOURCES
+
+MICROSECONDS = 1_000_000
+# All divide a day. A block holds at least five buckets, unless they are longer than 4.8 hours.
+BLOCK_SECONDS = (30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
+BUCKETS_PER_BLOCK = 5
+
+# So a block holds at most 30,000 buckets, which is less than 2^15.
+LEAST_BUCKET_US = 1000
+# 30,000 values below 2^110 have a sum of 38 digits; 2^110 is the square of a year in nanoseconds.
+MOST = 2.0**110
+# Counts, and numbers that are multiplied, are below this; their halves have 24 bits.
+MOST_FACTOR = 2.0**47
+
+
+def block_seconds(bucket_us: int) -> int:
+    """The length of the blocks that buckets of so many microseconds are summed up in."""
+    for seconds in BLOCK_SECONDS:
+        if seconds * MICROSECONDS >= BUCKETS_PER_BLOCK * bucket_us:
+            return seconds
+    return BLOCK_SECONDS[-1]
+
+
+_BLOCKS_US = np.asarray(BLOCK_SECONDS, dtype=np.int64) * MICROSECONDS
+
+
+def block_lengths_us(bucket_us: Whole) -> Whole:
+    """The same for many buckets, in microseconds."""
+    place = np.searchsorted(_BLOCKS_US, BUCKETS_PER_BLOCK * bucket_us)
+    return np.asarray(_BLOCKS_US[np.minimum(place, len(_BLOCKS_US) - 1)])
+
 
 HEARTBEATS = Metric.WORKER_HEARTBEATS.label
 
@@ -44,6 +80,12 @@ FACTORS: Mapping[str, float] = {
 }
 # Of these, what an executor's CPU time is explained by.
 OF_EXECUTORS_TOO = frozenset({Metric.EXECUTED.label, Metric.WINDOW_TRIGGERS.label})
+
+# What history is made of: what operators executed and emitted, and how long they held senders back.
+EXECUTED = frozenset({Metric.EXECUTED.label, Metric.EXECUTED_TOTAL.label})
+EMITTED = frozenset({Metric.EMITTED.label, Metric.EMITTED_TOTAL.label})
+PRESSED = Metric.BACKPRESSURE_CAUSED.label
+HISTORY_LABELS = EXECUTED | EMITTED | {PRESSED, HEARTBEATS}
 
 # What the engine estimates, or the far end of a connection counts, and the exact metrics that make
 # it superfluous when all of them were written of the same operator (or worker) on the same day.

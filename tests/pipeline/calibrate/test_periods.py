@@ -1,22 +1,23 @@
-"""Which stretch of time is calibrated."""
+"""Which period is calibrated."""
 
 import pytest
 
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.lake.plans import ExecutorPlace, PlanLayout
 from streamgauge.lake.records import Event, PlacedExecutor, Plan
-from streamgauge.pipeline.calibrate.period_choice import Wish, choose, choose_all
-from streamgauge.pipeline.calibrate.stretches import (
+from streamgauge.pipeline.calibrate.periods import (
+    Held,
     Period,
     Recorded,
     WarmUp,
-    beats_everywhere,
+    Wish,
+    choose,
+    choose_all,
     moment,
-    needed_labels,
     plan_under,
-    stable_stretches,
+    stable_periods,
 )
-from streamgauge.pipeline.calibrate.wanted import HEARTBEATS
+from streamgauge.pipeline.calibrate.summing_rules import HEARTBEATS
 
 SECOND = 1_000_000
 COLD = Wish(warm_up=WarmUp(seconds=0.0))
@@ -57,48 +58,48 @@ def event(kind, at, **keys):
     return Event(kind=kind, happened_at_us=at * SECOND, **whole)
 
 
-def seconds(stretch):
-    return stretch.from_us // SECOND, stretch.to_us // SECOND
+def seconds(period):
+    return period.from_us // SECOND, period.to_us // SECOND
 
 
 def chosen(plans, recorded, events=(), wish=COLD):
-    return choose("job", plans, recorded, events, wish)
+    return choose(Held(cluster=None, topology="job", recorded=tuple(recorded)), plans, events, wish)
 
 
 def test_a_plan_that_takes_effect_ends_the_one_before():
     plans = [plan("p", 0), plan("q", 1000)]
-    found = stable_stretches(plans, [], [held("p", 0, 1000), held("q", 1000, 1500)], WarmUp())
+    found = stable_periods(plans, [], [held("p", 0, 1000), held("q", 1000, 1500)], WarmUp())
     assert [(one.plan_id, *seconds(one)) for one in found] == [("p", 60, 1000), ("q", 1060, 1500)]
 
 
 @pytest.mark.parametrize("kind", ["start", "rebalance", "restart"])
 def test_time_is_cut_where_something_happened_and_warm_up_follows(kind):
     plans, recorded = [plan("p", 0)], [held("p", 0, 2000)]
-    found = stable_stretches(plans, [event(kind, 800)], recorded, WarmUp())
+    found = stable_periods(plans, [event(kind, 800)], recorded, WarmUp())
     assert [seconds(one) for one in found] == [(60, 800), (860, 2000)]
     assert found[1].notes == (f"60 s of warm-up left out after a {kind}",)
 
 
-def test_the_warm_up_is_a_fifth_of_a_short_stretch():
-    (found,) = stable_stretches([plan("p", 100, 200)], [], [held("p", 100, 200)])
+def test_the_warm_up_is_a_fifth_of_a_short_period():
+    (found,) = stable_periods([plan("p", 100, 200)], [], [held("p", 100, 200)])
     assert seconds(found) == (120, 200)
 
 
 def test_samples_that_begin_after_the_warm_up_lose_nothing():
-    (found,) = stable_stretches([plan("p", 0)], [], [held("p", 500, 900)])
+    (found,) = stable_periods([plan("p", 0)], [], [held("p", 500, 900)])
     assert seconds(found) == (500, 900)
     assert found.notes == ()
 
 
 def test_a_topology_that_was_stopped_is_not_measured_until_it_starts():
     events = [event("stop", 300), event("start", 700)]
-    found = stable_stretches([plan("p", 0)], events, [held("p", 0, 1000)], WarmUp(seconds=0.0))
+    found = stable_periods([plan("p", 0)], events, [held("p", 0, 1000)], WarmUp(seconds=0.0))
     assert [seconds(one) for one in found] == [(0, 300), (700, 1000)]
 
 
 def test_who_stops_and_starts_at_the_same_moment_runs_on():
     events = [event("start", 300), event("stop", 300)]
-    found = stable_stretches([plan("p", 0)], events, [held("p", 0, 1000)], WarmUp(seconds=0.0))
+    found = stable_periods([plan("p", 0)], events, [held("p", 0, 1000)], WarmUp(seconds=0.0))
     assert [seconds(one) for one in found] == [(0, 300), (300, 1000)]
 
 
@@ -113,57 +114,57 @@ def test_who_stops_and_starts_at_the_same_moment_runs_on():
     ],
 )
 def test_events_of_the_plans_nodes_and_of_the_topologys_workers_cut(keys, cuts):
-    found = stable_stretches([plan("p", 0)], [event("restart", 500, **keys)], [held("p", 0, 1000)])
+    found = stable_periods([plan("p", 0)], [event("restart", 500, **keys)], [held("p", 0, 1000)])
     assert len(found) == 1 + cuts
 
 
 def test_steps_of_an_experiment_do_not_cut():
     events = [event("step-begin", 500, name="one")]
-    assert len(stable_stretches([plan("p", 0)], events, [held("p", 0, 1000)])) == 1
+    assert len(stable_periods([plan("p", 0)], events, [held("p", 0, 1000)])) == 1
 
 
 def test_samples_that_name_no_plan_belong_to_the_plan_of_their_time():
     plans = [plan("p", 0), plan("q", 1000)]
-    found = stable_stretches(plans, [], [held(None, 0, 1500)], WarmUp(seconds=0.0))
+    found = stable_periods(plans, [], [held(None, 0, 1500)], WarmUp(seconds=0.0))
     assert [(one.plan_id, *seconds(one)) for one in found] == [("p", 0, 1000), ("q", 1000, 1500)]
 
 
-def test_a_plan_that_comes_back_has_two_stretches():
+def test_a_plan_that_comes_back_has_two_periods():
     plans = [plan("p", 0, 500), plan("q", 500, 1000), plan("p", 1000, 2000)]
     recorded = [held("p", 0, 2000), held("q", 500, 1000)]
-    found = stable_stretches(plans, [], recorded, WarmUp(seconds=0.0))
+    found = stable_periods(plans, [], recorded, WarmUp(seconds=0.0))
     assert [one.plan_id for one in found] == ["p", "q", "p"]
 
 
-def test_a_stretch_knows_the_nodes_and_machines_of_its_plan():
+def test_a_period_knows_the_nodes_and_machines_of_its_plan():
     executors = (executor(worker="n2:6700"), executor(task=2), executor(task=3))
-    stretch = chosen([plan("p", 0, executors=executors)], [held("p", 0, 100)])
-    assert (stretch.nodes, stretch.machines) == (("n1", "n2"), ("m",))
+    period = chosen([plan("p", 0, executors=executors)], [held("p", 0, 100)])
+    assert (period.nodes, period.machines) == (("n1", "n2"), ("m",))
 
 
-def test_without_a_period_the_last_stretch_with_eight_blocks_is_taken():
+def test_without_a_period_the_last_period_with_eight_blocks_is_taken():
     plans = [plan("p", 0), plan("q", 1000), plan("r", 1480)]
     recorded = [held("p", 0, 1000), held("q", 1000, 1480), held("r", 1480, 1500)]
     # Buckets of 10 s are summed up in blocks of 60 s.
-    stretch = chosen(plans, recorded)
-    assert (stretch.plan_id, stretch.blocks, stretch.notes) == ("q", 8.0, ())
+    period = chosen(plans, recorded)
+    assert (period.plan_id, period.blocks, period.notes) == ("q", 8.0, ())
 
 
-def test_without_eight_blocks_the_longest_stretch_is_taken_and_that_is_said():
+def test_without_eight_blocks_the_longest_period_is_taken_and_that_is_said():
     plans = [plan("p", 0), plan("q", 300)]
-    stretch = chosen(plans, [held("p", 0, 300), held("q", 300, 400)])
-    assert stretch.plan_id == "p"
-    assert stretch.notes == ("5 blocks of 60 s, fewer than 8",)
+    period = chosen(plans, [held("p", 0, 300), held("q", 300, 400)])
+    assert period.plan_id == "p"
+    assert period.notes == ("5 blocks of 60 s, fewer than 8",)
 
 
-def test_a_period_with_several_plans_gives_the_longest_stretch_and_says_so():
+def test_a_period_with_several_plans_gives_the_longest_period_and_says_so():
     plans = [plan("p", 0), plan("q", 1000)]
     recorded = [held("p", 0, 1000), held("q", 1000, 9000)]
     wish = Wish(period=Period(start_us=100 * SECOND, end_us=1600 * SECOND), warm_up=COLD.warm_up)
-    stretch = chosen(plans, recorded, wish=wish)
-    assert (stretch.plan_id, *seconds(stretch)) == ("p", 100, 1000)
-    assert stretch.notes == (
-        "the period spans 2 stretches of 2 plans: the longest was taken, 1970-01-01T00:01:40Z to"
+    period = chosen(plans, recorded, wish=wish)
+    assert (period.plan_id, *seconds(period)) == ("p", 100, 1000)
+    assert period.notes == (
+        "the period spans 2 stable ones of 2 plans: the longest was taken, 1970-01-01T00:01:40Z to"
         " 1970-01-01T00:16:40Z on plan p",
     )
 
@@ -172,7 +173,7 @@ def test_a_period_with_several_plans_is_refused_when_that_is_wanted():
     plans = [plan("p", 0), plan("q", 1000)]
     recorded = [held("p", 0, 1000), held("q", 1000, 2000)]
     wish = Wish(period=Period(start_us=0, end_us=2000 * SECOND), strict=True)
-    with pytest.raises(InvalidInput, match=r"2 stretches of 2 plans.*take 1970-01-01T00:17:40Z"):
+    with pytest.raises(InvalidInput, match=r"2 stable periods.*take 1970-01-01T00:17:40Z"):
         chosen(plans, recorded, wish=wish)
 
 
@@ -194,10 +195,10 @@ def test_the_plan_most_like_the_one_to_be_predicted_is_taken():
             ExecutorPlace("a", "y:1", "y"),
         )
     )
-    stretch = chosen(plans, recorded, wish=Wish(like=wanted))
+    period = chosen(plans, recorded, wish=Wish(like=wanted))
     # Three is nearer to four than to two.
-    assert stretch.plan_id == "four"
-    assert stretch.notes[-1].startswith("of 2 recorded plans four is most like")
+    assert period.plan_id == "four"
+    assert period.notes[-1].startswith("of 2 recorded plans four is most like")
 
 
 def test_of_equally_similar_plans_the_later_one_is_taken():
@@ -224,8 +225,9 @@ def test_samples_of_another_time_than_the_plan_are_not_enough():
 def test_a_topology_that_cannot_be_calibrated_stops_no_other():
     plans = [plan("p", 0), plan("p", 0, topology="twin"), plan("p", 0, topology="bare")]
     recorded = [held("p", 0, 100), held("p", 0, 100, topology="twin", cluster="lab")]
-    choice = choose_all(plans, [], recorded)
-    assert [one.topology for one in choice.stretches] == ["job"]
+    holds = [Held(cluster=one.cluster, topology=one.topology, recorded=(one,)) for one in recorded]
+    choice = choose_all(plans, [], holds)
+    assert [one.topology for one in choice.periods] == ["job"]
     assert set(choice.refused) == {(None, "twin"), ("lab", "twin"), (None, "bare")}
 
 
@@ -239,21 +241,6 @@ def test_a_period_has_a_length():
         Wish(period=Period(start_us=5, end_us=5))
 
 
-def test_everyone_beats_when_every_plan_has_heartbeats():
-    beating, other = held("p", 0, 100), held("q", 0, 100, metric="executed")
-    assert beats_everywhere([beating])
-    assert not beats_everywhere([beating, other])
-
-
-def test_metrics_of_which_nothing_is_summed_need_not_be_read():
-    recorded = [held("p", 0, 1, metric="executed"), held("p", 0, 1, metric="acked", needed=0)]
-    labels = needed_labels(recorded)
-    assert "executed" in labels
-    assert "acked" not in labels
-    # Hosts are in no inventory.
-    assert {"node_cpu", "machine_cores"} <= labels
-
-
 def test_moments_have_no_more_digits_than_they_need():
     assert moment(1_767_225_600_000_000) == "2026-01-01T00:00:00Z"
     assert moment(1_767_225_600_250_000) == "2026-01-01T00:00:00.25Z"
@@ -261,7 +248,7 @@ def test_moments_have_no_more_digits_than_they_need():
 
 def test_a_placement_that_came_back_with_other_settings_is_told_apart_by_time():
     plans = [plan("p", 0, 100, document="old"), plan("p", 100, document="new")]
-    first, second = stable_stretches(plans, [], [held("p", 0, 300)], WarmUp(seconds=0.0))
+    first, second = stable_periods(plans, [], [held("p", 0, 300)], WarmUp(seconds=0.0))
     assert [seconds(first), seconds(second)] == [(0, 100), (100, 300)]
     assert [plan_under(one, plans).document for one in (first, second)] == ["old", "new"]
     assert plan_under(second, reversed(plans)).document == "new"
