@@ -156,29 +156,6 @@ def test_a_damaged_checkpoint_costs_nothing(lake):
     assert len(rows_of(table)) == 3
 
 
-def test_sums_of_a_day_go_together(lake):
-    row = sample("executed", 0, 5) | {
-        "block_start": MODIFIED,
-        "block_seconds": 60.0,
-        "buckets": 1,
-        "span_us": 1,
-        "observations": 1,
-        "total": 1.0,
-        "squares": 1.0,
-        "slots": None,
-        "version": "v",
-    }
-    for name in ("bucket_start", "bucket_seconds", "value", "count"):
-        del row[name]
-    table = lake.table("partials")
-    for task in (1, 2):
-        put(table, [row | {"task": task}])
-    truncate(data_files(lake, "partials")[0])
-    assert repair(lake).sources == ()
-    assert table.snapshot().files == ()
-    assert sources(lake) == {"a", "b", "c"}
-
-
 def test_a_table_that_cannot_be_written_is_named_with_the_cause(lake):
     table = lake.table("samples")
     snapshot, folder = table.snapshot(), write(table, [sample("executed", 90, 5)])

@@ -29,8 +29,8 @@ def required_of(record):
 
 def test_the_tables_are_those_of_the_design():
     kept = ["samples", "plans", "traces", "links", "events", "quarantine"]
-    # Beside what was measured: which files were read, and sums that can be made again.
-    assert list(TABLES) == [*kept, "files", "partials"]
+    # Beside what was measured: which files were read.
+    assert list(TABLES) == [*kept, "files"]
 
 
 @pytest.mark.parametrize(("name", "record"), RECORDS.items())

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from streamgauge.errors import InvalidInput, UnreadableFile
-from streamgauge.lake.schemas import FILES, PARTIALS, PARTITION
+from streamgauge.lake.schemas import FILES, PARTITION
 from streamgauge.lake.tables import LOG, NO_TABLE, DataFile, Lake, LakeTable, Snapshot
 from streamgauge.lake.uris import is_local, open_store
 
@@ -140,10 +140,6 @@ class _Examined:
         """
         _put_aside(self.table, self.log)
         removed = [damage.file for damage in self.files if damage.file is not None]
-        if self.table.table is PARTIALS:
-            # Sums of a day count only all together.
-            days = {file.date for file in removed}
-            removed = [file for file in self.snapshot.files if file.date in days]
         added = []
         for file in self.intact if self.table.table is FILES else ():
             if any(map(is_forgotten, _sources_in(self.table, file))):
@@ -264,9 +260,7 @@ def _put_aside(table: LakeTable, log: Iterable[Damage]) -> None:
 
 def _suspicion(damage: Iterable[Damage]) -> Callable[[str], bool]:
     """Tells for a source whether rows that came by it may be lost."""
-    lost = [
-        part for part in damage if part.loses_rows and part.table not in (PARTIALS.name, FILES.name)
-    ]
+    lost = [part for part in damage if part.loses_rows and part.table != FILES.name]
     ranges = [None if part.file is None else part.file.sources for part in lost]
 
     def is_suspect(source: str) -> bool:

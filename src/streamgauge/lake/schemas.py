@@ -257,38 +257,6 @@ FILES = _table(
     order="file",
 )
 
-_SERIES = tuple(
-    SAMPLES.schema.field(name)
-    for name in SAMPLES.schema.names[: SAMPLES.schema.names.index("bucket_start")]
-)
-
-PARTIALS = _table(
-    "partials",
-    (
-        *_SERIES,
-        _time("block_start", "When the block of buckets began."),
-        _column("block_seconds", pa.float64(), "Its length.", unit="s", required=True),
-        _column("buckets", pa.int32(), "Samples it sums up.", required=True),
-        _column("span_us", pa.int64(), "Sum of their lengths.", unit="µs", required=True),
-        _column("observations", pa.int64(), "Sum of their counts.", required=True),
-        _column(
-            "total", pa.float64(), "Sum of their values, exact before rounding.", required=True
-        ),
-        _column("squares", pa.float64(), "Sum of the squares of their values, where they count."),
-        _column(
-            "slots",
-            pa.list_(pa.int64()),
-            "Of what regressions multiply: sums by fifteenth of the block, times in whole"
-            " microseconds; null where nothing was written.",
-        ),
-        _text("version", "Of the samples of this day that it was made from.", required=True),
-    ),
-    key=" ".join(field.name for field in _SERIES) + " block_start",
-    day_of="block_start",
-    order="topology cluster component task metric block_start",
-)
-
 TABLES: Mapping[str, Table] = {
-    table.name: table
-    for table in (SAMPLES, PLANS, TRACES, LINKS, EVENTS, QUARANTINE, FILES, PARTIALS)
+    table.name: table for table in (SAMPLES, PLANS, TRACES, LINKS, EVENTS, QUARANTINE, FILES)
 }
