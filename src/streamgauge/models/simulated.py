@@ -3,8 +3,9 @@
 Routing, service times and network are those of the job's behaviour; what they lead to is simulated
 in independent runs, until the mean latency is known well enough. Needs the extra ``simulation``.
 
-How the clocks of threads and timers stand to each other is drawn at the beginning of a run, and
-stays: a run of any length shows one case, and its batches say nothing of others. So the interval
+Runs of different seeds differ by more than the batches of one run do, however long that is: three
+runs of 20,000 s of one job gave means from 872 to 1,132 µs, each ± 0.4 or less. Probably the phases
+of timers and sleeping threads, which are drawn at the beginning of a run, stay. So the interval
 rests on the spread between runs, and more precision comes from more runs, not from longer ones.
 """
 
