@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.jobs import make_operators, simulate_job
 from streamgauge.cli.examples import example_path
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import find_limit
+from streamgauge.models.load_limit import find_limit
 from streamgauge.models.parameters import find_parameters
 from streamgauge.planning.scheduling.contract import Expected
 from streamgauge.planning.scheduling.deploy import expected_of_job, place_job

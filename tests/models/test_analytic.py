@@ -11,7 +11,7 @@ from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import load_model, model_names
 from streamgauge.models.delays import Part
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import load
+from streamgauge.models.load_limit import load
 from streamgauge.models.measured_plan import measured_plan, measured_workload
 from streamgauge.models.parameters import find_parameters
 from streamgauge.models.prediction import Verdict
@@ -20,7 +20,7 @@ from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.figures import Figure, LinkFigures, TimeFigures
 from streamgauge.profile.files.jobs import parse_job
-from streamgauge.reports.prediction_figures import judge_prediction
+from streamgauge.reports.prediction_verdict import judge_prediction
 from streamgauge.simulation.topology_run import simulate
 from tests.engines.emulator.emulations import emulated
 from tests.pipeline.estimation.aggregation import partials

@@ -15,7 +15,7 @@ from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import Latency, Ways
 from streamgauge.models.flow import propagate
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import Loaded, find_limit, load
+from streamgauge.models.load_limit import Loaded, find_limit, load
 from streamgauge.models.network import find_network
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.prediction import Limit

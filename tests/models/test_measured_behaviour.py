@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.models.fitting import from_moments
+from streamgauge.models.distribution_fitting import from_moments
 from streamgauge.models.job_behaviour import JobBehaviour, Origin
 from streamgauge.models.simulated_job import simulator_behaviours
 from streamgauge.profile.behaviour import Behaviour, check_behaviours

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.models.routing import SCOPES, keyed_shares, nearest_shares, route
+from streamgauge.models.load_aware_shuffle import SCOPES, nearest_shares
+from streamgauge.models.routing import keyed_shares, route
 from streamgauge.profile.figures import Figure, OutputFigures, Shares, TaskId, TaskProfile
 from streamgauge.profile.keys import GivenKeys
 from streamgauge.profile.profile import Profile

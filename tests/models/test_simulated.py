@@ -10,7 +10,7 @@ import pytest
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import find_limit
+from streamgauge.models.load_limit import find_limit
 from streamgauge.models.measured_plan import measured_plan, measured_workload
 from streamgauge.models.parameters import find_parameters
 from streamgauge.models.prediction import Verdict

@@ -25,7 +25,7 @@ from streamgauge.models.prediction import (
 )
 from streamgauge.reports.latency import chart_latencies
 from streamgauge.reports.prediction import PredictedPlan, PredictionReport, chart_plans
-from streamgauge.reports.prediction_figures import find_bottleneck, judge_prediction
+from streamgauge.reports.prediction_verdict import find_bottleneck, judge_prediction
 from streamgauge.topology import Cluster, Configuration, Operator, Stream, Topology
 from streamgauge.topology.grouping import Shuffle
 from streamgauge.topology.logical_plan import LogicalPlan

@@ -13,14 +13,14 @@ import numpy as np
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.chained import split_chains
-from streamgauge.models.contract import check_case
 from streamgauge.models.delays import DelayFormulas, Delays
 from streamgauge.models.end_to_end_latency import PROBABILITIES
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import Limit, Loaded, find_limit, load
+from streamgauge.models.load_limit import Limit, Loaded, find_limit, load
 from streamgauge.models.measured_plan import measured_parameters
 from streamgauge.models.network import MEDIAN, find_network
 from streamgauge.models.parameters import Parameters, find_parameters
+from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import Prediction, assemble
 from streamgauge.models.regimes import find_regimes
 from streamgauge.models.tuple_trees import TupleTrees

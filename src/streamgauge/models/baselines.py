@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike
 from streamgauge.models import transforms
 from streamgauge.models.arrivals import bursts_into
 from streamgauge.models.chained import split_chains
-from streamgauge.models.contract import check_case
 from streamgauge.models.delays import Delays, Part, no_wait
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import Loaded
+from streamgauge.models.load_limit import Loaded
 from streamgauge.models.parameters import Parameters, find_parameters
+from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import Prediction, assemble
 from streamgauge.models.queueing import as_vector, divide_or
 from streamgauge.models.transforms import Complex, Vector

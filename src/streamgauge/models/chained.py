@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from streamgauge.models.contract import check_plan
 from streamgauge.models.delays import Part
 from streamgauge.models.job_behaviour import (
     Coefficient,
@@ -20,7 +19,8 @@ from streamgauge.models.job_behaviour import (
     ServiceTime,
     TimeMoments,
 )
-from streamgauge.models.loading import Limit
+from streamgauge.models.load_limit import Limit
+from streamgauge.models.plan_check import check_plan
 from streamgauge.models.prediction import (
     Bottleneck,
     ExecutorPrediction,

@@ -16,7 +16,7 @@ from streamgauge.models.analytic import find_delays
 from streamgauge.models.chained import chain_job
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import PRECISION, Limit, find_limit, load
+from streamgauge.models.load_limit import PRECISION, Limit, find_limit, load
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.prediction import Bottleneck, Drawback, Explanation, Sensitivity, assemble
 from streamgauge.topology.logical_plan import Executor, LogicalPlan, even_sizes

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.analytic import find_delays
-from streamgauge.models.contract import check_plan
 from streamgauge.models.end_to_end_latency import Ways
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import load
+from streamgauge.models.load_limit import load
 from streamgauge.models.network import MEDIAN, find_network
 from streamgauge.models.parameters import find_parameters
+from streamgauge.models.plan_check import check_plan
 from streamgauge.topology.paths import (
     count_paths,
     iter_logical_paths,

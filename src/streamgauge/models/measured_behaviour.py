@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.models.fitting import from_quantiles
+from streamgauge.models.distribution_fitting import from_quantiles
 from streamgauge.models.job_behaviour import (
     NO_TIME,
     NONE,

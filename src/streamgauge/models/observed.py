@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.loading import Loaded, is_bolt, mark_bolts
+from streamgauge.models.load_limit import Loaded, is_bolt, mark_bolts
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.prediction import ExecutorPrediction, OperatorPrediction, Swing
 from streamgauge.topology.physical_plan import PhysicalPlan

@@ -14,7 +14,8 @@ from streamgauge.errors import InvalidInput
 from streamgauge.models.acks import roots_per_tuple, with_acks
 from streamgauge.models.flow import Traffic, find_conversion, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.routing import SCOPES, Routing, route
+from streamgauge.models.load_aware_shuffle import SCOPES
+from streamgauge.models.routing import Routing, route
 from streamgauge.models.service import Works, find_work
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from streamgauge.models.cpu_contention import Contention
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import PROBABILITIES, Latency, Ways
-from streamgauge.models.loading import Limit, Loaded, is_bolt
+from streamgauge.models.load_limit import Limit, Loaded, is_bolt
 from streamgauge.models.network import MEDIAN, find_network
 from streamgauge.models.parameters import Parameters
 from streamgauge.topology.frozen import FrozenDict

@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.loading import Loaded, load
+from streamgauge.models.load_aware_shuffle import SCOPES
+from streamgauge.models.load_limit import Loaded, load
 from streamgauge.models.parameters import Parameters
-from streamgauge.models.routing import SCOPES
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 from streamgauge.transport.mechanics import NO_LIMIT
 

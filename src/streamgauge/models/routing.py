@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.job_behaviour import JobBehaviour, TaskShares
+from streamgauge.models.load_aware_shuffle import nearest_shares
 from streamgauge.topology.grouping import (
     Custom,
     Direct,
@@ -24,7 +25,6 @@ from streamgauge.topology.grouping import (
     Shuffle,
 )
 from streamgauge.topology.logical_plan import LogicalPlan
-from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Stream, Subscription, Topology
 from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, TupleFlow, as_slice
 from streamgauge.transport.mechanics import Mechanics
@@ -33,8 +33,6 @@ Vector = NDArray[np.float64]
 
 # Where these deal tuples to tasks is in the data.
 KEYED = (Fields, PartialKey, Direct)
-# How far a sending task looks, from near to far.
-SCOPES = ("worker", "node", "rack", "everywhere")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -199,49 +197,3 @@ def _without_input(flow: TupleFlow) -> Iterator[str]:
         reached[as_slice(block.targets)] |= block.exists.any(axis=0)
     for index in np.flatnonzero(subscribed & ~reached).tolist():
         yield executors[index].label
-
-
-def nearest_shares(
-    plan: PhysicalPlan, stream: Stream, widen_load: float
-) -> tuple[Matrix, NDArray[np.int8]]:
-    """Load-aware shuffle while no queue fills up: even over the nearest scope.
-
-    Only the lowest task of an executor reports a load; the others count as full, and get nothing.
-    A scope of idle executors with k tasks each has the mean load (k − 1)/k: above `widen_load` the
-    next wider one is taken.
-
-    Returns:
-        Shares of sending × receiving executors, and the scope of each sending one.
-    """
-    spans = plan.logical.spans
-    sources, targets = spans[stream.source], spans[stream.target]
-    tasks = np.asarray(
-        [len(plan.logical.executors[index].tasks) for index in targets], dtype=np.float64
-    )
-    placement = np.asarray(plan.placement, dtype=np.intp)
-    senders, receivers = placement[as_slice(sources)], placement[as_slice(targets)]
-    shares = np.zeros((len(sources), len(targets)))
-    scopes = np.zeros(len(sources), dtype=np.int8)
-    for worker in np.unique(senders).tolist():
-        near = _nearness(plan, worker)[receivers]
-        for scope in range(len(SCOPES)):
-            inside = near <= scope
-            if not inside.any():
-                continue
-            idle_load = 1.0 - inside.sum() / tasks[inside].sum()
-            if idle_load <= widen_load or scope == len(SCOPES) - 1:
-                shares[senders == worker] = inside / inside.sum()
-                scopes[senders == worker] = scope
-                break
-    return shares, scopes
-
-
-def _nearness(plan: PhysicalPlan, worker: int) -> NDArray[np.int8]:
-    """For each worker the narrowest scope of `worker` that holds it."""
-    own = plan.workers[worker]
-    rack = plan.cluster.node(own.node).rack
-    scopes = []
-    for other in plan.workers:
-        apart = (other != own, other.node != own.node, plan.cluster.node(other.node).rack != rack)
-        scopes.append(sum(apart))
-    return np.asarray(scopes, dtype=np.int8)

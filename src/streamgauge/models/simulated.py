@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.models.chained import split_chains
-from streamgauge.models.contract import check_case
 from streamgauge.models.end_to_end_latency import PROBABILITIES, Latency
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import Loaded, find_limit, load, mark_bolts
+from streamgauge.models.load_limit import Loaded, find_limit, load, mark_bolts
 from streamgauge.models.observed import (
     Observed,
     executor_predictions,
@@ -36,6 +35,7 @@ from streamgauge.models.observed import (
     reached_from,
 )
 from streamgauge.models.parameters import Parameters, find_parameters
+from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import (
     MachinePrediction,
     Prediction,
@@ -443,7 +443,9 @@ def _is_overloaded(result: SimulationResult) -> bool:
 
 
 def _known(part: float, runs: int) -> str:
-    return f"mean latency is known to ± {100 * part:.1f} % after {runs} run{'s' * (runs > 1)}"
+    if runs == 1:
+        return "there is one run, and runs of other seeds may differ by more than its interval says"
+    return f"mean latency is known to ± {100 * part:.1f} % after {runs} runs"
 
 
 def _of_length(length: RunLength) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.fitting import fit_distribution
+from streamgauge.models.distribution_fitting import fit_distribution
 from streamgauge.models.job_behaviour import JobBehaviour, OperatorBehaviour, ServiceTime
 from streamgauge.models.network import Network, find_network
 from streamgauge.models.parameters import Parameters

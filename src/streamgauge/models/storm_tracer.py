@@ -22,12 +22,12 @@ from streamgauge.errors import Infeasible, InternalError, InvalidInput
 from streamgauge.models import transforms
 from streamgauge.models.batching import Connections, ListSizes, list_sizes
 from streamgauge.models.chained import split_chains
-from streamgauge.models.contract import check_case
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import Loaded, is_bolt
+from streamgauge.models.load_limit import Loaded, is_bolt
 from streamgauge.models.parameters import Parameters, find_parameters
+from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import Prediction, assemble
 from streamgauge.models.queueing import Moments, divide_or
 from streamgauge.models.transforms import Transform, Vector

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.cpu_contention import Contention, Machines
-from streamgauge.models.loading import Limit, Loaded, fires_on_thread, machine_of_executor
+from streamgauge.models.load_limit import Limit, Loaded, fires_on_thread, machine_of_executor
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.queueing import divide_or
 from streamgauge.models.service import stretch_service

@@ -26,13 +26,8 @@ from streamgauge.reports.content import (
     tabulate,
 )
 from streamgauge.reports.latency import chart_latencies, get_quantile, show_latency
-from streamgauge.reports.prediction_figures import (
-    PER_SECOND,
-    find_busiest,
-    judge_prediction,
-    list_prediction_figures,
-    show_headroom,
-)
+from streamgauge.reports.prediction_figures import PER_SECOND, list_prediction_figures
+from streamgauge.reports.prediction_verdict import find_busiest, judge_prediction, show_headroom
 from streamgauge.reports.report import Report
 
 if TYPE_CHECKING:

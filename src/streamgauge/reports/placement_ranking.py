@@ -52,7 +52,7 @@ from streamgauge.reports.content import (
     tabulate,
 )
 from streamgauge.reports.latency import chart_latencies, get_quantile, show_mean
-from streamgauge.reports.prediction_figures import judge_prediction, show_headroom
+from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
 from streamgauge.reports.report import Report, list_figures
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER

@@ -27,12 +27,12 @@ from streamgauge.drawing.wording import (
 from streamgauge.reports import prediction_figures as tables
 from streamgauge.reports.content import Chart, FigureRow, Section, Term, Terms, Text, Verdict
 from streamgauge.reports.latency import chart_latencies, get_quantile
-from streamgauge.reports.prediction_figures import (
+from streamgauge.reports.prediction_figures import tabulate_reasons
+from streamgauge.reports.prediction_verdict import (
     find_bottleneck,
     find_busiest,
     judge_prediction,
     show_headroom,
-    tabulate_reasons,
 )
 from streamgauge.reports.report import Report, describe_size
 from streamgauge.topology.topology import Operator, OperatorKind

@@ -1,4 +1,4 @@
-"""A prediction in words and figures: verdict, tables, reasons, and rows of a long table."""
+"""A prediction in figures: tables, reasons, and rows of a long table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from streamgauge.drawing.topology_picture import HIGH_LEVEL
 from streamgauge.drawing.wording import (
     INFINITE,
-    MANIFOLD,
     format_change,
     format_duration,
     format_estimate,
@@ -18,7 +16,6 @@ from streamgauge.drawing.wording import (
     format_number,
     format_share,
     format_utilisation,
-    list_names,
     name_percentile,
 )
 from streamgauge.models.prediction import Drawback
@@ -26,10 +23,8 @@ from streamgauge.reports.content import (
     Cell,
     Column,
     FigureRow,
-    Grade,
     Row,
     Table,
-    Verdict,
     tabulate,
 )
 from streamgauge.reports.latency import (
@@ -39,11 +34,15 @@ from streamgauge.reports.latency import (
     show_latency,
     show_mean,
 )
+from streamgauge.reports.prediction_verdict import (
+    find_bottleneck,
+    find_busiest,
+    judge_prediction,
+)
 from streamgauge.reports.report import list_figures, list_parts_figures
 
 if TYPE_CHECKING:
     from streamgauge.models.end_to_end_latency import Latency
-    from streamgauge.models.loading import Limit
     from streamgauge.models.prediction import (
         Bottleneck,
         ExecutorPrediction,
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     )
     from streamgauge.reports.prediction import PredictedPlan
 
-FITS, OVERLOADED = "Fits", "Overloaded"
 PER_SECOND = "tuples/s"
 COMPLETE = (
     "Complete: until the whole tree of a tuple is processed, as the engine reports it and as the"
@@ -68,71 +66,6 @@ DRAWBACKS = {
 }
 # Changes by a smaller part of the latency are noise of the formulas.
 NO_CHANGE = 1e-3
-
-
-def judge_prediction(prediction: Prediction) -> Verdict:
-    """Whether the plan carries its load, and up to which rate it would."""
-    limit = prediction.limit
-    if prediction.overloaded:
-        names = [f"{name} ({_show_load(load)})" for name, load in prediction.overloaded.items()]
-        return Verdict(
-            grade=Grade.BAD,
-            word=OVERLOADED,
-            sentence=f": {list_names(names)}.{_say_what_fits(limit)}",
-        )
-    if math.isnan(limit.factor):
-        sentence = "."
-    elif math.isinf(limit.factor):
-        sentence = ", and nothing that was measured limits the rate."
-    else:
-        sentence = (
-            f". Up to {format_estimate(limit.per_second)} tuples/s would,"
-            f" {format_estimate(limit.factor)} times the load; then {limit.by} is full."
-        )
-    nearly_full = limit.factor * HIGH_LEVEL < 1.0 or find_busiest(prediction) >= HIGH_LEVEL
-    return Verdict(grade=Grade.WARNING if nearly_full else Grade.FINE, word=FITS, sentence=sentence)
-
-
-def find_bottleneck(prediction: Prediction) -> str:
-    """The executor or machine that is full first; empty where that is not known or none would."""
-    if math.isfinite(prediction.limit.factor):
-        return prediction.limit.by
-    return next(iter(prediction.overloaded), "")
-
-
-def find_busiest(prediction: Prediction) -> float:
-    """Utilisation of the busiest executor."""
-    return max((executor.utilisation for executor in prediction.executors), default=math.nan)
-
-
-def show_headroom(factor: float) -> str:
-    """How much more of the same load would fit: ``1.77 times the load``."""
-    if math.isnan(factor):
-        return "not known"
-    if math.isinf(factor):
-        return "no limit"
-    if factor < 1.0:
-        return f"none: only {format_share(factor)} of the load fits"
-    return f"{format_estimate(factor)} times the load"
-
-
-def _say_what_fits(limit: Limit) -> str:
-    if math.isnan(limit.factor):
-        return ""
-    if limit.factor == 0.0:
-        return " No rate at all would fit."
-    return (
-        f" At most {format_estimate(limit.per_second)} tuples/s would fit,"
-        f" {format_share(limit.factor)} of the load; then {limit.by} is full."
-    )
-
-
-def _show_load(part: float) -> str:
-    if math.isinf(part):
-        return "no free core"
-    return (
-        format_utilisation(part) if part < MANIFOLD else f"{format_number(part)} times its capacity"
-    )
 
 
 def tabulate_latency(before: PredictedPlan | None, after: PredictedPlan) -> Table:

@@ -46,7 +46,7 @@ from streamgauge.reports.content import (
     tabulate,
 )
 from streamgauge.reports.placement_ranking import PLAN_FILE, join_commands
-from streamgauge.reports.prediction_figures import judge_prediction, show_headroom
+from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
 from streamgauge.reports.report import Report, list_figures
 from streamgauge.topology.grouping import Shuffle
 from streamgauge.topology.topology import Operator, OperatorKind, Stream, Topology

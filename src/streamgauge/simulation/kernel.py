@@ -53,6 +53,7 @@ from streamgauge.simulation.records import (
     WAKING,
 )
 from streamgauge.simulation.routing import fill_choices, refresh_loads
+from streamgauge.simulation.sources import next_emission
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.threads import go_idle, make_way, serve, stop_polling, unblock, wake
 from streamgauge.simulation.timers import clear_timer, first_time, first_timer, is_past, set_timer
@@ -72,36 +73,6 @@ def _begin_window(p: Program, s: State, thread: int, now: float) -> Any:
     work = factor * draw(s.draws, o.window_cpu, s.random, t.executor) + w.size * o.window_tuple
     rest = factor * draw(s.draws, o.window_wait, s.random, t.executor)
     return serve(p, s, thread, work, rest, now)
-
-
-@inlined
-def _next_emission(p: Program, s: State, thread: int, now: float) -> Any:
-    """What a source emits next, or NONE.
-
-    It is held back while too many of its roots are open (`topology.max.spout.pending`), or while a
-    queue above its high-water mark stops all sources.
-    """
-    t = s.thread[thread]
-    due = s.queue[p.at.due + thread].length > 0 or t.unlimited != NONE
-    if t.pending >= p.max_pending[thread] or s.counts[FLOODED_QUEUES] > 0:
-        if due and t.throttled == 0:
-            t.throttled, t.throttled_since = 1, now
-        return NONE
-    if not due:
-        return NONE
-    if t.throttled == 1:
-        t.throttled = 0
-        t.throttled_time += now - t.throttled_since
-    if s.queue[p.at.due + thread].length > 0:
-        return pop(s, p.at.due + thread, now)
-    which = take_message(s)
-    m = s.message[which]
-    m.what, m.root = DUE, np.int64(t.unlimited)
-    m.due, m.arrived = now, now
-    # Its tasks are asked in turn.
-    first, following = p.task_of_executor[thread], p.task_of_executor[thread + 1]
-    m.task = first + t.emitted % (following - first)
-    return which
 
 
 @inlined
@@ -127,7 +98,7 @@ def _next_message(p: Program, s: State, thread: int, now: float) -> Any:
         if q.waiter != NONE:
             make_way(s, thread)
         return which
-    return _next_emission(p, s, thread, now) if t.kind == SOURCE else NONE
+    return next_emission(p, s, thread, now) if t.kind == SOURCE else NONE
 
 
 @inlined

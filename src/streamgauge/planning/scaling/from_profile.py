@@ -21,7 +21,7 @@ from streamgauge.errors import Findings, NotEnoughData
 from streamgauge.models.chained import chain_job
 from streamgauge.models.flow import data_keys
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.loading import fires_on_thread
+from streamgauge.models.load_limit import fires_on_thread
 from streamgauge.models.measured_plan import measured_workload
 from streamgauge.models.observed import holds_back
 from streamgauge.models.parameters import Parameters, find_parameters

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.routing import nearest_shares
+from streamgauge.models.load_aware_shuffle import nearest_shares
 from streamgauge.planning.scheduling.contract import Expected
 from streamgauge.topology.grouping import LocalOrShuffle, Shuffle
 from streamgauge.topology.logical_plan import LogicalPlan

@@ -1,0 +1,62 @@
+"""Storm 2.x's shuffle: a task sends to the nearest tasks, as long as their queues do not fill up.
+
+`docs/storm-rules.md` has the rule. Swinging and settling loads are told by `regimes`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import Stream
+from streamgauge.topology.tuple_flow import Matrix, as_slice
+
+# How far a sending task looks, from near to far.
+SCOPES = ("worker", "node", "rack", "everywhere")
+
+
+def nearest_shares(
+    plan: PhysicalPlan, stream: Stream, widen_load: float
+) -> tuple[Matrix, NDArray[np.int8]]:
+    """Load-aware shuffle while no queue fills up: even over the nearest scope.
+
+    Only the lowest task of an executor reports a load; the others count as full, and get nothing.
+    A scope of idle executors with k tasks each has the mean load (k − 1)/k: above `widen_load` the
+    next wider one is taken.
+
+    Returns:
+        Shares of sending × receiving executors, and the scope of each sending one.
+    """
+    spans = plan.logical.spans
+    sources, targets = spans[stream.source], spans[stream.target]
+    tasks = np.asarray(
+        [len(plan.logical.executors[index].tasks) for index in targets], dtype=np.float64
+    )
+    placement = np.asarray(plan.placement, dtype=np.intp)
+    senders, receivers = placement[as_slice(sources)], placement[as_slice(targets)]
+    shares = np.zeros((len(sources), len(targets)))
+    scopes = np.zeros(len(sources), dtype=np.int8)
+    for worker in np.unique(senders).tolist():
+        near = _nearness(plan, worker)[receivers]
+        for scope in range(len(SCOPES)):
+            inside = near <= scope
+            if not inside.any():
+                continue
+            idle_load = 1.0 - inside.sum() / tasks[inside].sum()
+            if idle_load <= widen_load or scope == len(SCOPES) - 1:
+                shares[senders == worker] = inside / inside.sum()
+                scopes[senders == worker] = scope
+                break
+    return shares, scopes
+
+
+def _nearness(plan: PhysicalPlan, worker: int) -> NDArray[np.int8]:
+    """For each worker the narrowest scope of `worker` that holds it."""
+    own = plan.workers[worker]
+    rack = plan.cluster.node(own.node).rack
+    scopes = []
+    for other in plan.workers:
+        apart = (other != own, other.node != own.node, plan.cluster.node(other.node).rack != rack)
+        scopes.append(sum(apart))
+    return np.asarray(scopes, dtype=np.int8)
