@@ -191,6 +191,7 @@ def _as_read(element: types.Type) -> types.Type:
 class _RowAttributes(AttributeTemplate):
     key = RowType
 
+    # Likewise.
     def generic_resolve(self, kind: RowType, attribute: str) -> Any:  # type: ignore[override]
         if attribute not in kind.record.fields:
             return None

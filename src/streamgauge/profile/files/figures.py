@@ -225,7 +225,7 @@ def _listed(form: Form) -> Form:
         return tuple(_read_all(form, [((index,), one) for index, one in enumerate(values)]))
 
     return Form(
-        list[form.annotation],  # type: ignore[name-defined]  # a type computed at import
+        types.GenericAlias(list, form.annotation),
         read,
         lambda values: [form.write(one) for one in values],
     )
@@ -237,7 +237,7 @@ def _by_name(form: Form) -> Form:
         return dict(zip(values, _read_all(form, places), strict=True))
 
     return Form(
-        dict[str, form.annotation],  # type: ignore[name-defined]
+        types.GenericAlias(dict, (str, form.annotation)),
         read,
         lambda values: {name: form.write(values[name]) for name in sorted(values, key=natural_key)},
     )
@@ -257,7 +257,7 @@ def _by_number(form: Form) -> Form:
         return numbers
 
     return Form(
-        dict[str, form.annotation],  # type: ignore[name-defined]
+        types.GenericAlias(dict, (str, form.annotation)),
         read,
         lambda values: {repr(_float(one)): form.write(values[one]) for one in sorted(values)},
     )
@@ -283,7 +283,7 @@ def _by_stream(form: Form) -> Form:
         return written
 
     return Form(
-        dict[str, dict[str, form.annotation]],  # type: ignore[name-defined]
+        types.GenericAlias(dict, (str, types.GenericAlias(dict, (str, form.annotation)))),
         read,
         write,
     )

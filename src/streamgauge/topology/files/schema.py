@@ -225,7 +225,7 @@ def _use_lists(annotation: Any) -> Any:
     """The type with lists for tuples: files hold lists, and the nouns make tuples of them."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is tuple:
-        return list[_use_lists(arguments[0])]  # type: ignore[misc]  # a type computed at import
+        return types.GenericAlias(list, _use_lists(arguments[0]))
     if origin in (types.UnionType, typing.Union):
         return functools.reduce(operator.or_, map(_use_lists, arguments))
     return annotation
