@@ -126,18 +126,41 @@ class Metric(Enum):
     ROOT_LATENCY_BIN = binned(
         _TASK, OUTPUT, "Roots by the time from emitting to the ack at the source in ns."
     )
+    # To sinks: from the emission, and, where sources have a schedule, from the due time.
     END_TO_END_LATENCY_SUM = summed(
         _TASK,
         ORIGIN,
-        "Time from a root of the source component to the end of execution in this sink; clocks of"
-        " two nodes may make it negative.",
+        "Time from the emission of a root of the source component to the end of execution in this"
+        " sink; clocks of two nodes may make it negative.",
         may_be_negative=True,
     )
     END_TO_END_LATENCY_SQUARES = squares(
-        _TASK, ORIGIN, "Squares of times from a root to the end of execution in this sink."
+        _TASK,
+        ORIGIN,
+        "Squares of times from the emission of a root to the end of execution in this sink.",
     )
     END_TO_END_LATENCY_BIN = binned(
-        _TASK, ORIGIN, "Tuples by time from their root to the end of execution in this sink in ns."
+        _TASK,
+        ORIGIN,
+        "Tuples by time from the emission of their root to the end of execution in this sink in"
+        " ns.",
+    )
+    SINCE_DUE_LATENCY_SUM = summed(
+        _TASK,
+        ORIGIN,
+        "Time from when a root of the source component was due to the end of execution in this"
+        " sink; clocks of two nodes may make it negative.",
+        may_be_negative=True,
+    )
+    SINCE_DUE_LATENCY_SQUARES = squares(
+        _TASK,
+        ORIGIN,
+        "Squares of times from when a root was due to the end of execution in this sink.",
+    )
+    SINCE_DUE_LATENCY_BIN = binned(
+        _TASK,
+        ORIGIN,
+        "Tuples by time from when their root was due to the end of execution in this sink in ns.",
     )
 
     # Windows.

@@ -206,6 +206,7 @@ def split_result(
             WayFigures(
                 operators=tuple(one for name in way.operators for one in chaining.members_of(name)),
                 latency=way.latency,
+                since_due=way.since_due,
             )
             for way in result.ways
         ),

@@ -51,13 +51,21 @@ def figures(
     rows = measured.latencies()
     sources = [operator.name for operator in topology.sources]
     ways = tuple(
-        WayFigures(operators=way, latency=rows[index])
+        WayFigures(
+            operators=way,
+            latency=rows[index],
+            since_due=Latencies.none()
+            if way[0] in compiled.eager_sources
+            else rows[at.due_rows + index],
+        )
         for index, way in enumerate(compiled.ways.rows)
     )
-    complete, seen, due = (
+    complete, seen = (
         Latencies.merged(rows[at.path_rows + n * at.sources : at.path_rows + (n + 1) * at.sources])
-        for n in range(3)
+        for n in range(2)
     )
+    # Of a part of the tuples it would look like that of all.
+    due = () if compiled.eager_sources else (way.since_due for way in ways)
     last = snapshots[-1]
     emitted = [
         int(last.thread["emitted"][n])
@@ -81,7 +89,7 @@ def figures(
         workers=tuple(measured.worker(n) for n in range(at.workers)),
         machines=measured.machines(),
         latency=Latencies.merged(way.latency for way in ways),
-        since_due=due,
+        since_due=Latencies.merged(due),
         by_source={
             name: Latencies.merged(way.latency for way in ways if way.operators[0] == name)
             for name in sources

@@ -236,7 +236,8 @@ def _finish_emission(p: Program, s: State, thread: int, which: int, now: float) 
         _count_emission(p, s, which, stream, t.work, now)
         s.counts[ROOTS_EMITTED] += 1
         if s.counts[TRACE_EVERY] > 0 and s.counts[ROOTS_EMITTED] % s.counts[TRACE_EVERY] == 0:
-            m.what = DUE
+            # A tuple that is emitted again was due as long ago as the first time.
+            m.what, m.arrived = DUE, m.due
             note_hop(s, which, now)
     if p.at.ackers > 0:
         m.root = open_root(p, s, thread, which, now)

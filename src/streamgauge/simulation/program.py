@@ -61,6 +61,7 @@ class Compiled:
         routes: As they are at the beginning.
         windows: The tasks that have windows, with them.
         unlimited: Stream that each executor emits on whenever asked, or NONE.
+        eager_sources: Sources that have such a stream.
         ways: What latencies are kept apart by.
         streams: Streams by number.
         subscriptions: Subscriptions by number.
@@ -74,6 +75,7 @@ class Compiled:
     routes: Routes
     windows: tuple[tuple[int, Window], ...]
     unlimited: NDArray[Any]
+    eager_sources: frozenset[str]
     ways: Ways
     streams: tuple[StreamKey, ...]
     subscriptions: tuple[Stream, ...]
@@ -189,7 +191,6 @@ class _Compiler:
             jitter=jitter,
             path_next=ways.following,
             path_row=ways.row,
-            path_source=ways.source,
             process=_filled(PROCESS, [row[:3] for row in processes]),
             transfer_first=transfer_first,
         )
@@ -200,6 +201,7 @@ class _Compiler:
             routes=routes,
             windows=windows,
             unlimited=self._unlimited(),
+            eager_sources=self.workload.eager_sources,
             ways=ways,
             streams=tuple(self.keys),
             subscriptions=self.subscriptions,

@@ -156,10 +156,16 @@ class MachineFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WayFigures:
-    """Latency along one way: the operators from a source to a sink."""
+    """Latency along one way: the operators from a source to a sink.
+
+    Attributes:
+        latency: Since emission.
+        since_due: Since tuples were due; none where the source emits as fast as it can.
+    """
 
     operators: tuple[str, ...]
     latency: Latencies
+    since_due: Latencies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -202,9 +208,10 @@ class SimulationResult:
         workers: In the plan's order.
         machines: In the cluster's order.
         latency: From emission to the end of service at a sink, of all tuples.
-        since_due: The same from when tuples were due: a source that is late hides nothing.
+        since_due: The same from when tuples were due: a source that is late hides nothing. None
+            where a source emits as fast as it can, as no tuple of it is ever due.
         by_source: The first by source.
-        ways: The first by way.
+        ways: Both by way.
         complete: Complete latency by the ackers' clock, as Storm 2.8 reports it.
         seen_by_source: From emission until the source learned that the tree was complete.
         open_roots: Tuple trees that were not complete at the end.

@@ -139,14 +139,12 @@ class Ways:
     Attributes:
         following: The way of a tuple that leaves on a subscription, by way.
         row: Row of (way, operator) among the latencies, or NONE.
-        source: Place among the sources where each way begins.
         rows: What each row is: the operators on the way, first to last; source and sink alone
             where ways are not told apart.
     """
 
     following: NDArray[Any]
     row: NDArray[Any]
-    source: NDArray[Any]
     rows: tuple[tuple[str, ...], ...]
 
 
@@ -157,7 +155,6 @@ def find_ways(topology: Topology, streams: tuple[Stream, ...]) -> Ways:
     sinks = [operator.name for operator in topology.sinks]
     ways: list[tuple[str, ...]] = [(source,) for source in sources]
     following: list[dict[int, int]] = [{} for _ in sources]
-    origin = list(range(len(sources)))
     at = 0
     while at < len(ways) and len(ways) <= MAX_WAYS:
         for number, stream in enumerate(streams):
@@ -165,7 +162,6 @@ def find_ways(topology: Topology, streams: tuple[Stream, ...]) -> Ways:
                 following[at][number] = len(ways)
                 following.append({})
                 ways.append((*ways[at], stream.target))
-                origin.append(origin[at])
         at += 1
     if len(ways) > MAX_WAYS:
         pairs = tuple((source, sink) for source in sources for sink in sinks)
@@ -176,7 +172,6 @@ def find_ways(topology: Topology, streams: tuple[Stream, ...]) -> Ways:
         return Ways(
             following=np.repeat(own[:, None], len(streams), axis=1),
             row=table,
-            source=own,
             rows=pairs,
         )
     rows = tuple(dict.fromkeys(way for way in ways if way[-1] in sinks))
@@ -191,6 +186,5 @@ def find_ways(topology: Topology, streams: tuple[Stream, ...]) -> Ways:
     return Ways(
         following=steps,
         row=table,
-        source=np.asarray(origin, dtype=np.int64),
         rows=rows,
     )

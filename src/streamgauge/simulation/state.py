@@ -53,6 +53,8 @@ class Layout(NamedTuple):
     `transfer` queues, what came `incoming` to be deserialised, `windows` and `joins`.
     Timers: emission processes, then those of `threads`, `machines`, `links`, `flushes`, of the
     workers' `loads`, of the executors' `time_outs` and of the `pressure` on their queues.
+    Rows of latencies: `path_rows` of ways, by source complete and as the source sees it, and, from
+    `due_rows` on, of ways again since tuples were due.
     """
 
     executors: int
@@ -83,11 +85,17 @@ class Layout(NamedTuple):
     ackers: int
     sources: int
     path_rows: int
+    due_rows: int
     reserve: int
     copies: int
     deserialises: int
     keeps: int
     detailed: int
+
+    @property
+    def latency_rows(self) -> int:
+        """Rows of latencies in all."""
+        return self.due_rows + self.path_rows
 
 
 class Program(NamedTuple):
@@ -119,7 +127,6 @@ class Program(NamedTuple):
         jitter: how much of that is random.
         path_next: The path of a tuple that leaves on a subscription, by path.
         path_row: Row of the latencies of (path, operator), or NONE.
-        path_source: The source where a path begins.
         process: Emission processes.
         transfer_first: Where the counts of (task, subscription) begin among the transfers.
     """
@@ -148,7 +155,6 @@ class Program(NamedTuple):
     jitter: NDArray[Any]
     path_next: NDArray[Any]
     path_row: NDArray[Any]
-    path_source: NDArray[Any]
     process: NDArray[Any]
     transfer_first: NDArray[Any]
 
@@ -184,8 +190,7 @@ class State(NamedTuple):
         ready: Threads that go on at this very moment.
         group: Lists being formed: first and last message and size for each executor or worker.
         touched: Which of them.
-        latency: Counts by bin of each row: of paths, then by source complete, as the source sees
-            it, and since tuples were due.
+        latency: Counts by bin of each row of latencies.
         latency_sum: Sums of the same, in seconds.
         inputs: Counts by task and subscription.
         outputs: Counts by task and stream.
@@ -327,6 +332,7 @@ def lay_out(n: Sizes) -> Layout:
         ackers=len(n.ackers),
         sources=n.sources,
         path_rows=n.path_rows,
+        due_rows=n.path_rows + 2 * n.sources,
         reserve=n.most_messages + SPARE_MESSAGES,
         copies=n.most_messages,
         deserialises=int(n.deserialises),

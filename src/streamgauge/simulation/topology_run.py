@@ -215,7 +215,7 @@ class _Run:
         self.program, self.handle = _program_handle(compiled.program), Handle(self.state)
         begin(self.program, self.handle)
         at = compiled.program.at
-        self.camera = Camera(compiled.program, at.path_rows + 3 * at.sources)
+        self.camera = Camera(compiled.program, at.latency_rows)
 
     def through(self, ends: list[float]) -> list[Snapshot]:
         """Go on to each of those times; a snapshot of the beginning and of each."""
@@ -311,8 +311,8 @@ def initial_state(
         ready=np.zeros(len(thread), dtype=np.int64),
         group=np.zeros((at.executors + at.workers, 3), dtype=np.int64),
         touched=np.zeros(at.executors, dtype=np.int64),
-        latency=np.zeros((at.path_rows + 3 * at.sources, BINS), dtype=np.int64),
-        latency_sum=np.zeros(at.path_rows + 3 * at.sources),
+        latency=np.zeros((at.latency_rows, BINS), dtype=np.int64),
+        latency_sum=np.zeros(at.latency_rows),
         inputs=inputs,
         outputs=np.zeros(tasks * at.streams, dtype=records.EMITTED),
         wall_bin=_lake_bins(detail * len(inputs)),

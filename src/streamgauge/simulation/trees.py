@@ -254,16 +254,17 @@ def anchor_to_many(
 def arrive(p: Program, s: State, which: int, operator: int, now: float) -> None:
     """A tuple has come to the end of its way: count the latency of each of its roots."""
     m = s.message[which]
-    since_due = p.at.path_rows + 2 * p.at.sources
     if p.at.keeps == 0 or m.anchors == NONE:
-        record(s, p.path_row[m.path, operator], now - m.born, 1)
-        record(s, since_due + p.path_source[m.path], now - m.due, 1)
+        row = p.path_row[m.path, operator]
+        record(s, row, now - m.born, 1)
+        record(s, p.at.due_rows + row, now - m.due, 1)
     else:
         anchor = m.anchors
         while anchor != NONE:
             a = s.anchor[anchor]
-            record(s, p.path_row[a.path, operator], now - a.born, a.weight)
-            record(s, since_due + p.path_source[a.path], now - a.due, a.weight)
+            row = p.path_row[a.path, operator]
+            record(s, row, now - a.born, a.weight)
+            record(s, p.at.due_rows + row, now - a.due, a.weight)
             anchor = a.link
 
 

@@ -246,6 +246,11 @@ class Workload:
                     findings.add(index, seen=what, expected="each stream once")
                 seen.add(emission.key)
 
+    @property
+    def eager_sources(self) -> frozenset[str]:
+        """Sources that emit on a stream whenever asked: such tuples are never due."""
+        return frozenset(one.source for one in self.emissions if isinstance(one.shape, Unlimited))
+
     def times(self, factor: float) -> Workload:
         """The same with all rates multiplied by `factor`; unlimited streams stay unlimited."""
         return Workload(

@@ -38,6 +38,17 @@ cluster:
   links: [{from: n1, to: n2, latency_ms: 2, jitter_ms: 0.5}]
 workload: [{source: s, per_second: 50, shape: {burst: {on_seconds: 8, off_seconds: 8}}}]
 """
+# A source that emits, and a sink that takes no time to speak of.
+PACED = """
+streamgauge: 1
+topology:
+  name: paced
+  operators: {s: {kind: source}, b: {}}
+  streams: [{from: s, to: b, grouping: shuffle}]
+behaviours: {s: {service: {cpu_ms: 0.1}}, b: {service: {cpu_ms: 0.1}}}
+cluster: {uniform: {nodes: 1, cores: 8}}
+workload: [{source: s, per_second: 100}]
+"""
 # Storm 1.x with a window by count and one by time; a copy to each task; several tasks a thread.
 WINDOWED = """
 streamgauge: 1

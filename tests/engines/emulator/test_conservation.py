@@ -7,7 +7,7 @@ from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation import topology_run
 from streamgauge.simulation.topology_run import simulate
-from tests.engines.emulator.emulations import ACKED, PRESSED, emulated, run
+from tests.engines.emulator.emulations import ACKED, PACED, PRESSED, emulated, run
 
 JOBS = ["acked", "windowed", "joined", "pressed"]
 
@@ -64,7 +64,7 @@ def test_histograms_count_every_execution(any_job):
 
 def test_sums_lie_where_their_histograms_are(any_job):
     kinds = ("execute_latency", "execute_cpu", "process_latency", "emit_latency")
-    for what in (*kinds, "complete_latency", "end_to_end_latency"):
+    for what in (*kinds, "complete_latency", "end_to_end_latency", "since_due_latency"):
         bins = any_job.of(f"{what}_bin")
         low = sum(one.value * bounds_of(one.bin)[0] for one in bins)
         high = sum(one.value * bounds_of(one.bin)[1] for one in bins)
@@ -153,6 +153,18 @@ def test_end_to_end_latency_is_that_of_the_result_where_a_sink_has_one_task(acke
         assert job.total("end_to_end_latency_bin", component=sink) == latency.count
         total = job.total("end_to_end_latency_sum", component=sink)
         assert total == pytest.approx(1e9 * latency.total_seconds)
+        due = job.result.since_due
+        assert job.total("since_due_latency_bin", component=sink) == due.count == latency.count
+        total = job.total("since_due_latency_sum", component=sink)
+        assert total == pytest.approx(1e9 * due.total_seconds)
+
+
+def test_what_is_emitted_as_fast_as_it_can_be_has_no_latency_since_due(tmp_path):
+    eager = PACED.replace("per_second: 100", "shape: unlimited")
+    job = emulated(eager, tmp_path, seconds=0.2)
+    assert job.total("end_to_end_latency_bin", component="b") == job.result.latency.count > 0
+    assert not job.of("since_due_latency_bin") and not job.of("since_due_latency_sum")
+    assert job.result.since_due.count == 0
 
 
 @pytest.mark.parametrize("queue", ["receive", "send", "transfer"])

@@ -2,12 +2,14 @@
 
 from itertools import pairwise
 
+import pytest
+
 from streamgauge.engines.emulator.subjects import Subjects
 from streamgauge.engines.emulator.traces import Tracer
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import Tracing, simulate
-from tests.engines.emulator.emulations import ACKED, emulated
+from tests.engines.emulator.emulations import ACKED, PACED, emulated
 
 
 def test_paths_lead_from_a_source_to_a_sink(acked, joined):
@@ -19,7 +21,7 @@ def test_paths_lead_from_a_source_to_a_sink(acked, joined):
 
 def test_hops_follow_each_other_and_make_up_the_latency(any_job):
     for one in any_job.traces:
-        assert one.hops[0].arrived_ns == one.hops[0].started_ns <= one.hops[0].finished_ns == 0
+        assert one.hops[0].arrived_ns <= one.hops[0].started_ns <= one.hops[0].finished_ns == 0
         spans = sum(after.finished_ns - before.finished_ns for before, after in pairwise(one.hops))
         assert spans == one.latency_ns
         for before, after in pairwise(one.hops):
@@ -32,6 +34,18 @@ def test_latencies_are_those_of_the_result(acked):
     found = [1e-9 * one.latency_ns for one in acked.traces if len(one.hops) == 3]
     assert len(found) > 100
     assert low * 0.98 <= min(found) <= max(found) <= high * 1.02
+
+
+def test_to_its_source_a_tuple_comes_when_it_is_due(tmp_path):
+    # Every tuple, 100 a second at random: no queue to speak of, so that lateness is what is left
+    # of a sleep of a millisecond, even over it, and 0.1 ms of service.
+    job = emulated(PACED, tmp_path, seconds=60.0, trace_every=1)
+    late = [-1e-6 * one.hops[0].arrived_ns for one in job.traces]
+    assert len(late) == job.executed("b")
+    assert sum(late) / len(late) == pytest.approx(0.6, abs=0.02)
+    assert min(late) >= 0.1 and sorted(late)[len(late) * 9 // 10] == pytest.approx(1.0, abs=0.02)
+    since_due = sum(one.latency_ns - one.hops[0].arrived_ns for one in job.traces)
+    assert since_due == pytest.approx(1e9 * job.result.since_due.total_seconds, rel=1e-6)
 
 
 def test_every_path_of_a_traced_root_is_written(tmp_path):

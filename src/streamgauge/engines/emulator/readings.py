@@ -70,9 +70,11 @@ def take_reading(s: State, compiled: Compiled, rows: Rows) -> Reading:
         "window": s.window.copy(),
         # Messages on each connection.
         "carried": s.link["carried"].copy(),
-        # Latencies by way and bin, and their sums by way.
+        # Latencies by way and bin, and their sums by way: since emission, and since due.
         "latency": s.latency[: at.path_rows].copy(),
         "latency_sum": s.latency_sum[: at.path_rows].copy(),
+        "due": s.latency[at.due_rows :].copy(),
+        "due_sum": s.latency_sum[at.due_rows :].copy(),
     }
 
 

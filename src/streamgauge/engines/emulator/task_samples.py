@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,9 @@ _ROOT_SUMS = (
     (Metric.ROOT_LATENCY_SUM, "seen", NANOSECONDS),
     (Metric.ROOT_LATENCY_SQUARES, "seen_squares", SQUARE_NANOSECONDS),
 )
+# Sums and histograms of what the simulator keeps as `latency` and as `due`.
+_SINCE_EMISSION = (Metric.END_TO_END_LATENCY_SUM, Metric.END_TO_END_LATENCY_BIN)
+_SINCE_DUE = (Metric.SINCE_DUE_LATENCY_SUM, Metric.SINCE_DUE_LATENCY_BIN)
 _ROOT_COUNTS = (
     Metric.ROOTS_ACKED,
     Metric.ROOTS_FAILED,
@@ -216,38 +219,49 @@ class TaskSamples:
 
 
 class SinkSamples:
-    """Samples of the latency from every source to every sink of one task.
+    """Samples of the latency from every source to every sink of one task, since emission and due.
 
     The simulator keeps it by the way that a tuple came, not by task: it is written for sinks that
-    have one task.
+    have one task. Tuples of a source that emits as fast as it can are never due.
     """
 
     def __init__(self, subjects: Subjects, compiled: Compiled) -> None:
         logical = subjects.plan.logical
         first_task = logical.executors[0].first_task
-        self._ways: dict[tuple[str, str], list[int]] = {}
+        ways: dict[tuple[str, str], list[int]] = {}
         for row, way in enumerate(compiled.ways.rows):
             if len(logical.tasks_of(way[-1])) == 1:
-                self._ways.setdefault((way[0], way[-1]), []).append(row)
+                ways.setdefault((way[0], way[-1]), []).append(row)
+        self._ways = list(ways.values())
         self._who: list[Subject] = [
             {
                 **subjects.tasks[logical.tasks_of(sink).start - first_task],
                 "source_component": source,
             }
-            for source, sink in self._ways
+            for source, sink in ways
+        ]
+        self._paced = [
+            place for place, (source, _) in enumerate(ways) if source not in compiled.eager_sources
         ]
 
     def of(self, bucket: Bucket) -> Iterator[Sample]:
         """All samples of a bucket."""
         if not self._ways:
             return
-        sums = bucket.grown_whole("latency_sum", NANOSECONDS)
-        fine = bucket.grown("latency")
-        histograms = np.zeros((len(self._ways), COARSE_BINS), dtype=np.int64)
-        totals = np.zeros(len(self._ways))
-        for place, rows in enumerate(self._ways.values()):
-            np.add.at(histograms[place], _COARSE, fine[rows].sum(axis=0))
-            totals[place] = sums[rows].sum()
-        counts = histograms.sum(axis=1)
-        yield from bucket.summed(Metric.END_TO_END_LATENCY_SUM, self._who, totals, counts)
-        yield from bucket.binned(Metric.END_TO_END_LATENCY_BIN, self._who, histograms)
+        yield from self._times(bucket, "latency", _SINCE_EMISSION, range(len(self._ways)))
+        yield from self._times(bucket, "due", _SINCE_DUE, self._paced)
+
+    def _times(
+        self, bucket: Bucket, what: str, metrics: tuple[Metric, Metric], places: Sequence[int]
+    ) -> Iterator[Sample]:
+        sums = bucket.grown_whole(f"{what}_sum", NANOSECONDS)
+        fine = bucket.grown(what)
+        histograms = np.zeros((len(places), COARSE_BINS), dtype=np.int64)
+        totals = np.zeros(len(places))
+        for row, place in enumerate(places):
+            np.add.at(histograms[row], _COARSE, fine[self._ways[place]].sum(axis=0))
+            totals[row] = sums[self._ways[place]].sum()
+        who = [self._who[place] for place in places]
+        summed, binned = metrics
+        yield from bucket.summed(summed, who, totals, histograms.sum(axis=1))
+        yield from bucket.binned(binned, who, histograms)

@@ -148,11 +148,8 @@ class Tracer:
     def _hop(self, hop: _Noted, born: float) -> Hop:
         subject: dict[str, Any] = self._tasks[hop.task]
         stream = key = None
-        arrived = hop.arrived
-        if hop.what == records.DUE:
-            # A source has no receive queue.
-            arrived = hop.started
-        else:
+        # To a source a tuple comes when it is due.
+        if hop.what != records.DUE:
             subscription = self._compiled.subscriptions[hop.what]
             stream = subscription.name
             if hop.key != records.NONE and subscription.key in self._compiled.keys:
@@ -162,7 +159,7 @@ class Tracer:
             task=subject["task"],
             stream=stream,
             key=key,
-            arrived_ns=_nanoseconds(arrived - born),
+            arrived_ns=_nanoseconds(hop.arrived - born),
             started_ns=_nanoseconds(hop.started - born),
             finished_ns=_nanoseconds(hop.finished - born),
         )

@@ -64,10 +64,17 @@ public final class Recorder {
         }
     }
 
-    /** A tuple came from a root of the source component to its end in this sink. */
+    /** A tuple came to its end in this sink, so long after its root was emitted. */
     public void endToEnd(String sourceComponent, long nanos) {
         if (task != null) {
-            task.endToEnd(sourceComponent).add(nanos);
+            task.endToEnd.computeIfAbsent(sourceComponent, any -> new Distribution()).add(nanos);
+        }
+    }
+
+    /** The same since the root was due, where its source has a schedule. */
+    public void sinceDue(String sourceComponent, long nanos) {
+        if (task != null) {
+            task.sinceDue.computeIfAbsent(sourceComponent, any -> new Distribution()).add(nanos);
         }
     }
 

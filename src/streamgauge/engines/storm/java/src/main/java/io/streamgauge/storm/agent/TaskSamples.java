@@ -46,8 +46,10 @@ final class TaskSamples {
                 output(bucket, who, whole, task, output);
             }
         }
-        task.endToEnds().forEach((source, times) ->
+        task.endToEnd.forEach((source, times) ->
             bucket.times(who, "end_to_end_latency", Keys.origin(source), times));
+        task.sinceDue.forEach((source, times) ->
+            bucket.times(who, "since_due_latency", Keys.origin(source), times));
         window(bucket, who, task);
         if (acked && worker.isSource(task.component)) {
             roots(bucket, who, task);

@@ -19,6 +19,9 @@ final class TaskTally {
     final Count windowTuples = new Count();
     final Distribution windowWall = new Distribution();
     final Distribution windowCpu = new Distribution();
+    /** Of sinks, by source: since a root's emission, and since it was due. */
+    final ConcurrentMap<String, Distribution> endToEnd = new ConcurrentHashMap<>();
+    final ConcurrentMap<String, Distribution> sinceDue = new ConcurrentHashMap<>();
     /** Set by a component that times its own executions, which the hook then leaves to it. */
     volatile boolean timesItself;
 
@@ -26,7 +29,6 @@ final class TaskTally {
     private final ConcurrentMap<String, OutputTally> outputs = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, ConcurrentMap<String, InputTally>> inputs =
         new ConcurrentHashMap<>();
-    private final ConcurrentMap<String, Distribution> endToEnd = new ConcurrentHashMap<>();
     // The last ones used: nearly always the next ones too.
     private OutputTally lastOutput;
     private InputTally lastInput;
@@ -61,19 +63,11 @@ final class TaskTally {
         return found;
     }
 
-    Distribution endToEnd(String source) {
-        return endToEnd.computeIfAbsent(source, name -> new Distribution());
-    }
-
     Collection<OutputTally> outputs() {
         return outputs.values();
     }
 
     Iterable<InputTally> inputs() {
         return () -> inputs.values().stream().flatMap(one -> one.values().stream()).iterator();
-    }
-
-    ConcurrentMap<String, Distribution> endToEnds() {
-        return endToEnd;
     }
 }

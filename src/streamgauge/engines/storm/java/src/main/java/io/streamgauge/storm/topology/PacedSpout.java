@@ -124,10 +124,8 @@ final class PacedSpout extends BaseRichSpout {
                 next = stream;
             }
         }
-        long now = Clock.now();
-        if (next != null && next.due <= now) {
-            // A stream without a schedule is due when it is asked for.
-            emit(next.name, next.schedule == null ? now : next.due);
+        if (next != null && next.due <= Clock.now()) {
+            emit(next.name, next.schedule == null ? Roots.NEVER_DUE : next.due);
             next.advance();
         }
     }
@@ -177,7 +175,7 @@ final class PacedSpout extends BaseRichSpout {
             return null;
         }
         Trail.Hop hop = new Trail.Hop(source.component().name(), context.getThisTaskId(), "", "",
-                Math.min(due, started), started, emitted);
+                due == Roots.NEVER_DUE ? started : Math.min(due, started), started, emitted);
         return new Trail(id, 0, List.of(hop));
     }
 

@@ -14,6 +14,8 @@ import java.util.random.RandomGenerator;
 final class Roots {
     /** Beyond this, so many picked at random stand for all: a tuple should not grow without end. */
     static final int MOST = 1000;
+    /** When a root was due whose source has no schedule. */
+    static final long NEVER_DUE = Long.MIN_VALUE;
     private static final int SIZE = Short.BYTES + Integer.BYTES + 2 * Long.BYTES;
 
     private Roots() {
@@ -26,7 +28,7 @@ final class Roots {
          *
          * @param source place of its source among the program's
          * @param clock by which its times are
-         * @param due when it should have been emitted, in nanoseconds since 1970
+         * @param due when it should have been emitted, in nanoseconds since 1970, or never
          * @param emitted when it was
          */
         void root(int source, int clock, long due, long emitted);

@@ -86,8 +86,12 @@ final class Station {
         long now = Clock.now();
         Roots.visit(roots, (source, clock, due, emitted) -> {
             // The difference of two machines' clocks is no latency.
-            if (clock == Clock.identity()) {
-                recorder.endToEnd(shared.sources().get(source), now - due);
+            if (clock != Clock.identity()) {
+                return;
+            }
+            recorder.endToEnd(shared.sources().get(source), now - emitted);
+            if (due != Roots.NEVER_DUE) {
+                recorder.sinceDue(shared.sources().get(source), now - due);
             }
         });
     }

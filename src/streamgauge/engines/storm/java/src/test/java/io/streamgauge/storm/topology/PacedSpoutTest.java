@@ -89,13 +89,16 @@ class PacedSpoutTest {
     }
 
     @Test
-    void failedRootsAreEmittedAgainWithTheSameDueTimeIfTheSourceReplays() {
-        PacedSpout spout = opened(true, source("in", "true", UNLIMITED), Map.of());
+    void failedRootsAreEmittedAgainWithTheSameDueTimeIfTheSourceReplays()
+            throws InterruptedException {
+        PacedSpout spout = opened(true, source("in", "true", FAST), Map.of());
+        Thread.sleep(1);
         ask(spout, 1);
         spout.fail(task.sent.get(0).id());
         ask(spout, 1);
         assertEquals(due().get(0), due().get(1));
-        spout = opened(true, source("in", "false", UNLIMITED), Map.of());
+        spout = opened(true, source("in", "false", FAST), Map.of());
+        Thread.sleep(1);
         ask(spout, 1);
         spout.fail(task.sent.get(0).id());
         ask(spout, 1);
@@ -130,13 +133,23 @@ class PacedSpoutTest {
     }
 
     @Test
-    void aTrailBeginsWithWhenTheTupleWasDue() {
-        PacedSpout spout = opened(true, source("in", "false", UNLIMITED), Map.of());
+    void aTrailBeginsWithWhenTheTupleWasDue() throws InterruptedException {
+        PacedSpout spout = opened(true, source("in", "false", FAST), Map.of());
+        Thread.sleep(1);
         ask(spout, 1);
         Trail.Hop hop = task.sent.get(0).trail().hops().get(0);
         assertEquals("in", hop.component());
         assertEquals(due().get(0), hop.arrived());
         assertTrue(hop.arrived() <= hop.started() && hop.started() <= hop.finished());
+    }
+
+    @Test
+    void tuplesOfASourceWithoutAScheduleWereNeverDue() {
+        PacedSpout spout = opened(true, source("in", "false", UNLIMITED), Map.of());
+        ask(spout, 2);
+        assertEquals(List.of(Roots.NEVER_DUE, Roots.NEVER_DUE), due());
+        Trail.Hop hop = task.sent.get(0).trail().hops().get(0);
+        assertEquals(hop.started(), hop.arrived());
     }
 
     @Test

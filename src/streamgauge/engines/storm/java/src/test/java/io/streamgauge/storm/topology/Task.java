@@ -66,7 +66,7 @@ final class Task {
         configuration.putAll(more);
         context = new TopologyContext(null, configuration, owners, tasks, fields, new HashMap<>(),
                 "t-1-1700000000", null, null, tasks.get(component).get(0), 6700, List.of(),
-                Map.of(), Map.of(), Map.of(), new HashMap<>(), new AtomicBoolean(), null);
+                Map.of(), Map.of(), new HashMap<>(), new HashMap<>(), new AtomicBoolean(), null);
     }
 
     Map<String, Object> configuration() {
@@ -79,7 +79,10 @@ final class Task {
     }
 
     Tuple tuple(String source, String key, long due, Trail trail) {
-        byte[] roots = Roots.one(0, Clock.identity(), due, due);
+        return tuple(source, key, Roots.one(0, Clock.identity(), due, due), trail);
+    }
+
+    Tuple tuple(String source, String key, byte[] roots, Trail trail) {
         byte[] path = trail == null ? null : trail.bytes();
         return new TupleImpl(
                 context, new Values(key, roots, path, new byte[0]), source, 1, "default");
