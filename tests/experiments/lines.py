@@ -22,6 +22,7 @@ PLACEMENT = Placement(
         PlacedExecutor(component="far", first_task=3, last_task=3, worker=THERE, node="n2"),
     ),
     sources=("in",),
+    paced=frozenset({"in"}),
 )
 TASKS = {"in": (1, HERE), "near": (2, HERE), "far": (3, THERE)}
 # Two windows of two buckets of a second.
@@ -73,10 +74,13 @@ def latencies(sink: str, bins: dict[int, int], at: float = 0.0) -> list[Sample]:
     ]
 
 
-def trace(sink: str, milliseconds: float, at: float = 0.0, root: str = "1") -> Trace:
-    """A traced tuple that leaves the source `at` seconds after the start."""
+def trace(
+    sink: str, milliseconds: float, at: float = 0.0, root: str = "1", late_ms: float = 0.0
+) -> Trace:
+    """A traced tuple that leaves the source `at` seconds after the start, so late."""
     latency = round(milliseconds * MILLISECOND_NS)
-    hops = [Hop(component="in", task=1, arrived_ns=0, started_ns=0, finished_ns=0)]
+    due = -round(late_ms * MILLISECOND_NS)
+    hops = [Hop(component="in", task=1, arrived_ns=due, started_ns=0, finished_ns=0)]
     hops.append(
         Hop(
             component=sink,
@@ -103,16 +107,18 @@ def write_lines(folder: Path, records: list[Record], name: str = "a.jsonl") -> N
     (folder / name).write_text("".join(encode(record) + "\n" for record in records))
 
 
-def read(folder: Path, records: list[Record]) -> Readings:
+def read(folder: Path, records: list[Record], placement: Placement = PLACEMENT) -> Readings:
     write_lines(folder, records)
-    readings = Readings(PLACEMENT, SPAN)
+    readings = Readings(placement, SPAN)
     readings.read(folder)
     return readings
 
 
-def figures(folder: Path, records: list[Record], window: int = 0) -> dict[tuple[str, ...], float]:
+def figures(
+    folder: Path, records: list[Record], window: int = 0, placement: Placement = PLACEMENT
+) -> dict[tuple[str, ...], float]:
     """The figures of a window, by their keys."""
-    found = compute_figures(read(folder, records).windows[window], PLACEMENT, SPAN)
+    found = compute_figures(read(folder, records, placement).windows[window], placement, SPAN)
     return {tuple(key): value.value for key, value in found.items()}
 
 

@@ -75,7 +75,7 @@ def test_an_experiment_on_the_emulator_ends_in_a_report(run, tmp_path):
     code, out, err = run("run", path, "--engine", "emulator")
     assert code == 0
     assert out.startswith("two on emulator: 2 steps, 4 of 4 repetitions, 8 windows of 1 s")
-    assert out.splitlines()[1].startswith("Measured: mean latency from ")
+    assert out.splitlines()[1].startswith("Measured: mean latency since emission is ")
     assert "4 of 4:" in err
     kept = json.loads((tmp_path / "two-emulator" / "truth.json").read_text())
     assert set(kept["steps"]) == {"slow", "fast"}

@@ -8,6 +8,7 @@ import pytest
 from streamgauge.errors import InvalidInput, SourceUnreachable
 from streamgauge.experiments.controller import ExperimentProgress, describe_moves, run_experiment
 from streamgauge.experiments.journal import list_placed_executors, read_journal
+from streamgauge.experiments.observing import observe
 from tests.experiments.small import EXPERIMENT, FakeRunner, small_experiment
 
 
@@ -122,6 +123,19 @@ def test_a_journal_that_is_none_is_named(tmp_path):
     (tmp_path / "experiment.json").write_text(json.dumps({"streamgauge_experiment": 99}))
     with pytest.raises(InvalidInput, match="version 99"):
         read_journal(tmp_path)
+
+
+def test_what_an_earlier_version_measured_is_read_and_not_gone_on_with(tmp_path):
+    experiment, folder = small_experiment(tmp_path), tmp_path / "out"
+    run(experiment, FakeRunner(), folder)
+    data = json.loads((folder / "experiment.json").read_text())
+    data |= {"streamgauge_experiment": 1, "done": data["done"][:3]}
+    (folder / "experiment.json").write_text(json.dumps(data))
+    truth = observe(read_journal(folder), folder)
+    notes = [note for step in truth.steps for one in step.repetitions for note in one.notes]
+    assert len([note for note in notes if "earlier version" in note]) == 3
+    with pytest.raises(InvalidInput, match="an earlier version"):
+        run(experiment, FakeRunner(), folder)
 
 
 def test_begin_and_end_of_measuring_are_events_for_the_lake(tmp_path):

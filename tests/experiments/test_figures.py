@@ -11,6 +11,7 @@ from streamgauge.lake.raw import encode
 from tests.experiments.lines import (
     HERE,
     MILLISECOND_NS,
+    PLACEMENT,
     THERE,
     figures,
     heartbeats,
@@ -59,6 +60,35 @@ def test_the_mean_is_of_the_sums_not_of_the_classes(tmp_path):
     who = {**of_task("near"), "source_component": "in"}
     found = figures(tmp_path, [sample("end_to_end_latency_sum", 30 * MS, count=10, **who)])
     assert found["latency", "in → near", "mean"] == pytest.approx(0.003)
+
+
+def test_latency_since_due_stands_beside_that_since_emission(tmp_path):
+    who = {**of_task("near"), "source_component": "in"}
+    lines = [
+        sample("end_to_end_latency_sum", 30 * MS, count=10, **who),
+        sample("since_due_latency_sum", 36 * MS, count=10, **who),
+        sample("since_due_latency_bin", 10, count=10, bin=bin_of(4 * MS), **who),
+    ]
+    found = figures(tmp_path, lines)
+    assert found["latency", "in → near", "mean"] == pytest.approx(0.003)
+    assert found["latency-since-due", "in → near", "mean"] == pytest.approx(0.0036)
+    assert found["latency-since-due", "all", "p50"] == near(4)
+    assert ("latency", "all", "p50") not in found
+
+
+def test_traces_tell_since_when_their_tuples_were_due(tmp_path):
+    lines = [trace("far", 20, root="1", late_ms=3.0), trace("far", 22, root="2", late_ms=5.0)]
+    found = figures(tmp_path, lines)
+    assert found["path", "in → far (two clocks)", "mean"] == pytest.approx(0.021)
+    assert found["path-since-due", "in → far (two clocks)", "mean"] == pytest.approx(0.025)
+    assert found["latency-since-due", "all", "mean"] == pytest.approx(0.025)
+
+
+def test_tuples_of_a_source_without_a_schedule_are_never_due(tmp_path):
+    eager = replace(PLACEMENT, paced=frozenset())
+    found = figures(tmp_path, [trace("far", 20, late_ms=3.0)], placement=eager)
+    assert not [key for key in found if key[0].endswith("since-due")]
+    assert found["latency", "all", "mean"] == pytest.approx(0.020)
 
 
 def test_ends_on_one_machine_are_told_apart_from_others(tmp_path):

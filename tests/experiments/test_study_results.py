@@ -51,6 +51,13 @@ def test_a_wave_between_the_thresholds_is_one_event():
     assert events([1, 6, 3, 6, 3, 6, 1]) == [(1, 6)]
 
 
+def test_a_regime_counts_from_when_tuples_were_due_where_they_were():
+    # Held back at its source, a tuple is under way no longer than others.
+    held = replace(course([1.0] * 6), since_due_seconds=(1.0, 1.0, 9.0, 9.0, 1.0, 1.0))
+    assert find_regime(held, 1.0, RULE).regime is Regime.ALTERNATING
+    assert find_regime(course([1.0] * 6), 1.0, RULE).regime is Regime.NORMAL
+
+
 def test_an_event_that_does_not_end_lasts_to_the_end():
     assert events([1, 1, 9, 9]) == [(2, 4)]
 

@@ -77,11 +77,11 @@ def report_of(report, *steps):
 def test_the_finding_comes_first_then_what_was_left_out_and_the_floor(report):
     assert report.about == "small on fake: 2 steps, 3 of 6 repetitions, 6 windows of 2 s"
     assert str(report.verdict) == (
-        "Measured: mean latency from 2.00 ms (fast) to 4.50 ± 0.50 ms (slow)."
+        "Measured: mean latency since emission is 2.00 ms (fast) to 4.50 ± 0.50 ms (slow)."
     )
     assert report.verdict.cautions[:2] == (
         "1 window marked and left out.",
-        "Floor: one repetition predicts another's mean latency to 22.5 %.",
+        "Floor: one repetition predicts another's mean latency since emission to 22.5 %.",
     )
     lines = report.to_text().splitlines()
     assert lines[1].startswith("Measured: mean latency")

@@ -8,7 +8,14 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from streamgauge.experiments.experiment import Marking
-from streamgauge.experiments.windows import NANOSECONDS, Placement, Span, Times, WindowReadings
+from streamgauge.experiments.windows import (
+    NANOSECONDS,
+    Placement,
+    Since,
+    Span,
+    Times,
+    WindowReadings,
+)
 from streamgauge.lake.metrics import Metric
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
@@ -23,8 +30,10 @@ TWO_CLOCKS = " (two clocks)"
 class FigureKind(StrEnum):
     """What a figure is about; values are the words of result files.
 
-    LATENCY: From source to sink.
-    PATH: On one path, traced.
+    LATENCY: From emission at a source to a sink.
+    SINCE_DUE: From when a tuple was due to a sink.
+    PATH: On one path from emission on, traced.
+    PATH_SINCE_DUE: The same since tuples were due.
     COMPLETE: Of whole tuple trees.
     THROUGHPUT: Tuples per second.
     CPU: Cores in use.
@@ -32,7 +41,9 @@ class FigureKind(StrEnum):
     """
 
     LATENCY = "latency"
+    SINCE_DUE = "latency-since-due"
     PATH = "path"
+    PATH_SINCE_DUE = "path-since-due"
     COMPLETE = "complete"
     THROUGHPUT = "throughput"
     CPU = "cpu"
@@ -41,9 +52,12 @@ class FigureKind(StrEnum):
     @property
     def unit(self) -> str:
         """What figures of this kind are measured in."""
-        if self in (FigureKind.LATENCY, FigureKind.PATH, FigureKind.COMPLETE):
-            return "s"
-        return {FigureKind.THROUGHPUT: "tuples/s", FigureKind.CPU: "cores"}.get(self, "1")
+        other = {
+            FigureKind.THROUGHPUT: "tuples/s",
+            FigureKind.CPU: "cores",
+            FigureKind.BACK_PRESSURE: "1",
+        }
+        return other.get(self, "s")
 
 
 class Key(NamedTuple):
@@ -57,6 +71,10 @@ class Key(NamedTuple):
     def unit(self) -> str:
         """What it is measured in."""
         return "s" if self.quantity == "event_seconds" else self.kind.unit
+
+
+_TO_SINKS = {Since.EMISSION: FigureKind.LATENCY, Since.DUE: FigureKind.SINCE_DUE}
+_PATHS = {Since.EMISSION: FigureKind.PATH, Since.DUE: FigureKind.PATH_SINCE_DUE}
 
 
 class Value(NamedTuple):
@@ -82,27 +100,30 @@ def compute_figures(window: WindowReadings, placement: Placement, span: Span) ->
 
 def compute_latencies(window: WindowReadings) -> Iterator[tuple[Key, Value]]:
     """Latencies to sinks, on paths and of trees; those of sinks by traces where need be."""
-    for (way, one_clock), times in sorted(window.on_paths.items()):
-        yield from _list_times(FigureKind.PATH, " → ".join(way) + _name_clocks(one_clock), times)
-    to_sinks = group_by_sink(window)
-    for (source, sink, one_clock), times in sorted(to_sinks.items()):
-        yield from _list_times(
-            FigureKind.LATENCY, f"{source} → {sink}{_name_clocks(one_clock)}", times
-        )
-    yield from _list_times(FigureKind.LATENCY, ALL, merge_times(to_sinks.values()))
-    alike = [times for (_, _, one_clock), times in to_sinks.items() if one_clock]
-    yield from _list_times(FigureKind.LATENCY, ONE_CLOCK, merge_times(alike))
+    for (since, way, one_clock), times in sorted(window.on_paths.items()):
+        yield from _list_times(_PATHS[since], " → ".join(way) + _name_clocks(one_clock), times)
+    for since, kind in _TO_SINKS.items():
+        to_sinks = group_by_sink(window, since)
+        for (source, sink, one_clock), times in sorted(to_sinks.items()):
+            yield from _list_times(kind, f"{source} → {sink}{_name_clocks(one_clock)}", times)
+        yield from _list_times(kind, ALL, merge_times(to_sinks.values()))
+        alike = [times for (_, _, one_clock), times in to_sinks.items() if one_clock]
+        yield from _list_times(kind, ONE_CLOCK, merge_times(alike))
     for source, times in sorted(window.trees.items()):
         yield from _list_times(FigureKind.COMPLETE, source, times)
     yield from _list_times(FigureKind.COMPLETE, ALL, merge_times(window.trees.values()))
 
 
-def group_by_sink(window: WindowReadings) -> dict[tuple[str, str, bool], Times]:
+def group_by_sink(window: WindowReadings, since: Since) -> dict[tuple[str, str, bool], Times]:
     """Latencies by source and sink: what sinks tell, and traces of sinks that tell nothing."""
-    told = {sink for _, sink, _ in window.to_sinks}
-    by_ends = dict(window.to_sinks)
-    for (way, one_clock), times in window.on_paths.items():
-        if way[-1] not in told:
+    by_ends = {
+        (source, sink, one_clock): times
+        for (of, source, sink, one_clock), times in window.to_sinks.items()
+        if of is since
+    }
+    told = {sink for _, sink, _ in by_ends}
+    for (of, way, one_clock), times in window.on_paths.items():
+        if of is since and way[-1] not in told:
             by_ends.setdefault((way[0], way[-1], one_clock), Times()).merge(times)
     return by_ends
 

@@ -28,7 +28,10 @@ from streamgauge.topology.files.schema import to_plain
 from streamgauge.topology.files.sections import ClusterFile
 from streamgauge.topology.physical_plan import PhysicalPlan
 
-VERSION = 1
+# Version 2: engines write latency to sinks since emission and since due. Before, Storm wrote only
+# the latter, and under the name of the former; the emulator only the former.
+VERSION = 2
+OLDEST_VERSION = 1
 NAME = "experiment.json"
 RAW = "raw"
 # Fields of an experiment that are plain data already.
@@ -105,11 +108,16 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
-    """An experiment on an engine, and what of it is done."""
+    """An experiment on an engine, and what of it is done.
+
+    Attributes:
+        version: Of what wrote its raw lines.
+    """
 
     experiment: Experiment
     engine: str
     done: tuple[Repetition, ...] = field(default=())
+    version: int = VERSION
 
     @property
     def left(self) -> list[Turn]:
@@ -135,7 +143,7 @@ class Journal:
     def write(self, folder: Path) -> None:
         """Put it into its folder, whole or not at all."""
         data = {
-            "streamgauge_experiment": VERSION,
+            "streamgauge_experiment": self.version,
             "engine": self.engine,
             "done": [repetition.to_dict() for repetition in self.done],
             "experiment": experiment_to_data(self.experiment),
@@ -151,12 +159,14 @@ def read_journal(folder: Path) -> Journal:
     """
     try:
         data = json.loads((folder / NAME).read_text(encoding="utf-8"))
-        if data["streamgauge_experiment"] != VERSION:
-            raise ValueError(f"version {data['streamgauge_experiment']}")
+        version = data["streamgauge_experiment"]
+        if version not in range(OLDEST_VERSION, VERSION + 1):
+            raise ValueError(f"version {version}")
         return Journal(
             experiment=experiment_from_data(data["experiment"]),
             engine=data["engine"],
             done=tuple(Repetition.from_dict(repetition) for repetition in data["done"]),
+            version=version,
         )
     except FileNotFoundError:
         seen = f"no {NAME} in it" if folder.is_dir() else "no such folder"
@@ -184,6 +194,15 @@ def open_journal(experiment: Experiment, engine: str, folder: Path) -> Journal:
     changes = list_changes(experiment_to_data(kept.experiment), experiment_to_data(experiment))
     if kept.engine != engine:
         changes.insert(0, f"engine: {engine!r}, was {kept.engine!r}")
+    if kept.left and kept.version < VERSION:
+        raise InvalidInput.single(
+            (),
+            file=str(folder),
+            seen="an experiment that an earlier version of Streamgauge began, whose latencies count"
+            " otherwise",
+            expected="one whose repetitions are all measured alike",
+            remedy="begin anew in another folder with --output",
+        )
     if changes:
         raise InvalidInput.single(
             (),

@@ -7,8 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from streamgauge.experiments.experiment import Experiment
 from streamgauge.experiments.figures import (
     ALL,
     FigureKind,
@@ -19,6 +19,7 @@ from streamgauge.experiments.figures import (
     compute_latencies,
     list_marks,
 )
+from streamgauge.experiments.journal import VERSION as JOURNAL_VERSION
 from streamgauge.experiments.journal import Journal, Repetition
 from streamgauge.experiments.readings import Readings
 from streamgauge.experiments.studies import EventRule
@@ -30,11 +31,18 @@ from streamgauge.experiments.truth import (
     WindowTruth,
     summarise_step,
 )
-from streamgauge.experiments.windows import NANOSECONDS, Placement, Series, Span, WindowReadings
+from streamgauge.experiments.windows import NANOSECONDS, Placement, Span, WindowReadings
 from streamgauge.topology.files.document import dump_json, write_whole
 
+Vector = NDArray[np.float64]
+
 NAME = "truth.json"
-VERSION = 1
+# Version 2: `latency` counts from emission on every engine, and there is `latency-since-due`.
+VERSION = 2
+EARLIER = (
+    "measured by an earlier version of Streamgauge: there is no latency since due, and on Storm"
+    " what is called latency counts from when tuples were due"
+)
 # Executors held back on the mean over a bucket: below this, none were.
 HELD = 1e-9
 
@@ -44,7 +52,7 @@ def observe(journal: Journal, folder: Path) -> Truth:
     steps = []
     for step in journal.experiment.steps:
         repetitions = [
-            observe_repetition(journal.experiment, repetition, folder)
+            observe_repetition(journal, repetition, folder)
             for repetition in journal.of_step(step.name)
         ]
         if repetitions:
@@ -65,13 +73,12 @@ def observe_and_keep(journal: Journal, folder: Path) -> Truth:
     return truth
 
 
-def observe_repetition(
-    experiment: Experiment, repetition: Repetition, folder: Path
-) -> RepetitionTruth:
+def observe_repetition(journal: Journal, repetition: Repetition, folder: Path) -> RepetitionTruth:
     """What the raw lines of one repetition come to."""
-    placement = Placement.of(
-        experiment.step(repetition.turn.step).job.topology, repetition.executors
-    )
+    experiment, is_earlier = journal.experiment, journal.version < JOURNAL_VERSION
+    job = experiment.step(repetition.turn.step).job
+    workload = None if is_earlier else job.workload
+    placement = Placement.of(job.topology, repetition.executors, workload)
     span = Span.of(
         repetition.measured_from,
         windows=experiment.windows,
@@ -101,7 +108,11 @@ def observe_repetition(
         windows=tuple(windows),
         pooled={**_pool_windows(good), **_find_held_back(course)},
         course=course,
-        notes=(*repetition.notes, *_list_faults(readings)),
+        notes=(
+            *repetition.notes,
+            *([EARLIER] if is_earlier else []),
+            *_list_faults(readings),
+        ),
     )
 
 
@@ -132,19 +143,20 @@ def _find_held_back(course: Course) -> Figures:
 
 def _compute_course(readings: Readings) -> Course:
     series, span = readings.series, readings.span
-    latency = series if series.arrived.any() else readings.traced_series
+    told = series if series.arrived.any() else readings.traced_series
     return Course(
         bucket_seconds=span.bucket_seconds,
-        latency_seconds=_divide_latency(latency),
+        latency_seconds=_divide_latency(told.latency_ns, told.arrived),
+        since_due_seconds=_divide_latency(told.due_ns, told.due_arrived),
         emitted_per_second=tuple((series.emitted / span.bucket_seconds).tolist()),
         held=tuple((series.held_ns / (span.bucket_seconds * NANOSECONDS)).tolist()),
     )
 
 
-def _divide_latency(series: Series) -> tuple[float, ...]:
-    mean = np.full(len(series.arrived), np.nan)
-    some = series.arrived > 0.0
-    mean[some] = series.latency_ns[some] / series.arrived[some] / NANOSECONDS
+def _divide_latency(total_ns: Vector, arrived: Vector) -> tuple[float, ...]:
+    mean = np.full(len(arrived), np.nan)
+    some = arrived > 0.0
+    mean[some] = total_ns[some] / arrived[some] / NANOSECONDS
     return tuple(mean.tolist())
 
 

@@ -17,8 +17,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from streamgauge.experiments.windows import MICROSECONDS, Placement, Series, Span, WindowReadings
+from streamgauge.experiments.windows import (
+    MICROSECONDS,
+    Placement,
+    Series,
+    Since,
+    Span,
+    Times,
+    WindowReadings,
+)
 from streamgauge.lake.columns import parse
+from streamgauge.lake.definition import Kind
 from streamgauge.lake.line_blocks import LineBlocks
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.records import Outcome, Trace
@@ -43,13 +52,15 @@ _SUMMED = {
     Metric.MACHINE_STOLEN: "machine",
     Metric.MACHINE_CORES: "machine",
 }
-_LATENCIES = (
-    Metric.END_TO_END_LATENCY_SUM,
-    Metric.END_TO_END_LATENCY_BIN,
-    Metric.COMPLETE_LATENCY_SUM,
-    Metric.COMPLETE_LATENCY_BIN,
-)
-_READ = pa.array([metric.label for metric in (*_SUMMED, *_LATENCIES)])
+# Latencies to sinks, and since what.
+_TO_SINKS = {
+    Metric.END_TO_END_LATENCY_SUM: Since.EMISSION,
+    Metric.END_TO_END_LATENCY_BIN: Since.EMISSION,
+    Metric.SINCE_DUE_LATENCY_SUM: Since.DUE,
+    Metric.SINCE_DUE_LATENCY_BIN: Since.DUE,
+}
+_OF_TREES = (Metric.COMPLETE_LATENCY_SUM, Metric.COMPLETE_LATENCY_BIN)
+_READ = pa.array([metric.label for metric in (*_SUMMED, *_TO_SINKS, *_OF_TREES)])
 
 
 class Readings:
@@ -119,28 +130,26 @@ class Readings:
             metric, rows = Metric[label.upper()], kept.filter(pc.equal(metrics, label))
             if metric in _SUMMED:
                 self._take_sums(metric, rows)
+            elif metric in _OF_TREES:
+                self._take_trees(metric, rows)
             else:
                 self._take_latencies(metric, rows)
 
+    def _take_trees(self, metric: Metric, rows: pa.Table) -> None:
+        for row in _group(rows, "component", *_bin_of(metric)):
+            _add_times(self.windows[row["window"]].trees[row["component"]], row)
+
     def _take_latencies(self, metric: Metric, rows: pa.Table) -> None:
-        of_trees = metric in (Metric.COMPLETE_LATENCY_SUM, Metric.COMPLETE_LATENCY_BIN)
-        in_bins = metric in (Metric.END_TO_END_LATENCY_BIN, Metric.COMPLETE_LATENCY_BIN)
-        by = ["component"] if of_trees else ["component", "task", "source_component"]
-        for row in _group(rows, *by, *(["bin"] if in_bins else [])):
-            window = self.windows[row["window"]]
-            if of_trees:
-                times = window.trees[row["component"]]
-            else:
-                source = row["source_component"]
-                one_clock = self.placement.operator_shares_clock(source, row["task"])
-                times = window.to_sinks[source, row["component"], one_clock]
-            if in_bins:
-                times.add_bin(row["bin"], int(row["value"]))
-            else:
-                times.add_sum(row["value"], row["count"])
-        if metric is Metric.END_TO_END_LATENCY_SUM:
-            self._along(rows, self.series.latency_ns, "value")
-            self._along(rows, self.series.arrived, "count")
+        since = _TO_SINKS[metric]
+        for row in _group(rows, "component", "task", "source_component", *_bin_of(metric)):
+            source = row["source_component"]
+            one_clock = self.placement.operator_shares_clock(source, row["task"])
+            to_sinks = self.windows[row["window"]].to_sinks
+            _add_times(to_sinks[since, source, row["component"], one_clock], row)
+        if not _bin_of(metric):
+            self.series.add_latencies(
+                since, *(rows[column].to_numpy() for column in ("bucket", "value", "count"))
+            )
 
     def _take_sums(self, metric: Metric, rows: pa.Table) -> None:
         by = _SUMMED[metric]
@@ -166,10 +175,14 @@ class Readings:
             return
         way = tuple(hop.component for hop in trace.hops)
         one_clock = self.placement.tasks_share_clock(trace.hops[0].task, trace.hops[-1].task)
-        self.windows[window].on_paths[way, one_clock].add_single(trace.latency_ns)
         place = min((ended_us - self.span.start_us) // self.span.bucket_us, self.span.buckets - 1)
-        self.traced_series.latency_ns[place] += trace.latency_ns
-        self.traced_series.arrived[place] += 1.0
+        taken = {Since.EMISSION: trace.latency_ns}
+        if way[0] in self.placement.paced:
+            # To its source a tuple comes when it is due, and times count from its emission.
+            taken[Since.DUE] = trace.latency_ns - trace.hops[0].arrived_ns
+        for since, latency_ns in taken.items():
+            self.windows[window].on_paths[since, way, one_clock].add_single(latency_ns)
+            self.traced_series.add_latencies(since, place, latency_ns, 1.0)
 
 
 def list_raw_files(folder: Path) -> list[Path]:
@@ -186,6 +199,18 @@ def _is_of_job(table: pa.Table) -> pa.ChunkedArray:
     system = pc.fill_null(pc.starts_with(table["stream"], _SYSTEM), False)
     own = pc.fill_null(pc.starts_with(table["component"], _SYSTEM), False)
     return pc.and_(pc.is_in(table["metric"], value_set=_READ), pc.or_(pc.invert(system), own))
+
+
+def _bin_of(metric: Metric) -> Sequence[str]:
+    """The column of a histogram's bin; none for a sum."""
+    return ("bin",) if metric.kind is Kind.HISTOGRAM_BIN else ()
+
+
+def _add_times(times: Times, row: dict[str, Any]) -> None:
+    if "bin" in row:
+        times.add_bin(row["bin"], int(row["value"]))
+    else:
+        times.add_sum(row["value"], row["count"])
 
 
 def _group(rows: pa.Table, *by: str) -> Iterator[dict[str, Any]]:

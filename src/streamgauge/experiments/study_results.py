@@ -19,12 +19,15 @@ from streamgauge.experiments.truth import Course, StepTruth, Truth
 
 THROUGHPUT = (FigureKind.THROUGHPUT, ALL, "emitted_per_second")
 LATENCY = (FigureKind.LATENCY, ALL, "mean")
-# What is compared of two steps, by what reports call it.
+SINCE_DUE = (FigureKind.SINCE_DUE, ALL, "mean")
+# What is compared of two steps, by what reports call it; latency counts from emission if nothing
+# else is said.
 COMPARED = {
     "throughput": THROUGHPUT,
     "latency, mean": LATENCY,
     "latency, p50": (FigureKind.LATENCY, ALL, "p50"),
     "latency, p95": (FigureKind.LATENCY, ALL, "p95"),
+    "latency since due, mean": SINCE_DUE,
 }
 # Without repetitions nothing is known of chance: less than this is taken for it.
 LEAST_FLOOR = 0.02
@@ -121,7 +124,7 @@ def find_baseline(step: StepTruth) -> float:
     known = [
         latency
         for repetition in step.repetitions
-        for latency in repetition.course.latency_seconds
+        for latency in repetition.course.delay_seconds
         if math.isfinite(latency)
     ]
     return float(np.median(known)) if known else math.nan
@@ -130,19 +133,19 @@ def find_baseline(step: StepTruth) -> float:
 def find_regime(course: Course, baseline: float, rule: EventRule) -> RepetitionRegime:
     """What one repetition was like, beside a baseline."""
     events = find_events(
-        course.latency_seconds,
+        course.delay_seconds,
         course.bucket_seconds,
         enter=rule.enter * baseline,
         leave=rule.leave * baseline,
         rule=rule,
     )
-    measured = len(course.latency_seconds) * course.bucket_seconds
+    measured = len(course.delay_seconds) * course.bucket_seconds
     return RepetitionRegime(
         regime=classify(events, measured, rule),
         events=tuple(events),
         measured_seconds=measured,
         throughput_deviation=_compute_deviation(course.emitted_per_second),
-        latency_deviation=_compute_deviation(course.latency_seconds),
+        latency_deviation=_compute_deviation(course.delay_seconds),
     )
 
 

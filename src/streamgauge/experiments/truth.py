@@ -38,14 +38,22 @@ class Course:
     """How a repetition went, bucket by bucket.
 
     Attributes:
-        latency_seconds: Mean latency of what came to a sink; NaN without any.
+        latency_seconds: Mean latency since emission of what came to a sink; NaN without any.
         held: Executors that were held back, on the mean.
+        since_due_seconds: Mean latency since tuples were due; empty or NaN where none were.
     """
 
     bucket_seconds: float
     latency_seconds: tuple[float, ...]
     emitted_per_second: tuple[float, ...]
     held: tuple[float, ...]
+    since_due_seconds: tuple[float, ...] = ()
+
+    @property
+    def delay_seconds(self) -> tuple[float, ...]:
+        """Since tuples were due where they were, so that a source held back hides nothing."""
+        known = any(math.isfinite(value) for value in self.since_due_seconds)
+        return self.since_due_seconds if known else self.latency_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +267,7 @@ def _repetition_to_dict(repetition: RepetitionTruth) -> dict[str, Any]:
         "course": {
             "bucket_seconds": course.bucket_seconds,
             "latency_seconds": [_finite(value) for value in course.latency_seconds],
+            "since_due_seconds": [_finite(value) for value in course.since_due_seconds],
             "emitted_per_second": list(course.emitted_per_second),
             "held": list(course.held),
         },

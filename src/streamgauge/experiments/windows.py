@@ -11,16 +11,18 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from functools import cached_property
 from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from streamgauge.lake.histogram import quantile
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.records import PlacedExecutor
 from streamgauge.topology.topology import Topology
+from streamgauge.topology.workload import Workload
 
 MICROSECONDS = 1e6
 NANOSECONDS = 1e9
@@ -29,19 +31,38 @@ DIGITS = 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+class Since(StrEnum):
+    """What a latency to a sink counts from."""
+
+    EMISSION = "emission"
+    DUE = "due"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """Who ran where in a repetition, and which tasks have one clock."""
+    """Who ran where in a repetition, and which tasks have one clock.
+
+    Attributes:
+        sources: All of the topology's.
+        paced: Those whose tuples are due at a time of their own, whether or not they are emitted.
+    """
 
     executors: tuple[PlacedExecutor, ...]
     sources: tuple[str, ...]
+    paced: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, topology: Topology, executors: Sequence[PlacedExecutor]) -> Placement:
-        """The placement of a topology's executors."""
+    def of(
+        cls,
+        topology: Topology,
+        executors: Sequence[PlacedExecutor],
+        workload: Workload | None = None,
+    ) -> Placement:
+        """The placement of a topology's executors; without a workload no tuple is ever due."""
+        sources = tuple(operator.name for operator in topology.sources)
+        eager = sources if workload is None else workload.eager_sources
         return cls(
-            executors=tuple(executors),
-            sources=tuple(operator.name for operator in topology.sources),
+            executors=tuple(executors), sources=sources, paced=frozenset(sources) - frozenset(eager)
         )
 
     @cached_property
@@ -204,14 +225,17 @@ class WindowReadings:
     """All that is known of one window.
 
     Attributes:
-        to_sinks: Time from a root to a sink by (source, sink, whether their clock is one).
-        on_paths: The same of traces, by operators on the way and whether the clock is one.
+        to_sinks: Time to a sink by (since what, source, sink, whether their clock is one).
+        on_paths: The same of traces, by since what, operators on the way and whether the clock is
+            one.
         trees: Complete latency by source.
         sums: Other metrics by metric and subject.
     """
 
-    to_sinks: dict[tuple[str, str, bool], Times] = field(default_factory=lambda: defaultdict(Times))
-    on_paths: dict[tuple[tuple[str, ...], bool], Times] = field(
+    to_sinks: dict[tuple[Since, str, str, bool], Times] = field(
+        default_factory=lambda: defaultdict(Times)
+    )
+    on_paths: dict[tuple[Since, tuple[str, ...], bool], Times] = field(
         default_factory=lambda: defaultdict(Times)
     )
     trees: dict[str, Times] = field(default_factory=lambda: defaultdict(Times))
@@ -225,14 +249,39 @@ class WindowReadings:
 
 @dataclass(slots=True)
 class Series:
-    """How a repetition went, bucket by bucket: sums over all sinks, sources and executors."""
+    """How a repetition went, bucket by bucket: sums over all sinks, sources and executors.
+
+    Attributes:
+        latency_ns: Since emission, of so many that
+        arrived; and
+        due_ns: since they were due, of
+        due_arrived: those that were.
+    """
 
     latency_ns: NDArray[np.float64]
     arrived: NDArray[np.float64]
+    due_ns: NDArray[np.float64]
+    due_arrived: NDArray[np.float64]
     emitted: NDArray[np.float64]
     held_ns: NDArray[np.float64]
 
     @classmethod
     def of_length(cls, buckets: int) -> Series:
         """Nothing has happened."""
-        return cls(*(np.zeros(buckets) for _ in range(4)))
+        return cls(*(np.zeros(buckets) for _ in range(6)))
+
+    def add_latencies(
+        self,
+        since: Since,
+        places: int | NDArray[np.int64],
+        latency_ns: ArrayLike,
+        arrived: ArrayLike,
+    ) -> None:
+        """Sums of latencies, and of how many, in buckets by their places."""
+        sums, counts = (
+            (self.latency_ns, self.arrived)
+            if since is Since.EMISSION
+            else (self.due_ns, self.due_arrived)
+        )
+        np.add.at(sums, places, latency_ns)
+        np.add.at(counts, places, arrived)

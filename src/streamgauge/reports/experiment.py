@@ -25,6 +25,7 @@ from streamgauge.experiments.figures import ALL, LEAST_FOR_TAIL, ONE_CLOCK, QUAN
 from streamgauge.experiments.studies import BottleneckSearch, Fidelity, LoadSweep
 from streamgauge.experiments.study_results import (
     LATENCY,
+    SINCE_DUE,
     THROUGHPUT,
     Difference,
     Gain,
@@ -62,8 +63,10 @@ HELD = (FigureKind.BACK_PRESSURE, ALL, "held")
 # What stands first for every step: the name, and the key of the figure.
 HEADLINE = (
     ("sources emit", THROUGHPUT),
-    ("latency, mean", LATENCY),
-    *((f"latency, {name}", (FigureKind.LATENCY, ALL, name)) for name in QUANTILES),
+    ("latency since emission, mean", LATENCY),
+    *((f"latency since emission, {name}", (FigureKind.LATENCY, ALL, name)) for name in QUANTILES),
+    ("latency since due, mean", SINCE_DUE),
+    *((f"latency since due, {name}", (FigureKind.SINCE_DUE, ALL, name)) for name in QUANTILES),
     ("complete latency, mean", (FigureKind.COMPLETE, ALL, "mean")),
     ("complete latency, p95", (FigureKind.COMPLETE, ALL, "p95")),
     ("CPU of all workers", CORES),
@@ -73,14 +76,17 @@ HEADLINE = (
 )
 OVERVIEW = (
     (Column("sources emit", "tuples/s"), THROUGHPUT),
-    (Column("mean latency"), LATENCY),
+    (Column("since emission", "mean"), LATENCY),
     *((Column(name), (FigureKind.LATENCY, ALL, name)) for name in ("p50", "p95", "p99")),
+    (Column("since due", "mean"), SINCE_DUE),
     (Column("CPU", "cores"), CORES),
     (Column("held back", "executors"), HELD),
 )
 KINDS = {
-    FigureKind.LATENCY: "Latency from source to sink",
-    FigureKind.PATH: "Latency on paths, traced",
+    FigureKind.LATENCY: "Latency from source to sink, since emission",
+    FigureKind.SINCE_DUE: "Latency from source to sink, since due",
+    FigureKind.PATH: "Latency on paths since emission, traced",
+    FigureKind.PATH_SINCE_DUE: "Latency on paths since due, traced",
     FigureKind.COMPLETE: "Complete latency",
     FigureKind.THROUGHPUT: "Throughput",
     FigureKind.CPU: "CPU",
@@ -201,9 +207,9 @@ class ExperimentReport(Report):
             return "no latency yet"
         least, most = (pick(means, key=lambda mean: mean[0].value) for pick in (min, max))
         if len(means) == 1:
-            return f"mean latency {_show_figure(least[0])}"
+            return f"mean latency since emission is {_show_figure(least[0])}"
         return (
-            f"mean latency from {_show_figure(least[0])} ({least[1]})"
+            f"mean latency since emission is {_show_figure(least[0])} ({least[1]})"
             f" to {_show_figure(most[0])} ({most[1]})"
         )
 
@@ -223,7 +229,7 @@ class ExperimentReport(Report):
         worst, where = max(floors)
         step = f" (worst, in {where})" if len(floors) > 1 else ""
         floor = f"{format_share(worst)}{step}"
-        yield f"Floor: one repetition predicts another's mean latency to {floor}."
+        yield f"Floor: one repetition predicts another's mean latency since emission to {floor}."
         if worst > LARGE_FLOOR:
             yield "That is much: longer windows or more repetitions would lower it."
 
@@ -327,7 +333,7 @@ def chart_steps(truth: Truth) -> ChartRow:
     latency = partial(
         draw_bar_chart,
         [_make_latency_bar(step) for step in steps],
-        title="Latency from source to sink",
+        title="Latency from source to sink, since emission",
         x_title="median over windows",
     )
     cores = partial(
@@ -408,7 +414,7 @@ def _chart_course(step: StepTruth) -> Chart:
         draw_line_chart,
         [(place + 0.5) * bucket for place in range(length)],
         lines,
-        title=f"{step.name}: mean latency, logarithmic",
+        title=f"{step.name}: mean latency since emission, logarithmic",
         x_title="seconds from the start of measuring",
         log=True,
         tick_label=format_plain_duration,
@@ -451,7 +457,8 @@ def _read_sweep(truth: Truth, study: LoadSweep) -> StudyResult:
     rule = study.rule
     table = tabulate(
         f"Regimes: events from above {rule.enter:g} to below {rule.leave:g} times the"
-        f" median latency of {study.baseline}; means over repetitions",
+        f" median latency of {study.baseline}, since due where tuples are due; means over"
+        " repetitions",
         [
             {
                 Column("step"): step,
