@@ -373,6 +373,7 @@ class Answer(NamedTuple):
     delays: Delays
     latency: Latency
     limit: Limit
+    since_due: Latency
 
 
 def analysed(case):
@@ -391,7 +392,10 @@ def analysed(case):
     network = find_network(case.plan, parameters.behaviour)
     ways = Ways(parameters, delays, network)
     limit = find_limit(parameters, case.workload)
-    return Answer(parameters, loaded, delays, ways.latency(PROBABILITIES), limit)
+    latency, since_due = (
+        ways.latency(PROBABILITIES, late=late) for late in (None, delays.lateness)
+    )
+    return Answer(parameters, loaded, delays, latency, limit, since_due)
 
 
 def at_part_of_the_limit(case, part):
@@ -447,10 +451,13 @@ def test_time_has_no_unit(case, speed, more):
         return
     assert sooner.mean * speed == pytest.approx(latency.mean, rel=1e-5)
     assert sooner.variance * speed**2 == pytest.approx(latency.variance, rel=1e-5)
-    for part in Part:
+    for part in latency.parts:
         assert sooner.parts[part] * speed == pytest.approx(latency.parts[part], rel=1e-5, abs=1e-9)
     for probability, value in latency.quantiles.items():
         assert sooner.quantiles[probability] * speed == pytest.approx(value, rel=1e-4)
+    assert fast.since_due.mean * speed == pytest.approx(slow.since_due.mean, rel=1e-5)
+    for probability, value in slow.since_due.quantiles.items():
+        assert fast.since_due.quantiles[probability] * speed == pytest.approx(value, rel=1e-4)
 
 
 @settings(max_examples=15)
@@ -464,6 +471,12 @@ def test_a_latency_is_the_sum_of_its_parts_and_finite_where_the_plan_fits(case, 
     assert all(map(math.isfinite, known)) == (not loaded.overloaded)
     assert math.fsum(latency.parts.values()) == pytest.approx(latency.mean)
     assert known == sorted(known)
+    due = found.since_due
+    assert math.isinf(due.mean) == math.isinf(latency.mean)
+    if math.isfinite(latency.mean):
+        assert math.fsum(due.parts.values()) == pytest.approx(due.mean)
+        assert due.mean - due.parts[Part.SOURCE] == pytest.approx(latency.mean)
+        assert all(due.quantiles[one] >= latency.quantiles[one] for one in PROBABILITIES)
 
 
 @settings(max_examples=15)

@@ -35,7 +35,7 @@ def test_placements_say_up_to_which_rate_they_fit(placements):
 def test_the_page_of_placements_leads_with_p99_and_headroom(placements):
     shown = verdict(placements.to_html())
     assert shown.startswith("traffic-aware is the best of 6 plans by p99. Fits.")
-    assert "p99 latency2.60 ms → 290 µsheadroom1.77 times the load" in shown
+    assert "p99 latency since emission2.60 ms → 290 µsheadroom1.77 times the load" in shown
 
 
 def test_no_word_of_a_table_is_broken_on_a_narrow_terminal(placements):

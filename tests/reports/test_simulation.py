@@ -232,7 +232,7 @@ def test_a_result_without_latencies_says_so(simulated):
     assert verdict(page).startswith(
         "Nothing arrived: no tuple reached a sink, so simulate a longer"
     )
-    assert "p99 latency–" in verdict(page)
+    assert "p99 latency since emission–" in verdict(page)
     assert "there is no latency to show" in page
 
 

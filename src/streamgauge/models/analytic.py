@@ -37,8 +37,9 @@ class AnalyticModel:
     """Queueing theory on the means and variabilities of a profile.
 
     Args:
-        brief: Whether to leave out the highest rate that fits, whole tuple trees and all quantiles
-            but the 99th percentile, which take most of the time: for ranking many plans.
+        brief: Whether to leave out the highest rate that fits, whole tuple trees, latency since
+            tuples were due and all quantiles but the 99th percentile, which take most of the
+            time: for ranking many plans.
         link_percentile: Which latency between nodes counts: the median is typical, a higher one
             is for worst cases.
     """
@@ -64,7 +65,9 @@ class AnalyticModel:
         loaded = load(parameters)
         if self.brief:
             delays = find_delays(parameters, loaded)
-            return self._assembled(parameters, loaded, delays, Limit.unknown(), BRIEF)
+            return self._assembled(
+                parameters, loaded, delays, Limit.unknown(), BRIEF, is_brief=True
+            )
         return self._whole(parameters, loaded, find_limit(parameters, workload, loaded))
 
     def as_measured(self, profile: Profile) -> Prediction:

@@ -22,7 +22,8 @@ from streamgauge.models.arrivals import bursts_into
 from streamgauge.models.chained import split_chains
 from streamgauge.models.delays import Delays, Part, no_wait
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.load_limit import Loaded
+from streamgauge.models.lateness import Lateness
+from streamgauge.models.load_limit import Loaded, mark_bolts
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import Prediction, assemble
@@ -238,13 +239,21 @@ def _delays(parameters: Parameters, loaded: Loaded, stations: Stations, wait: Wa
     def executor_transform(s: Complex) -> Complex:
         return np.asarray(unbounded.transform(s) * transforms.gamma(s, stations.mean, scv))
 
+    # A source is a queue of what is due.
+    sources = ~mark_bolts(parameters.flow)
+    spread = unbounded.variance + stations.variance
     return Delays(
         executors={Part.QUEUEING: unbounded.mean, Part.SERVICE: stations.mean},
-        spread=unbounded.variance + stations.variance,
+        spread=spread,
         executor_transform=executor_transform,
         send=send,
         send_transform=send_transform,
         transfer=transfer,
         transfer_transform=transfer_transform,
         utilisation=stations.utilisation,
+        lateness=Lateness(
+            mean=np.where(sources, unbounded.mean + stations.mean, 0.0),
+            variance=np.where(sources, spread, 0.0),
+            transform=lambda s: np.where(sources, executor_transform(s), 1.0),
+        ),
     )

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from streamgauge.models.flow import Traffic
+from streamgauge.models.lateness import Lateness
 from streamgauge.models.queueing import Moments
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Transform, Vector
@@ -18,6 +19,7 @@ from streamgauge.models.transforms import Transform, Vector
 class Part(StrEnum):
     """What makes up a latency."""
 
+    SOURCE = "source"  # for the source to wake up, to emit what was due before it, and to emit it
     BATCHING = "batching"  # for a batch to fill or be flushed
     TRANSFER = "transfer"  # for the transfer thread of the sender's worker
     NETWORK = "network"  # between nodes
@@ -40,6 +42,8 @@ class Delays:
         transfer: In the sender's worker's transfer thread, by worker.
         transfer_transform: Of the same, points × workers.
         utilisation: Part of the time that each executor is busy; one and more: overloaded.
+        lateness: From when tuples were due until their source has emitted them; None where that is
+            not known.
     """
 
     executors: Mapping[Part, Vector]
@@ -50,6 +54,7 @@ class Delays:
     transfer: Moments
     transfer_transform: Transform
     utilisation: Vector
+    lateness: Lateness | None = None
 
     @property
     def executor_mean(self) -> Vector:

@@ -18,6 +18,7 @@ import numpy as np
 from streamgauge.models import transforms
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.flow import Traffic, gain
+from streamgauge.models.lateness import Lateness
 from streamgauge.models.network import HopTransforms, Network, locate_nodes
 from streamgauge.models.transforms import Complex, Vector
 from streamgauge.topology.topology import Operator, OperatorKind, Subscription
@@ -91,12 +92,23 @@ class Ways:
         )
         self._weights = self._reaching()
 
-    def latency(self, probabilities: Sequence[float] = PROBABILITIES) -> Latency:
-        """Of all tuples of all sources."""
-        return self._of(self._first_blocks(), probabilities)
+    def latency(
+        self, probabilities: Sequence[float] = PROBABILITIES, *, late: Lateness | None = None
+    ) -> Latency:
+        """Of all tuples of all sources: since emission, or since they were due.
+
+        Args:
+            probabilities: Of the quantiles.
+            late: How late sources are, where latency counts from when tuples were due.
+        """
+        return self._of(self._first_blocks(), probabilities, late)
 
     def by_source(
-        self, whole: Latency, probabilities: Sequence[float] = PROBABILITIES
+        self,
+        whole: Latency,
+        probabilities: Sequence[float] = PROBABILITIES,
+        *,
+        late: Lateness | None = None,
     ) -> dict[str, Latency]:
         """Of the tuples of each source; `whole` is that of all of them."""
         sources = [one.name for one in self._flow.plan.logical.topology.sources]
@@ -104,7 +116,7 @@ class Ways:
             return {sources[0]: whole}
         first = self._first_blocks()
         return {
-            name: self._of([one for one in first if one.stream.source == name], probabilities)
+            name: self._of([one for one in first if one.stream.source == name], probabilities, late)
             for name in sources
         }
 
@@ -121,20 +133,30 @@ class Ways:
             if topology.operator(block.stream.source).kind is OperatorKind.SOURCE
         ]
 
-    def _of(self, first: list[ConnectionBlock], probabilities: Sequence[float]) -> Latency:
+    def _of(
+        self,
+        first: list[ConnectionBlock],
+        probabilities: Sequence[float],
+        late: Lateness | None,
+    ) -> Latency:
         weight = self._total(first, self._weights)
         if weight <= 0.0:
             return Latency(mean=math.nan, variance=math.nan, quantiles={}, parts={})
-        if self._is_infinite(first):
+        if self._is_infinite(first, late):
             parts = {Part.QUEUEING: math.inf}
             return Latency(mean=math.inf, variance=math.inf, quantiles={}, parts=parts)
         seconds = (self._summed(first) / weight).tolist()
         parts = dict(zip(Part, seconds, strict=True))
+        if late is None:
+            # Tuples are not under way yet.
+            del parts[Part.SOURCE]
+        else:
+            parts[Part.SOURCE] = self._waited(first, late) / weight
         mean = sum(parts.values())
-        square = self._squares(first) / weight
+        square = self._squares(first, late) / weight
         variance = max(square - mean**2, 0.0)
         values = transforms.quantiles(
-            lambda s: self._transformed(first, s) / weight,
+            lambda s: self._transformed(first, s, late) / weight,
             list(probabilities),
             np.asarray([mean]),
             np.asarray([variance**0.5]),
@@ -142,8 +164,13 @@ class Ways:
         found = {p: float(value) for p, value in zip(probabilities, values, strict=True)}
         return Latency(mean=mean, variance=variance, quantiles=found, parts=parts)
 
-    def _is_infinite(self, first: list[ConnectionBlock]) -> bool:
+    def _is_infinite(self, first: list[ConnectionBlock], late: Lateness | None) -> bool:
         """Whether tuples that begin there come to an executor that cannot serve all it gets."""
+        if late is not None and any(
+            np.isinf(late.mean[as_slice(block.sources)][self._leaving(block) > 0.0]).any()
+            for block in first
+        ):
+            return True
         for name in {block.stream.target for block in self._back_to(first)}:
             span = as_slice(self._flow.plan.logical.spans[name])
             used = self._rates.into(self._flow, name, system=False) > 0.0
@@ -175,6 +202,20 @@ class Ways:
                 total = total + factor * (other.shares @ found[other.stream.subscription])
             found[block.stream.subscription] = total if onward else np.ones(len(block.targets))
         return found
+
+    def _leaving(self, block: ConnectionBlock) -> Vector:
+        """Tuples that come to a sink for what each sending executor emits in a second."""
+        weights = self._weights[block.stream.subscription]
+        return np.asarray(self._rates.emitted[block.stream.key] * (block.shares @ weights))
+
+    def _waited(self, first: list[ConnectionBlock], late: Lateness) -> float:
+        """Σ over tuples at sinks of how late they left their source."""
+        return float(
+            sum(
+                _times(self._leaving(block), late.mean[as_slice(block.sources)]).sum()
+                for block in first
+            )
+        )
 
     def _total(self, first: list[ConnectionBlock], values: Mapping[Subscription, Vector]) -> float:
         return float(
@@ -239,7 +280,7 @@ class Ways:
                 total[place] += (block.shares * hops[part]) @ weight
         return total
 
-    def _squares(self, first: list[ConnectionBlock]) -> float:
+    def _squares(self, first: list[ConnectionBlock], late: Lateness | None) -> float:
         """Σ over tuples at sinks of the square of their latency, elements being independent."""
         means: dict[Subscription, Vector] = {}
         squares: dict[Subscription, Vector] = {}
@@ -269,10 +310,18 @@ class Ways:
             )
         total = 0.0
         for block in first:
-            total += float(self._rates.emitted[block.stream.key] @ step(block)[1])
+            one, two = step(block)
+            total += float(self._rates.emitted[block.stream.key] @ two)
+            if late is not None:
+                span = as_slice(block.sources)
+                own, varied = late.mean[span], late.variance[span]
+                total += float(self._rates.emitted[block.stream.key] @ (2.0 * own * one))
+                total += float(self._leaving(block) @ (varied + own**2))
         return total
 
-    def _transformed(self, first: list[ConnectionBlock], s: Complex) -> Complex:
+    def _transformed(
+        self, first: list[ConnectionBlock], s: Complex, late: Lateness | None
+    ) -> Complex:
         """Σ over tuples at sinks of e^(−sT)."""
         points = s.reshape(-1, 1)
         hops = HopTransforms(self._flow, self._delays, self._network, points)
@@ -290,8 +339,12 @@ class Ways:
                     value = value + factor * step(other)
             found[block.stream.subscription] = value * hops.executors[:, as_slice(block.targets)]
         total = np.zeros(len(points), dtype=np.complex128)
+        before = None if late is None else late.transform(points)
         for block in first:
-            total = total + step(block) @ self._rates.emitted[block.stream.key]
+            value = step(block)
+            if before is not None:
+                value = value * before[:, as_slice(block.sources)]
+            total = total + value @ self._rates.emitted[block.stream.key]
         return total.reshape(s.shape)
 
 

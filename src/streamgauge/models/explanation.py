@@ -117,7 +117,7 @@ def _bottlenecks(
 def _latency(parameters: Parameters) -> Latency:
     loaded = load(parameters)
     delays = find_delays(parameters, loaded)
-    return assemble("", parameters, loaded, delays, Limit.unknown()).latency
+    return assemble("", parameters, loaded, delays, Limit.unknown(), is_brief=True).latency
 
 
 def _slower(parameters: Parameters, operator: str) -> Parameters:

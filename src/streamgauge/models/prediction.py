@@ -210,11 +210,15 @@ class Prediction:
         overloaded: What is overloaded, the worst first, with its utilisation.
         limit: The highest rate that fits, and what stands in its way
         latency: From emission to the end of service at a sink, all sources together.
+        by_source: The same of each source.
         executors: In the plan's order.
         workers: In the plan's order.
         machines: In the cluster's order.
         complete: Of whole tuple trees as the engine reports it; None where nothing is acknowledged.
         seen_by_source: Of whole tuple trees, from emission until the source learns of the end.
+        since_due: As `latency`, from when tuples were due; None where a source has no due times, or
+            the model does not know how late it is.
+        since_due_by_source: The same of each source; empty where the model does not know.
         swing: Where shuffle of Storm 2.x widens and narrows again and again; None elsewhere.
         explanation: Why, and what would change it; None where not asked for.
         notes: What was assumed, what to keep in mind.
@@ -233,6 +237,8 @@ class Prediction:
     machines: tuple[MachinePrediction, ...]
     complete: Latency | None = None
     seen_by_source: Latency | None = None
+    since_due: Latency | None = None
+    since_due_by_source: Mapping[str, Latency] = field(default_factory=FrozenDict)
     swing: Swing | None = None
     explanation: Explanation | None = None
     notes: tuple[str, ...] = ()
@@ -252,12 +258,15 @@ def assemble(
     probabilities: Sequence[float] = PROBABILITIES,
     *,
     link_percentile: float = MEDIAN,
+    is_brief: bool = False,
 ) -> Prediction:
-    """What a model found, put together."""
+    """What a model found, put together; in brief, without latency since tuples were due."""
     plan = parameters.flow.plan
     network = find_network(plan, parameters.behaviour, percentile=link_percentile)
     ways = Ways(parameters, delays, network)
     latency = ways.latency(probabilities)
+    late = None if is_brief else delays.lateness
+    since_due = None if late is None else ways.latency(probabilities, late=late)
     return Prediction(
         model=model,
         verdict=Verdict.OVERLOADED if loaded.overloaded else Verdict.FITS,
@@ -269,6 +278,10 @@ def assemble(
         executors=_executors(parameters, loaded, delays),
         workers=_workers(parameters, loaded),
         machines=_machines(plan, loaded.contention),
+        since_due=since_due,
+        since_due_by_source={}
+        if since_due is None
+        else ways.by_source(since_due, probabilities, late=late),
         notes=(*parameters.notes, *network.notes),
         provenance=parameters.behaviour.provenance,
     )

@@ -140,6 +140,7 @@ class SimulationModel:
         runs = _Runs(parameters, workload, results, regimes, loaded)
         acked = plan.logical.topology.has_ackers
         sources = [source.name for source in plan.logical.topology.sources]
+        eager = workload.eager_sources
         return Prediction(
             model=self.name,
             verdict=Verdict.OVERLOADED if runs.overloaded else Verdict.FITS,
@@ -153,6 +154,12 @@ class SimulationModel:
             machines=runs.machines(),
             complete=runs.latency(lambda one: one.complete) if acked else None,
             seen_by_source=runs.latency(lambda one: one.seen_by_source) if acked else None,
+            since_due=None if eager else runs.latency(lambda one: one.since_due),
+            since_due_by_source={
+                name: runs.latency(_due_of_source(name), name)
+                for name in sources
+                if name not in eager
+            },
             swing=runs.swing,
             notes=(
                 *parameters.notes,
@@ -417,6 +424,14 @@ def _emitted_by(name: str) -> Callable[[SimulationResult], float]:
 
 def _of_source(name: str) -> Callable[[SimulationResult], Latencies]:
     return lambda one: one.by_source[name]
+
+
+def _due_of_source(name: str) -> Callable[[SimulationResult], Latencies]:
+    from streamgauge.simulation.latencies import Latencies
+
+    return lambda one: Latencies.merged(
+        way.since_due for way in one.ways if way.operators[0] == name
+    )
 
 
 def _short(value: float) -> str:

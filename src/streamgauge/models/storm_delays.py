@@ -22,6 +22,7 @@ from streamgauge.models.arrivals import bursts_into, wait_factors
 from streamgauge.models.batching import flush_wait, flush_wait_variance
 from streamgauge.models.delays import Delays, Part, no_wait
 from streamgauge.models.flow import Traffic
+from streamgauge.models.lateness import find_lateness
 from streamgauge.models.queueing import (
     BulkQueue,
     FlushedQueue,
@@ -81,6 +82,7 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         transfer=transfer,
         transfer_transform=_gathering(transfer, mechanics),
         utilisation=queue.utilisation,
+        lateness=find_lateness(traffic, service, mechanics.source_sleep),
     )
 
 
@@ -156,6 +158,7 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
             transforms.uniform(s, sleep), (len(s), workers)
         ),
         utilisation=queue.utilisation,
+        lateness=find_lateness(traffic, service, mechanics.source_sleep),
     )
 
 

@@ -96,7 +96,7 @@ class ComparisonReport(Report):
         """Of the preferred plan."""
         best = self.preferred
         return [
-            Term("p99 latency", format_duration(get_quantile(best.latency, 0.99))),
+            Term("p99 latency since emission", format_duration(get_quantile(best.latency, 0.99))),
             Term("headroom", show_headroom(best.limit.factor)),
         ]
 
@@ -116,6 +116,7 @@ class ComparisonReport(Report):
         return tabulate(
             f"Plans, the best first by {self.ranking.by} of {self.preferred.model}",
             [_describe_plan(name, self.plans[name]) for name in self.ranking.order],
+            note="Latency: from source to sink, since emission.",
         )
 
     def _tabulate_votes(self) -> Table:

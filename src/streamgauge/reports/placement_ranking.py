@@ -122,7 +122,7 @@ class PlacementRanking(Report):
         terms = []
         if best.prediction is not None:
             terms = [
-                Term("p99 latency", self._show_p99(best)),
+                Term("p99 latency since emission", self._show_p99(best)),
                 Term("headroom", show_headroom(best.prediction.limit.factor)),
             ]
         size = f"{count(len(best.plan.workers), 'worker')} on {count(len(best.plan.nodes), 'node')}"
@@ -313,7 +313,8 @@ class PlacementRanking(Report):
         return tabulate(
             f"Placements, the best first by {self._criterion}",
             [self._describe_placement(placement) for placement in self.ranking.placements.values()],
-            note="Up to: the highest rate of all sources together that fits.",
+            note="p99: of latency since emission. Up to: the highest rate of all sources together"
+            " that fits.",
         )
 
     def _describe_placement(self, placement: Placement) -> Row:

@@ -155,9 +155,9 @@ class PredictionReport(Report):
 
         busiest = format_change(find_busiest(former), find_busiest(now), format_utilisation)
         return [
-            Term("p99 latency", show_quantile(0.99)),
+            Term("p99 latency since emission", show_quantile(0.99)),
             Term("headroom", _show_headroom_change(former.limit.factor, now.limit.factor)),
-            Term("median latency", show_quantile(0.5)),
+            Term("median", show_quantile(0.5)),
             Term("busiest executor", busiest),
         ]
 

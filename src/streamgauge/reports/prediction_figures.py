@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from streamgauge.reports.prediction import PredictedPlan
 
 PER_SECOND = "tuples/s"
+EMISSION = "Source to sink: from emission to the end of service at a sink"
+DUE = f"{EMISSION}; since due: from when the tuple was due, which is earlier."
 COMPLETE = (
     "Complete: until the whole tree of a tuple is processed, as the engine reports it and as the"
     " source sees it."
@@ -71,7 +73,10 @@ NO_CHANGE = 1e-3
 def tabulate_latency(before: PredictedPlan | None, after: PredictedPlan) -> Table:
     """Latency of all tuples, by source, and of whole trees where they are tracked."""
     table = build_latency_table(_group_by_plan(before, after))
-    return table if after.prediction.complete is None else replace(table, note=COMPLETE)
+    notes = [f"{EMISSION}." if after.prediction.since_due is None else DUE]
+    if after.prediction.complete is not None:
+        notes.append(COMPLETE)
+    return replace(table, note=" ".join(notes))
 
 
 def tabulate_latency_parts(before: PredictedPlan | None, after: PredictedPlan) -> Table:
@@ -93,8 +98,13 @@ def _group_by_plan(
 def _name_latencies(prediction: Prediction) -> dict[str, Latency]:
     """Everything that is known of a plan's latency, by what it is of."""
     latencies = {"source to sink": prediction.latency}
+    if prediction.since_due is not None:
+        latencies["since due"] = prediction.since_due
     if len(prediction.by_source) > 1:
-        latencies |= {f"from {name}": latency for name, latency in prediction.by_source.items()}
+        for name, latency in prediction.by_source.items():
+            latencies[f"from {name}"] = latency
+            if name in prediction.since_due_by_source:
+                latencies[f"from {name}, since due"] = prediction.since_due_by_source[name]
     if prediction.complete is not None:
         latencies["complete (engine)"] = prediction.complete
     if prediction.seen_by_source is not None:
@@ -124,6 +134,9 @@ def tabulate_models(predictions: Sequence[Prediction]) -> Table:
                 Column("model"): prediction.model,
                 Column("verdict", words=True): judge_prediction(prediction).word,
                 **show_latency(prediction.latency, levels, few=FEW_LEVELS),
+                Column("since due", "mean", page_only=True): None
+                if prediction.since_due is None
+                else show_mean(prediction.since_due),
                 Column("complete", "mean", page_only=True): None
                 if prediction.complete is None
                 else show_mean(prediction.complete),
@@ -135,6 +148,7 @@ def tabulate_models(predictions: Sequence[Prediction]) -> Table:
             }
             for prediction in predictions
         ],
+        note="Latency: from source to sink, since emission.",
     )
 
 
@@ -292,7 +306,7 @@ def _tabulate_sensitivities(
     sensitivities: Mapping[str, Sensitivity], prediction: Prediction
 ) -> Table:
     return tabulate(
-        "What a change of one operator would do to latency from source to sink",
+        "What a change of one operator would do to latency since emission",
         [
             {
                 Column("operator"): name,

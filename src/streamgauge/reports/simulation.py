@@ -145,13 +145,13 @@ class SimulationReport(Report):
         served = sum(self.result.operators[sink.name].executed_per_second for sink in sinks)
         sample = f"{latency.count:,} tuples in {_show_seconds(self.result.seconds)}"
         return [
-            Term("p99 latency", show_estimate(tail)),
+            Term("p99 latency since emission", show_estimate(tail)),
             Term(
                 "sources emit, of what is asked" if self.is_overloaded else "sources emit",
                 self._show_emitted(),
             ),
-            Term("median latency", show_estimate(median)),
-            Term("mean latency", show_estimate(latency.mean_estimate())),
+            Term("median", show_estimate(median)),
+            Term("mean", show_estimate(latency.mean_estimate())),
             Term("sinks serve", f"{format_number(served)} tuples/s"),
             Term("sample", sample),
         ]

@@ -157,7 +157,11 @@ def build_latency_table(job: Job, result: SimulationResult) -> Table:
     paths = sorted(
         (way for way in result.ways if way.latency.count), key=lambda way: -way.latency.count
     )
-    notes = ["± is half a 95 % confidence interval; percentiles are right to 1.1 % beside it."]
+    notes = [
+        "Latency counts from emission to the end of service at a sink; since it was due: from when"
+        " the tuple should have been emitted. ± is half a 95 % confidence interval; percentiles are"
+        " right to 1.1 % beside it."
+    ]
     # The only path to a sink has what the sink has.
     if len(result.ways) > len(job.topology.sinks):
         shown = {" → ".join(way.operators): way.latency for way in paths[:MOST_PATHS]}
@@ -476,7 +480,7 @@ def chart_latency(latency: Latencies) -> Chart | Text:
 
 def _draw_histogram(latency: Latencies) -> str:
     """How many tuples took how long, in ranges of equal ratio, in characters."""
-    lines = [f"From source to sink, {latency.count:,} tuples", ""]
+    lines = [f"From source to sink, since emission, {latency.count:,} tuples", ""]
     low, high = latency.quantile(0.005), latency.quantile(0.995)
     if not high > low:
         return "\n".join([*lines, f" all about {format_duration(low)}"])
@@ -544,7 +548,7 @@ def chart_time(result: SimulationResult) -> ChartRow:
         charts=[
             chart("Throughput, tuples/s", middles, rates, unit="tuples/s"),
             chart(
-                "Latency of tuples that arrived at sinks, logarithmic",
+                "Latency since emission of tuples that arrived at sinks, logarithmic",
                 middles,
                 latencies,
                 unit="s",
