@@ -1,19 +1,44 @@
-import json
+from dataclasses import replace
 
 import pytest
 
 from streamgauge.engines.storm.agent import AgentFiles
 from streamgauge.engines.storm.warming import Observed
 from streamgauge.errors import UnreadableFile
+from streamgauge.lake.metrics import Metric
+from streamgauge.lake.raw import encode
+from streamgauge.lake.records import Sample, SampleGroup
 from streamgauge.topology.cluster import Slot
 
 NAME = "streamgauge-tiny-127.0.0.2-6700-1500-0001.jsonl"
 
 
-def sample(metric, component="work", bucket=0, value=1, count=1):
-    fields = {"metric": metric, "component": component, "bucket_start_us": bucket}
-    line = json.dumps({**fields, "value": value, "count": count}, separators=(",", ":"))
-    return f"{line}\n"
+def sample(metric, second, value, count, *, component="work", **keys):
+    return Sample(
+        topology="tiny",
+        component=component,
+        task=1,
+        metric=metric.label,
+        bucket_start_us=second * 1_000_000,
+        bucket_seconds=1.0,
+        value=float(value),
+        count=count,
+        **keys,
+    )
+
+
+def executed(second, calls, **subject):
+    return sample(
+        Metric.EXECUTED, second, calls, calls, stream="default", source_component="in", **subject
+    )
+
+
+def latency(second, nanoseconds, tuples):
+    return sample(Metric.END_TO_END_LATENCY_SUM, second, nanoseconds, tuples, source_component="in")
+
+
+def lines_of(*records):
+    return "".join(f"{encode(record)}\n" for record in records)
 
 
 @pytest.fixture
@@ -97,18 +122,15 @@ def test_where_nothing_can_be_written_the_folder_is_named(folder, tmp_path):
 
 def test_calls_and_latencies_are_observed_as_they_come(folder):
     files, observed = AgentFiles(folder), Observed()
-    lines = [
-        sample("executed", value=10, bucket=0),
-        sample("executed", value=5, bucket=10, component="end"),
-        sample("end_to_end_latency_sum", value=30, count=3, bucket=0),
-        sample("end_to_end_latency_sum", value=70, count=1, bucket=10),
-        sample("emitted", value=99),
-    ]
-    (folder / f".{NAME}").write_text("".join(lines[:1]))
+    # As the agent writes them: samples of one subject and bucket on one line.
+    acked = replace(executed(1, 99), metric=Metric.ACKED.label)
+    first = lines_of(SampleGroup((executed(1, 10), acked)))
+    rest = lines_of(executed(2, 5, component="end"), latency(1, 30, 3), latency(2, 70, 1))
+    (folder / f".{NAME}").write_text(first)
     observed.take(files)
-    (folder / f".{NAME}").write_text("".join(lines))
+    (folder / f".{NAME}").write_text(first + rest)
     observed.take(files)
     assert observed.executed == {"work": 10, "end": 5}
-    assert observed.mean_latency(0, 10) == 10.0
-    assert observed.mean_latency(0, 20) == 25.0
-    assert observed.mean_latency(20, 30) is None
+    assert observed.mean_latency(1_000_000, 2_000_000) == 10.0
+    assert observed.mean_latency(1_000_000, 3_000_000) == 25.0
+    assert observed.mean_latency(3_000_000, 4_000_000) is None

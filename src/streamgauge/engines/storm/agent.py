@@ -6,14 +6,16 @@ a file with a dot behind may be dead. Only whole lines are taken, of either.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from streamgauge.engines.writing import unwritable
+from streamgauge.lake.metrics import Metric
+from streamgauge.lake.raw import decode
+from streamgauge.lake.records import Sample, SampleGroup
 from streamgauge.topology.physical_plan import Worker
 
 REPORTER = "io.streamgauge.storm.agent.AgentReporter"
@@ -46,15 +48,16 @@ class AgentFiles:
         self._gathered: dict[str, int] = {}
         self._followed: dict[str, int] = {}
 
-    def new_records(self, *metrics: str) -> Iterator[dict[str, Any]]:
+    def new_samples(self, *metrics: Metric) -> Iterator[Sample]:
         """Samples of some metrics in lines that came since the last call."""
-        wanted = tuple(f'"metric":"{metric}"'.encode() for metric in metrics)
+        wanted = {metric.label for metric in metrics}
+        words = tuple(f'"{label}"'.encode() for label in wanted)
         for name, path in self._present():
             lines = _whole_lines(path, self._followed.get(name, 0))
             self._followed[name] = self._followed.get(name, 0) + len(lines)
             for line in lines.splitlines():
-                if any(words in line for words in wanted):
-                    yield json.loads(line)
+                if any(word in line for word in words):
+                    yield from (one for one in _samples_of(line) if one.metric in wanted)
 
     def last_start(self, worker: Worker) -> float:
         """When the last process of a worker that wrote something began; 0 where none did."""
@@ -108,6 +111,13 @@ class AgentFiles:
             if _NAME.fullmatch(name):
                 found[name] = path
         return sorted(found.items())
+
+
+def _samples_of(line: bytes) -> Sequence[Sample]:
+    record = decode(line)
+    if isinstance(record, SampleGroup):
+        return record.samples
+    return (record,) if isinstance(record, Sample) else ()
 
 
 def _is_of(name: str, worker: Worker) -> bool:

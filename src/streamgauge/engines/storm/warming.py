@@ -12,10 +12,9 @@ from pathlib import Path
 
 from streamgauge.engines.runner import StepOrder, WarmUp
 from streamgauge.engines.storm.agent import AgentFiles
+from streamgauge.lake.metrics import Metric
 from streamgauge.topology.files.document import write_whole
 
-_EXECUTED = "executed"
-_LATENCY = "end_to_end_latency_sum"
 _MICROSECONDS = 1_000_000
 # Agents write a bucket soon after it ends.
 LATE_SECONDS = 2.0
@@ -54,14 +53,14 @@ class Observed:
 
     def take(self, files: AgentFiles) -> None:
         """Read what came since."""
-        for record in files.new_records(_EXECUTED, _LATENCY):
-            bucket = record["bucket_start_us"]
-            if record["metric"] == _EXECUTED:
-                self.executed[record["component"]] += record["value"]
-                self.executed_at[bucket] += record["value"]
+        for sample in files.new_samples(Metric.EXECUTED, Metric.END_TO_END_LATENCY_SUM):
+            bucket = sample.bucket_start_us
+            if sample.metric == Metric.EXECUTED.label:
+                self.executed[sample.component or ""] += int(sample.value)
+                self.executed_at[bucket] += int(sample.value)
             else:
-                self.latency_ns[bucket] += record["value"]
-                self.arrived[bucket] += record["count"]
+                self.latency_ns[bucket] += int(sample.value)
+                self.arrived[bucket] += sample.count
 
     def mean_latency(self, start_us: int, end_us: int) -> float | None:
         """Mean latency of tuples that arrived in buckets of a window; None without any."""
