@@ -129,3 +129,15 @@ def test_an_encoding_without_line_drawing_gets_plain_characters(tmp_path, projec
         env={**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
     )
     assert b"| spout +-" in shown.stdout
+
+
+def test_a_library_that_counts_its_objects_gets_them_back():
+    code = (
+        "import sys, duckdb\nsys.argv = ['streamgauge', '--version']\n"
+        "from streamgauge.cli import start\nstart()\n"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert shown.stdout.startswith("streamgauge ")
+    assert shown.stderr == ""
