@@ -184,12 +184,12 @@ def parse_job(text: str | bytes, name: str = "") -> Job:
 
 def load_profile(path: str | Path) -> Profile:
     """The profile in a file."""
-    return _build_profile(read_document(path))
+    return build_profile(read_document(path))
 
 
 def parse_profile(text: str | bytes, name: str = "") -> Profile:
     """The profile in a text; it may not refer to files."""
-    return _build_profile(parse_document(text, name))
+    return build_profile(parse_document(text, name))
 
 
 def job_to_data(job: Job) -> dict[str, Any]:
@@ -417,10 +417,11 @@ def _build_steps(sections: Mapping[str, _Section], topology: Topology) -> dict[s
 
 def find_profile(document: Document) -> Profile | None:
     """The profile that a document holds in addition to its job; None where it holds none."""
-    return _build_profile(document) if "profile" in _read_sections(document) else None
+    return build_profile(document) if "profile" in _read_sections(document) else None
 
 
-def _build_profile(document: Document) -> Profile:
+def build_profile(document: Document) -> Profile:
+    """The profile in a document that was read already."""
     sections = _read_sections(document)
     _require(sections, "topology", "a profile", document)
     _require(sections, "profile", "what was measured", document)
