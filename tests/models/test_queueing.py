@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import special
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models import queueing, transforms
@@ -89,6 +90,15 @@ def test_sleeps_in_a_row_add_a_uniform_delay(rate):
     assert found.variance - without.variance == pytest.approx(1.0 / 3.0)
     ratio = queueing.sojourn_transform(queue)(POINTS) / queueing.sojourn_transform(plain)(POINTS)
     assert ratio == pytest.approx((1.0 - np.exp(-2.0 * POINTS)) / (2.0 * POINTS))
+
+
+@pytest.mark.parametrize("load", [0.0, 1e-300, 1e-9, 0.01, 0.999999, 1.0, 3.0, 700.0, 1e12])
+def test_moments_of_what_is_left_of_a_sleep_are_kummers_function(load):
+    found = Setup.sleep(2.0, load / 2.0)
+    scale = load / -math.expm1(-load) if load else 1.0
+    for j, moment in enumerate((found.first, found.second, found.third), start=1):
+        exact = scale * special.hyp1f1(1.0, j + 2.0, -load) / (j + 1.0) * 2.0**j
+        assert float(moment) == pytest.approx(exact, rel=1e-14)
 
 
 def test_a_thread_that_polls_is_seldom_asleep():

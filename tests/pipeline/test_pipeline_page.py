@@ -30,8 +30,8 @@ def console_lines(text):
 def command_of(words):
     """The command that words name, and what is left of them."""
     found = typer.main.get_command(app)
-    while words and hasattr(found, "commands"):
-        found, words = found.commands[words[0]], words[1:]
+    while words and hasattr(found, "get_command"):
+        found, words = found.get_command(typer.Context(found), words[0]), words[1:]
     return found, words
 
 

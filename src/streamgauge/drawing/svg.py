@@ -158,14 +158,6 @@ def shorten(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def clip(name: str, longest: int) -> str:
-    """The name, cut in its middle where it is longer: beginnings and ends tell names apart."""
-    if len(name) <= longest:
-        return name
-    ending = (longest - 1) // 2
-    return name[: longest - 1 - ending] + "…" + name[len(name) - ending :]
-
-
 class Svg:
     """Collects the elements of one picture."""
 

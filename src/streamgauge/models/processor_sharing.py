@@ -135,9 +135,9 @@ def settle_machines(
 def _alike(sizes: Whole) -> Iterator[Whole]:
     """Machines with any threads, in groups of like size whose tables fit in memory."""
     classes = np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.int64)
-    for size in np.unique(classes[sizes > 0]):
+    for size in sorted(set(classes[sizes > 0].tolist())):
         members = np.flatnonzero((classes == size) & (sizes > 0))
-        at_once = max(_LARGEST_TABLE >> int(2 * size), 1)
+        at_once = max(_LARGEST_TABLE >> 2 * size, 1)
         for begin in range(0, len(members), at_once):
             yield members[begin : begin + at_once]
 

@@ -69,8 +69,6 @@ class Setup:
         which leans to long for frequent batches. The delay of the whole queue is then uniform on
         (0, `period`), as for a server that takes vacations (Fuhrmann & Cooper 1985).
         """
-        from scipy import special
-
         length, rate = np.broadcast_arrays(as_vector(period), as_vector(batches_per_second))
         load = rate * length
         scale = divide_or(load, -np.expm1(-load), otherwise=1.0)
@@ -82,11 +80,13 @@ class Setup:
             decay = transforms.mean_decay(np.where(later, gap, -gap))
             return np.asarray(scale * np.where(later, np.exp(-s * length), np.exp(-load)) * decay)
 
-        # E[u^j] = scale·₁F₁(1; j + 2; −λT)/(j + 1) for what is left over T.
-        moments = [
-            scale * special.hyp1f1(1.0, j + 2.0, -load) / (j + 1.0) * length**j for j in (1, 2, 3)
-        ]
-        return cls(first=moments[0], second=moments[1], third=moments[2], transform=transform)
+        first, second, third = _leaning_moments(load, scale)
+        return cls(
+            first=first * length,
+            second=second * length**2,
+            third=third * length**3,
+            transform=transform,
+        )
 
     def met_with(self, probability: ArrayLike) -> Setup:
         """The same for a server that is found asleep with `probability`, and else is awake."""
@@ -97,6 +97,31 @@ class Setup:
             third=asleep * self.third,
             transform=lambda s: np.asarray(1.0 + asleep * (self.transform(s) - 1.0)),
         )
+
+
+def _leaning_moments(x: Vector, scale: Vector) -> tuple[Vector, Vector, Vector]:
+    """E[u], E[u²] and E[u³] for u on (0, 1) with a density proportional to e^(xu).
+
+    With `scale` = x/(1 − e^(−x)), integration by parts gives x·E[u^j] = scale − j·E[u^(j−1)].
+    Where x is small it is used from E[u³] = scale/4·₁F₁(1; 5; −x) downwards: nothing then cancels.
+    """
+    small = x < 1.0
+    near, away = np.where(small, x, 0.0), np.where(small, 1.0, x)
+    # 1 − x/5·(1 − x/6·(1 − …)); what is left out is below 1e-17.
+    series = np.ones_like(near)
+    for divisor in range(20, 4, -1):
+        series = 1.0 - near / divisor * series
+    third = scale / 4.0 * series
+    second = (scale - near * third) / 3.0
+    first = (scale - near * second) / 2.0
+    first_away = (scale - 1.0) / away
+    second_away = (scale - 2.0 * first_away) / away
+    third_away = (scale - 3.0 * second_away) / away
+    return (
+        np.where(small, first, first_away),
+        np.where(small, second, second_away),
+        np.where(small, third, third_away),
+    )
 
 
 def asleep_probability(batches_per_second: ArrayLike, spin_seconds: ArrayLike) -> Vector:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from streamgauge.drawing.topology_picture import HIGH_LEVEL
 from streamgauge.drawing.wording import (
+    HIGH_LEVEL,
     MANIFOLD,
     format_estimate,
     format_number,

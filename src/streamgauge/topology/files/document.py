@@ -287,28 +287,33 @@ def _parse_json(text: str, name: str) -> object:
         raise _too_deep(name) from None
     except ValueError as error:
         raise _unreadable(name, f"a value that cannot be read: {error}", "plain values") from None
-    _check_values(data, name)
+    # Plain letters without escapes hold no half of a pair.
+    _check_values(data, name, texts=not text.isascii() or "\\u" in text)
     return data
 
 
-def _check_values(data: object, name: str) -> None:
-    """Nesting as for YAML, and texts that can be written again."""
+def _check_values(data: object, name: str, *, texts: bool) -> None:
+    """Nesting as for YAML; and of `texts`, where wanted, that they can be written again."""
     pending = [(data, 1)]
     while pending:
         value, depth = pending.pop()
-        if isinstance(value, str) and not value.isascii():
+        if isinstance(value, str):
             try:
                 value.encode("utf-8")
             except UnicodeEncodeError:
                 raise _unreadable(name, "an unpaired surrogate", "text in UTF-8") from None
-        if not isinstance(value, dict | list):
             continue
         if depth > MAX_DEPTH:
             raise _too_deep(name)
+        inner: Iterable[object] = ()
         if isinstance(value, dict):
-            pending += [(key, depth) for key in value]
-        inner = value.values() if isinstance(value, dict) else value
-        pending += [(child, depth + 1) for child in inner]
+            inner = value.values()
+            if texts:
+                pending += [(key, depth) for key in value]
+        elif isinstance(value, list):
+            inner = value
+        kinds = (dict, list, str) if texts else (dict, list)
+        pending += [(child, depth + 1) for child in inner if isinstance(child, kinds)]
 
 
 class _BadJson(ValueError):
