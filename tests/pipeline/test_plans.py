@@ -23,8 +23,9 @@ SCOPE = Scope(
     plan_id="p1",
     from_us=NOON_US,
     to_us=NOON_US + 3_600_000_000,
+    bucket_us=10_000_000,
+    block_us=50_000_000,
     look_back_us=60_000_000,
-    common_block_seconds=60.0,
     step_us=60_000_000,
     nodes=("node-1",),
 )

@@ -49,8 +49,9 @@ SCOPE = Scope(
     plan_id="p",
     from_us=DAY_US - 100 * SECOND,
     to_us=DAY_US + 1000 * SECOND,
+    bucket_us=10 * SECOND,
+    block_us=50 * SECOND,
     look_back_us=60 * SECOND,
-    common_block_seconds=60.0,
     step_us=60 * SECOND,
 )
 
@@ -79,7 +80,7 @@ def test_what_was_added_to_a_counter_is_the_difference_to_the_bucket_before():
         counter(10, 7),
         # The process starts anew and has counted three since.
         counter(20, 3),
-        # A gap of a block's length is bridged, a longer one is not.
+        # A gap of a minute is bridged, a longer one is not.
         counter(80, 10),
         counter(150, 100),
         counter(160, 101),

@@ -1,11 +1,7 @@
-"""Blocks of buckets, and metrics, without Spark."""
-
-import numpy as np
-import pytest
+"""Which metrics are summed, and how."""
 
 from streamgauge.lake.metrics import METRICS
 from streamgauge.pipeline.calibrate.summing_rules import (
-    BLOCK_SECONDS,
     COUNTERS,
     GAUGES,
     HEARTBEATS,
@@ -13,31 +9,7 @@ from streamgauge.pipeline.calibrate.summing_rules import (
     SQUARED,
     STAND_INS,
     WANTED,
-    block_lengths_us,
-    block_seconds,
 )
-
-
-@pytest.mark.parametrize(
-    ("bucket_us", "seconds"),
-    [
-        (1000, 30),
-        (6_000_000, 30),
-        (6_000_001, 60),
-        (10_000_000, 60),
-        (60_000_000, 300),
-        (5_760_000_000, 28800),
-        (5_760_000_001, 86400),
-        (86_400_000_000, 86400),
-    ],
-)
-def test_a_block_is_the_shortest_with_five_buckets(bucket_us, seconds):
-    assert block_seconds(bucket_us) == seconds
-    assert block_lengths_us(np.asarray([bucket_us])).tolist() == [seconds * 1_000_000]
-
-
-def test_blocks_divide_a_day():
-    assert all(86400 % seconds == 0 for seconds in BLOCK_SECONDS)
 
 
 def test_what_is_wanted_is_summed_in_one_way():

@@ -1,7 +1,7 @@
 """Samples summed by block: one row a series, with its blocks as arrays.
 
 A task sums what it reads; where a series lies in several files its rows are added where they meet,
-which is exact (`exact_sums`). What regressions multiply is summed by fifteenth of a block besides.
+which is exact (`exact_sums`). What regressions multiply is kept by bucket besides.
 Counters cannot be summed before the sample before each is known, so they go on as they are.
 """
 
@@ -44,15 +44,16 @@ from streamgauge.pipeline.calibrate.summing_rules import (
     MOST_FACTOR,
     OF_EXECUTORS_TOO,
     SQUARED,
-    block_lengths_us,
 )
 from streamgauge.pipeline.estimation.arrays import Bools, Whole
-from streamgauge.pipeline.estimation.blocks import SLOTS
+from streamgauge.pipeline.estimation.blocks import MICROSECONDS, rounded_lengths_us
 from streamgauge.pipeline.estimation.exact_sums import Limbs, limb_sums, square_sums
 from streamgauge.pipeline.estimation.schemas import Kind, flattened
 
 READ = (*SERIES, "bucket_start", "bucket_seconds", "value", "count")
 _TWICE = HISTORY_LABELS & COUNTERS
+# How long before a sample of a counter another must be, for what was added to be known.
+_LOOK_BACK_US, _LOOK_BACK_BUCKETS = 30 * MICROSECONDS, 6
 
 
 def summed_parts(
@@ -88,13 +89,13 @@ def sum_rows(readings: Readings, scopes: Sequence[Scope]) -> Iterator[pa.Table]:
 def _block_rows(readings: Readings, scopes: Sequence[Scope]) -> pa.Table:
     """A row a series: its sums by block."""
     names = [readings.code(name) for name in SERIES if name not in ("topology", "plan_id")]
-    number, heads = numbered([*names, readings.job, readings.block_us], len(readings.row))
+    number, heads = numbered([*names, readings.job], len(readings.row))
     order = sorting(number, readings.start_us)
     if order is not None:
         readings, number = reordered(readings, order), number[order]
         heads = np.searchsorted(number, np.arange(len(heads)))
     squared = readings.labelled(SQUARED)
-    block = readings.start_us - readings.start_us % readings.block_us
+    block = readings.start_us - readings.start_us % _of_scopes(readings, scopes, "block_us")
     first = run_starts([number, block], len(number))
     owner = number[first]
     total = limb_sums(readings.amount, first)
@@ -107,7 +108,7 @@ def _block_rows(readings: Readings, scopes: Sequence[Scope]) -> pa.Table:
         "observations": (owner, _added(readings.count, first)),
         **_limb_arrays("total", total, owner, np.ones(len(owner), dtype=bool)),
         **_limb_arrays("square", square, owner, has_squares),
-        **_slot_arrays(readings, number),
+        **_slot_arrays(readings, scopes, number),
     }
     return table_of(readings.where(at_places(heads, len(number))), scopes, Kind.SUMS, arrays)
 
@@ -130,14 +131,26 @@ def _limb_arrays(
     return arrays
 
 
-def _slot_arrays(readings: Readings, number: Whole) -> dict[str, tuple[Whole, Whole]]:
-    """What is multiplied, summed by fifteenth of the block, counted from 1970."""
+def _of_scopes(readings: Readings, scopes: Sequence[Scope], name: str) -> Whole:
+    """A number of each reading's scope."""
+    return np.asarray([getattr(one, name) for one in scopes], dtype=np.int64)[readings.job]
+
+
+def _slot_arrays(
+    readings: Readings, scopes: Sequence[Scope], number: Whole
+) -> dict[str, tuple[Whole, Whole]]:
+    """What is multiplied, by bucket of the usual length, counted from 1970.
+
+    Shorter buckets are added. Longer ones would be multiplied with what came in a part of them.
+    """
+    usual_us = _of_scopes(readings, scopes, "bucket_us")
     divisor = readings.samples.numbers("metric", FACTORS, np.nan)[readings.row]
     with np.errstate(invalid="ignore"):
         factor = np.rint(readings.value / divisor)
         known = factor < MOST_FACTOR
+    known &= rounded_lengths_us(readings.bucket_us) <= usual_us
     number, factor = number[known], factor[known].astype(np.int64)
-    slot = readings.start_us[known] // (readings.block_us[known] // SLOTS)
+    slot = readings.start_us[known] // usual_us[known]
     first = run_starts([number, slot], len(number))
     return {
         "slot": (number[first], slot[first]),
@@ -166,6 +179,15 @@ def _shared_rows(rows: pa.Table, scopes: Sequence[Scope]) -> Iterator[pa.Table]:
         yield seated
 
 
+def look_back_us(bucket_us: Whole) -> Whole:
+    """How far before a bucket the one before may be, for what was added to a counter to be known.
+
+    Args:
+        bucket_us: How long buckets are.
+    """
+    return np.asarray(np.maximum(_LOOK_BACK_US, _LOOK_BACK_BUCKETS * bucket_us))
+
+
 def counter_rows(readings: Readings, scopes: Sequence[Scope]) -> Iterator[pa.Table]:
     """Counters of the period and the time before it; for history of all times."""
     needed = in_period(readings, scopes, look_back=True) | readings.labelled(_TWICE)
@@ -192,8 +214,8 @@ def increments_of(rows: pa.Table) -> pa.Table:
     """Samples of what was added to counters in each bucket.
 
     A counter is its process's, whatever plan that runs; an executor that moves begins a new one. A
-    counter that falls was started anew, and all it shows was added since. A sample with no other in
-    the length of a block before it says nothing: the first one, and the one after a long gap.
+    counter that falls was started anew, and all it shows was added since. A sample with no other
+    shortly before it says nothing: the first one, and the one after a long gap.
 
     Args:
         rows: All rows of counters of some subjects.
@@ -213,7 +235,7 @@ def increments_of(rows: pa.Table) -> pa.Table:
     row, counter, start, span = row[order], counter[order], start[order], span[order]
     value, count = value[order], count[order]
     follows = np.zeros(len(row), dtype=bool)
-    follows[1:] = (np.diff(counter) == 0) & (np.diff(start) <= block_lengths_us(span)[1:])
+    follows[1:] = (np.diff(counter) == 0) & (np.diff(start) <= look_back_us(span)[1:])
     now, before = np.flatnonzero(follows), np.flatnonzero(follows) - 1
     restarted = (value[now] < value[before]) | (count[now] < count[before])
     samples = rows.select([name for name in SERIES if name != "plan_id"]).take(pa.array(row[now]))

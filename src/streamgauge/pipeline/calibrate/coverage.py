@@ -31,7 +31,7 @@ from streamgauge.pipeline.calibrate.readings import (
     table_of,
     with_column,
 )
-from streamgauge.pipeline.calibrate.summing_rules import HEARTBEATS, block_lengths_us
+from streamgauge.pipeline.calibrate.summing_rules import HEARTBEATS
 from streamgauge.pipeline.estimation.arrays import Bools
 from streamgauge.pipeline.estimation.schemas import SERIES_SUMS, TRANSFERS, Kind, flattened
 
@@ -39,6 +39,8 @@ from streamgauge.pipeline.estimation.schemas import SERIES_SUMS, TRANSFERS, Kind
 WHO = ("cluster", "topology", "component", "task", "executor", "worker", "node")
 # No code of anything: what is left out of a name.
 _LEFT_OUT = NO_NUMBER + 1
+# Buckets so much longer than most of somebody's are another writer's.
+_MUCH_LONGER = 1.5
 
 
 def heard_rows(readings: Readings, scopes: Sequence[Scope]) -> Iterator[pa.Table]:
@@ -97,8 +99,8 @@ def _silent(readings: Readings, scopes: Sequence[Scope]) -> Bools:
 def heartbeats_of(rows: pa.Table) -> pa.Table:
     """Samples of heartbeats, of nothing, for every bucket in which somebody was heard.
 
-    Where buckets of several lengths came of someone on a day, the shortest count. Where some name
-    the plan and some do not, it is named.
+    Buckets of someone that are much longer than most of that day do not count. Where some name the
+    plan and some do not, it is named.
 
     Args:
         rows: All rows of `heard_rows` of some of those who were heard.
@@ -112,11 +114,11 @@ def heartbeats_of(rows: pa.Table) -> pa.Table:
     )
     names, _ = codes_of(rows.select(WHO))
     who = numbered(list(names.values()), len(rows))[0][row]
-    day, block = start // DAY_US, block_lengths_us(bucket)
-    day_of, _ = numbered([who, day], len(row))
-    shortest = np.full(int(day_of.max(initial=-1)) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(shortest, day_of, block)
-    kept = block == shortest[day_of]
+    day_of, heads = numbered([who, start // DAY_US], len(row))
+    order = np.lexsort((bucket, day_of))
+    ends = np.searchsorted(day_of[order], np.arange(len(heads) + 1))
+    median = bucket[order][(ends[:-1] + ends[1:] - 1) // 2]
+    kept = bucket <= _MUCH_LONGER * median[day_of]
     row, who, start, bucket = row[kept], who[kept], start[kept], bucket[kept]
     order = np.lexsort((plans[row], start, who))
     row, who, start, bucket = row[order], who[order], start[order], bucket[order]

@@ -85,14 +85,12 @@ class Source:
     Attributes:
         plan: What it ran on.
         period: When.
-        bucket_seconds: Of its longest buckets.
         executors: How many each operator has under each of its plans.
         extent: Of all that was recorded.
     """
 
     plan: Plan
     period: StablePeriod
-    bucket_seconds: float
     executors: Mapping[tuple[str, str], int]
     extent: Extent
 
@@ -286,5 +284,5 @@ def _extras(source: Source, pieces: Mapping[str, list[bytes]], seed: int) -> Ext
         backpressure_minutes=pressed_us / 1e6 / 60.0,
         period=ProfilePeriod(start=moment(period.from_us), end=moment(period.to_us)),
         seed=seed,
-        notes=(*period.notes, *skew_notes(skews, source.bucket_seconds), *notes),
+        notes=(*period.notes, *skew_notes(skews, period.bucket_us / 1e6), *notes),
     )

@@ -1,7 +1,7 @@
 """What a topology did in all its time, under all its plans: saturation, source rates, pressure.
 
 Steps of time are a minute, or a minute doubled until there are few enough. Tasks sum what they read
-by step; a block counts in the step that it begins in. What they found comes together where the
+by step; a bucket counts in the step that it begins in. What they found comes together where the
 topology's profile is made.
 """
 
@@ -20,10 +20,10 @@ from streamgauge.pipeline.calibrate.summing_rules import (
     EMITTED,
     EXECUTED,
     HEARTBEATS,
-    MICROSECONDS,
     PRESSED,
 )
 from streamgauge.pipeline.estimation.arrays import Whole
+from streamgauge.pipeline.estimation.blocks import MICROSECONDS
 from streamgauge.pipeline.estimation.schemas import Kind
 from streamgauge.profile.figures import RateSeries, Saturation
 from streamgauge.topology.topology import SYSTEM_PREFIX, StreamKey
@@ -67,15 +67,14 @@ def history_rows(
         steps = np.asarray([one.step_us for one in scopes])
         chosen, beats = readings.where(told), beats[told]
         who = [np.where(beats, chosen.code(name), _NOBODY) for name in _WHO]
-        block = chosen.start_us - chosen.start_us % chosen.block_us
-        step = steps[chosen.job]
+        step = chosen.start_us - chosen.start_us % steps[chosen.job]
         named = [*(chosen.code(name) for name in _NAMES), *who, chosen.job]
-        yield _summed(chosen, scopes, named, block - block % step, Kind.HISTORY)
+        yield _summed(chosen, scopes, named, step, Kind.HISTORY)
     pressed = readings.where(readings.labelled([PRESSED]))
     if len(pressed.row):
-        block = pressed.start_us - pressed.start_us % pressed.block_us
+        minute = pressed.start_us - pressed.start_us % MINUTE_US
         named = [pressed.code(name) for name in pressed.samples.codes]
-        yield _summed(pressed, scopes, [*named, pressed.job], block, Kind.PRESSED)
+        yield _summed(pressed, scopes, [*named, pressed.job], minute, Kind.PRESSED)
     pressing = inside.where(inside.labelled([PRESSED]) & (inside.value > 0))
     if len(pressing.row):
         minute = pressing.start_us - pressing.start_us % MINUTE_US
@@ -194,23 +193,23 @@ class Extent(NamedTuple):
 
 def _other_names(rows: pa.Table) -> list[Name]:
     """What else names a series: tasks hold their senders back each for itself."""
-    columns = ("task", "executor", "queue", "worker", "node", "block_us")
+    columns = ("task", "executor", "queue", "worker", "node")
     return list(zip(*(rows[name].to_pylist() for name in columns), strict=True))
 
 
 def _longest(pressed: _Steps) -> dict[Name, dict[int, int]]:
-    """By plan, operator and stream, in each block the time of the task that pressed for longest."""
+    """By plan, operator and stream, in each minute the time of whoever pressed for longest."""
     found = dict(pressed.items())
     longest: dict[Name, dict[int, int]] = {}
     for (*name, other, what), totals in found.items():
         if what != "total":
             continue
         spans = found[*name, other, "span"]
-        blocks = longest.setdefault(tuple(name), {})
+        minutes = longest.setdefault(tuple(name), {})
         for start, total in totals.items():
             # Nobody holds others back for longer than time goes on.
             time_ns = min(total, spans[start] * _NANOSECONDS_PER_MICROSECOND)
-            blocks[start] = max(blocks.get(start, 0), time_ns)
+            minutes[start] = max(minutes.get(start, 0), time_ns)
     return longest
 
 
@@ -271,7 +270,7 @@ def _saturation(
     """What came to each operator and left it; the engine's own streams are left out."""
     step = extent.step_us(MOST_OBSERVATIONS)
     points: dict[tuple[str | None, str, int], dict[str, int]] = {}
-    series = [*totals.items(), *(((*name, "pressed"), blocks) for name, blocks in pressed.items())]
+    series = [*totals.items(), *(((*name, "pressed"), found) for name, found in pressed.items())]
     for (plan, component, stream, what), steps in series:
         if component is None or (stream or "").startswith(SYSTEM_PREFIX):
             continue

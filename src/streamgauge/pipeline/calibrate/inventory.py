@@ -7,6 +7,7 @@ short record of each, whose size does not depend on how many samples there are.
 from __future__ import annotations
 
 import json
+from bisect import bisect
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,15 +28,13 @@ from streamgauge.pipeline.calibrate.lake_parts import (
     read_samples,
     run_starts,
 )
-from streamgauge.pipeline.calibrate.periods import Held, Load, Recorded
+from streamgauge.pipeline.calibrate.periods import Held, Job, Load, Recorded
 from streamgauge.pipeline.calibrate.summing_rules import (
     HEARTBEATS,
-    MICROSECONDS,
     STAND_INS,
     WANTED,
-    block_lengths_us,
 )
-from streamgauge.pipeline.estimation.blocks import common_block_seconds
+from streamgauge.pipeline.estimation.blocks import BUCKETS_PER_BLOCK, rounded_lengths_us
 from streamgauge.pipeline.schemas import spark_schema
 
 _READ = (
@@ -58,6 +57,8 @@ _NEEDS = {
 }
 # What tells a backlog that drains: input, output, and what waits.
 _LOAD = (Metric.EMITTED.label, Metric.EXECUTED.label, Metric.QUEUE_POPULATION.label)
+# Blocks of load between two cuts, and cuts, that are worth keeping; the last ones.
+MOST_LOADS, MOST_CUTS = 64, 20
 FOUND = pa.schema(
     [
         pa.field("cluster", pa.string()),
@@ -65,20 +66,31 @@ FOUND = pa.schema(
         pa.field("found", pa.string(), nullable=False),
     ]
 )
-Job = tuple[str | None, str]
 Name = tuple[Any, ...]
 
 
 def take_inventory(
-    spark: SparkSession, tasks: Sequence[tuple[Part, ...]], topology: str | None
+    spark: SparkSession,
+    tasks: Sequence[tuple[Part, ...]],
+    topology: str | None,
+    cuts: Mapping[Job, Sequence[int]],
 ) -> list[Held]:
-    """What is held of every topology, or of one, by cluster and name."""
+    """What is held of every topology, or of one, by cluster and name.
+
+    Args:
+        spark: The session.
+        tasks: What each task reads.
+        topology: The only one that matters; all where none is given.
+        cuts: When the time of each topology is cut, in order.
+    """
     if not tasks:
         return []
     listed = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(
         partial(_list_parts, tasks, topology), spark_schema(FOUND)
     )
-    joined = listed.repartition("cluster", "topology").mapInArrow(_join, spark_schema(FOUND))
+    joined = listed.repartition("cluster", "topology").mapInArrow(
+        partial(_join, dict(cuts)), spark_schema(FOUND)
+    )
     rows = joined.toArrow().to_pylist()
     held = [held_of(row["cluster"], row["topology"], json.loads(row["found"])) for row in rows]
     return sorted(held, key=lambda one: (one.cluster or "", one.topology))
@@ -96,13 +108,15 @@ def _list_parts(
             yield _rows({job: some.to_json() for job, some in found.items()})
 
 
-def _join(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _join(
+    cuts: Mapping[Job, Sequence[int]], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     found: dict[Job, Found] = {}
     for batch in batches:
         for row in batch.to_pylist():
             job = (row["cluster"], row["topology"])
             found.setdefault(job, Found()).add(Found.from_json(row["found"]))
-    yield _rows({job: json.dumps(some.shortened()) for job, some in found.items()})
+    yield _rows({job: json.dumps(some.shortened(cuts.get(job, ()))) for job, some in found.items()})
 
 
 def _rows(found: Mapping[Job, str]) -> pa.RecordBatch:
@@ -118,11 +132,13 @@ class Found:
     """What some samples say of a topology.
 
     Attributes:
-        metrics: By plan and metric: rows, and what is least and greatest (`_STATISTICS`).
+        metrics: By plan, metric and length of buckets: rows, and what is least and greatest
+            (`_STATISTICS`).
         exact: By operator and day which exact metrics there are, as bits.
         stand_ins: Rows of metrics that may be superfluous, by plan, metric, operator and day.
         beats: Workers and days with heartbeats.
-        load: By length and start of a block: input, output, and what waited, in microseconds.
+        load: By length and start of five buckets: when they begin and end, input, output, and what
+            waited, in microseconds.
     """
 
     metrics: dict[Name, list[Any]] = field(default_factory=dict)
@@ -144,10 +160,9 @@ class Found:
             self.stand_ins[key] = self.stand_ins.get(key, 0) + rows
         self.beats |= other.beats
         for key, numbers in other.load.items():
-            known = self.load.get(key, [0.0] * len(numbers))
-            self.load[key] = [one + two for one, two in zip(known, numbers, strict=True)]
+            self.load[key] = _added_load(self.load.get(key), numbers)
 
-    def shortened(self) -> dict[str, Any]:
+    def shortened(self, cuts: Sequence[int] = ()) -> dict[str, Any]:
         """The same in little: days and operators only where they matter, few blocks of load."""
         left: dict[str, list[Any]] = {}
         dropped: dict[tuple[str | None, str], int] = {}
@@ -155,21 +170,18 @@ class Found:
             if _NEEDS[metric] & ~self.exact.get((component, day), 0) == 0:
                 dropped[plan, metric] = dropped.get((plan, metric), 0) + rows
                 left.setdefault(metric, []).append([component, day])
-        kept = {
-            metric
-            for (plan, metric), (rows, *_) in self.metrics.items()
-            if rows > dropped.get((plan, metric), 0)
-        }
-        beating = {plan for plan, metric in self.metrics if metric == HEARTBEATS}
+        rows_of: dict[tuple[str | None, str], int] = {}
+        for (plan, metric, _), (rows, *_) in self.metrics.items():
+            rows_of[plan, metric] = rows_of.get((plan, metric), 0) + rows
+        kept = {key[1] for key, rows in rows_of.items() if rows > dropped.get(key, 0)}
+        beating = {plan for plan, metric, _ in self.metrics if metric == HEARTBEATS}
         return {
-            "metrics": [
-                [*key, *numbers, dropped.get(key, 0)] for key, numbers in self.metrics.items()
-            ],
+            "metrics": [[*key, *numbers] for key, numbers in self.metrics.items()],
             "superfluous": {
                 metric: days if metric in kept else None for metric, days in left.items()
             },
-            "beats": None if beating == {plan for plan, _ in self.metrics} else list(self.beats),
-            "load": _merged_load(self.load),
+            "beats": None if beating == {plan for plan, *_ in self.metrics} else list(self.beats),
+            "load": _merged_load(self.load, cuts[-MOST_CUTS:]),
         }
 
     def to_json(self) -> str:
@@ -185,7 +197,6 @@ class Found:
 _STATISTICS = {
     "first": min,
     "last": max,
-    "longest": max,
     "shortest": min,
     "value": max,
     "count": max,
@@ -203,6 +214,7 @@ def listed(samples: Arrays, topology: str | None = None) -> dict[Job, Found]:
     start, bucket = samples.start_us[rows], samples.bucket_us[rows]
     names: dict[str, npt.NDArray[Any]] = {name: code[rows] for name, code in samples.codes.items()}
     names["day"] = start // DAY_US
+    names["bucket"] = rounded_lengths_us(bucket)
     runs = run_starts(names.values(), len(rows))
     table = _Runs(
         samples=samples,
@@ -211,7 +223,6 @@ def listed(samples: Arrays, topology: str | None = None) -> dict[Job, Found]:
             "rows": np.diff(np.append(runs, len(rows))),
             "first": np.minimum.reduceat(start, runs),
             "last": np.maximum.reduceat(start + bucket, runs),
-            "longest": np.maximum.reduceat(bucket, runs),
             "shortest": np.minimum.reduceat(bucket, runs),
             "value": np.maximum.reduceat(np.abs(samples.value[rows]), runs),
             "count": np.maximum.reduceat(samples.count[rows], runs),
@@ -219,8 +230,11 @@ def listed(samples: Arrays, topology: str | None = None) -> dict[Job, Found]:
     )
     found: dict[Job, Found] = {}
     everything = np.ones(len(runs), dtype=bool)
-    for (*job, plan, metric), numbers in table.grouped(everything, "plan_id", "metric"):
-        found.setdefault(tuple(job), Found()).metrics[plan, metric] = list(numbers.values())
+    for (*job, plan, metric, length), numbers in table.grouped(
+        everything, "plan_id", "metric", "bucket"
+    ):
+        some = found.setdefault(tuple(job), Found())
+        some.metrics[plan, metric, length] = list(numbers.values())
     for (*job, metric, component, day), _ in table.grouped(
         table.labelled(_EXACT), "metric", "component", "day"
     ):
@@ -276,37 +290,54 @@ class _Runs:
 
 
 def _add_load(found: dict[Job, Found], samples: Arrays, rows: npt.NDArray[Any]) -> None:
-    """Input, output and what waits, by block: whole numbers, whose sums are exact."""
+    """Input, output and what waits, by five buckets: whole numbers, whose sums are exact."""
     told = rows[samples.flags("metric", _LOAD)[rows]]
     bucket, start, value = samples.bucket_us[told], samples.start_us[told], samples.value[told]
-    block = block_lengths_us(bucket)
+    block = BUCKETS_PER_BLOCK * rounded_lengths_us(bucket)
     names = {name: samples.codes[name][told] for name in ("cluster", "topology", "metric")}
     # A population counts for as long as it was seen.
     waits = samples.flags("metric", [_LOAD[-1]])[told]
     amount = np.where(waits, np.rint(value * bucket), value)
-    begin = start - start % block
-    number, heads = numbered([*names.values(), block, begin], len(told))
+    number, heads = numbered([*names.values(), block, start // block], len(told))
     sums = np.bincount(number, amount, minlength=len(heads)).tolist()
-    blocks = zip(block[heads].tolist(), begin[heads].tolist(), sums, strict=True)
+    begins, ends = start[heads], (start + bucket)[heads]
+    np.minimum.at(begins, number, start)
+    np.maximum.at(ends, number, start + bucket)
+    numbers = zip(begins.tolist(), ends.tolist(), sums, strict=True)
     words = {name: [*samples.words[name], None] for name in names}
-    for head, (length, at, total) in zip(heads.tolist(), blocks, strict=True):
+    for head, (begin, end, total) in zip(heads.tolist(), numbers, strict=True):
         cluster, topology, metric = (words[name][code[head]] for name, code in names.items())
-        numbers = found[cluster, topology].load.setdefault((length, at), [0.0] * len(_LOAD))
-        numbers[_LOAD.index(metric)] += total
+        load, length = found[cluster, topology].load, int(block[head])
+        of_metric = [total if label == metric else 0.0 for label in _LOAD]
+        key = (length, begin // length)
+        load[key] = _added_load(load.get(key), [begin, end, *of_metric])
 
 
-def _merged_load(load: Mapping[Name, Sequence[float]]) -> list[list[float]]:
-    """By blocks of the longest length that occurs, doubled until there are few."""
-    if not load:
-        return []
-    longest, starts = max(length for length, _ in load), [start for _, start in load]
-    seconds = common_block_seconds(longest / MICROSECONDS, min(starts), max(starts))
-    step = round(seconds * MICROSECONDS)
-    sums: dict[int, list[float]] = {}
-    for (_, start), numbers in load.items():
-        known = sums.setdefault(start // step * step, [0.0] * len(numbers))
-        known[:] = [one + two for one, two in zip(known, numbers, strict=True)]
-    return [[start, step, *numbers] for start, numbers in sorted(sums.items())]
+def _added_load(one: Sequence[float] | None, other: Sequence[float]) -> list[Any]:
+    """Begin, end and sums of two blocks together."""
+    if one is None:
+        return list(other)
+    sums = (a + b for a, b in zip(one[2:], other[2:], strict=True))
+    return [min(one[0], other[0]), max(one[1], other[1]), *sums]
+
+
+def _merged_load(load: Mapping[Name, Sequence[float]], cuts: Sequence[int]) -> list[list[Any]]:
+    """Between two cuts by the longest blocks that occur, doubled until there are few."""
+    pieces: dict[int, list[tuple[int, Sequence[float]]]] = {}
+    for (length, _), numbers in load.items():
+        pieces.setdefault(bisect(cuts, numbers[0]), []).append((length, numbers))
+    merged: list[list[Any]] = []
+    for piece in pieces.values():
+        longest = max(length for length, _ in piece)
+        first, last = (how(int(numbers[0]) for _, numbers in piece) for how in (min, max))
+        while last // longest - first // longest >= MOST_LOADS:
+            longest *= 2
+        blocks: dict[int, list[Any]] = {}
+        for _, numbers in piece:
+            place = int(numbers[0]) // longest
+            blocks[place] = _added_load(blocks.get(place), numbers)
+        merged += blocks.values()
+    return sorted(merged)
 
 
 def held_of(cluster: str | None, topology: str, found: Mapping[str, Any]) -> Held:
@@ -317,23 +348,23 @@ def held_of(cluster: str | None, topology: str, found: Mapping[str, Any]) -> Hel
             topology=topology,
             plan_id=plan,
             metric=metric,
+            bucket_us=length,
             first_us=first,
             last_us=last,
             rows=rows,
-            needed=rows - left if metric in WANTED else 0,
-            longest_us=longest,
+            is_needed=metric in WANTED and found["superfluous"].get(metric, ()) is not None,
             shortest_us=shortest,
             largest_value=value,
             largest_count=count,
         )
-        for plan, metric, rows, first, last, longest, shortest, value, count, left in found[
-            "metrics"
-        ]
+        for plan, metric, length, rows, first, last, shortest, value, count in found["metrics"]
     ]
     return Held(
         cluster=cluster,
         topology=topology,
-        recorded=tuple(sorted(recorded, key=lambda one: (one.plan_id or "", one.metric))),
+        recorded=tuple(
+            sorted(recorded, key=lambda one: (one.plan_id or "", one.metric, one.bucket_us))
+        ),
         superfluous={
             metric: None if days is None else frozenset((name, day) for name, day in days)
             for metric, days in found["superfluous"].items()
@@ -344,11 +375,11 @@ def held_of(cluster: str | None, topology: str, found: Mapping[str, Any]) -> Hel
         load=tuple(
             Load(
                 start_us=start,
-                length_us=length,
+                end_us=end,
                 emitted=emitted,
                 executed=executed,
-                queued=queued_us / length,
+                queued=queued_us / (end - start),
             )
-            for start, length, emitted, executed, queued_us in found["load"]
+            for start, end, emitted, executed, queued_us in found["load"]
         ),
     )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from streamgauge.errors import NotEnoughData, did_you_mean
 from streamgauge.lake.records import Plan
 from streamgauge.lake.tables import Lake
+from streamgauge.pipeline.calibrate.block_sums import look_back_us
 from streamgauge.pipeline.calibrate.estimating import Source, assemble, estimate, sum_series
 from streamgauge.pipeline.calibrate.extras import extra_rows
 from streamgauge.pipeline.calibrate.history import MOST_RATES, Extent
@@ -23,11 +25,10 @@ from streamgauge.pipeline.calibrate.periods import (
     StablePeriod,
     Wish,
     choose_all,
+    cuts_of,
     plan_under,
 )
 from streamgauge.pipeline.calibrate.readings import Scope
-from streamgauge.pipeline.calibrate.summing_rules import MICROSECONDS
-from streamgauge.pipeline.estimation.blocks import common_block_seconds
 from streamgauge.pipeline.table_files import tasks_for
 from streamgauge.topology.logical_plan import Executor
 
@@ -82,11 +83,11 @@ def calibrate(
     pinned = Pinned.now(spark, lake)
     say("listing what the lake holds")
     parts = pinned.parts(topology)
-    held = take_inventory(spark, parts, topology)
-    plans = pinned.plans(None if topology is None else [topology])
+    plans, events = pinned.plans(None if topology is None else [topology]), pinned.events()
+    held = take_inventory(spark, parts, topology, cuts_of(plans, events, wish.period))
     if not held and not plans:
         raise _nothing(pinned, topology)
-    choice = choose_all(plans, pinned.events(), held, wish)
+    choice = choose_all(plans, events, held, wish)
     if topology is not None and not choice.periods:
         raise next(iter(choice.refused.values()))
     yield from _refused(choice)
@@ -98,7 +99,7 @@ def calibrate(
     pairs = [(one, by_job[one.cluster, one.topology]) for one in choice.periods]
     scopes = [scope_of(period, one) for period, one in pairs]
     sources = {(one.cluster, one.topology): _source(period, one, plans) for period, one in pairs}
-    # A block holds five buckets at the least, so sums are a fifth as many as samples.
+    # Series with their sums are far fewer than samples, but each is handled in many steps.
     tasks = tasks_for(spark, rows // 5, rows_per_file=300_000)
     pieces = estimate(sum_series(spark, parts, scopes, topology), scopes, tasks=tasks, seed=seed)
     extras = extra_rows(pinned, choice.periods)
@@ -141,10 +142,9 @@ def scope_of(period: StablePeriod, held: Held) -> Scope:
         plan_id=period.plan_id,
         from_us=period.from_us,
         to_us=period.to_us,
-        look_back_us=period.block_seconds * MICROSECONDS,
-        common_block_seconds=common_block_seconds(
-            float(period.block_seconds), period.from_us, period.to_us - 1
-        ),
+        bucket_us=period.bucket_us,
+        block_us=period.block_us,
+        look_back_us=int(max(look_back_us(np.asarray([one.bucket_us for one in held.recorded])))),
         step_us=_extent(held).step_us(MOST_RATES),
         nodes=period.nodes,
         machines=period.machines,
@@ -174,7 +174,6 @@ def _source(period: StablePeriod, held: Held, plans: Iterable[Plan]) -> Source:
     return Source(
         plan=plan_under(period, mine),
         period=period,
-        bucket_seconds=max(one.longest_us for one in held.recorded) / 1e6,
         executors=executors,
         extent=_extent(held),
     )

@@ -24,8 +24,8 @@ from streamgauge.lake.records import Event, Plan, Record
 from streamgauge.lake.schemas import EVENTS, PLANS, SAMPLES
 from streamgauge.lake.tables import Lake, Snapshot
 from streamgauge.lake.uris import joined, open_store
-from streamgauge.pipeline.calibrate.summing_rules import MICROSECONDS
 from streamgauge.pipeline.estimation.arrays import Whole
+from streamgauge.pipeline.estimation.blocks import MICROSECONDS
 from streamgauge.pipeline.table_files import read_files
 
 # What makes a series: the columns of a sample before its bucket.

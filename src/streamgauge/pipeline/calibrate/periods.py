@@ -17,15 +17,21 @@ from streamgauge.lake.plans import PlanLayout, distance
 from streamgauge.lake.records import Event, EventKind, PlacedExecutor, Plan
 from streamgauge.pipeline.calibrate.summing_rules import (
     LEAST_BUCKET_US,
-    MICROSECONDS,
-    MOST_FACTOR,
+    MOST_COUNT,
     WANTED,
-    block_seconds,
     largest,
 )
+from streamgauge.pipeline.estimation.blocks import (
+    LEAST_BLOCKS,
+    MICROSECONDS,
+    block_length_us,
+    usual_length_us,
+)
 
-# Blocks that a period should have: fewer cannot be resampled.
-ENOUGH_BLOCKS = 8
+# A period that is taken before longer ones of earlier times has at least this and twelve blocks.
+ENOUGH_SECONDS = 120
+# A topology: its cluster, where that has a name, and its own name.
+Job = tuple[str | None, str]
 _CUTS = frozenset({EventKind.START, EventKind.STOP, EventKind.REBALANCE, EventKind.RESTART})
 
 
@@ -54,19 +60,19 @@ class WarmUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What the lake holds of one metric of a topology under one plan.
+    """What the lake holds of one metric of a topology under one plan, in buckets of one length.
 
     Attributes:
         cluster: Where several clusters share a lake.
         topology: The job.
         plan_id: The plan that the samples name; nothing where they name none.
         metric: Its label.
+        bucket_us: How long the buckets are, to two digits.
         first_us: When the first bucket began.
         last_us: When the last bucket ended.
         rows: Samples.
-        needed: Those that are summed up.
-        longest_us: The longest bucket.
-        shortest_us: The shortest.
+        is_needed: Whether any of them are summed up.
+        shortest_us: The shortest bucket.
         largest_value: The largest value, whatever its sign.
         largest_count: The largest count.
     """
@@ -75,11 +81,11 @@ class Recorded:
     topology: str
     plan_id: str | None
     metric: str
+    bucket_us: int
     first_us: int
     last_us: int
     rows: int
-    needed: int
-    longest_us: int
+    is_needed: bool = True
     shortest_us: int = LEAST_BUCKET_US
     largest_value: float = 0.0
     largest_count: int = 0
@@ -90,7 +96,7 @@ class Recorded:
         return self.metric not in WANTED or (
             self.shortest_us >= LEAST_BUCKET_US
             and self.largest_value < largest(self.metric)
-            and self.largest_count < MOST_FACTOR
+            and self.largest_count < MOST_COUNT
         )
 
 
@@ -101,15 +107,15 @@ class Load:
     Where queues shrink while more is executed than came, a backlog drains.
 
     Attributes:
-        start_us: When the block begins.
-        length_us: How long it is.
+        start_us: When the first bucket of the block begins.
+        end_us: When its last one ends.
         emitted: Tuples emitted, all tasks: the input of others.
         executed: Tuples executed, all tasks.
-        queued: Tuples in all queues, on average over the block.
+        queued: Tuples in all queues, on average over that time.
     """
 
     start_us: int
-    length_us: int
+    end_us: int
     emitted: float
     executed: float
     queued: float
@@ -122,11 +128,11 @@ class Held:
     Attributes:
         cluster: Where several clusters share a lake.
         topology: The job.
-        recorded: By plan and metric.
+        recorded: By plan, metric and length of buckets.
         superfluous: Metrics whose exact counterparts were written too: on which operators and days,
             counted from 1970; none where that is so everywhere.
         beating: Workers and days with heartbeats; none where they came under every plan.
-        load: By block, in order of time; at most 256 of them.
+        load: By block, in order of time; some dozens between two cuts.
     """
 
     cluster: str | None
@@ -149,7 +155,7 @@ class StablePeriod:
         plan_id: The plan it ran on.
         from_us: When the period begins, in microseconds since 1970.
         to_us: When it ends; buckets end by then.
-        block_seconds: Of the longest blocks that its samples are summed up in.
+        bucket_us: How long buckets usually are.
         nodes: Those of the plan.
         machines: Those of the plan, where known.
         executors: Who runs where.
@@ -161,7 +167,7 @@ class StablePeriod:
     plan_id: str
     from_us: int
     to_us: int
-    block_seconds: int
+    bucket_us: int
     nodes: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
     executors: tuple[PlacedExecutor, ...] = ()
@@ -173,14 +179,15 @@ class StablePeriod:
         return self.to_us - self.from_us
 
     @property
-    def blocks(self) -> float:
-        """How many of its longest blocks it holds."""
-        return self.length_us / (self.block_seconds * MICROSECONDS)
+    def block_us(self) -> int:
+        """How long its blocks are."""
+        return block_length_us(self.bucket_us, self.from_us, self.to_us)
 
     @property
     def is_long_enough(self) -> bool:
-        """Whether its blocks can be resampled."""
-        return self.blocks >= ENOUGH_BLOCKS
+        """Whether it has blocks enough for errors that can be relied on."""
+        enough = max(ENOUGH_SECONDS * MICROSECONDS, LEAST_BLOCKS * self.bucket_us)
+        return self.length_us >= enough
 
     def within(self, period: Period) -> StablePeriod | None:
         """The part of it that lies in a period, if there is one."""
@@ -216,6 +223,21 @@ def stable_periods(
         if held:
             found += _periods_of(plan, _pieces(plan, start_us, end_us, known), held, warm)
     return found
+
+
+def cuts_of(
+    plans: Iterable[Plan], events: Iterable[Event], period: Period | None = None
+) -> dict[Job, tuple[int, ...]]:
+    """When time is cut for each topology, in order; where a period is wished for, there too."""
+    known = list(events)
+    wished = set() if period is None else {period.start_us, period.end_us}
+    cuts: dict[Job, set[int]] = {}
+    for plan in plans:
+        mine = cuts.setdefault((plan.cluster, plan.topology), set(wished))
+        mine |= {plan.valid_from_us, plan.valid_to_us or plan.valid_from_us}
+        nodes = {executor.node for executor in plan.executors}
+        mine |= {event.happened_at_us for event in known if _cuts(event, plan, nodes)}
+    return {job: tuple(sorted(mine)) for job, mine in cuts.items()}
 
 
 def plan_under(period: StablePeriod, plans: Iterable[Plan]) -> Plan:
@@ -267,8 +289,7 @@ def _pieces(
     cuts = [
         event
         for event in events
-        if event.kind in _CUTS
-        and _concerns(event, plan, nodes)
+        if _cuts(event, plan, nodes)
         and start_us <= event.happened_at_us
         and (end_us is None or event.happened_at_us < end_us)
     ]
@@ -285,8 +306,9 @@ def _pieces(
         yield begin, end_us, cause
 
 
-def _concerns(event: Event, plan: Plan, nodes: set[str]) -> bool:
-    if event.cluster != plan.cluster:
+def _cuts(event: Event, plan: Plan, nodes: set[str]) -> bool:
+    """Whether an event cuts the time of a plan's topology."""
+    if event.kind not in _CUTS or event.cluster != plan.cluster:
         return False
     if event.topology is None:
         return event.node in nodes
@@ -311,7 +333,7 @@ def _periods_of(
         plan_id=plan.plan_id,
         from_us=first,
         to_us=last,
-        block_seconds=block_seconds(max(one.longest_us for one in held)),
+        bucket_us=_usual_bucket_us(held),
         nodes=tuple(sorted({executor.node for executor in plan.executors})),
         machines=tuple(sorted({one.machine for one in plan.executors if one.machine is not None})),
         executors=plan.executors,
@@ -335,8 +357,12 @@ def _periods_of(
         yield period
 
 
-# A topology: its cluster, where that has a name, and its own name.
-Job = tuple[str | None, str]
+def _usual_bucket_us(held: Sequence[Recorded]) -> int:
+    """The usual length of the buckets that are summed up, if any are."""
+    samples: dict[int, int] = {}
+    for one in [one for one in held if one.is_needed] or held:
+        samples[one.bucket_us] = samples.get(one.bucket_us, 0) + one.rows
+    return usual_length_us(samples)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,7 +449,7 @@ def choose(
     * With a period: the longest stable period in it; of equally long ones the last.
     * With a plan to be predicted: as without one, among the periods of the recorded plan that is
       most like it; of equally similar ones the one that ran last.
-    * Otherwise the last period that is long enough to be resampled, else the longest.
+    * Otherwise the last period that is long enough, else the longest.
 
     Args:
         held: What the lake holds of it, with its load by block: input, output and what waits.
@@ -516,8 +542,10 @@ def _last_long_enough(periods: Sequence[StablePeriod]) -> StablePeriod:
 def _noting_length(period: StablePeriod) -> StablePeriod:
     if period.is_long_enough:
         return period
+    seconds, bucket = period.length_us / MICROSECONDS, period.bucket_us / MICROSECONDS
     return period.noting(
-        f"{period.blocks:.2g} blocks of {period.block_seconds} s, fewer than {ENOUGH_BLOCKS}"
+        f"a short period: {seconds:.3g} s in buckets of {bucket:g} s, less than {ENOUGH_SECONDS} s"
+        f" or {LEAST_BLOCKS} buckets"
     )
 
 

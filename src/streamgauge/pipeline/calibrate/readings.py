@@ -19,9 +19,8 @@ from streamgauge.pipeline.calibrate.summing_rules import (
     GAUGES,
     LEAST_BUCKET_US,
     MEANS,
-    MOST_FACTOR,
+    MOST_COUNT,
     WANTED,
-    block_lengths_us,
     largest,
 )
 from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
@@ -38,8 +37,9 @@ class Scope:
         plan_id: The plan of the period.
         from_us: When the period begins.
         to_us: When it ends; buckets end by then.
-        look_back_us: How long before a sample the one may be that counters are compared with.
-        common_block_seconds: Of the blocks of all its figures.
+        bucket_us: How long its buckets usually are.
+        block_us: How long its blocks are.
+        look_back_us: How long before the period samples of counters may matter.
         step_us: Into which steps its history is cut.
         nodes: Those of the plan.
         machines: Those of the plan.
@@ -54,8 +54,9 @@ class Scope:
     plan_id: str
     from_us: int
     to_us: int
+    bucket_us: int
+    block_us: int
     look_back_us: int
-    common_block_seconds: float
     step_us: int
     nodes: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
@@ -79,7 +80,6 @@ class Readings:
         in_plan: Whether it named the plan of the period, or none.
         start_us: When the bucket begins.
         bucket_us: How long it is.
-        block_us: How long its block is.
         value: What is squared and multiplied.
         amount: What is summed: a whole double.
         count: Observations.
@@ -91,7 +91,6 @@ class Readings:
     in_plan: Bools
     start_us: Whole
     bucket_us: Whole
-    block_us: Whole
     value: Floats
     amount: Floats
     count: Whole
@@ -115,7 +114,7 @@ def read_readings(samples: Arrays, scopes: Sequence[Scope]) -> Readings:
     row, job = _assigned(samples, scopes)
     bucket_us, value, count = samples.bucket_us[row], samples.value[row], samples.count[row]
     most = samples.numbers("metric", {label: largest(label) for label in WANTED}, -1.0)[row]
-    summable = (bucket_us >= LEAST_BUCKET_US) & (np.abs(value) < most) & (count < int(MOST_FACTOR))
+    summable = (bucket_us >= LEAST_BUCKET_US) & (np.abs(value) < most) & (count < int(MOST_COUNT))
     row, job = row[summable], job[summable]
     bucket_us, value, count = bucket_us[summable], value[summable], count[summable]
     plans = np.asarray([code_of(samples, "plan_id", one.plan_id) for one in scopes])
@@ -135,7 +134,6 @@ def read_readings(samples: Arrays, scopes: Sequence[Scope]) -> Readings:
         in_plan=(plan == NO_WORD) | (plan == plans[job]),
         start_us=samples.start_us[row],
         bucket_us=bucket_us,
-        block_us=block_lengths_us(bucket_us),
         value=value,
         amount=amount,
         count=count,
@@ -280,10 +278,8 @@ def table_of(
     made["topology"] = pa.array([one.topology for one in taken], pa.string())
     if not own_plan:
         made["plan_id"] = pa.array([one.plan_id for one in taken], pa.string())
-    made["block_us"] = pa.array(heads.block_us, pa.int64())
-    made["common_block_seconds"] = pa.array(
-        [one.common_block_seconds for one in taken], pa.float64()
-    )
+    made["bucket_us"] = pa.array([one.bucket_us for one in taken], pa.int64())
+    made["block_us"] = pa.array([one.block_us for one in taken], pa.int64())
     for name in ARRAYS:
         made[name] = _lists(*arrays.get(name, (np.zeros(0, np.int64),) * 2), size)
     return pa.table(

@@ -1,49 +1,21 @@
-"""How samples are summed: which metrics calibration reads, in blocks of which length.
-
-The length of a block depends on that of its buckets alone, and blocks begin at UTC midnight. So the
-sums of a block do not depend on what else is read, and no block crosses midnight.
-"""
+"""How samples are summed: which metrics calibration reads, and which numbers it can take."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from streamgauge.lake.definition import Kind
 from streamgauge.lake.metrics import METRICS, Metric
-from streamgauge.pipeline.estimation.arrays import Whole
 from streamgauge.pipeline.estimation.catalogue import SHAPES, SOURCES
 
-MICROSECONDS = 1_000_000
-# All divide a day. A block holds at least five buckets, unless they are longer than 4.8 hours.
-BLOCK_SECONDS = (30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
-BUCKETS_PER_BLOCK = 5
-
-# So a block holds at most 30,000 buckets, which is less than 2^15.
+# Buckets that are shorter are left out.
 LEAST_BUCKET_US = 1000
-# 30,000 values below 2^110 have a sum of 38 digits; 2^110 is the square of a year in nanoseconds.
+# What is summed is below this: the square of a year in nanoseconds.
 MOST = 2.0**110
-# Counts, and numbers that are multiplied, are below this; their halves have 24 bits.
+# Numbers that are squared or multiplied are below this; their halves have 24 bits.
 MOST_FACTOR = 2.0**47
-
-
-def block_seconds(bucket_us: int) -> int:
-    """The length of the blocks that buckets of so many microseconds are summed up in."""
-    for seconds in BLOCK_SECONDS:
-        if seconds * MICROSECONDS >= BUCKETS_PER_BLOCK * bucket_us:
-            return seconds
-    return BLOCK_SECONDS[-1]
-
-
-_BLOCKS_US = np.asarray(BLOCK_SECONDS, dtype=np.int64) * MICROSECONDS
-
-
-def block_lengths_us(bucket_us: Whole) -> Whole:
-    """The same for many buckets, in microseconds."""
-    place = np.searchsorted(_BLOCKS_US, BUCKETS_PER_BLOCK * bucket_us)
-    return np.asarray(_BLOCKS_US[np.minimum(place, len(_BLOCKS_US) - 1)])
-
+# Observations of a bucket are below this, so that a block's fit a long.
+MOST_COUNT = 2.0**40
 
 HEARTBEATS = Metric.WORKER_HEARTBEATS.label
 
@@ -112,10 +84,10 @@ STAND_INS: Mapping[Metric, tuple[Metric, ...]] = {
 def largest(label: str) -> float:
     """What a value must be below, so that sums of a block are exact (see `exact_sums`).
 
-    A gauge is multiplied by at most 2^37 microseconds, a mean by 2^47 observations and a million.
+    A gauge is multiplied by at most 2^37 microseconds, a mean by 2^40 observations and a million.
     """
     if label in SQUARED:
         return MOST_FACTOR
     if label in GAUGES:
         return MOST / 2.0**37
-    return MOST / 2.0**67 if label in MEANS else MOST
+    return MOST / 2.0**60 if label in MEANS else MOST

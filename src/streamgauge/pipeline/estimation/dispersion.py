@@ -21,7 +21,6 @@ from streamgauge.pipeline.estimation.blocks import MICROSECONDS
 from streamgauge.pipeline.estimation.catalogue import FigureName
 from streamgauge.pipeline.estimation.reading import Layout
 from streamgauge.pipeline.estimation.standard_errors import (
-    LEAST_BLOCKS,
     Bootstrap,
     Estimates,
     Groups,
@@ -32,6 +31,8 @@ from streamgauge.pipeline.estimation.standard_errors import (
 LEAST_FACTOR = 1.5
 # Intervals of which less than this part was known are left out.
 LEAST_KNOWN = 0.9
+# Fewer intervals than this do not tell how counts vary.
+LEAST_INTERVALS = 8
 _KEYS = ["subject", "stream", "source"]
 
 
@@ -167,7 +168,7 @@ def _over_blocks(
         mean = groups.sums(counts) / intervals
         variance = groups.sums(residuals * residuals) / (intervals - 1)
         index = (variance - chosen["noise"].to_numpy()[kept]) / mean
-        index = np.where(intervals >= LEAST_BLOCKS, np.maximum(index, 0.0), np.nan)
+        index = np.where(intervals >= LEAST_INTERVALS, np.maximum(index, 0.0), np.nan)
         # The variance of n normal counts has a relative error of √(2/(n − 1)).
         errors = index * np.sqrt(2.0 / (intervals - 1))
     keys = chosen.iloc[kept].drop(columns=["series", "bucket_us", "noise"])

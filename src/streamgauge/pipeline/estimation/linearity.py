@@ -31,7 +31,7 @@ from streamgauge.pipeline.estimation.catalogue import FigureName
 from streamgauge.pipeline.estimation.reading import Layout
 from streamgauge.pipeline.estimation.standard_errors import Estimates, Groups
 
-LEAST_BLOCKS = 12
+BLOCKS_TO_JUDGE = 12
 SIGNIFICANCE = 0.01
 LEAST_EFFECT = 0.02
 MOST_UNEXPLAINED = 0.3
@@ -113,7 +113,7 @@ def is_linear(x: Floats, y: Floats, groups: Groups) -> tuple[Bools, Bools]:
     gained, freedom = _gain(x_scaled, left, features, groups)
     unexplained, output = groups.sums(left * left), groups.sums(y_scaled * y_scaled)
     rest = groups.counts - x.shape[1] - freedom
-    told = (groups.counts >= LEAST_BLOCKS) & (rest > 0) & (output > 0.0)
+    told = (groups.counts >= BLOCKS_TO_JUDGE) & (rest > 0) & (output > 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         f = np.nan_to_num(gained / freedom / ((unexplained - gained) / rest), posinf=np.inf)
         surprise = special.fdtrc(np.maximum(freedom, 1), np.maximum(rest, 1), f)

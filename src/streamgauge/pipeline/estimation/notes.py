@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from streamgauge.pipeline.estimation.catalogue import FigureName
-from streamgauge.pipeline.estimation.linearity import LEAST_BLOCKS as BLOCKS_TO_JUDGE
+from streamgauge.pipeline.estimation.linearity import BLOCKS_TO_JUDGE
 from streamgauge.pipeline.estimation.measured import Measured, Row, Subject
 from streamgauge.pipeline.estimation.roster import Roster
-from streamgauge.pipeline.estimation.standard_errors import LEAST_BLOCKS
+from streamgauge.pipeline.estimation.standard_errors import LEAST_RESAMPLED
 from streamgauge.profile.figures import TaskId, TaskProfile
 from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, StreamKey
 
@@ -120,7 +120,7 @@ def _blocks(measured: Measured) -> Iterator[str]:
     if not measured.replicas:
         yield (
             f"no replicas, and errors of shares, capacities and juice are not known: {blocks} "
-            f"blocks of {seconds:g} s, {LEAST_BLOCKS} are needed"
+            f"blocks of {seconds:g} s, {LEAST_RESAMPLED} are needed"
         )
     if blocks < BLOCKS_TO_JUDGE:
         yield (

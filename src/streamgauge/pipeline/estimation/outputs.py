@@ -6,9 +6,9 @@
   time and windows that fired. A thread burns CPU while it polls; dividing all of it by the tuples
   would invent service time at low rates.
 
-Numbers are multiplied slot by slot: a fifteenth of a block, which no bucket is shorter than, unless
-it is shorter than two seconds. Where only totals of blocks came, as of the engine's own counters,
-each block is taken as one long bucket (flag `block-totals`).
+Numbers are multiplied bucket by bucket; buckets shorter than the topology's usual ones are added
+first. Where only totals of blocks came, as of the engine's own counters, each block is taken as one
+long bucket (flag `block-totals`).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def regression_figures(layout: Layout, bootstrap: Bootstrap) -> list[Batch]:
 
 
 def _products(layout: Layout, relation: Relation) -> Products | None:
-    """Sums of products over the slots of each block."""
+    """Sums of products over the buckets of each block."""
     partials = layout.partials
     factors = partials.factors.reset_index(names="row")
     x = factors[factors["metric"].isin([CODES[metric.label] for metric in relation.figures])]
@@ -135,7 +135,7 @@ def _products(layout: Layout, relation: Relation) -> Products | None:
 
 
 def _multiplied(pairs: pd.DataFrame, other: str, slots: Floats) -> pd.DataFrame:
-    """Sums of the products of pairs of factors, by subject and common block."""
+    """Sums of the products of pairs of factors, by subject and block."""
     one, two = slots[pairs["row"].to_numpy()], slots[pairs["row_other"].to_numpy()]
     names = ("subject", "start_us", "x", other)
     place, keys = dense({name: pairs[name].to_numpy() for name in names})

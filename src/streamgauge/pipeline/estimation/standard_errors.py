@@ -39,7 +39,7 @@ from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
 from streamgauge.profile.figures import Figure
 
 COUNT = 100
-LEAST_BLOCKS = 8
+LEAST_RESAMPLED = 8
 
 _GOLDEN = (1.0 + math.sqrt(5.0)) / 2.0
 LOW, HIGH = 2.0 - _GOLDEN, 1.0 + _GOLDEN
@@ -175,7 +175,7 @@ class Bootstrap:
         """Which groups have blocks enough."""
         if self.count == 0:
             return np.zeros(len(groups.counts), dtype=bool)
-        return np.asarray(groups.counts >= LEAST_BLOCKS)
+        return np.asarray(groups.counts >= LEAST_RESAMPLED)
 
 
 def block_errors(influences: Floats, groups: Groups, *, parameters: int = 1) -> Floats:

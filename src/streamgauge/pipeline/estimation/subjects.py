@@ -40,8 +40,8 @@ def figures_of(sums: pa.Table, *, seed: int = 0, replicas: int = COUNT) -> pa.Ta
     if known.sums.empty:
         return FIGURES.empty_table()
     layout = Layout.of(known)
-    starts = known.coverage["start_us"].to_numpy(dtype=np.int64)
-    bootstrap = Bootstrap(starts, seed=seed, count=replicas)
+    starts = [rows["start_us"].to_numpy(dtype=np.int64) for rows in (known.coverage, known.factors)]
+    bootstrap = Bootstrap(np.concatenate(starts), seed=seed, count=replicas)
     means = joined(mean_figures(layout, bootstrap))
     batches = [
         with_shapes(means, layout, bootstrap),
