@@ -6,18 +6,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from streamgauge.pipeline.calibrate.history import KINDS, MINUTE_US, Extent, past_of, step_us
+from streamgauge.pipeline.calibrate.history import KINDS, MINUTE_US, Extent, past_of
 from streamgauge.topology.topology import StreamKey
 from tests.pipeline.calibrate.frames import DAY_US, SECOND, arrays_of, rows_of, sample
 from tests.pipeline.calibrate.test_block_sums import SCOPE
 
 # So long that steps of rates are a minute and those of saturation two.
-EXTENT = Extent(DAY_US, DAY_US + 1000 * MINUTE_US)
+EXTENT = Extent(DAY_US, DAY_US + 1000 * MINUTE_US, 10 * SECOND)
 
 
 @pytest.mark.parametrize(("minutes", "step"), [(1, 1), (500, 1), (501, 2), (1001, 4), (9999, 32)])
 def test_steps_double_until_there_are_few_enough(minutes, step):
-    assert step_us(0, minutes * MINUTE_US, 500) == step * MINUTE_US
+    assert Extent(0, minutes * MINUTE_US, SECOND).step_us(500) == step * MINUTE_US
+
+
+@pytest.mark.parametrize(("seconds", "step"), [(12, 1), (13, 2), (60, 8), (300, 32)])
+def test_steps_hold_five_buckets(seconds, step):
+    assert Extent(0, 500 * MINUTE_US, seconds * SECOND).step_us(500) == step * MINUTE_US
 
 
 def records():

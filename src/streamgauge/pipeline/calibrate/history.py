@@ -1,8 +1,8 @@
 """What a topology did in all its time, under all its plans: saturation, source rates, pressure.
 
-Steps of time are a minute, or a minute doubled until there are few enough. Tasks sum what they read
-by step; a bucket counts in the step that it begins in. What they found comes together where the
-topology's profile is made.
+Steps of time are a minute, or a minute doubled until it holds five buckets and there are few enough
+of them. Tasks sum what they read by step; a bucket counts in the step that it begins in. What they
+found comes together where the topology's profile is made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from streamgauge.pipeline.calibrate.summing_rules import (
     PRESSED,
 )
 from streamgauge.pipeline.estimation.arrays import Whole
-from streamgauge.pipeline.estimation.blocks import MICROSECONDS
+from streamgauge.pipeline.estimation.blocks import BUCKETS_PER_BLOCK, MICROSECONDS
 from streamgauge.pipeline.estimation.schemas import Kind
 from streamgauge.profile.figures import RateSeries, Saturation
 from streamgauge.topology.topology import SYSTEM_PREFIX, StreamKey
@@ -41,14 +41,6 @@ _WHO = ("worker", "task", "executor")
 _NOBODY = -2
 Name = tuple[Any, ...]
 _NAMES = ("cluster", "plan_id", "component", "stream", "metric")
-
-
-def step_us(first_us: int, last_us: int, most: int) -> int:
-    """Steps such that there are at most so many from the first to the last bucket."""
-    step = MINUTE_US
-    while -(-last_us // step) - first_us // step > most:
-        step *= 2
-    return step
 
 
 def history_rows(
@@ -181,14 +173,21 @@ def past_of(rows: pa.Table, executors: Mapping[tuple[str, str], int], extent: Ex
 
 
 class Extent(NamedTuple):
-    """From when to when anything was recorded of a topology."""
+    """From when to when anything was recorded of a topology, and how long its buckets are."""
 
     first_us: int
     last_us: int
+    bucket_us: int
 
     def step_us(self, most: int) -> int:
-        """Steps of at most so many."""
-        return step_us(self.first_us, self.last_us, most)
+        """How long steps are, of which there are at most so many."""
+        step = MINUTE_US
+        while (
+            step < BUCKETS_PER_BLOCK * self.bucket_us
+            or -(-self.last_us // step) - self.first_us // step > most
+        ):
+            step *= 2
+        return step
 
 
 def _other_names(rows: pa.Table) -> list[Name]:

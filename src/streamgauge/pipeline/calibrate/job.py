@@ -145,7 +145,7 @@ def scope_of(period: StablePeriod, held: Held) -> Scope:
         bucket_us=period.bucket_us,
         block_us=period.block_us,
         look_back_us=int(max(look_back_us(np.asarray([one.bucket_us for one in held.recorded])))),
-        step_us=_extent(held).step_us(MOST_RATES),
+        step_us=_extent(period, held).step_us(MOST_RATES),
         nodes=period.nodes,
         machines=period.machines,
         seats={worker: tuple(who) for worker, who in seats.items()},
@@ -154,9 +154,11 @@ def scope_of(period: StablePeriod, held: Held) -> Scope:
     )
 
 
-def _extent(held: Held) -> Extent:
+def _extent(period: StablePeriod, held: Held) -> Extent:
     return Extent(
-        min(one.first_us for one in held.recorded), max(one.last_us for one in held.recorded)
+        first_us=min(one.first_us for one in held.recorded),
+        last_us=max(one.last_us for one in held.recorded),
+        bucket_us=period.bucket_us,
     )
 
 
@@ -175,7 +177,7 @@ def _source(period: StablePeriod, held: Held, plans: Iterable[Plan]) -> Source:
         plan=plan_under(period, mine),
         period=period,
         executors=executors,
-        extent=_extent(held),
+        extent=_extent(period, held),
     )
 
 

@@ -293,27 +293,23 @@ def _factors(
             ("sums", "slot_sum"), seen=f"{len(numbers)} numbers", expected=f"{len(slot)}, as slots"
         )
     row = np.repeat(np.arange(len(lengths)), lengths)
-    bucket_us, block_us = columns["bucket_us"][row], columns["block_us"][row]
-    # No run crosses the end of a block.
-    fives = block_us % (BUCKETS_PER_BLOCK * bucket_us) == 0
-    width = np.where(fives, BUCKETS_PER_BLOCK, 1)
-    begin = slot // width * width * bucket_us
-    run, runs = dense(
-        {
-            "subject": named["subject"][row],
-            "start_us": begin // block_us * block_us,
-            "begin": begin,
-            "worker": worker[row],
-        }
-    )
+    bucket_us, block_us = columns["bucket_us"], columns["block_us"]
+    # No run crosses the end of a block, which has five buckets or fewer, or is merged of such.
+    buckets = block_us // bucket_us
+    fives = np.where(buckets % BUCKETS_PER_BLOCK == 0, BUCKETS_PER_BLOCK, 1)
+    width = np.where(buckets < BUCKETS_PER_BLOCK, buckets, fives)[row]
+    number, place = slot // width, slot % width
+    run, runs = dense({"subject": named["subject"][row], "number": number, "worker": worker[row]})
+    begin = np.zeros(len(runs), dtype=np.int64)
+    begin[run] = number * width * bucket_us[row] // block_us[row] * block_us[row]
     names = ("metric", "stream", "source")
-    place, rows = dense({"run": run, **{name: named[name][row] for name in names}})
-    shape = (len(rows), BUCKETS_PER_BLOCK)
-    summed, known = np.zeros(shape), np.zeros(shape, dtype=bool)
-    np.add.at(summed, (place, slot % width), numbers)
-    known[place, slot % width] = True
-    frame = rows.join(runs[["subject", "start_us"]], on="run")
-    return frame, np.where(known, summed, np.nan)
+    factor, factors = dense({"run": run, **{name: named[name][row] for name in names}})
+    summed = np.full((len(factors), BUCKETS_PER_BLOCK), np.nan)
+    summed[factor, place] = 0.0
+    np.add.at(summed, (factor, place), numbers)
+    of_run = factors["run"].to_numpy()
+    frame = factors.assign(subject=runs["subject"].to_numpy()[of_run], start_us=begin[of_run])
+    return frame, summed
 
 
 def _coverage(blocks: _Blocks, subject: Whole, worker: Whole, metric: Whole) -> pd.DataFrame:
