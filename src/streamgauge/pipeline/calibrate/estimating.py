@@ -260,7 +260,8 @@ def _profile(source: Source, pieces: Mapping[str, list[bytes]], seed: int) -> di
     if not len(replicas) or profile.replicas is None:
         return {"profile": profile_to_json(profile)}
     buffer = io.BytesIO()
-    pq.write_table(replicas, buffer, compression="zstd")
+    # Numbers hardly ever come twice: a dictionary of them would make the file longer.
+    pq.write_table(replicas, buffer, compression="zstd", use_dictionary=False)
     content = buffer.getvalue()
     name = replicas_name(source.period.topology, content)
     named = replace(profile, replicas=replace(profile.replicas, file=name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -237,7 +238,12 @@ def parts_of(estimates: list[Estimate]) -> list[Estimate] | None:
 
 def path_of(*places: str | int) -> str:
     """A figure's place in the profile as a text; slashes within names are escaped."""
-    return "/".join(str(place).replace("%", "%25").replace("/", "%2F") for place in places)
+    return "/".join(map(_escaped, places))
+
+
+@lru_cache(maxsize=10_000)
+def _escaped(place: str | int) -> str:
+    return str(place).replace("%", "%25").replace("/", "%2F")
 
 
 class Recorder:
