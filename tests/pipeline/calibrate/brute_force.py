@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from streamgauge.lake.definition import Kind
 from streamgauge.lake.metrics import METRICS
 from streamgauge.lake.records import Sample
-from streamgauge.pipeline.calibrate.summing_rules import STAND_INS, WANTED
+from streamgauge.pipeline.calibrate.lake_parts import STAND_INS, WANTED
 
 SERIES = tuple(field.name for field in fields(Sample))[:15]
 WORKER = ("cluster", "topology", "plan_id", "worker", "node")

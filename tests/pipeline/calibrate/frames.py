@@ -14,7 +14,7 @@ from streamgauge.pipeline.calibrate.block_sums import (
     heard_summed,
     series_rows,
 )
-from streamgauge.pipeline.calibrate.inventory import Found, held_of, listed
+from streamgauge.pipeline.calibrate.inventory import Found, listed
 from streamgauge.pipeline.calibrate.job import scope_of
 from streamgauge.pipeline.calibrate.lake_parts import Arrays
 from streamgauge.pipeline.estimation.exact_sums import Limbs
@@ -92,7 +92,7 @@ def held_by(parts, cuts=()):
     for part in parts:
         for job, some in listed(part).items():
             found.setdefault(job, Found()).add(some)
-    return {job: held_of(*job, some.shortened(cuts)) for job, some in found.items()}
+    return {job: some.held(job, cuts) for job, some in found.items()}
 
 
 def rows_of(parts, scopes):

@@ -7,10 +7,10 @@ import pytest
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.lake.plans import ExecutorPlace, PlanLayout
 from streamgauge.lake.records import Event, PlacedExecutor, Plan
+from streamgauge.pipeline.calibrate.inventory import Held, Recorded
+from streamgauge.pipeline.calibrate.lake_parts import HEARTBEATS
 from streamgauge.pipeline.calibrate.periods import (
-    Held,
     Period,
-    Recorded,
     WarmUp,
     Wish,
     choose,
@@ -20,7 +20,6 @@ from streamgauge.pipeline.calibrate.periods import (
     plan_under,
     stable_periods,
 )
-from streamgauge.pipeline.calibrate.summing_rules import HEARTBEATS
 
 SECOND = 1_000_000
 COLD = Wish(warm_up=WarmUp(seconds=0.0))
@@ -43,9 +42,8 @@ def plan(plan_id, start, end=None, executors=None, **keys):
     )
 
 
-def held(plan_id, first, last, metric=HEARTBEATS, bucket=10, rows=1, **keys):
+def held(plan_id, first, last, metric=HEARTBEATS, bucket=10, rows=1):
     return Recorded(
-        **{"cluster": None, "topology": "job", **keys},
         plan_id=plan_id,
         metric=metric,
         bucket_us=bucket * SECOND,
@@ -253,11 +251,15 @@ def test_samples_of_another_time_than_the_plan_are_not_enough():
 
 def test_a_topology_that_cannot_be_calibrated_stops_no_other():
     plans = [plan("p", 0), plan("p", 0, topology="twin"), plan("p", 0, topology="bare")]
-    recorded = [held("p", 0, 100), held("p", 0, 100, topology="twin", cluster="lab")]
-    holds = [Held(cluster=one.cluster, topology=one.topology, recorded=(one,)) for one in recorded]
+    recorded = (held("p", 0, 100),)
+    holds = [
+        Held(cluster=None, topology="job", recorded=recorded),
+        Held(cluster="lab", topology="twin", recorded=recorded),
+    ]
     choice = choose_all(plans, [], holds)
-    assert [one.topology for one in choice.periods] == ["job"]
-    assert set(choice.refused) == {(None, "twin"), ("lab", "twin"), (None, "bare")}
+    refused = {job for job, one in choice.items() if isinstance(one, NotEnoughData)}
+    assert refused == {(None, "twin"), ("lab", "twin"), (None, "bare")}
+    assert [one.topology for job, one in choice.items() if job not in refused] == ["job"]
 
 
 def test_a_period_and_a_plan_cannot_both_be_wished_for():

@@ -13,15 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.pipeline.calibrate.lake_parts import numbered, run_starts
-from streamgauge.pipeline.calibrate.periods import moment
-from streamgauge.pipeline.calibrate.readings import Readings, Scope, at_places, reordered, table_of
-from streamgauge.pipeline.calibrate.summing_rules import (
+from streamgauge.pipeline.calibrate.lake_parts import (
     EMITTED,
     EXECUTED,
     HEARTBEATS,
     PRESSED,
+    numbered,
+    run_starts,
 )
+from streamgauge.pipeline.calibrate.periods import moment
+from streamgauge.pipeline.calibrate.readings import Readings, Scope, at_places, reordered, table_of
 from streamgauge.pipeline.estimation.arrays import Whole
 from streamgauge.pipeline.estimation.blocks import BUCKETS_PER_BLOCK, MICROSECONDS
 from streamgauge.pipeline.estimation.schemas import Kind
@@ -56,7 +57,7 @@ def history_rows(
     beats = readings.labelled([HEARTBEATS])
     told = beats | readings.labelled(EXECUTED | EMITTED)
     if told.any():
-        steps = np.asarray([one.step_us for one in scopes])
+        steps = np.asarray([step_us(one, MOST_RATES) for one in scopes])
         chosen, beats = readings.where(told), beats[told]
         who = [np.where(beats, chosen.code(name), _NOBODY) for name in _WHO]
         step = chosen.start_us - chosen.start_us % steps[chosen.job]
@@ -136,13 +137,13 @@ class _Steps:
         yield from self._found.items()
 
 
-def past_of(rows: pa.Table, executors: Mapping[tuple[str, str], int], extent: Extent) -> Past:
+def past_of(rows: pa.Table, executors: Mapping[tuple[str, str], int], scope: Scope) -> Past:
     """The history of one topology.
 
     Args:
         rows: Its rows of `KINDS`, in any order.
         executors: By plan and operator how many.
-        extent: Of all that was recorded.
+        scope: Its own.
     """
     totals, alive, pressed = _Steps(), _Steps(), _Steps()
     minutes: dict[int, int] = {}
@@ -166,28 +167,23 @@ def past_of(rows: pa.Table, executors: Mapping[tuple[str, str], int], extent: Ex
             metric = "executed" if named["metric"] in EXECUTED else "emitted"
             totals.add((plan, component, named["stream"], metric), start, total)
     return Past(
-        sources=_source_rates(totals, alive, extent),
-        saturation=_saturation(totals, alive, _longest(pressed), executors, extent),
+        sources=_source_rates(totals, alive, step_us(scope, MOST_RATES)),
+        saturation=_saturation(
+            totals, alive, _longest(pressed), executors, step_us(scope, MOST_OBSERVATIONS)
+        ),
         pressed_us=sum(max(longest, MINUTE_US) for longest in minutes.values()),
     )
 
 
-class Extent(NamedTuple):
-    """From when to when anything was recorded of a topology, and how long its buckets are."""
-
-    first_us: int
-    last_us: int
-    bucket_us: int
-
-    def step_us(self, most: int) -> int:
-        """How long steps are, of which there are at most so many."""
-        step = MINUTE_US
-        while (
-            step < BUCKETS_PER_BLOCK * self.bucket_us
-            or -(-self.last_us // step) - self.first_us // step > most
-        ):
-            step *= 2
-        return step
+def step_us(scope: Scope, most: int) -> int:
+    """How long steps of a topology's history are, of which there are at most so many."""
+    step = MINUTE_US
+    while (
+        step < BUCKETS_PER_BLOCK * scope.period.bucket_us
+        or -(-scope.last_us // step) - scope.first_us // step > most
+    ):
+        step *= 2
+    return step
 
 
 def _other_names(rows: pa.Table) -> list[Name]:
@@ -225,12 +221,11 @@ def _known(alive: _Steps, step: int) -> dict[tuple[str | None, int], int]:
     return longest
 
 
-def _source_rates(totals: _Steps, alive: _Steps, extent: Extent) -> dict[StreamKey, RateSeries]:
+def _source_rates(totals: _Steps, alive: _Steps, step: int) -> dict[StreamKey, RateSeries]:
     """What each source stream emitted, step by step; nothing where nothing was known.
 
     A source is who emits and executes nothing but the engine's own streams.
     """
-    step = extent.step_us(MOST_RATES)
     executing, emitted = set(), _Steps()
     for (_, component, stream, metric), steps in totals.items():
         if stream is None or stream.startswith(SYSTEM_PREFIX):
@@ -264,10 +259,9 @@ def _saturation(
     alive: _Steps,
     pressed: Mapping[Name, Mapping[int, int]],
     executors: Mapping[tuple[str, str], int],
-    extent: Extent,
+    step: int,
 ) -> dict[str, tuple[Saturation, ...]]:
     """What came to each operator and left it; the engine's own streams are left out."""
-    step = extent.step_us(MOST_OBSERVATIONS)
     points: dict[tuple[str | None, str, int], dict[str, int]] = {}
     series = [*totals.items(), *(((*name, "pressed"), found) for name, found in pressed.items())]
     for (plan, component, stream, what), steps in series:

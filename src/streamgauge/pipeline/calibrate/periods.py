@@ -8,19 +8,15 @@ compiled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.lake.plans import PlanLayout, distance
 from streamgauge.lake.records import Event, EventKind, PlacedExecutor, Plan
-from streamgauge.pipeline.calibrate.summing_rules import (
-    LEAST_BUCKET_US,
-    MOST_COUNT,
-    WANTED,
-    largest,
-)
+from streamgauge.pipeline.calibrate.inventory import Held, Recorded
+from streamgauge.pipeline.calibrate.lake_parts import Job
 from streamgauge.pipeline.estimation.blocks import (
     LEAST_BLOCKS,
     MICROSECONDS,
@@ -30,8 +26,6 @@ from streamgauge.pipeline.estimation.blocks import (
 
 # A period that is taken before longer ones of earlier times has at least this and twelve blocks.
 ENOUGH_SECONDS = 120
-# A topology: its cluster, where that has a name, and its own name.
-Job = tuple[str | None, str]
 _CUTS = frozenset({EventKind.START, EventKind.STOP, EventKind.REBALANCE, EventKind.RESTART})
 
 
@@ -56,93 +50,6 @@ class WarmUp:
     def of(self, length_us: int) -> int:
         """The warm-up of a period of this length, both in microseconds."""
         return min(round(self.seconds * MICROSECONDS), round(self.most_share * length_us))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """What the lake holds of one metric of a topology under one plan, in buckets of one length.
-
-    Attributes:
-        cluster: Where several clusters share a lake.
-        topology: The job.
-        plan_id: The plan that the samples name; nothing where they name none.
-        metric: Its label.
-        bucket_us: How long the buckets are, to two digits.
-        first_us: When the first bucket began.
-        last_us: When the last bucket ended.
-        rows: Samples.
-        is_needed: Whether any of them are summed up.
-        shortest_us: The shortest bucket.
-        largest_value: The largest value, whatever its sign.
-        largest_count: The largest count.
-    """
-
-    cluster: str | None
-    topology: str
-    plan_id: str | None
-    metric: str
-    bucket_us: int
-    first_us: int
-    last_us: int
-    rows: int
-    is_needed: bool = True
-    shortest_us: int = LEAST_BUCKET_US
-    largest_value: float = 0.0
-    largest_count: int = 0
-
-    @property
-    def is_summable(self) -> bool:
-        """Whether sums of all its samples are exact; those of which they are not are left out."""
-        return self.metric not in WANTED or (
-            self.shortest_us >= LEAST_BUCKET_US
-            and self.largest_value < largest(self.metric)
-            and self.largest_count < MOST_COUNT
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """What a topology did in one block: input, output, and what waits.
-
-    Where queues shrink while more is executed than came, a backlog drains.
-
-    Attributes:
-        start_us: When the first bucket of the block begins.
-        end_us: When its last one ends.
-        emitted: Tuples emitted, all tasks: the input of others.
-        executed: Tuples executed, all tasks.
-        queued: Tuples in all queues, on average over that time.
-    """
-
-    start_us: int
-    end_us: int
-    emitted: float
-    executed: float
-    queued: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """What the lake holds of a topology.
-
-    Attributes:
-        cluster: Where several clusters share a lake.
-        topology: The job.
-        recorded: By plan, metric and length of buckets.
-        superfluous: Metrics whose exact counterparts were written too: on which operators and days,
-            counted from 1970; none where that is so everywhere.
-        beating: Workers and days with heartbeats; none where they came under every plan.
-        load: By block, in order of time; some dozens between two cuts.
-    """
-
-    cluster: str | None
-    topology: str
-    recorded: tuple[Recorded, ...]
-    superfluous: Mapping[str, frozenset[tuple[str | None, int]] | None] = field(
-        default_factory=dict
-    )
-    beating: frozenset[tuple[str | None, int]] | None = None
-    load: tuple[Load, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +79,11 @@ class StablePeriod:
     machines: tuple[str, ...] = ()
     executors: tuple[PlacedExecutor, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def job(self) -> Job:
+        """The topology with its cluster."""
+        return self.cluster, self.topology
 
     @property
     def length_us(self) -> int:
@@ -398,26 +310,13 @@ class Wish:
 ANYTHING = Wish()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """What is calibrated of a fleet, and what is not.
-
-    Attributes:
-        periods: One for each topology that can be calibrated, by cluster and name.
-        refused: Why the others cannot.
-    """
-
-    periods: tuple[StablePeriod, ...]
-    refused: dict[Job, NotEnoughData]
-
-
 def choose_all(
     plans: Iterable[Plan],
     events: Iterable[Event],
     held: Iterable[Held],
     wish: Wish = ANYTHING,
-) -> Choice:
-    """Choose for every topology that has plans or samples.
+) -> dict[Job, StablePeriod | NotEnoughData]:
+    """Choose for every topology that has plans or samples, or say why it cannot be calibrated.
 
     Raises:
         InvalidInput: The period spans several stable ones of a topology, and that is refused.
@@ -427,15 +326,14 @@ def choose_all(
     for plan in plans:
         by_job.setdefault((plan.cluster, plan.topology), []).append(plan)
     held_of = {(one.cluster, one.topology): one for one in held}
-    periods: list[StablePeriod] = []
-    refused: dict[Job, NotEnoughData] = {}
+    chosen: dict[Job, StablePeriod | NotEnoughData] = {}
     for job in sorted(by_job.keys() | held_of.keys(), key=lambda one: (one[0] or "", one[1])):
         held_by_job = held_of.get(job, Held(cluster=job[0], topology=job[1], recorded=()))
         try:
-            periods.append(choose(held_by_job, by_job.get(job, ()), known, wish))
+            chosen[job] = choose(held_by_job, by_job.get(job, ()), known, wish)
         except NotEnoughData as error:
-            refused[job] = error
-    return Choice(periods=tuple(periods), refused=refused)
+            chosen[job] = error
+    return chosen
 
 
 def choose(

@@ -9,7 +9,7 @@ import pytest
 
 from streamgauge.lake.histogram import EDGES, bin_of
 from streamgauge.lake.records import Hop, Link, Trace
-from streamgauge.pipeline.calibrate.extras import (
+from streamgauge.pipeline.calibrate.links_and_keys import (
     bin_number,
     clock_skews,
     corrected,

@@ -1,7 +1,7 @@
 """Which metrics are summed, and how."""
 
 from streamgauge.lake.metrics import METRICS
-from streamgauge.pipeline.calibrate.summing_rules import (
+from streamgauge.pipeline.calibrate.lake_parts import (
     COUNTERS,
     GAUGES,
     HEARTBEATS,
