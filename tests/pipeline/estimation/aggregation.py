@@ -8,7 +8,7 @@ from streamgauge.lake.histogram import bin_of
 from streamgauge.lake.metrics import METRICS
 from streamgauge.lake.records import LinkKind
 from streamgauge.lake.schemas import SAMPLES
-from streamgauge.pipeline.estimation.links import LinkCounts
+from streamgauge.pipeline.estimation.assembly import LinkCounts
 from tests.pipeline.estimation.rows import table
 
 SERIES = SAMPLES.schema.names[: SAMPLES.schema.names.index("bucket_start")]

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from streamgauge.lake.records import LinkKind, PlacedExecutor, Plan
-from streamgauge.pipeline.estimation.assembly import Extras, profile_of
-from streamgauge.pipeline.estimation.links import LinkCounts
+from streamgauge.pipeline.estimation.assembly import Extras, LinkCounts, profile_of
 from streamgauge.pipeline.estimation.measured import path_of
 from streamgauge.pipeline.estimation.schemas import REPLICAS
 from streamgauge.pipeline.estimation.standard_errors import stated_error

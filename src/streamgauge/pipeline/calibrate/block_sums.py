@@ -52,11 +52,17 @@ from streamgauge.pipeline.calibrate.readings import (
     table_of,
     with_column,
 )
-from streamgauge.pipeline.estimation.arrays import Bools, Whole
 from streamgauge.pipeline.estimation.blocks import MICROSECONDS, rounded_lengths_us
 from streamgauge.pipeline.estimation.exact_sums import Limbs, limb_sums, square_sums
 from streamgauge.pipeline.estimation.roster import label_of
-from streamgauge.pipeline.estimation.schemas import SERIES_SUMS, TRANSFERS, Kind, flattened
+from streamgauge.pipeline.estimation.schemas import (
+    SERIES_SUMS,
+    TRANSFERS,
+    Bools,
+    Kind,
+    Whole,
+    flattened,
+)
 
 READ = (*SERIES, "bucket_start", "bucket_seconds", "value", "count")
 _TWICE = HISTORY_LABELS & COUNTERS

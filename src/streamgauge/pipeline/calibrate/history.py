@@ -23,9 +23,8 @@ from streamgauge.pipeline.calibrate.lake_parts import (
 )
 from streamgauge.pipeline.calibrate.periods import moment
 from streamgauge.pipeline.calibrate.readings import Readings, Scope, at_places, reordered, table_of
-from streamgauge.pipeline.estimation.arrays import Whole
 from streamgauge.pipeline.estimation.blocks import BUCKETS_PER_BLOCK, MICROSECONDS
-from streamgauge.pipeline.estimation.schemas import Kind
+from streamgauge.pipeline.estimation.schemas import Kind, Whole
 from streamgauge.profile.figures import RateSeries, Saturation
 from streamgauge.topology.topology import SYSTEM_PREFIX, StreamKey
 

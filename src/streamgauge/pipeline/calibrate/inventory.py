@@ -35,8 +35,8 @@ from streamgauge.pipeline.calibrate.lake_parts import (
     read_samples,
     run_starts,
 )
-from streamgauge.pipeline.estimation.arrays import Whole
 from streamgauge.pipeline.estimation.blocks import BUCKETS_PER_BLOCK, rounded_lengths_us
+from streamgauge.pipeline.estimation.schemas import Whole
 from streamgauge.pipeline.schemas import spark_schema
 
 _READ = (

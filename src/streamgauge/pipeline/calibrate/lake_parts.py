@@ -26,9 +26,9 @@ from streamgauge.lake.records import Event, Plan, Record
 from streamgauge.lake.schemas import EVENTS, PLANS, SAMPLES
 from streamgauge.lake.tables import Lake, Snapshot
 from streamgauge.lake.uris import joined, open_store
-from streamgauge.pipeline.estimation.arrays import Whole
 from streamgauge.pipeline.estimation.blocks import MICROSECONDS
 from streamgauge.pipeline.estimation.catalogue import SHAPES, SOURCES
+from streamgauge.pipeline.estimation.schemas import Whole
 from streamgauge.pipeline.table_files import read_files
 
 # A topology: its cluster, where that has a name, and its own name.

@@ -27,8 +27,7 @@ from streamgauge.pipeline.calibrate.lake_parts import (
     largest,
 )
 from streamgauge.pipeline.calibrate.periods import StablePeriod
-from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
-from streamgauge.pipeline.estimation.schemas import ARRAYS, SERIES_SUMS, Kind
+from streamgauge.pipeline.estimation.schemas import ARRAYS, SERIES_SUMS, Bools, Floats, Kind, Whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

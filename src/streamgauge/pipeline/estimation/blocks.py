@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from streamgauge.pipeline.estimation.arrays import Whole
+from streamgauge.pipeline.estimation.schemas import Whole
 
 MICROSECONDS = 1_000_000
 BUCKETS_PER_BLOCK = 5

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamgauge.pipeline.estimation.arrays import Floats, Whole
+from streamgauge.pipeline.estimation.schemas import Floats, Whole
 
 _BITS = 40
 _MASK = (1 << _BITS) - 1

@@ -6,25 +6,16 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.pipeline.estimation.arrays import Floats
 from streamgauge.pipeline.estimation.catalogue import FigureName
-from streamgauge.pipeline.estimation.schemas import FIGURES, REPLICAS
+from streamgauge.pipeline.estimation.roster import Subject
+from streamgauge.pipeline.estimation.schemas import FIGURES, REPLICAS, Floats
 from streamgauge.pipeline.estimation.standard_errors import stated_error
 from streamgauge.profile.figures import Figure, TimeFigures
-
-
-class Subject(NamedTuple):
-    """Whoever figures are about: `kind` and what names it."""
-
-    kind: str
-    name: str
-    task: int = -1
-    queue: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

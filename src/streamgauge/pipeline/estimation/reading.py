@@ -17,19 +17,19 @@ import pyarrow.compute as pc
 
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.metrics import METRICS, Metric
-from streamgauge.pipeline.estimation.arrays import Floats, Whole
 from streamgauge.pipeline.estimation.blocks import BUCKETS_PER_BLOCK
 from streamgauge.pipeline.estimation.exact_sums import Limbs, added, carried, rounded
 from streamgauge.pipeline.estimation.schemas import (
     NAMED_BY,
+    NOTHING,
     OWNER,
     SERIES_SUMS,
     TRANSFERS,
+    Floats,
+    Whole,
     flattened,
 )
 
-# Where a text or number is null.
-NOTHING = -1
 LABELS = tuple(sorted(METRICS))
 CODES = {label: code for code, label in enumerate(LABELS)}
 # What makes a series, besides its subject.
@@ -42,8 +42,8 @@ _TEXTS = tuple(field.name for field in SERIES_SUMS if pa.types.is_string(field.t
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Partials:
-    """All that is known of some subjects.
+class Layout:
+    """All sums of some subjects, and where those of every series and subject stand.
 
     Attributes:
         words: Every name that occurs, sorted; columns hold places in it, -1 for none.
@@ -58,6 +58,11 @@ class Partials:
             with `subject`, `metric`, `stream`, `source` and `start_us` of the block. Rows of one
             `run`, which is a subject in a worker in these buckets, are multiplied with each other.
         slots: A row for each of these: its numbers by bucket, NaN for none.
+        series_offsets: Where the sums of each series begin, and the end of the last.
+        cover_offsets: Where the known blocks of each subject begin, and the end of the last.
+        cover: For each sum the row of its subject's block in the coverage.
+        by_metric: The series of each metric, in their order.
+        about: Equal for series of different metrics with the same subject, stream and source.
     """
 
     words: tuple[str, ...]
@@ -68,9 +73,52 @@ class Partials:
     steps_us: Whole
     factors: pd.DataFrame
     slots: Floats
+    series_offsets: Whole
+    cover_offsets: Whole
+    cover: Whole
+    by_metric: Mapping[int, Whole]
+    about: Whole
+
+    def series_of(self, metric: Metric) -> Whole:
+        """The series of a metric, in their order."""
+        return self.by_metric.get(CODES[metric.label], np.zeros(0, np.int64))
+
+    def beside(self, series: Whole, metric: Metric) -> Whole:
+        """The series of a metric about the same as each of `series`, -1 for none."""
+        other = self.series_of(metric)
+        if not len(other):
+            return np.full(len(series), NOTHING)
+        place = np.searchsorted(self.about[other], self.about[series])
+        place = np.minimum(place, len(other) - 1)
+        same = self.about[other][place] == self.about[series]
+        return np.where(same, other[place], NOTHING)
+
+    def rows_of(self, series: Whole) -> tuple[Whole, Whole]:
+        """The sums of some series, one behind the other: whose each is, and its row."""
+        return ranges(self.series_offsets, series)
+
+    def blocks_of(self, subjects: Whole) -> tuple[Whole, Whole]:
+        """The known blocks of some subjects, likewise."""
+        return ranges(self.cover_offsets, subjects)
+
+    def spread(self, series: Whole, column: str) -> Floats:
+        """A column of some series over all known blocks of their subjects, zero where no row is."""
+        return self.spread_for(series, self.series["subject"].to_numpy()[series], column)
+
+    def spread_for(self, series: Whole, subjects: Whole, column: str) -> Floats:
+        """As `spread`, where a series may be missing (-1): all zero."""
+        lengths = np.diff(self.cover_offsets)[subjects]
+        begins = np.concatenate([[0], np.cumsum(lengths)])
+        values = np.zeros(int(begins[-1]))
+        present = np.flatnonzero(series != NOTHING)
+        group, row = self.rows_of(series[present])
+        group = present[group]
+        place = begins[group] + self.cover[row] - self.cover_offsets[subjects[group]]
+        values[place] = self.sums[column].to_numpy()[row]
+        return values
 
 
-def read(table: pa.Table) -> Partials:
+def read(table: pa.Table) -> Layout:
     """The sums of series of a table with the columns of `SERIES_SUMS`, in any order.
 
     A series may come in several rows, from different files; blocks that it has in several are
@@ -103,15 +151,22 @@ def read(table: pa.Table) -> Partials:
     places = np.full(len(own), NOTHING)
     places[own] = place
     factors, slots = _factors(table, columns, named, worker)
-    return Partials(
+    sums, coverage = _sums(blocks, places), _coverage(blocks, subject, worker, codes["metric"])
+    of_sum = sums["series"].to_numpy()
+    return Layout(
         words=words,
         owners=owners,
         series=series,
-        sums=_sums(blocks, places),
-        coverage=_coverage(blocks, subject, worker, codes["metric"]),
+        sums=sums,
+        coverage=coverage,
         steps_us=steps,
         factors=factors,
         slots=slots,
+        series_offsets=np.searchsorted(of_sum, np.arange(len(series) + 1)),
+        cover_offsets=np.searchsorted(coverage["subject"].to_numpy(), np.arange(len(owners) + 1)),
+        cover=_cover(series["subject"].to_numpy()[of_sum], sums, coverage),
+        by_metric=_by_metric(series),
+        about=dense({name: series[name].to_numpy() for name in ("subject", "stream", "source")})[0],
     )
 
 
@@ -339,89 +394,14 @@ def _coverage(blocks: _Blocks, subject: Whole, worker: Whole, metric: Whole) -> 
     )
 
 
-_ABOUT = ("subject", "stream", "source")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Layout:
-    """Where the rows of every series and subject stand.
-
-    Attributes:
-        partials: What was read.
-        series_offsets: Where the sums of each series begin, and the end of the last.
-        cover_offsets: Where the known blocks of each subject begin, and the end of the last.
-        cover: For each sum the row of its subject's block in the coverage.
-        by_metric: The series of each metric, in their order.
-        about: Equal for series of different metrics with the same subject, stream and source.
-    """
-
-    partials: Partials
-    series_offsets: Whole
-    cover_offsets: Whole
-    cover: Whole
-    by_metric: Mapping[int, Whole]
-    about: Whole
-
-    @classmethod
-    def of(cls, partials: Partials) -> Layout:
-        """The layout of what was read."""
-        sums, coverage = partials.sums, partials.coverage
-        series = sums["series"].to_numpy()
-        owner = partials.series["subject"].to_numpy()[series]
-        starts = np.unique(coverage["start_us"].to_numpy())
-        width = len(starts)
-        known = coverage["subject"].to_numpy() * width + np.searchsorted(
-            starts, coverage["start_us"].to_numpy()
-        )
-        wanted = owner * width + np.searchsorted(starts, sums["start_us"].to_numpy())
-        return cls(
-            partials=partials,
-            series_offsets=np.searchsorted(series, np.arange(len(partials.series) + 1)),
-            cover_offsets=np.searchsorted(
-                coverage["subject"].to_numpy(), np.arange(len(partials.owners) + 1)
-            ),
-            cover=np.searchsorted(known, wanted),
-            by_metric=_by_metric(partials.series),
-            about=dense({name: partials.series[name].to_numpy() for name in _ABOUT})[0],
-        )
-
-    def series_of(self, metric: Metric) -> Whole:
-        """The series of a metric, in their order."""
-        return self.by_metric.get(CODES[metric.label], np.zeros(0, np.int64))
-
-    def beside(self, series: Whole, metric: Metric) -> Whole:
-        """The series of a metric about the same as each of `series`, -1 for none."""
-        other = self.series_of(metric)
-        if not len(other):
-            return np.full(len(series), NOTHING)
-        place = np.searchsorted(self.about[other], self.about[series])
-        place = np.minimum(place, len(other) - 1)
-        same = self.about[other][place] == self.about[series]
-        return np.where(same, other[place], NOTHING)
-
-    def rows_of(self, series: Whole) -> tuple[Whole, Whole]:
-        """The sums of some series, one behind the other: whose each is, and its row."""
-        return ranges(self.series_offsets, series)
-
-    def blocks_of(self, subjects: Whole) -> tuple[Whole, Whole]:
-        """The known blocks of some subjects, likewise."""
-        return ranges(self.cover_offsets, subjects)
-
-    def spread(self, series: Whole, column: str) -> Floats:
-        """A column of some series over all known blocks of their subjects, zero where no row is."""
-        return self.spread_for(series, self.partials.series["subject"].to_numpy()[series], column)
-
-    def spread_for(self, series: Whole, subjects: Whole, column: str) -> Floats:
-        """As `spread`, where a series may be missing (-1): all zero."""
-        lengths = np.diff(self.cover_offsets)[subjects]
-        begins = np.concatenate([[0], np.cumsum(lengths)])
-        values = np.zeros(int(begins[-1]))
-        present = np.flatnonzero(series != NOTHING)
-        group, row = self.rows_of(series[present])
-        group = present[group]
-        place = begins[group] + self.cover[row] - self.cover_offsets[subjects[group]]
-        values[place] = self.partials.sums[column].to_numpy()[row]
-        return values
+def _cover(owner: Whole, sums: pd.DataFrame, coverage: pd.DataFrame) -> Whole:
+    """Where the block of each sum stands among the known blocks of its subject."""
+    starts = np.unique(coverage["start_us"].to_numpy())
+    known, wanted = (
+        who * len(starts) + np.searchsorted(starts, rows["start_us"].to_numpy())
+        for who, rows in ((coverage["subject"].to_numpy(), coverage), (owner, sums))
+    )
+    return np.asarray(np.searchsorted(known, wanted))
 
 
 def ranges(offsets: Whole, chosen: Whole) -> tuple[Whole, Whole]:

@@ -27,10 +27,15 @@ from enum import StrEnum
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.schemas import SAMPLES
-from streamgauge.pipeline.estimation.arrays import Whole
+
+# Names for the arrays that estimation works on.
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 OWNER = (
     "cluster",
@@ -44,6 +49,8 @@ OWNER = (
     "node",
     "machine",
 )
+# Where a text or number is null, among numbers.
+NOTHING = -1
 # The first of these that a row gives is its subject; the others are null in the subject's key.
 NAMED_BY = ("task", "executor", "worker", "node", "machine")
 # Counted for each pair of tasks, and a matter of the one that sends.
