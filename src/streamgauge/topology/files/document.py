@@ -451,6 +451,7 @@ WIDTH = 100
 INDENT = 2
 # A mapping of so few plain values is one line, however long: a figure with all its digits.
 FEW = 6
+_PLAIN = frozenset({int, float, str, bool, type(None)})
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -467,6 +468,8 @@ def _lay_out(value: Any, before: str, depth: int) -> str:
     out once, the inner ones first.
     """
     if isinstance(value, dict):
+        if len(value) <= FEW and _PLAIN.issuperset(map(type, value.values())):
+            return before + _few_form(tuple(value)) % tuple(map(_plain, value.values()))
         opening, closing = "{}"
         parts = [_lay_out(one, f"{_text(name)}: ", depth + 1) for name, one in value.items()]
         flat = _is_flat(value.values())
@@ -484,6 +487,13 @@ def _lay_out(value: Any, before: str, depth: int) -> str:
     margin = " " * (INDENT * (depth + 1))
     body = f",\n{margin}".join(lines)
     return f"{before}{opening}\n{margin}{body}\n{' ' * (INDENT * depth)}{closing}"
+
+
+@lru_cache(maxsize=1000)
+def _few_form(names: tuple[str, ...]) -> str:
+    """What a few values of these names are put into: figures, most of a profile, are alike."""
+    parts = (_text(name).replace("%", "%%") + ": %s" for name in names)
+    return f"{{{', '.join(parts)}}}"
 
 
 def _fill_lines(parts: list[str], depth: int) -> list[str]:
