@@ -13,7 +13,7 @@ model so).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,9 +29,10 @@ from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile
 from streamgauge.profile.pooling import pool_times
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Cluster, Machine, Node, Slot
+from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.logical_plan import Executor, LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import ACKER, OperatorKind
+from streamgauge.topology.topology import ACKER, OperatorKind, Topology
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.workload import Emission, Workload
 from streamgauge.transport.engine import load_engine
@@ -48,11 +49,29 @@ def measured_plan(profile: Profile) -> PhysicalPlan:
         InvalidInput: A worker of the profile is not NODE:PORT, or not of its cluster.
         NotEnoughData: The profile does not say where its executors ran.
     """
-    configuration = profile.configuration
+    return place_as_measured(
+        profile.topology, profile.configuration, profile.placement, profile.cluster
+    )
+
+
+def place_as_measured(
+    topology: Topology,
+    configuration: Configuration,
+    placement: Mapping[str, str],
+    cluster: Cluster | None,
+) -> PhysicalPlan:
+    """The plan whose executors an engine placed so, by their labels and workers there.
+
+    Without a cluster, one of the workers' nodes is assumed, with a core for each worker.
+
+    Raises:
+        InvalidInput: A worker is not NODE:PORT, or not of the cluster.
+        NotEnoughData: Executors of the configuration are missing.
+    """
     order = load_engine(configuration.engine).task_order
-    logical = LogicalPlan.of(profile.topology, configuration, task_order=order)
+    logical = LogicalPlan.of(topology, configuration, task_order=order)
     by_operator: dict[str, list[Executor]] = {}
-    for label in profile.placement:
+    for label in placement:
         executor = Executor.parse(label)
         by_operator.setdefault(executor.operator, []).append(executor)
     slots: dict[Slot, list[str]] = {}
@@ -65,9 +84,8 @@ def measured_plan(profile: Profile) -> PhysicalPlan:
                 f" {len(executors)}: name the plan to predict, or profile a period with one plan"
             )
         for mine, theirs in zip(executors, placed, strict=True):
-            slots.setdefault(_slot(profile.placement[theirs.label]), []).append(mine.label)
-    cluster = profile.cluster or _cluster(list(slots))
-    return PhysicalPlan.explicit(logical, cluster, slots)
+            slots.setdefault(_slot(placement[theirs.label]), []).append(mine.label)
+    return PhysicalPlan.explicit(logical, cluster or _cluster(list(slots)), slots)
 
 
 def measured_workload(profile: Profile) -> Workload:

@@ -111,7 +111,7 @@ def storm_tracer_delays(parameters: Parameters, loaded: Loaded) -> Delays:
     mechanics = parameters.mechanics
     limit, flush_seconds = mechanics.batch, mechanics.flush_seconds
     sizes = list_sizes(
-        _connections(parameters),
+        list_connections(parameters),
         limit=limit,
         flush_seconds=flush_seconds,
         list_mean=lambda batch, share: np.maximum(batch * share, 1.0),  # eq. 4.26
@@ -154,7 +154,7 @@ def thread_wait(rate: ArrayLike, *, limit: int, flush_seconds: float) -> Vector:
     )
 
 
-def _connections(parameters: Parameters) -> Connections:
+def list_connections(parameters: Parameters) -> Connections:
     """All that executors send each other, acknowledgements included."""
     flow = parameters.flow
     sources, targets, rates = [], [], []
