@@ -97,12 +97,13 @@ def bursts_into(traffic: Traffic) -> Bursts:
         if not parts:
             continue
         sent = Counts(*(sum(same[1:], start=same[0]) for same in zip(*parts, strict=True)))
-        for place, counts in enumerate(_bundled(sent, flushed)):
+        met = np.broadcast_to(traffic.met, executors)
+        for place, counts in enumerate(_bundled(sent, flushed * met[as_slice(block.targets)])):
             near[place, as_slice(block.targets)] += np.where(is_local, counts, 0.0).sum(axis=0)
         for place, counts in enumerate(sent):
             rest = np.where(is_local, 0.0, counts)
             far[place][:, as_slice(block.targets)] += of_worker @ rest
-    bundles = _bundled(Counts(*far), flushed or mechanics.transfer_sleep)
+    bundles = _bundled(Counts(*far), (flushed or mechanics.transfer_sleep) * traffic.met)
     batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
     some = batches > 0.0
     safe = np.where(some, batches, 1.0)
@@ -147,7 +148,8 @@ def list_events(traffic: Traffic, block: ConnectionBlock) -> Iterator[Events]:
     if stream.is_system:
         yield Events(emitted, np.ones_like(emitted), np.zeros_like(emitted), gathered=False)
     elif operator.kind is OperatorKind.SOURCE:
-        yield _clumps(emitted, traffic.mechanics.source_sleep)
+        met = np.broadcast_to(traffic.met, len(flow.plan.logical.executors))
+        yield _clumps(emitted, traffic.mechanics.source_sleep * met[as_slice(block.sources)])
     elif operator.window is not None:
         count = traffic.conversions[stream.source].per_trigger.get(stream.name, 0.0)
         yield _whole(rates.triggers[stream.source], np.full_like(emitted, count))
@@ -159,12 +161,12 @@ def list_events(traffic: Traffic, block: ConnectionBlock) -> Iterator[Events]:
                 yield _whole(rates.arrived[other.stream.subscription], coefficients)
 
 
-def _clumps(per_second: Vector, sleep: float) -> Events:
+def _clumps(per_second: Vector, sleep: Vector) -> Events:
     """All that a source finds due when it wakes: Poisson with mean λ·sleep, if there is any."""
-    if sleep <= 0.0:
+    if np.any(sleep <= 0.0):
         return _whole(per_second, np.ones_like(per_second))
     return Events(
-        per_second=np.full_like(per_second, 1.0 / sleep),
+        per_second=1.0 / sleep,
         mean=per_second * sleep,
         second=(per_second * sleep) ** 2,
         gathered=True,
@@ -205,9 +207,9 @@ def deal_events(events: Events, shares: NDArray[np.float64], *, in_turn: bool) -
     return Counts(batches=batches, tuples=tuples * copies, squares=(pairs + tuples) * copies**2)
 
 
-def _bundled(bursts: Counts, sleep: float) -> Counts:
+def _bundled(bursts: Counts, sleep: Vector | float) -> Counts:
     """What is handed over after each sleep, or flush: the bursts that came meanwhile."""
-    if sleep <= 0.0:
+    if not np.all(sleep):
         return bursts
     return Counts(
         batches=-np.expm1(-bursts.batches * sleep) / sleep,
