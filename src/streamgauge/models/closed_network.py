@@ -90,6 +90,13 @@ class ClosedNetwork:
     def _unhindered(self) -> float:
         return self.delay_seconds + float(self.demands.sum())
 
+    def open_seconds(self, per_second: float) -> float:
+        """Mean time of a round if customers come at random and all are let in; or infinite."""
+        spare = 1.0 - per_second * self.demands
+        if np.any(spare <= 0.0):
+            return math.inf
+        return self.delay_seconds + float((self.demands / spare).sum())
+
     def part_met(self, per_second: float, seconds: float) -> float:
         """Which part of the traffic a customer meets, if rounds take `seconds` at that rate.
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.analytic import find_delays
 from streamgauge.models.chained import chain_job
+from streamgauge.models.delays import find_delays
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import PRECISION, Limit, find_limit, load

@@ -140,6 +140,8 @@ class Traffic:
         mechanics: Of the plan's engine.
         met: Which part of the other tuples one meets where it comes to, by executor: all of them,
             unless a limit on open roots closes the network (`closed_network`).
+        paced: Part of the sources' tuples that are emitted as soon as others of theirs have ended,
+            as a limit on open roots has it.
     """
 
     flow: TupleFlow
@@ -147,6 +149,7 @@ class Traffic:
     conversions: Mapping[str, Conversion]
     mechanics: Mechanics
     met: Vector | float = 1.0
+    paced: float = 0.0
 
     def leaving_workers(self) -> Vector:
         """Tuples and messages a second that each worker sends to others."""

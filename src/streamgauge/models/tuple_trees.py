@@ -26,6 +26,7 @@ from streamgauge.models import transforms
 from streamgauge.models.arrivals import bursts_into
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import (
+    ENDLESS,
     PROBABILITIES,
     Latency,
     list_onward,
@@ -37,7 +38,7 @@ from streamgauge.models.queueing import Moments, asleep_probability, divide_or
 from streamgauge.models.routing import deals_evenly, deals_in_turn
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Complex, Vector
-from streamgauge.models.windows import turns
+from streamgauge.models.windows import find_kept, turns
 from streamgauge.topology.topology import (
     ACK_INIT,
     ACKER,
@@ -45,7 +46,6 @@ from streamgauge.topology.topology import (
     OperatorKind,
     StreamKey,
     Subscription,
-    Topology,
 )
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 
@@ -132,7 +132,7 @@ class TupleTrees:
         self._backwards = sorted(
             flow.data_blocks, key=lambda block: order[block.stream.target], reverse=True
         )
-        self._kept = _after_windows(self._topology)
+        self._kept = find_kept(self._topology)
         self._to_acker = {
             (block.stream.source, block.stream.name): block
             for block in flow.blocks
@@ -143,8 +143,7 @@ class TupleTrees:
         """By the ackers' clock, and as the sources see it."""
         span = self._span()
         if not math.isfinite(span):
-            infinite = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
-            return infinite, infinite
+            return ENDLESS, ENDLESS
         grid = TimeGrid(span)
         hops = HopTransforms(self._flow, self._delays, self._network, grid.points)
         last, first = self._roots(grid, hops, self._completions(grid, hops))
@@ -406,15 +405,6 @@ class TupleTrees:
     def _onward(self, block: ConnectionBlock) -> list[ConnectionBlock]:
         name = block.stream.target
         return [other for other in self._flow.data_blocks if other.stream.source == name]
-
-
-def _after_windows(topology: Topology) -> set[str]:
-    """Operators with windows, and those behind them."""
-    found = {one.name for one in topology.operators if one.window is not None}
-    for operator in topology.topological_order():
-        if any(s.source in found for s in topology.streams_into(operator.name) if not s.is_system):
-            found.add(operator.name)
-    return found
 
 
 def all_of(distribution: Matrix, copies: Vector, parts: Matrix) -> Matrix:
