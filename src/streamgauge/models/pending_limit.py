@@ -91,6 +91,11 @@ class Pending:
         """Part of the tuples that wait until a root ends, at the source where most do."""
         return max(one.waits for one in self.sources.values())
 
+    @property
+    def longest_wait(self) -> float:
+        """Mean wait of all tuples for that, at the source where it is longest."""
+        return max(one.wait_seconds for one in self.sources.values())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HeldBack:
@@ -111,6 +116,11 @@ class HeldBack:
     pending: Pending
     waits: Mapping[str, Admission]
 
+    @property
+    def is_short_of_roots(self) -> bool:
+        """Whether the limit on open roots is what the highest rate is limited by."""
+        return self.limit.by in map(self.pending.name, self.pending.sources)
+
 
 def is_limited(parameters: Parameters) -> bool:
     """Whether there is a limit on open roots that counts, and formulas can say what it does."""
@@ -121,7 +131,13 @@ def is_limited(parameters: Parameters) -> bool:
 
 
 def hold_back(
-    parameters: Parameters, workload: Workload, loaded: Loaded, limit: Limit, network: Network
+    parameters: Parameters,
+    workload: Workload,
+    loaded: Loaded,
+    limit: Limit,
+    network: Network,
+    *,
+    finds_fitting: bool = True,
 ) -> HeldBack:
     """A plan under the limit on open roots that it has.
 
@@ -132,10 +148,12 @@ def hold_back(
         limit: The highest rate without the limit on roots. If it was not looked for, neither is
             the one under it, nor which limit would do, as long as the load itself gets through.
         network: Between the plan's nodes.
+        finds_fitting: Whether to look for the smallest limit that would do.
     """
     if math.isnan(limit.factor) and loaded.overloaded:
         limit = find_limit(parameters, workload, loaded)
-    return _Case(parameters, workload, loaded, limit, network).solve()
+    case = _Case(parameters, workload, loaded, limit, network, finds_fitting=finds_fitting)
+    return case.solve()
 
 
 def name_setting(plan: PhysicalPlan) -> str:
@@ -160,8 +178,11 @@ class _Case:
         loaded: Loaded,
         limit: Limit,
         network: Network,
+        *,
+        finds_fitting: bool,
     ) -> None:
         self._parameters, self._loaded, self._limit = parameters, loaded, limit
+        self._finds_fitting = finds_fitting
         self._roots = OpenRoots(parameters, workload, network)
         self._due, self._tasks = self._roots.due, self._roots.tasks
         self._places: list[int] = self._roots.places.tolist()
@@ -291,7 +312,8 @@ class _Case:
         self, limited: LimitedRoots | None, highest: float
     ) -> tuple[int | None, int | None]:
         """The smallest limit that lets all through, and an ample one; None where there is none."""
-        if limited is None or self._ceiling <= 1.0 or math.isnan(highest):
+        is_known = self._finds_fitting and not math.isnan(highest)
+        if limited is None or self._ceiling <= 1.0 or not is_known:
             return None, None
         unlimited = self._roots.at(1.0, 1.0)
         smallest = max(limited.find_smallest(unlimited), self._needed_by_windows)

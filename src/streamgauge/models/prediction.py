@@ -164,15 +164,17 @@ class Bottleneck:
 
     Attributes:
         limit: The highest rate that fits, and what is full then.
-        operator: Whose executor that is; None for a machine.
+        operator: Whose executor that is; None for a machine or a limit on open roots.
         executors: How many executors that operator has here; None for a machine.
         tasks: How many it can have at most; None for a machine.
+        unlimited: Whether the limit on open roots is left out.
     """
 
     limit: Limit
     operator: str | None
     executors: int | None
     tasks: int | None
+    unlimited: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,7 +125,8 @@ class SimulationModel:
         limit = find_limit(parameters, steady, loaded)
         if is_limited(parameters):
             network = find_network(plan, behaviour)
-            limit = hold_back(parameters, steady, loaded, limit, network).limit
+            held = hold_back(parameters, steady, loaded, limit, network, finds_fitting=False)
+            limit = held.limit
         regimes = find_regimes(parameters, loaded)
         # Of what sources could emit at most, the plan lets through what it can do at most.
         part = 1.0 if steady is workload else min(limit.factor, 1.0)
