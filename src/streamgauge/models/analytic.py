@@ -6,13 +6,16 @@ transforms; nothing is simulated.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
 from streamgauge.models.chained import split_chains
+from streamgauge.models.closed_network import Admission
 from streamgauge.models.delays import find_delays
 from streamgauge.models.end_to_end_latency import PROBABILITIES
 from streamgauge.models.job_behaviour import JobBehaviour
+from streamgauge.models.lateness import wait_for_roots
 from streamgauge.models.load_limit import Limit, Loaded, find_limit, load
 from streamgauge.models.measured_plan import measured_parameters
 from streamgauge.models.network import MEDIAN, find_network
@@ -66,7 +69,7 @@ class AnalyticModel:
             return self._predict(parameters, loaded, limit, notes)
         network = self._network(plan, behaviour)
         held = hold_back(parameters, workload, loaded, limit, network)
-        found = self._predict(held.parameters, held.loaded, held.limit, notes)
+        found = self._predict(held.parameters, held.loaded, held.limit, notes, held.waits)
         return limit_roots(found, held.pending)
 
     def as_measured(self, profile: Profile) -> Prediction:
@@ -79,9 +82,16 @@ class AnalyticModel:
         return self._predict(parameters, loaded, Limit.unknown(), notes)
 
     def _predict(
-        self, parameters: Parameters, loaded: Loaded, limit: Limit, notes: tuple[str, ...]
+        self,
+        parameters: Parameters,
+        loaded: Loaded,
+        limit: Limit,
+        notes: tuple[str, ...],
+        waits: Mapping[int, Admission] | None = None,
     ) -> Prediction:
         delays = find_delays(parameters, loaded)
+        if waits and delays.lateness is not None:
+            delays = replace(delays, lateness=wait_for_roots(delays.lateness, waits))
         levels = BRIEF if self.brief else PROBABILITIES
         found = self._assembled(parameters, loaded, delays, limit, levels, is_brief=self.brief)
         found = replace(found, notes=(*found.notes, *notes))

@@ -9,7 +9,7 @@ as many as may be are open.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -106,15 +106,15 @@ class HeldBack:
         loaded: Likewise; but overloaded is what the rates that are due overload, the limit among
             it.
         limit: The highest rate that fits, and what is full then.
-        waits: By source, how long its tuples wait until they may be emitted, in addition to its
-            sleep and its own queue.
+        waits: By an executor's place in the plan, how long tuples that are due wait there until
+            they may be emitted, in addition to the source's sleep and its own queue.
     """
 
     parameters: Parameters
     loaded: Loaded
     limit: Limit
     pending: Pending
-    waits: Mapping[str, Admission]
+    waits: Mapping[int, Admission]
 
     @property
     def is_short_of_roots(self) -> bool:
@@ -276,7 +276,7 @@ class _Case:
         state: PlanState,
         waits: Mapping[int, Admission],
     ) -> HeldBack:
-        due, pooled = float(self._due.sum()), dict(self._pool(waits))
+        due = float(self._due.sum())
         fullest = max(self._places, key=lambda one: full.open_roots[one] / self._tasks[one])
         source = self._executors[fullest].operator
         limit, overloaded = self._limit, dict(self._loaded.overloaded)
@@ -292,7 +292,7 @@ class _Case:
             ample=ample,
             stuck=tuple(self._in_windows) if self._most < self._needed_by_windows else (),
             holds_back=source if is_choked else None,
-            sources={name: self._describe(name, state, wait) for name, wait in pooled.items()},
+            sources=dict(self._describe_sources(state, waits)),
         )
         if is_choked:
             overloaded[pending.name(source)] = 1.0 / highest if highest > 0.0 else math.inf
@@ -305,7 +305,7 @@ class _Case:
             loaded=replace(state.loaded, overloaded=dict(worst_first)),
             limit=limit,
             pending=pending,
-            waits=pooled,
+            waits=waits,
         )
 
     def _find_fitting(
@@ -319,39 +319,38 @@ class _Case:
         smallest = max(limited.find_smallest(unlimited), self._needed_by_windows)
         return smallest, limited.find_ample(unlimited, smallest)
 
-    def _members(self, source: str) -> list[int]:
-        return [one for one in self._places if self._executors[one].operator == source]
-
-    def _pool(self, waits: Mapping[int, Admission]) -> Iterator[tuple[str, Admission]]:
-        """Waits of sources, over their executors."""
+    def _describe_sources(
+        self, state: PlanState, waits: Mapping[int, Admission]
+    ) -> Iterator[tuple[str, HeldSource]]:
         for source in dict.fromkeys(self._executors[one].operator for one in self._places):
-            members = self._members(source)
-            due = float(self._due[members].sum())
-            parts = {one: float(self._due[one]) / due * waits[one].waits for one in members}
-            seconds = sum(
-                part * waits[one].wait_seconds for one, part in parts.items() if part > 0.0
-            )
+            members = [one for one in self._places if self._executors[one].operator == source]
+            due, emitted = self._due[members], state.per_second[members]
+            wait = _pool([waits[one] for one in members], (due / due.sum()).tolist())
+            fullest = float((state.open_roots[members] / self._tasks[members]).max())
             yield (
                 source,
-                Admission(
-                    waits=min(sum(parts.values()), 1.0),
-                    wait_seconds=_ratio(seconds, sum(parts.values())),
-                    inside=sum(waits[one].inside for one in members),
+                HeldSource(
+                    due_per_second=float(due.sum()),
+                    emitted_per_second=float(emitted.sum()),
+                    open_roots=fullest if emitted.any() else float(self._most),
+                    waits=wait.waits,
+                    wait_seconds=wait.mean,
+                    wait_p99_seconds=wait.quantile(0.99),
                 ),
             )
 
-    def _describe(self, source: str, state: PlanState, wait: Admission) -> HeldSource:
-        members = self._members(source)
-        emitted = float(state.per_second[members].sum())
-        fullest = float((state.open_roots[members] / self._tasks[members]).max())
-        return HeldSource(
-            due_per_second=float(self._due[members].sum()),
-            emitted_per_second=emitted,
-            open_roots=fullest if emitted > 0.0 else float(self._most),
-            waits=wait.waits,
-            wait_seconds=wait.mean,
-            wait_p99_seconds=wait.quantile(0.99),
-        )
+
+def _pool(waits: Sequence[Admission], parts: Sequence[float]) -> Admission:
+    """The wait of a tuple that comes to one of several executors."""
+    waiting = [part * one.waits for one, part in zip(waits, parts, strict=True)]
+    seconds = sum(
+        part * one.wait_seconds for one, part in zip(waits, waiting, strict=True) if part > 0.0
+    )
+    return Admission(
+        waits=min(sum(waiting), 1.0),
+        wait_seconds=_ratio(seconds, sum(waiting)),
+        inside=sum(one.inside for one in waits),
+    )
 
 
 def _ratio(part: float, whole: float) -> float:

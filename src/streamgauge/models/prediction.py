@@ -307,6 +307,8 @@ def limit_roots(prediction: Prediction, pending: Pending) -> Prediction:
         by_source=dict.fromkeys(found.by_source, ENDLESS),
         complete=None if found.complete is None else ENDLESS,
         seen_by_source=None if found.seen_by_source is None else ENDLESS,
+        since_due=None if found.since_due is None else ENDLESS,
+        since_due_by_source=dict.fromkeys(found.since_due_by_source, ENDLESS),
     )
 
 
