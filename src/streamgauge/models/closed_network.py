@@ -147,7 +147,9 @@ class Admission:
         return self.wait_seconds * math.log(self.waits / (1.0 - probability))
 
     def transform(self, s: Complex) -> Complex:
-        """E[e^(−sW)] of the wait of all."""
+        """E[e^(−sW)] of the wait of all; who waits for ever has none."""
+        if math.isinf(self.wait_seconds):
+            return np.full_like(s, 1.0 - self.waits)
         return np.asarray(1.0 - self.waits + self.waits / (1.0 + s * self.wait_seconds))
 
 

@@ -26,6 +26,8 @@ PRECISION = 1e-3
 CROWDED = 0.95
 # What carries so many times its load is not limited by anything that was measured.
 HIGHEST = 1e9
+# Logarithm of a factor that is far enough off.
+FARTHEST = 100.0
 # Executors that the interpolation of that rate aims to have this much too busy, or not busy enough.
 AIM = PRECISION / 3.0
 
@@ -245,7 +247,8 @@ def find_between(low: float, high: float, busiest: Mapping[float, float]) -> flo
         first, second = (math.log(busiest[one]) for one in known)
         if first != second:
             slope = math.log(known[0] / known[1]) / (first - second)
-            guess = known[0] * math.exp(-slope * first)
+            # Where it hardly depends on the rate the line leads anywhere.
+            guess = known[0] * math.exp(min(-slope * first, FARTHEST))
             if low < guess < high:
                 aside = -AIM if guess * guess > low * high else AIM
                 guess *= 1.0 + aside
