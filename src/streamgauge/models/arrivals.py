@@ -30,6 +30,8 @@ Matrix = NDArray[np.float64]
 
 # Of a service, as departures see it: even constant ones leave them uneven (Whitt 1983, 4.6).
 LEAST_SERVICE_SCV = 0.2
+# Times that tuples are followed from sources to their end and back until that changes no more.
+ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -231,10 +233,37 @@ def wait_factors(traffic: Traffic, queue: BatchArrivals) -> Vector:
 def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -> Vector:
     """Squared coefficient of variation of the time between batches into every executor.
 
-    One, as for arrivals at random, for sources and ackers: nobody follows single messages.
+    One, as for arrivals at random, for sources and ackers: nobody follows single messages. But a
+    source that waits for roots to end emits as evenly as these do.
     """
-    flow, logical = traffic.flow, traffic.flow.plan.logical
+    logical = traffic.flow.plan.logical
     came, left = np.ones(len(logical.executors)), np.ones(len(logical.executors))
+    sources = [place for one in logical.topology.sources for place in logical.spans[one.name]]
+    for _ in range(ROUNDS if traffic.paced > 0.0 else 1):
+        _follow_streams(traffic, came, left, utilisation, service_scv)
+        ended = thin_stream(_endings(traffic, left), np.asarray(1.0 / len(sources)))
+        left[sources] = 1.0 + traffic.paced * (ended - 1.0)
+    return came
+
+
+def _endings(traffic: Traffic, left: Vector) -> Vector:
+    """Variation of the time between tuples that are done, all of them together."""
+    logical = traffic.flow.plan.logical
+    total = weighted = 0.0
+    for operator in logical.topology.operators:
+        onward = logical.topology.streams_from(operator.name)
+        if operator.kind is OperatorKind.PROCESSOR and all(one.is_system for one in onward):
+            done = traffic.rates.into(traffic.flow, operator.name, system=False)
+            total += float(done.sum())
+            weighted += float(done @ left[as_slice(logical.spans[operator.name])])
+    return np.asarray(weighted / total if total > 0.0 else 1.0)
+
+
+def _follow_streams(
+    traffic: Traffic, came: Vector, left: Vector, utilisation: Vector, service_scv: Vector
+) -> None:
+    """Fill in how unevenly batches come to and leave processors; of sources, `left` is known."""
+    flow, logical = traffic.flow, traffic.flow.plan.logical
     for operator in logical.topology.topological_order():
         if operator.kind is not OperatorKind.PROCESSOR:
             continue
@@ -253,7 +282,6 @@ def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -
             utilisation[here],
         )
         left[here] = _emissions(operator, came[here], utilisation[here], service_scv[here])
-    return came
 
 
 def _streams(
