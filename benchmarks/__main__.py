@@ -18,6 +18,7 @@ STUDIES = (
     "prediction_speed",
     "prediction",
     "prediction_load",
+    "pending_limit",
     "scheduling",
     "remote_traffic",
     "scaling",

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from streamgauge.models.analytic import find_delays
-from streamgauge.models.delays import Delays, Part
+from streamgauge.models.delays import Delays, Part, find_delays
 from streamgauge.models.end_to_end_latency import Latency, Ways
 from streamgauge.models.flow import propagate
 from streamgauge.models.job_behaviour import JobBehaviour

@@ -55,6 +55,22 @@ def test_constant_service_waits_half_as_long():
     assert (found.mean, found.variance) == pytest.approx((2.0, 16.0 / 3.0))
 
 
+@pytest.mark.parametrize("customers", [1, 2, 5])
+def test_customers_who_go_round_one_station_take_a_service_for_each_of_them(customers):
+    """Always busy; who comes meets all others: N services, whatever the open queue would be."""
+    queue = BulkQueue(batches_per_second=1.0, service_seconds=1.0, met=1.0 - 1.0 / customers)
+    assert sojourn(queue).mean == pytest.approx(customers)
+
+
+@pytest.mark.parametrize("met", [0.0, 0.4])
+def test_what_is_not_met_is_not_in_a_release_either(met):
+    """Two lists a flush: half of those that are met are served before it."""
+    queue = FlushedQueue(
+        batches_per_second=2.0, flush_seconds=1.0, service_seconds=1e-3, service_scv=0.0, met=met
+    )
+    assert queueing.released_wait(queue).mean == pytest.approx(met * 1e-3, abs=1e-9)
+
+
 def test_lists_of_three_give_the_reference_value():
     # `storm-tracer` 5.9: M^[3]/M/1 with λ = 0.5 and μ = 4.
     queue = BulkQueue(batches_per_second=0.5, batch_mean=3.0, service_seconds=0.25)
@@ -140,8 +156,9 @@ setups = st.sampled_from(
     dispersion=st.floats(0.0, 5.0),
     scv=st.floats(0.0, 4.0),
     setup=setups,
+    met=st.floats(0.0, 1.0),
 )
-def test_transforms_and_moments_agree(load, mean, dispersion, scv, setup):
+def test_transforms_and_moments_agree(load, mean, dispersion, scv, setup, met):
     queue = BulkQueue(
         batches_per_second=load / mean,
         batch_mean=mean,
@@ -149,6 +166,7 @@ def test_transforms_and_moments_agree(load, mean, dispersion, scv, setup):
         service_seconds=1.0,
         service_scv=scv,
         setup=setup,
+        met=met,
     )
     found = sojourn(queue)
     # log φ(s) = −s·mean + s²·variance/2 − …, solved for both from s and 2s.

@@ -30,6 +30,8 @@ Matrix = NDArray[np.float64]
 
 # Of a service, as departures see it: even constant ones leave them uneven (Whitt 1983, 4.6).
 LEAST_SERVICE_SCV = 0.2
+# Times that tuples are followed from sources to their end and back until that changes no more.
+ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,12 +99,13 @@ def bursts_into(traffic: Traffic) -> Bursts:
         if not parts:
             continue
         sent = Counts(*(sum(same[1:], start=same[0]) for same in zip(*parts, strict=True)))
-        for place, counts in enumerate(_bundled(sent, flushed)):
+        met = np.broadcast_to(traffic.met, executors)
+        for place, counts in enumerate(_bundled(sent, flushed * met[as_slice(block.targets)])):
             near[place, as_slice(block.targets)] += np.where(is_local, counts, 0.0).sum(axis=0)
         for place, counts in enumerate(sent):
             rest = np.where(is_local, 0.0, counts)
             far[place][:, as_slice(block.targets)] += of_worker @ rest
-    bundles = _bundled(Counts(*far), flushed or mechanics.transfer_sleep)
+    bundles = _bundled(Counts(*far), (flushed or mechanics.transfer_sleep) * traffic.met)
     batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
     some = batches > 0.0
     safe = np.where(some, batches, 1.0)
@@ -147,7 +150,8 @@ def list_events(traffic: Traffic, block: ConnectionBlock) -> Iterator[Events]:
     if stream.is_system:
         yield Events(emitted, np.ones_like(emitted), np.zeros_like(emitted), gathered=False)
     elif operator.kind is OperatorKind.SOURCE:
-        yield _clumps(emitted, traffic.mechanics.source_sleep)
+        met = np.broadcast_to(traffic.met, len(flow.plan.logical.executors))
+        yield _clumps(emitted, traffic.mechanics.source_sleep * met[as_slice(block.sources)])
     elif operator.window is not None:
         count = traffic.conversions[stream.source].per_trigger.get(stream.name, 0.0)
         yield _whole(rates.triggers[stream.source], np.full_like(emitted, count))
@@ -159,12 +163,12 @@ def list_events(traffic: Traffic, block: ConnectionBlock) -> Iterator[Events]:
                 yield _whole(rates.arrived[other.stream.subscription], coefficients)
 
 
-def _clumps(per_second: Vector, sleep: float) -> Events:
+def _clumps(per_second: Vector, sleep: Vector) -> Events:
     """All that a source finds due when it wakes: Poisson with mean λ·sleep, if there is any."""
-    if sleep <= 0.0:
+    if np.any(sleep <= 0.0):
         return _whole(per_second, np.ones_like(per_second))
     return Events(
-        per_second=np.full_like(per_second, 1.0 / sleep),
+        per_second=1.0 / sleep,
         mean=per_second * sleep,
         second=(per_second * sleep) ** 2,
         gathered=True,
@@ -205,9 +209,9 @@ def deal_events(events: Events, shares: NDArray[np.float64], *, in_turn: bool) -
     return Counts(batches=batches, tuples=tuples * copies, squares=(pairs + tuples) * copies**2)
 
 
-def _bundled(bursts: Counts, sleep: float) -> Counts:
+def _bundled(bursts: Counts, sleep: Vector | float) -> Counts:
     """What is handed over after each sleep, or flush: the bursts that came meanwhile."""
-    if sleep <= 0.0:
+    if not np.all(sleep):
         return bursts
     return Counts(
         batches=-np.expm1(-bursts.batches * sleep) / sleep,
@@ -229,10 +233,37 @@ def wait_factors(traffic: Traffic, queue: BatchArrivals) -> Vector:
 def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -> Vector:
     """Squared coefficient of variation of the time between batches into every executor.
 
-    One, as for arrivals at random, for sources and ackers: nobody follows single messages.
+    One, as for arrivals at random, for sources and ackers: nobody follows single messages. But a
+    source that waits for roots to end emits as evenly as these do.
     """
-    flow, logical = traffic.flow, traffic.flow.plan.logical
+    logical = traffic.flow.plan.logical
     came, left = np.ones(len(logical.executors)), np.ones(len(logical.executors))
+    sources = [place for one in logical.topology.sources for place in logical.spans[one.name]]
+    for _ in range(ROUNDS if traffic.paced > 0.0 else 1):
+        _follow_streams(traffic, came, left, utilisation, service_scv)
+        ended = thin_stream(_endings(traffic, left), np.asarray(1.0 / len(sources)))
+        left[sources] = 1.0 + traffic.paced * (ended - 1.0)
+    return came
+
+
+def _endings(traffic: Traffic, left: Vector) -> Vector:
+    """Variation of the time between tuples that are done, all of them together."""
+    logical = traffic.flow.plan.logical
+    total = weighted = 0.0
+    for operator in logical.topology.operators:
+        onward = logical.topology.streams_from(operator.name)
+        if operator.kind is OperatorKind.PROCESSOR and all(one.is_system for one in onward):
+            done = traffic.rates.into(traffic.flow, operator.name, system=False)
+            total += float(done.sum())
+            weighted += float(done @ left[as_slice(logical.spans[operator.name])])
+    return np.asarray(weighted / total if total > 0.0 else 1.0)
+
+
+def _follow_streams(
+    traffic: Traffic, came: Vector, left: Vector, utilisation: Vector, service_scv: Vector
+) -> None:
+    """Fill in how unevenly batches come to and leave processors; of sources, `left` is known."""
+    flow, logical = traffic.flow, traffic.flow.plan.logical
     for operator in logical.topology.topological_order():
         if operator.kind is not OperatorKind.PROCESSOR:
             continue
@@ -251,7 +282,6 @@ def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -
             utilisation[here],
         )
         left[here] = _emissions(operator, came[here], utilisation[here], service_scv[here])
-    return came
 
 
 def _streams(

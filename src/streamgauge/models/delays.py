@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
 
+from streamgauge.errors import InvalidInput
 from streamgauge.models.flow import Traffic
 from streamgauge.models.lateness import Lateness
+from streamgauge.models.load_limit import Loaded
+from streamgauge.models.parameters import Parameters
 from streamgauge.models.queueing import Moments
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Transform, Vector
+from streamgauge.transport.engine import engine_names, load_engine
 
 
 class Part(StrEnum):
@@ -74,3 +78,33 @@ class DelayFormulas(Protocol):
     def __call__(self, traffic: Traffic, service: ServiceTimes) -> Delays:
         """The delays in a plan's elements, by wall-clock service times."""
         ...
+
+
+def find_delays(parameters: Parameters, loaded: Loaded) -> Delays:
+    """The delays in a plan's elements under its load."""
+    formulas = _formulas_of(parameters.flow.plan.logical.configuration.engine)
+    service, rate = loaded.service, parameters.works.tuples.per_second
+    infinite = ~np.isfinite(service.mean) | ~np.isfinite(service.trigger_mean)
+    # Threads that an overloaded machine slows down without bound are overloaded: their load is two.
+    overloaded_mean = np.divide(2.0, rate, out=np.ones_like(rate), where=rate > 0.0)
+    finite = replace(
+        service,
+        mean=np.where(infinite, overloaded_mean, service.mean),
+        variance=np.where(infinite, 0.0, service.variance),
+        trigger_mean=np.where(infinite, 0.0, service.trigger_mean),
+        trigger_variance=np.where(infinite, 0.0, service.trigger_variance),
+    )
+    return formulas(parameters, finite)
+
+
+def _formulas_of(engine: str) -> DelayFormulas:
+    formulas: DelayFormulas | None = load_engine(engine).load("delays")
+    if formulas is None:
+        having = [name for name in engine_names() if load_engine(name).delays]
+        raise InvalidInput.single(
+            ("configuration", "engine"),
+            seen=f"engine {engine!r}",
+            expected=f"an engine whose queues have formulas: {', '.join(having)}",
+            remedy="use the model 'simulation'",
+        )
+    return formulas

@@ -43,6 +43,10 @@ class Latency:
     halfwidth: float | None = None
 
 
+# Of what is never done.
+ENDLESS = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
+
+
 def list_onward(traffic: Traffic, block: ConnectionBlock) -> list[tuple[ConnectionBlock, Vector]]:
     """Where a block's tuples go on to, and how many of them, for each receiving executor."""
     flow = traffic.flow

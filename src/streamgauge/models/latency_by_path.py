@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.analytic import find_delays
+from streamgauge.models.delays import find_delays
 from streamgauge.models.end_to_end_latency import Ways
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import load

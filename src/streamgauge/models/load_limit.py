@@ -26,6 +26,8 @@ PRECISION = 1e-3
 CROWDED = 0.95
 # What carries so many times its load is not limited by anything that was measured.
 HIGHEST = 1e9
+# Logarithm of a factor that is far enough off.
+FARTHEST = 100.0
 # Executors that the interpolation of that rate aims to have this much too busy, or not busy enough.
 AIM = PRECISION / 3.0
 
@@ -157,7 +159,8 @@ class Limit:
         factor: By which all rates may grow, or must shrink; infinite where nothing limits them,
             NaN where it was not looked for.
         per_second: What all sources then emit together.
-        by: What would be overloaded first: an executor or a machine.
+        by: What would be overloaded first: an executor, a machine, or a source's limit on open
+            roots.
     """
 
     factor: float
@@ -212,7 +215,9 @@ def find_limit(parameters: Parameters, workload: Workload, loaded: Loaded | None
             break
         if low > HIGHEST:
             return Limit(factor=math.inf, per_second=math.inf, by="nothing")
-        asked = _between(low, high, {at: _busiest(load_there) for at, load_there in seen.items()})
+        asked = find_between(
+            low, high, {at: _busiest(load_there) for at, load_there in seen.items()}
+        )
     by = next(iter((seen.get(high) or load(parameters, high)).overloaded), "nothing")
     return Limit(factor=low, per_second=low * emitted, by=by)
 
@@ -224,7 +229,7 @@ def _busiest(loaded: Loaded) -> float:
     return float(loaded.utilisation.max(initial=0.0))
 
 
-def _between(low: float, high: float, busiest: Mapping[float, float]) -> float:
+def find_between(low: float, high: float, busiest: Mapping[float, float]) -> float:
     """Where to look between a factor that fits and one that does not.
 
     Where the straight line through the logarithms of two known factors and utilisations meets one;
@@ -242,7 +247,8 @@ def _between(low: float, high: float, busiest: Mapping[float, float]) -> float:
         first, second = (math.log(busiest[one]) for one in known)
         if first != second:
             slope = math.log(known[0] / known[1]) / (first - second)
-            guess = known[0] * math.exp(-slope * first)
+            # Where it hardly depends on the rate the line leads anywhere.
+            guess = known[0] * math.exp(min(-slope * first, FARTHEST))
             if low < guess < high:
                 aside = -AIM if guess * guess > low * high else AIM
                 guess *= 1.0 + aside

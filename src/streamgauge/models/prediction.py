@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from streamgauge.models.cpu_contention import Contention
 from streamgauge.models.delays import Delays, Part
-from streamgauge.models.end_to_end_latency import PROBABILITIES, Latency, Ways
+from streamgauge.models.end_to_end_latency import ENDLESS, PROBABILITIES, Latency, Ways
 from streamgauge.models.load_limit import Limit, Loaded, is_bolt
 from streamgauge.models.network import MEDIAN, find_network
 from streamgauge.models.parameters import Parameters
+from streamgauge.models.pending_limit import Pending
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.tuple_flow import as_slice
@@ -163,15 +164,17 @@ class Bottleneck:
 
     Attributes:
         limit: The highest rate that fits, and what is full then.
-        operator: Whose executor that is; None for a machine.
+        operator: Whose executor that is; None for a machine or a limit on open roots.
         executors: How many executors that operator has here; None for a machine.
         tasks: How many it can have at most; None for a machine.
+        unlimited: Whether the limit on open roots is left out.
     """
 
     limit: Limit
     operator: str | None
     executors: int | None
     tasks: int | None
+    unlimited: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +222,8 @@ class Prediction:
         since_due: As `latency`, from when tuples were due; None where a source has no due times, or
             the model does not know how late it is.
         since_due_by_source: The same of each source; empty where the model does not know.
+        pending: What a limit on open roots does: its sources may then emit less than is due, and
+            all figures are of what they emit; None where there is none.
         swing: Where shuffle of Storm 2.x widens and narrows again and again; None elsewhere.
         explanation: Why, and what would change it; None where not asked for.
         notes: What was assumed, what to keep in mind.
@@ -239,6 +244,7 @@ class Prediction:
     seen_by_source: Latency | None = None
     since_due: Latency | None = None
     since_due_by_source: Mapping[str, Latency] = field(default_factory=FrozenDict)
+    pending: Pending | None = None
     swing: Swing | None = None
     explanation: Explanation | None = None
     notes: tuple[str, ...] = ()
@@ -284,6 +290,25 @@ def assemble(
         else ways.by_source(since_due, probabilities, late=late),
         notes=(*parameters.notes, *network.notes),
         provenance=parameters.behaviour.provenance,
+    )
+
+
+def limit_roots(prediction: Prediction, pending: Pending) -> Prediction:
+    """A prediction of a plan under a limit on open roots, with what that does.
+
+    Where nothing gets through, nothing ever arrives.
+    """
+    found = replace(prediction, pending=pending)
+    if pending.emitted_per_second > 0.0:
+        return found
+    return replace(
+        found,
+        latency=ENDLESS,
+        by_source=dict.fromkeys(found.by_source, ENDLESS),
+        complete=None if found.complete is None else ENDLESS,
+        seen_by_source=None if found.seen_by_source is None else ENDLESS,
+        since_due=None if found.since_due is None else ENDLESS,
+        since_due_by_source=dict.fromkeys(found.since_due_by_source, ENDLESS),
     )
 
 

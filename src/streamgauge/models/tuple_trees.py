@@ -26,6 +26,7 @@ from streamgauge.models import transforms
 from streamgauge.models.arrivals import bursts_into
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import (
+    ENDLESS,
     PROBABILITIES,
     Latency,
     list_onward,
@@ -33,11 +34,11 @@ from streamgauge.models.end_to_end_latency import (
 )
 from streamgauge.models.flow import Traffic
 from streamgauge.models.network import HopTransforms, Network
-from streamgauge.models.queueing import asleep_probability
+from streamgauge.models.queueing import Moments, asleep_probability, divide_or
 from streamgauge.models.routing import deals_evenly, deals_in_turn
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Complex, Vector
-from streamgauge.models.windows import turns
+from streamgauge.models.windows import find_kept, turns
 from streamgauge.topology.topology import (
     ACK_INIT,
     ACKER,
@@ -45,7 +46,6 @@ from streamgauge.topology.topology import (
     OperatorKind,
     StreamKey,
     Subscription,
-    Topology,
 )
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 
@@ -93,17 +93,24 @@ class TimeGrid:
         density[-1] += 1.0 - distribution[-1]
         return np.asarray(np.fft.rfft(density, axis=0) * self._back)
 
+    @property
+    def _times(self) -> Vector:
+        return np.asarray(np.maximum(self.step * (np.arange(TIMES) - SHIFT), 0.0))
+
+    def moments(self, distribution: Matrix) -> tuple[Vector, Vector]:
+        """E[T] and E[T²] of each case; what the grid does not hold is counted at its end."""
+        density = np.diff(distribution, axis=0, prepend=0.0)
+        density[-1] += 1.0 - distribution[-1]
+        return self._times @ density, self._times**2 @ density
+
     def latency(self, transform: Complex, probabilities: Sequence[float]) -> Latency:
         """Moments and quantiles of one time."""
-        rising = self.distribution(transform.reshape(-1, 1))[:, 0]
-        density = np.diff(rising, prepend=0.0)
-        density[-1] += 1.0 - rising[-1]
-        times = np.maximum(self.step * (np.arange(TIMES) - SHIFT), 0.0)
-        mean = float(density @ times)
-        ends = times + self.step / 2.0
+        rising = self.distribution(transform.reshape(-1, 1))
+        mean, square = (float(one[0]) for one in self.moments(rising))
+        ends, rising = self._times + self.step / 2.0, rising[:, 0]
         return Latency(
             mean=mean,
-            variance=max(float(density @ times**2) - mean**2, 0.0),
+            variance=max(square - mean**2, 0.0),
             quantiles={p: float(np.interp(p, rising, ends)) for p in probabilities},
             parts={},
         )
@@ -125,7 +132,7 @@ class TupleTrees:
         self._backwards = sorted(
             flow.data_blocks, key=lambda block: order[block.stream.target], reverse=True
         )
-        self._kept = _after_windows(self._topology)
+        self._kept = find_kept(self._topology)
         self._to_acker = {
             (block.stream.source, block.stream.name): block
             for block in flow.blocks
@@ -136,8 +143,7 @@ class TupleTrees:
         """By the ackers' clock, and as the sources see it."""
         span = self._span()
         if not math.isfinite(span):
-            infinite = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
-            return infinite, infinite
+            return ENDLESS, ENDLESS
         grid = TimeGrid(span)
         hops = HopTransforms(self._flow, self._delays, self._network, grid.points)
         last, first = self._roots(grid, hops, self._completions(grid, hops))
@@ -146,6 +152,39 @@ class TupleTrees:
             grid.latency(last * np.conj(first), probabilities),
             grid.latency(answered, probabilities),
         )
+
+    def open_times(self) -> Moments:
+        """From emission until the source knows of the end, by executor; nought for all but sources.
+
+        The answers' way is as long as on the mean over all of them.
+        """
+        mean, square = (np.zeros(len(self._flow.plan.logical.executors)) for _ in range(2))
+        span = self._span()
+        if not math.isfinite(span):
+            mean[self._of_sources()] = math.inf
+            return Moments(mean=mean, variance=mean)
+        grid = TimeGrid(span)
+        hops = HopTransforms(self._flow, self._delays, self._network, grid.points)
+        found = self._completions(grid, hops)
+        answer = grid.latency(self._answers(grid, hops), ())
+        for source in self._topology.sources:
+            here = as_slice(self._flow.plan.logical.spans[source.name])
+            ended = self._ended(grid, hops, found, source.name)
+            emitted = self._rates.out_of(self._flow, source.name, system=False)
+            for key, distribution in ended.items():
+                times, squares = grid.moments(distribution)
+                part = divide_or(self._rates.emitted[key], emitted, 1.0 / len(ended))
+                mean[here] += part * times
+                square[here] += part * squares
+        variance = np.maximum(square - mean**2, 0.0)
+        mean[self._of_sources()] += answer.mean
+        variance[self._of_sources()] += answer.variance
+        return Moments(mean=mean, variance=variance)
+
+    def _of_sources(self) -> list[int]:
+        """Executors of sources, as places in the plan."""
+        spans = self._flow.plan.logical.spans
+        return [place for source in self._topology.sources for place in spans[source.name]]
 
     def _completions(self, grid: TimeGrid, hops: HopTransforms) -> dict[Subscription, Complex]:
         """From a tuple's arrival until it and all that follows it are acknowledged."""
@@ -291,21 +330,37 @@ class TupleTrees:
         first = np.zeros_like(last)
         total = 0.0
         for source in self._topology.sources:
-            block = self._to_acker[source.name, ACK_INIT]
-            begun = hops.carried(block, self._woken(grid.points))
-            # A tuple and its copies for further subscribers are one root.
-            by_stream: dict[StreamKey, Matrix] = {}
-            for one in self._flow.data_blocks:
-                if one.stream.source == source.name:
-                    so_far = by_stream.get(one.stream.key, grid.distribution(begun))
-                    follows = hops.carried(one, found[one.stream.subscription])
-                    by_stream[one.stream.key] = so_far * grid.distribution(follows)
-            for key, distribution in by_stream.items():
+            begun = self._begun(hops, source.name)
+            for key, distribution in self._ended(grid, hops, found, source.name).items():
                 weights = self._rates.emitted[key]
                 last += grid.transform(distribution) @ weights
                 first += begun @ weights
                 total += float(weights.sum())
         return last / total, first / total
+
+    def _begun(self, hops: HopTransforms, source: str) -> Complex:
+        """From emission until an acker has handled the source's message, points × executors."""
+        return hops.carried(self._to_acker[source, ACK_INIT], self._woken(hops.points))
+
+    def _ended(
+        self,
+        grid: TimeGrid,
+        hops: HopTransforms,
+        found: Mapping[Subscription, Complex],
+        source: str,
+    ) -> dict[StreamKey, Matrix]:
+        """P(the last message about a root is handled by then), times × executors of its source.
+
+        A tuple and its copies for further subscribers are one root.
+        """
+        by_stream: dict[StreamKey, Matrix] = {}
+        for one in self._flow.data_blocks:
+            if one.stream.source == source:
+                so_far = by_stream.get(one.stream.key, 1.0)
+                follows = hops.carried(one, found[one.stream.subscription])
+                by_stream[one.stream.key] = so_far * grid.distribution(follows)
+        begun = grid.distribution(self._begun(hops, source))
+        return {key: begun * distribution for key, distribution in by_stream.items()}
 
     def _answers(self, grid: TimeGrid, hops: HopTransforms) -> Complex:
         """From an acker to the source that waits for its answer."""
@@ -350,15 +405,6 @@ class TupleTrees:
     def _onward(self, block: ConnectionBlock) -> list[ConnectionBlock]:
         name = block.stream.target
         return [other for other in self._flow.data_blocks if other.stream.source == name]
-
-
-def _after_windows(topology: Topology) -> set[str]:
-    """Operators with windows, and those behind them."""
-    found = {one.name for one in topology.operators if one.window is not None}
-    for operator in topology.topological_order():
-        if any(s.source in found for s in topology.streams_into(operator.name) if not s.is_system):
-            found.add(operator.name)
-    return found
 
 
 def all_of(distribution: Matrix, copies: Vector, parts: Matrix) -> Matrix:

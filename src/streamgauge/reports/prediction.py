@@ -13,6 +13,7 @@ from streamgauge.drawing.wording import (
     format_change,
     format_duration,
     format_emission,
+    format_share,
     format_utilisation,
     printable,
 )
@@ -23,6 +24,7 @@ from streamgauge.reports.prediction_figures import tabulate_reasons
 from streamgauge.reports.prediction_verdict import (
     find_busiest,
     judge_prediction,
+    name_limit,
     show_headroom,
 )
 from streamgauge.reports.report import Report, describe_size
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from streamgauge.topology.workload import Emission, Workload
 
 GUIDE = "What is predicted, by which rules and how accurately: docs/prediction.md."
+# A limit that a larger part of the tuples waits for is worth a word.
+MANY_WAIT = 0.01
 # Graphs with more operators are unreadable on a page.
 MANY_OPERATORS = 200
 
@@ -154,6 +158,7 @@ class PredictionReport(Report):
 
     def _cautions(self) -> Iterator[str]:
         verdict, swing = self.prediction.verdict, self.prediction.swing
+        pending = self.prediction.pending
         dissenting = [other.model for other in self.others if other.verdict != verdict]
         if dissenting:
             yield f"Not all models agree: {', '.join(dissenting)} would not say so."
@@ -161,6 +166,15 @@ class PredictionReport(Report):
             lowest, highest = format_duration(swing.lowest), format_duration(swing.highest)
             every = "" if swing.period is None else f", once in {format_duration(swing.period)}"
             yield f"Mean latency swings between {lowest} and {highest}{every}."
+        if pending is not None and math.isinf(pending.longest_wait):
+            yield "Latency is from emission; tuples that are due wait at their source without end."
+        elif pending is not None and pending.waits > MANY_WAIT:
+            wait = pending.longest_wait
+            fitting = f"; with a limit of {pending.ample} hardly any would" if pending.ample else ""
+            yield (
+                f"{format_share(pending.waits)} of tuples would wait at their source for"
+                f" {name_limit(pending)}, {format_duration(wait)} on the mean of all{fitting}."
+            )
         for name, operator in self.prediction.operators.items():
             if operator.idle:
                 executors = count(operator.executors, "executor")
