@@ -76,8 +76,8 @@ class TimeGrid:
         # At nought every transform is one, but most formulas divide nought by nought there.
         omega[0] = 1e-9 * omega[1]
         self.points = np.asarray(1j * omega, dtype=np.complex128).reshape(-1, 1)
-        smooth = np.exp(-0.5 * (WIDTH * self.step * omega) ** 2)
-        self._there = (smooth * np.exp(-1j * omega * SHIFT * self.step)).reshape(-1, 1)
+        self._smooth = np.exp(-0.5 * (WIDTH * self.step * omega) ** 2)
+        self._there = (self._smooth * np.exp(-1j * omega * SHIFT * self.step)).reshape(-1, 1)
         self._back = np.exp(1j * omega * SHIFT * self.step).reshape(-1, 1)
 
     def distribution(self, transform: Complex) -> Matrix:
@@ -96,9 +96,28 @@ class TimeGrid:
     def latency(self, transform: Complex, probabilities: Sequence[float]) -> Latency:
         """Moments and quantiles of one time."""
         rising = self.distribution(transform.reshape(-1, 1))[:, 0]
+        times = np.maximum(self.step * (np.arange(TIMES) - SHIFT), 0.0)
+        return self._summarise(rising, times, probabilities)
+
+    def distance(
+        self, transform: Complex, earlier: float, probabilities: Sequence[float]
+    ) -> Latency:
+        """The same of how far apart two times are, whichever is later.
+
+        `transform` is that of their difference: one's, times the conjugate of the other's; the one
+        may be earlier than the other by up to `earlier`.
+        """
+        difference = np.fft.irfft(transform * self._smooth, TIMES)
+        # Negative differences stand at the end of the grid, the smallest last.
+        negative = min(math.ceil(earlier / self.step) + SHIFT, TIMES // 2 - 1)
+        either = difference[: TIMES - negative]
+        either[1 : negative + 1] += difference[: TIMES - negative - 1 : -1]
+        rising = np.clip(np.maximum.accumulate(np.cumsum(either)), 0.0, 1.0)
+        return self._summarise(rising, self.step * np.arange(float(len(either))), probabilities)
+
+    def _summarise(self, rising: Vector, times: Vector, probabilities: Sequence[float]) -> Latency:
         density = np.diff(rising, prepend=0.0)
         density[-1] += 1.0 - rising[-1]
-        times = np.maximum(self.step * (np.arange(TIMES) - SHIFT), 0.0)
         mean = float(density @ times)
         ends = times + self.step / 2.0
         return Latency(
@@ -134,18 +153,16 @@ class TupleTrees:
 
     def latencies(self, probabilities: Sequence[float] = PROBABILITIES) -> tuple[Latency, Latency]:
         """By the ackers' clock, and as the sources see it."""
-        span = self._span()
+        announced = self._announced()
+        span = self._span(announced)
         if not math.isfinite(span):
             infinite = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
             return infinite, infinite
         grid = TimeGrid(span)
         hops = HopTransforms(self._flow, self._delays, self._network, grid.points)
-        last, first = self._roots(grid, hops, self._completions(grid, hops))
+        last, apart = self._roots(grid, hops, self._completions(grid, hops))
         answered = last * self._answers(grid, hops)
-        return (
-            grid.latency(last * np.conj(first), probabilities),
-            grid.latency(answered, probabilities),
-        )
+        return grid.distance(apart, announced, probabilities), grid.latency(answered, probabilities)
 
     def _completions(self, grid: TimeGrid, hops: HopTransforms) -> dict[Subscription, Complex]:
         """From a tuple's arrival until it and all that follows it are acknowledged."""
@@ -286,26 +303,31 @@ class TupleTrees:
     def _roots(
         self, grid: TimeGrid, hops: HopTransforms, found: Mapping[Subscription, Complex]
     ) -> tuple[Complex, Complex]:
-        """From emission until the last message about a root is handled, and until the first is."""
+        """From emission until the last message about a root is handled.
+
+        And how much later the last acknowledgement is than the source's own message, which an
+        acker may hear of after it.
+        """
         last = np.zeros(len(grid.points), dtype=np.complex128)
-        first = np.zeros_like(last)
+        apart = np.zeros_like(last)
         total = 0.0
         for source in self._topology.sources:
             block = self._to_acker[source.name, ACK_INIT]
             begun = hops.carried(block, self._woken(grid.points))
+            announced = grid.distribution(begun)
             # A tuple and its copies for further subscribers are one root.
             by_stream: dict[StreamKey, Matrix] = {}
             for one in self._flow.data_blocks:
                 if one.stream.source == source.name:
-                    so_far = by_stream.get(one.stream.key, grid.distribution(begun))
+                    so_far = by_stream.get(one.stream.key, np.ones_like(announced))
                     follows = hops.carried(one, found[one.stream.subscription])
                     by_stream[one.stream.key] = so_far * grid.distribution(follows)
-            for key, distribution in by_stream.items():
+            for key, acked in by_stream.items():
                 weights = self._rates.emitted[key]
-                last += grid.transform(distribution) @ weights
-                first += begun @ weights
+                last += grid.transform(announced * acked) @ weights
+                apart += (grid.transform(acked) * np.conj(begun)) @ weights
                 total += float(weights.sum())
-        return last / total, first / total
+        return last / total, apart / total
 
     def _answers(self, grid: TimeGrid, hops: HopTransforms) -> Complex:
         """From an acker to the source that waits for its answer."""
@@ -324,28 +346,42 @@ class TupleTrees:
             total += float(weights @ block.shares.sum(axis=1))
         return answer / total
 
-    def _span(self) -> float:
-        """A time that hardly any tree takes."""
-        own = self._delays.executor_mean + FAR * np.sqrt(self._delays.spread)
-        send = self._delays.send.mean.max() + FAR * self._delays.send.variance.max() ** 0.5
-        transfer = (
-            self._delays.transfer.mean.max() + FAR * self._delays.transfer.variance.max() ** 0.5
+    def _announced(self) -> float:
+        """A time that hardly any message takes from its sender to an acker's answer."""
+        return self._hop() + self._own(as_slice(self._flow.plan.logical.spans[ACKER]))
+
+    def _hop(self) -> float:
+        """The same between two executors."""
+        send, transfer, network = self._delays.send, self._delays.transfer, self._network
+        return float(
+            send.mean.max()
+            + FAR * send.variance.max() ** 0.5
+            + transfer.mean.max()
+            + FAR * transfer.variance.max() ** 0.5
+            + network.seconds.max()
+            + FAR * network.variance.max() ** 0.5
         )
-        network = self._network.seconds.max() + FAR * self._network.variance.max() ** 0.5
-        hop = float(send + transfer + network)
-        acker = float(own[as_slice(self._flow.plan.logical.spans[ACKER])].max())
+
+    def _own(self, executors: slice | NDArray[np.int64]) -> float:
+        """The same of the slowest of some executors."""
+        own = self._delays.executor_mean + FAR * np.sqrt(self._delays.spread)
+        return float(own[executors].max(initial=0.0))
+
+    def _span(self, announced: float) -> float:
+        """A time that hardly any tree takes."""
+        hop = self._hop()
         found: dict[Subscription, float] = {}
         for block in self._backwards:
             operator = self._topology.operator(block.stream.target)
             came = self._rates.into(self._flow, operator.name, system=False) > 0.0
-            here = float(own[as_slice(block.targets)][came].max(initial=0.0))
+            here = self._own(np.asarray(block.targets)[came])
             if operator.window is not None:
                 held = windows_per_tuple(self._traffic, operator)
                 here += float((self._slide(operator) * (held + 1.0) / 2.0).max()) * 1.5
             here += float(FAR * self._behind(block).max())
             follows = [found[other.stream.subscription] for other in self._onward(block)]
-            found[block.stream.subscription] = here + hop + max(follows, default=hop + acker)
-        return max(found.values(), default=0.0) + 2.0 * (hop + acker)
+            found[block.stream.subscription] = here + hop + max(follows, default=announced)
+        return max(found.values(), default=0.0) + 2.0 * announced
 
     def _onward(self, block: ConnectionBlock) -> list[ConnectionBlock]:
         name = block.stream.target
