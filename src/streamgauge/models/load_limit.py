@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.cpu_contention import Contention, Machines, Threads, contention
+from streamgauge.models.cpu_contention import Contention, contention
+from streamgauge.models.machine_threads import Machines, Threads, multiply
 from streamgauge.models.parameters import Parameters
-from streamgauge.models.processor_sharing import TOLERANCE, multiply
+from streamgauge.models.processor_sharing import TOLERANCE
 from streamgauge.models.service import ServiceTimes, stretch_service
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
