@@ -28,11 +28,11 @@ SETTLED = 1e-5
 def joint(cores, background=None):
     """Machines on which threads find any free core."""
     nothing = np.zeros(len(cores)) if background is None else background
-    return Machines(cores=cores, background_cores=nothing, balance=np.ones(len(cores)))
+    return Machines(cores=cores, background_cores=nothing, balance_seconds=np.zeros(len(cores)))
 
 
 def shared(
-    loads, cores, *, wait=0.0, cpu=1.0, background=0.0, polling=PLAIN, polls=True, balance=1.0
+    loads, cores, *, wait=0.0, cpu=1.0, background=0.0, polling=PLAIN, polls=True, balance=0.0
 ):
     """Threads of these loads, all on one machine."""
     loads = np.asarray(loads, dtype=float)
@@ -44,7 +44,7 @@ def shared(
             wait_seconds=np.broadcast_to(wait, loads.shape),
             polls=np.full(len(loads), polls),
         ),
-        Machines(cores=[cores], background_cores=[background], balance=[balance]),
+        Machines(cores=[cores], background_cores=[background], balance_seconds=[balance]),
         polling,
     )
 
@@ -406,12 +406,12 @@ def test_machines_are_independent(crowds_, polling, order):
 
 
 @seldom
-@given(crowds(), pollings, st.booleans(), st.sampled_from([0.0, 0.3, 1.0]))
+@given(crowds(), pollings, st.booleans(), st.sampled_from([0.0, 2.0, math.inf]))
 def test_what_was_stretched_can_be_unstretched(crowd, polling, known, balance):
     loads, waits, cores = crowd
     if not known:
         # Nobody waits; and which core is whose follows from CPU times.
-        waits, balance = np.zeros(len(waits)), 1.0
+        waits, balance = np.zeros(len(waits)), 0.0
     crowded = shared(loads, cores, wait=waits, polling=polling, balance=balance)
     wall = crowded.stretch + waits
     assume((loads * wall < 1.0).all())
@@ -422,7 +422,7 @@ def test_what_was_stretched_can_be_unstretched(crowd, polling, known, balance):
         cpu_seconds=np.full(len(loads), 1.0 if known else math.nan),
         polls=np.ones(len(loads), dtype=bool),
     )
-    machines = Machines(cores=[cores], background_cores=[0.0], balance=[balance])
+    machines = Machines(cores=[cores], background_cores=[0.0], balance_seconds=[balance])
     stretch, warnings = measure_stretch(measured, machines, polling)
     relaxed = measured.relax(stretch)
     assert relaxed.cpu_seconds == pytest.approx(1.0, rel=1e-5)
@@ -432,19 +432,19 @@ def test_what_was_stretched_can_be_unstretched(crowd, polling, known, balance):
 
 def test_own_cores_are_machines_of_one_core():
     """Eight threads stay on two cores: four on each."""
-    own = shared(np.full(8, 0.1), 2, balance=0.0)
+    own = shared(np.full(8, 0.1), 2, balance=math.inf)
     assert own.stretch == pytest.approx(shared(np.full(4, 0.1), 1).stretch[0], rel=SETTLED)
 
 
 def test_on_its_own_core_a_light_thread_is_slowed_by_what_the_others_leave():
     """1/(1 − load of the others): 160 threads keep each of two cores half busy."""
-    own = shared(np.full(160, 1.0 / 160.0), 2, balance=0.0)
+    own = shared(np.full(160, 1.0 / 160.0), 2, balance=math.inf)
     assert own.stretch == pytest.approx(1.0 / (1.0 - 79.0 / 160.0), rel=0.01)
 
 
 def test_what_else_a_machine_does_slows_every_core():
     """A thread that has its core to itself gets what others leave of it."""
-    assert shared([0.2, 0.2], 2, background=0.5, balance=0.0).stretch == pytest.approx(1.0 / 0.75)
+    assert shared([0.2, 0.2], 2, background=0.5, balance=math.inf).stretch == pytest.approx(1.0 / 0.75)
     assert shared([0.2], 2, background=0.5).stretch == pytest.approx(1.0)
 
 
@@ -456,12 +456,12 @@ def test_threads_go_to_cores_the_longest_first():
 def test_a_core_that_would_be_overloaded_is_as_good_as_joint():
     """Three threads of 0.6 cores on two: two of them cannot stay on one core."""
     loads = np.array([0.62, 0.6, 0.58])
-    own, together = shared(loads, 2, balance=0.0), shared(loads, 2)
+    own, together = shared(loads, 2, balance=math.inf), shared(loads, 2)
     assert own.stretch[1:] == pytest.approx(together.stretch[1:])
 
 
 @seldom
-@given(crowds(), st.floats(0.0, 1.0))
+@given(crowds(), st.sampled_from([0.0, 1.0, 10.0, math.inf]))
 def test_threads_that_are_alike_are_stretched_alike(crowd, balance):
     loads, _, cores = crowd
     found = shared(np.repeat(loads[:1], 3) / 3.0, cores, balance=balance)

@@ -7,14 +7,15 @@ limits, each of them processor sharing (`processor_sharing`):
 * *own cores*: a thread stays on one core and shares it with the others there, even while another
   core is idle. For light threads the stretch is 1/(1 − load of the others on the core).
 
-Linux is between the two (docs/contention.md). The balance b of a machine says where: 1 is joint,
-0 is own. Threads are dealt to their own cores the longest first; what else a machine does is spread
-evenly. The more uneven this leaves the cores, the more threads are moved. On core k of load ρ_k, of
-a machine of mean load ρ:
+Linux is between the two (docs/contention.md): now and then, about every τ, a core with less to do
+takes over a thread that waits elsewhere. Threads are dealt to their own cores the longest first;
+what else a machine does is spread evenly. The longer the jobs of a core are (x its mean CPU time,
+weighted by load), and the more uneven the cores, the more of its threads are moved in time:
 
-    stretch = b_k·joint + (1 − b_k)·own         b_k = b + (1 − b)·(ρ_k − ρ)/(1 − ρ)
+    stretch = b·joint + (1 − b)·own         b = b₀ + (1 − b₀)·(ρ_k − ρ)/(1 − ρ)     b₀ = x/(x + τ/4)
 
-so that a core which would be overloaded on its own is as good as joint.
+on core k of load ρ_k, of a machine of mean load ρ. A core which would be overloaded on its own is
+as good as joint.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ from streamgauge.models.machine_threads import (
 from streamgauge.models.processor_sharing import TOLERANCE, SharedCores, settle_machines
 from streamgauge.transport.mechanics import PLAIN, Mechanics
 
+# Threads wait on one core, while another is idle, until this part of a balancing interval is over:
+# found with real threads of 0.2, 1 and 5 ms (docs/contention.md).
+PATIENT_PART = 4.0
 # By less than this part a wall time that is too short is nothing to speak of.
 NOTEWORTHY = 0.05
 # Rounds in which CPU times are inferred from wall-clock times, and their precision.
@@ -165,7 +169,7 @@ class _Dealt:
 def _deal(threads: Threads, machines: Machines, overloaded: Truth) -> _Dealt | None:
     """Threads on cores of their own; None where no machine is any different with these."""
     cores = np.ceil(machines.cores).astype(np.int64)
-    apart = (cores > 1) & (machines.balance < 1.0) & ~overloaded
+    apart = (cores > 1) & (machines.balance_seconds > 0.0) & ~overloaded
     if not apart[threads.machine].any():
         return None
     load = threads.wanted_cores
@@ -173,12 +177,15 @@ def _deal(threads: Threads, machines: Machines, overloaded: Truth) -> _Dealt | N
     machine = np.repeat(np.arange(len(cores)), cores)
     free = machines.free / cores
     positive = np.where(free > 0.0, free, 1.0)
-    busy = sum_by_machine(core, load, len(machine)) / positive[machine]
+    total = sum_by_machine(core, load, len(machine))
+    busy = total / positive[machine]
     mean = (sum_by_machine(threads.machine, load, len(cores)) / cores / positive)[machine]
     full = overloaded[machine] | (busy >= 1.0)
     uneven = np.clip((busy - mean) / np.maximum(1.0 - mean, 1e-9), 0.0, 1.0)
-    balance = machines.balance[machine]
-    moved = balance + (1.0 - balance) * uneven
+    burst = sum_by_machine(core, load * threads.cpu_seconds, len(machine))
+    patience = machines.balance_seconds[machine] / PATIENT_PART * total
+    in_time = burst / np.where(burst > 0.0, burst + patience, 1.0)
+    moved = in_time + (1.0 - in_time) * uneven
     return _Dealt(
         core=core,
         free=free[machine],

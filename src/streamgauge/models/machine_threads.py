@@ -16,7 +16,8 @@ Whole = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 
 # Where nothing was measured: of threads that sleep and wake on two cores (docs/contention.md).
-USUAL_BALANCE = 0.1
+USUAL_BALANCE_MS = 6.0
+SECONDS_PER_MS = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,19 +92,20 @@ class Machines:
     Attributes:
         cores: That it has.
         background_cores: That something else keeps busy.
-        balance: From 0, where threads stay on their core, to 1, where they find any free one.
+        balance_seconds: How often a core with less to do takes over a thread that waits elsewhere;
+            zero where threads find any free core at once, infinite where they stay where they are.
     """
 
     cores: Vector
     background_cores: Vector
-    balance: Vector
+    balance_seconds: Vector
 
     def __post_init__(self) -> None:
         findings = Findings()
-        for name in ("cores", "background_cores", "balance"):
+        for name in ("cores", "background_cores", "balance_seconds"):
             values = np.asarray(getattr(self, name), dtype=np.float64)
             object.__setattr__(self, name, values)
-            if _check_length(findings, values, len(self.cores), name):
+            if _check_length(findings, values, len(self.cores), name) and name.endswith("cores"):
                 _check_amounts(findings, values, name)
         findings.raise_if_any()
 
@@ -115,9 +117,10 @@ class Machines:
             background_cores=np.asarray(
                 [machine.background_cores for machine in cluster.machines]
             ),
-            balance=np.asarray(
+            balance_seconds=SECONDS_PER_MS
+            * np.asarray(
                 [
-                    USUAL_BALANCE if machine.core_balance is None else machine.core_balance
+                    USUAL_BALANCE_MS if machine.balance_ms is None else machine.balance_ms
                     for machine in cluster.machines
                 ]
             ),

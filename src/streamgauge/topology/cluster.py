@@ -42,15 +42,15 @@ class Machine:
         cores: Cores that threads can run on at once; a fraction where a quota limits them.
         memory_bytes: Memory for all that runs there, where known.
         background_cores: Cores that something else keeps busy on average.
-        core_balance: How well threads that wake find a free core: from 0, where each stays on one
-            core, to 1, where all share all cores; None where it is not known.
+        balance_ms: How often a core with less to do takes over a thread that waits for another;
+            zero where threads find any free core at once, None where it is not known.
     """
 
     name: str
     cores: float
     memory_bytes: int | None = None
     background_cores: float = 0.0
-    core_balance: float | None = None
+    balance_ms: float | None = None
 
     def __post_init__(self) -> None:
         with Findings() as findings:
@@ -60,8 +60,8 @@ class Machine:
                 check_whole(findings, self.memory_bytes, "memory_bytes")
             if check_number(findings, self.background_cores, "background_cores") and fine:
                 check_number(findings, self.background_cores, "background_cores", most=self.cores)
-            if self.core_balance is not None:
-                check_number(findings, self.core_balance, "core_balance", most=1.0)
+            if self.balance_ms is not None:
+                check_number(findings, self.balance_ms, "balance_ms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

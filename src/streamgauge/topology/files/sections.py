@@ -205,7 +205,7 @@ class MachineFile(FileModel):
     cores: float
     memory_bytes: int | None = None
     background_cores: float = 0.0
-    core_balance: float | None = None
+    balance_ms: float | None = None
 
 
 class NodeFile(FileModel):
