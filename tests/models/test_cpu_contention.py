@@ -444,7 +444,9 @@ def test_on_its_own_core_a_light_thread_is_slowed_by_what_the_others_leave():
 
 def test_what_else_a_machine_does_slows_every_core():
     """A thread that has its core to itself gets what others leave of it."""
-    assert shared([0.2, 0.2], 2, background=0.5, balance=math.inf).stretch == pytest.approx(1.0 / 0.75)
+    assert shared([0.2, 0.2], 2, background=0.5, balance=math.inf).stretch == pytest.approx(
+        1.0 / 0.75
+    )
     assert shared([0.2], 2, background=0.5).stretch == pytest.approx(1.0)
 
 

@@ -59,7 +59,7 @@ def lateness(**changes):
     job = job_of(**changes)
     parameters = find_parameters(JobBehaviour.from_job(job), place_job(job).plan, job.workload)
     spans = parameters.flow.plan.logical.spans
-    return find_delays(parameters, load(parameters)).lateness, spans["s"]
+    return find_delays(parameters, load(parameters).service).lateness, spans["s"]
 
 
 def expected(per_second, seconds, second_moment, sleep=SLEEP):

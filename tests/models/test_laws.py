@@ -388,7 +388,7 @@ def analysed(case):
         rescaled=lambda factor: replace(rescaled(factor), mechanics=timed),
     )
     loaded = load(parameters)
-    delays = find_delays(parameters, loaded)
+    delays = find_delays(parameters, loaded.service)
     network = find_network(case.plan, parameters.behaviour)
     ways = Ways(parameters, delays, network)
     limit = find_limit(parameters, case.workload)

@@ -3,7 +3,7 @@
 A thread's stretch is the time it is runnable over the CPU time it gets. It lies between two
 limits, each of them processor sharing (`processor_sharing`):
 
-* *joint cores*: a thread that wakes finds any core that is free; all threads share all cores evenly;
+* *joint cores*: a thread that wakes finds any free core, and all threads share all cores evenly;
 * *own cores*: a thread stays on one core and shares it with the others there, even while another
   core is idle. For light threads the stretch is 1/(1 − load of the others on the core).
 

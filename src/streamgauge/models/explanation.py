@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.analytic import find_delays
+from streamgauge.models.analytic import find_levels
 from streamgauge.models.chained import chain_job
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.job_behaviour import JobBehaviour
@@ -116,8 +116,8 @@ def _bottlenecks(
 
 def _latency(parameters: Parameters) -> Latency:
     loaded = load(parameters)
-    delays = find_delays(parameters, loaded)
-    return assemble("", parameters, loaded, delays, Limit.unknown(), is_brief=True).latency
+    levels = find_levels(parameters, loaded)
+    return assemble("", parameters, loaded, levels, Limit.unknown(), is_brief=True).latency
 
 
 def _slower(parameters: Parameters, operator: str) -> Parameters:

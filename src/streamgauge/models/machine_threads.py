@@ -114,9 +114,7 @@ class Machines:
         """Those of a cluster, in its order."""
         return cls(
             cores=np.asarray([machine.cores for machine in cluster.machines]),
-            background_cores=np.asarray(
-                [machine.background_cores for machine in cluster.machines]
-            ),
+            background_cores=np.asarray([machine.background_cores for machine in cluster.machines]),
             balance_seconds=SECONDS_PER_MS
             * np.asarray(
                 [

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from streamgauge.models import transforms
 from streamgauge.models.arrivals import bursts_into
-from streamgauge.models.delays import Delays, Part
+from streamgauge.models.delays import DelayLevels, Delays, Part
 from streamgauge.models.end_to_end_latency import (
     PROBABILITIES,
     Latency,
@@ -132,6 +132,34 @@ class TupleTrees:
     """The trees of a plan's tuples; the plan has ackers."""
 
     def __init__(
+        self,
+        traffic: Traffic,
+        delays: Delays | DelayLevels,
+        network: Network,
+        service: ServiceTimes,
+    ) -> None:
+        levels = delays if isinstance(delays, DelayLevels) else DelayLevels.single(delays)
+        self._levels = [
+            (probability, _TreesAtLevel(traffic, at_level, network, service))
+            for probability, at_level in levels
+        ]
+
+    def latencies(self, probabilities: Sequence[float] = PROBABILITIES) -> tuple[Latency, Latency]:
+        """By the ackers' clock, and as the sources see it."""
+        announced = max(level.announced() for _, level in self._levels)
+        span = max(level.span() for _, level in self._levels)
+        if not math.isfinite(span):
+            infinite = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
+            return infinite, infinite
+        grid = TimeGrid(span)
+        apart, answered = np.sum([p * level.transforms(grid) for p, level in self._levels], axis=0)
+        return grid.distance(apart, announced, probabilities), grid.latency(answered, probabilities)
+
+
+class _TreesAtLevel:
+    """The trees of a plan whose elements have these delays."""
+
+    def __init__(
         self, traffic: Traffic, delays: Delays, network: Network, service: ServiceTimes
     ) -> None:
         self._traffic, self._service = traffic, service
@@ -151,18 +179,11 @@ class TupleTrees:
             if block.stream.target == ACKER
         }
 
-    def latencies(self, probabilities: Sequence[float] = PROBABILITIES) -> tuple[Latency, Latency]:
-        """By the ackers' clock, and as the sources see it."""
-        announced = self._announced()
-        span = self._span(announced)
-        if not math.isfinite(span):
-            infinite = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
-            return infinite, infinite
-        grid = TimeGrid(span)
+    def transforms(self, grid: TimeGrid) -> Complex:
+        """Of the time between two acknowledgements by the ackers' clock; of what sources see."""
         hops = HopTransforms(self._flow, self._delays, self._network, grid.points)
         last, apart = self._roots(grid, hops, self._completions(grid, hops))
-        answered = last * self._answers(grid, hops)
-        return grid.distance(apart, announced, probabilities), grid.latency(answered, probabilities)
+        return np.asarray([apart, last * self._answers(grid, hops)])
 
     def _completions(self, grid: TimeGrid, hops: HopTransforms) -> dict[Subscription, Complex]:
         """From a tuple's arrival until it and all that follows it are acknowledged."""
@@ -346,7 +367,7 @@ class TupleTrees:
             total += float(weights @ block.shares.sum(axis=1))
         return answer / total
 
-    def _announced(self) -> float:
+    def announced(self) -> float:
         """A time that hardly any message takes from its sender to an acker's answer."""
         return self._hop() + self._own(as_slice(self._flow.plan.logical.spans[ACKER]))
 
@@ -367,9 +388,9 @@ class TupleTrees:
         own = self._delays.executor_mean + FAR * np.sqrt(self._delays.spread)
         return float(own[executors].max(initial=0.0))
 
-    def _span(self, announced: float) -> float:
+    def span(self) -> float:
         """A time that hardly any tree takes."""
-        hop = self._hop()
+        hop, announced = self._hop(), self.announced()
         found: dict[Subscription, float] = {}
         for block in self._backwards:
             operator = self._topology.operator(block.stream.target)

@@ -119,6 +119,8 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
         ),
         service=service,
         utilisation=busy,
+        variation=lambda: np.zeros(len(free)),
+        at_crowd=lambda factor: service,
         overloaded=_worst(parameters, busy, np.where(overloaded, divide_or(wanted, free), 0.0)),
     )
 
