@@ -127,16 +127,27 @@ def fair_number(threads: float, cores: int, load: float) -> float:
         cores: How many.
         load: Of all threads together, in cores.
     """
-    most = math.floor(threads + 1e-9)
-    number = np.arange(1.0, most + 1.0)
+    fewer = math.floor(threads)
+    part = threads - fewer
+    if part < 1e-9:
+        return _whole_number(fewer, cores, load)
+    more = _whole_number(fewer + 1, cores, load)
+    # So many threads could not do all of it.
+    if fewer * min(1.0, cores / fewer) <= load:
+        return more
+    return (1.0 - part) * _whole_number(fewer, cores, load) + part * more
+
+
+def _whole_number(threads: int, cores: int, load: float) -> float:
+    number = np.arange(1.0, threads + 1.0)
     choices = np.cumsum(np.log((threads - number + 1.0) / number))
 
     def log_total(scale: float) -> float:
         each = scale * load / threads
         left = np.minimum(number, cores) - number * each
         weights = choices + np.cumsum(np.log(number * each) - np.log(left))
-        top = max(float(weights.max(initial=0.0)), 0.0)
+        top = max(float(weights.max()), 0.0)
         return top + math.log(math.exp(-top) + float(np.exp(weights - top).sum()))
 
-    step = 1e-4 * min(1.0, cores / load - 1.0)
+    step = 1e-4 * min(1.0, min(threads, cores) / load - 1.0)
     return (log_total(1.0 + step) - log_total(1.0 - step)) / (2.0 * step)
