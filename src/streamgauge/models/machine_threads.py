@@ -15,10 +15,6 @@ Vector = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Truth = NDArray[np.bool_]
 
-# Where nothing was measured: of threads that sleep and wake on two cores (docs/contention.md).
-USUAL_BALANCE_MS = 6.0
-SECONDS_PER_MS = 1e-3
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Threads:
@@ -115,13 +111,7 @@ class Machines:
         return cls(
             cores=np.asarray([machine.cores for machine in cluster.machines]),
             background_cores=np.asarray([machine.background_cores for machine in cluster.machines]),
-            balance_seconds=SECONDS_PER_MS
-            * np.asarray(
-                [
-                    USUAL_BALANCE_MS if machine.balance_ms is None else machine.balance_ms
-                    for machine in cluster.machines
-                ]
-            ),
+            balance_seconds=np.asarray([machine.balance_seconds for machine in cluster.machines]),
         )
 
     @property
