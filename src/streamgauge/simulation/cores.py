@@ -115,13 +115,13 @@ def make_cores(
     looks = np.zeros(count) if balance is None else np.asarray(balance, dtype=np.float64)
     pools = np.where(looks > 0.0, np.ceil(cores), 1.0).astype(np.int64)
     pool_first = np.concatenate([[0], np.cumsum(pools)])
-    machine = np.asarray(machine_of_thread, dtype=np.int64)
-    threads = np.bincount(machine, minlength=count)
+    of_thread = np.asarray(machine_of_thread, dtype=np.int64)
+    threads = np.bincount(of_thread, minlength=count)
     # Every pool has room for all threads of its machine.
     room = np.repeat(threads, pools)
-    turn = np.zeros(len(machine), dtype=np.int64)
-    for index in range(count):
-        turn[machine == index] = np.arange(threads[index]) % pools[index]
+    turn = np.zeros(len(of_thread), dtype=np.int64)
+    for machine in range(count):
+        turn[of_thread == machine] = np.arange(threads[machine]) % pools[machine]
     total = int(pool_first[-1])
     return Cores(
         balance=looks,
@@ -134,10 +134,10 @@ def make_cores(
         running=np.zeros(total, dtype=np.int64),
         first=np.cumsum(room) - room,
         heap=np.full(int(room.sum()), NOBODY, dtype=np.int64),
-        finish=np.zeros(len(machine)),
-        pool=pool_first[machine] + turn,
+        finish=np.zeros(len(of_thread)),
+        pool=pool_first[of_thread] + turn,
         polling=np.zeros(count, dtype=np.int64),
-        burn=poll_cores * np.arange(len(machine) + 1.0) ** poll_growth,
+        burn=poll_cores * np.arange(len(of_thread) + 1.0) ** poll_growth,
         polled=np.zeros(count),
     )
 
