@@ -9,13 +9,15 @@ limits, each of them processor sharing (`processor_sharing`):
 
 Linux is between the two (docs/contention.md): now and then, about every τ, a core with less to do
 takes over a thread that waits elsewhere. Threads are dealt to their own cores the longest first;
-what else a machine does is spread evenly. The longer the jobs of a core are (x its mean CPU time,
-weighted by load), and the more uneven the cores, the more of its threads are moved in time:
+what else a machine does is spread evenly. Threads are moved in time the more often the longer the
+jobs of a core are (x their mean CPU time, weighted by load), and the more uneven the cores:
 
-    stretch = b·joint + (1 − b)·own         b = b₀ + (1 − b₀)·(ρ_k − ρ)/(1 − ρ)     b₀ = x/(x + τ/4)
+    stretch = b·joint + (1 − b)·own         b = b₀ + (1 − b₀)·(ρ_k − ρ)/(1 − ρ)
+    b₀ = r/(r + 0.6(1 − ρ)(1 + (m − 1)⁻³))  r = (x/τ)^1.4
 
-on core k of load ρ_k, of a machine of mean load ρ. A core which would be overloaded on its own is
-as good as joint.
+on core k of load ρ_k, of a machine of mean load ρ with as much to do as m like threads a core have.
+A core which would be overloaded on its own is as good as joint. b₀ was found in simulations of 3 to
+16 like threads on two cores, and is within 0.15 of them where x/τ is between 0.15 and 2.
 """
 
 from __future__ import annotations
@@ -38,11 +40,11 @@ from streamgauge.models.machine_threads import (
     sum_by_machine,
 )
 from streamgauge.models.processor_sharing import TOLERANCE, SharedCores, settle_machines
+from streamgauge.models.queueing import divide_or
 from streamgauge.transport.mechanics import PLAIN, Mechanics
 
-# Threads wait on one core, while another is idle, until this part of a balancing interval is over:
-# found with real threads of 0.2, 1 and 5 ms (docs/contention.md).
-PATIENT_PART = 4.0
+REACH_POWER = 1.4
+SLACK = 0.6
 # By less than this part a wall time that is too short is nothing to speak of.
 NOTEWORTHY = 0.05
 # Rounds in which CPU times are inferred from wall-clock times, and their precision.
@@ -182,9 +184,11 @@ def _deal(threads: Threads, machines: Machines, overloaded: Truth) -> _Dealt | N
     mean = (sum_by_machine(threads.machine, load, len(cores)) / cores / positive)[machine]
     full = overloaded[machine] | (busy >= 1.0)
     uneven = np.clip((busy - mean) / np.maximum(1.0 - mean, 1e-9), 0.0, 1.0)
-    burst = sum_by_machine(core, load * threads.cpu_seconds, len(machine))
-    patience = machines.balance_seconds[machine] / PATIENT_PART * total
-    in_time = burst / np.where(burst > 0.0, burst + patience, 1.0)
+    burst = divide_or(sum_by_machine(core, load * threads.cpu_seconds, len(machine)), total, 0.0)
+    reach = (burst / np.where(apart, machines.balance_seconds, 1.0)[machine]) ** REACH_POWER
+    crowd = (_count_like(threads.machine, load, len(cores)) / cores)[machine]
+    slack = SLACK * np.maximum(1.0 - mean, 1e-9) * (1.0 + np.maximum(crowd - 1.0, 1e-3) ** -3.0)
+    in_time = reach / (reach + slack)
     moved = in_time + (1.0 - in_time) * uneven
     return _Dealt(
         core=core,
@@ -194,6 +198,12 @@ def _deal(threads: Threads, machines: Machines, overloaded: Truth) -> _Dealt | N
         joint_part=np.where(full | ~apart[machine], 1.0, moved),
         alike=np.unique([threads.machine, load], axis=1, return_inverse=True)[1].ravel(),
     )
+
+
+def _count_like(machine: Whole, load: Vector, count: int) -> Vector:
+    """How many threads of one load would load each machine as unevenly as its threads do."""
+    squares = sum_by_machine(machine, load**2, count)
+    return divide_or(sum_by_machine(machine, load, count) ** 2, squares, 0.0)
 
 
 def deal_threads(machine: Whole, load: Vector, cores: Whole) -> Whole:
