@@ -146,22 +146,21 @@ def predict_sojourns(
     found = contention(crowd, machines)
     factors = level_factors(find_variation(crowd, machines, found))
     rate, ones = crowd.rate[:1], np.ones(1)
+    services = work_ms * found.stretch[0] * factors.ravel()
     queues = [
         BulkQueue(
             batches_per_second=rate,
-            service_seconds=work_ms * found.stretch[:1] * factor,
+            service_seconds=service * ones,
             service_scv=ones,
             setup=Setup.sleep(sleep_ms, rate),
         )
-        for factor in factors
+        for service in services
     ]
     waits = [wait(queue) for queue in queues]
-    means = np.array([w.mean[0] + q.service_seconds[0] for w, q in zip(waits, queues, strict=True)])
-    squares = [
-        w.variance[0] + q.service_seconds[0] ** 2 for w, q in zip(waits, queues, strict=True)
-    ]
+    means = np.array([one.mean[0] for one in waits]) + services
+    squares = np.array([one.variance[0] for one in waits]) + services**2
     mean = float(PROBABILITIES @ means)
-    variance = float(PROBABILITIES @ (np.array(squares) + means**2)) - mean**2
+    variance = float(PROBABILITIES @ (squares + means**2)) - mean**2
     turned = [sojourn_transform(queue) for queue in queues]
     levels = transforms.quantiles(
         lambda s: sum(p * one(s) for p, one in zip(PROBABILITIES, turned, strict=True)),
