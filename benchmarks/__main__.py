@@ -14,7 +14,7 @@ STUDIES = (
     "plans",
     "network",
     "semantics",
-    "stretch",
+    "core_sharing",
     "prediction_speed",
     "prediction",
     "prediction_load",

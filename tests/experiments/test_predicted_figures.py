@@ -9,7 +9,8 @@ import pytest
 from streamgauge.experiments.figures import FigureKind, Key
 from streamgauge.experiments.predicted_figures import PredictedStages, list_model_figures
 from streamgauge.experiments.predicted_paths import PredictedPaths, find_model_delays
-from streamgauge.models.analytic import AnalyticModel, find_delays
+from streamgauge.models.analytic import AnalyticModel
+from streamgauge.models.delays import find_delays
 from streamgauge.models.end_to_end_latency import Ways
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import load
@@ -119,7 +120,7 @@ def every_path(parameters):
     """Each path of executors: its places, its share of the tuples, and its time."""
     ways = Ways(
         parameters,
-        find_delays(parameters, load(parameters)),
+        find_delays(parameters, load(parameters).service),
         find_network(parameters.flow.plan, parameters.behaviour),
     )
     blocks = {(b.stream.source, b.stream.target, b.stream.name): b for b in parameters.flow.blocks}

@@ -44,6 +44,16 @@ def test_a_constant_time_lies_where_it_is():
     assert found.quantiles[0.99] == pytest.approx(1.0, abs=3 * grid.step)
 
 
+def test_how_far_apart_two_times_are_does_not_ask_which_is_later():
+    """Of two uniform times |U − V| has the mean 1/3 and P(|U − V| ≤ t) = 1 − (1 − t)²."""
+    grid = TimeGrid(20.0)
+    one = transforms.uniform(grid.points, np.ones(1))[:, 0]
+    found = grid.distance(one * np.conj(one), 1.0, LEVELS)
+    assert found.mean == pytest.approx(1.0 / 3.0, rel=0.02)
+    for level, value in found.quantiles.items():
+        assert value == pytest.approx(1.0 - math.sqrt(1.0 - level), abs=2 * grid.step)
+
+
 def test_siblings_meet_by_chance_or_take_turns():
     """Three balls into four boxes leave 4(1 − (3/4)³) of them with any."""
     assert distinct(np.asarray([3.0]), np.full((1, 4), 0.25)) == pytest.approx([2.3125])

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from streamgauge.experiments.figures import ALL, TWO_CLOCKS, FigureKind, Key
 from streamgauge.experiments.predicted_figures import Predicted
-from streamgauge.models.analytic import find_delays
-from streamgauge.models.delays import Delays
+from streamgauge.models.delays import Delays, find_delays
 from streamgauge.models.end_to_end_latency import Ways, list_onward
 from streamgauge.models.latency_by_path import MOST_LOGICAL_PATHS
 from streamgauge.models.load_limit import Loaded, machine_of_executor
@@ -44,7 +43,7 @@ MOST_PATHS = 500_000
 def find_model_delays(model: str, parameters: Parameters, loaded: Loaded) -> Delays | None:
     """The delays in a plan's elements by a model; None for one that keeps none."""
     if model == "analytic":
-        return find_delays(parameters, loaded)
+        return find_delays(parameters, loaded.service)
     if model == "storm-tracer":
         return storm_tracer_delays(
             parameters, uncontended_load(parameters, single_servers(parameters))

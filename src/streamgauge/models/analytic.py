@@ -12,7 +12,7 @@ from functools import partial
 
 from streamgauge.models.chained import split_chains
 from streamgauge.models.closed_network import Admission
-from streamgauge.models.delays import find_delays
+from streamgauge.models.crowd_levels import find_levels
 from streamgauge.models.end_to_end_latency import PROBABILITIES
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.lateness import wait_for_roots
@@ -89,17 +89,19 @@ class AnalyticModel:
         notes: tuple[str, ...],
         waits: Mapping[int, Admission] | None = None,
     ) -> Prediction:
-        delays = find_delays(parameters, loaded)
-        if waits and delays.lateness is not None:
-            delays = replace(delays, lateness=wait_for_roots(delays.lateness, waits))
-        levels = BRIEF if self.brief else PROBABILITIES
-        found = self._assembled(parameters, loaded, delays, limit, levels, is_brief=self.brief)
+        levels = find_levels(parameters, loaded)
+        if waits:
+            levels = levels.change_lateness(lambda late: wait_for_roots(late, waits))
+        probabilities = BRIEF if self.brief else PROBABILITIES
+        found = self._assembled(
+            parameters, loaded, levels, limit, probabilities, is_brief=self.brief
+        )
         found = replace(found, notes=(*found.notes, *notes))
         plan = parameters.flow.plan
         if self.brief or not plan.logical.topology.has_ackers:
             return found
         network = self._network(plan, parameters.behaviour)
-        complete, seen = TupleTrees(parameters, delays, network, loaded.service).latencies()
+        complete, seen = TupleTrees(parameters, levels, network, loaded.service).latencies()
         return replace(found, complete=complete, seen_by_source=seen)
 
 

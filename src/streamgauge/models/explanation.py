@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamgauge.models.chained import chain_job
-from streamgauge.models.delays import find_delays
+from streamgauge.models.crowd_levels import find_levels
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import PRECISION, Limit, find_limit, load
@@ -145,8 +145,8 @@ def _find_limited(
 
 def _latency(parameters: Parameters) -> Latency:
     loaded = load(parameters)
-    delays = find_delays(parameters, loaded)
-    return assemble("", parameters, loaded, delays, Limit.unknown(), is_brief=True).latency
+    levels = find_levels(parameters, loaded)
+    return assemble("", parameters, loaded, levels, Limit.unknown(), is_brief=True).latency
 
 
 def _slower(parameters: Parameters, operator: str) -> Parameters:

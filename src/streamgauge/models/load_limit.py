@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.cpu_contention import Contention, Machines, Threads, contention
+from streamgauge.models.cpu_contention import Contention, contention
+from streamgauge.models.crowding import find_variation
+from streamgauge.models.machine_threads import Machines, Threads, multiply
 from streamgauge.models.parameters import Parameters
-from streamgauge.models.processor_sharing import TOLERANCE, multiply
+from streamgauge.models.processor_sharing import TOLERANCE
 from streamgauge.models.service import ServiceTimes, stretch_service
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
@@ -40,12 +42,17 @@ class Loaded:
         contention: Of all threads: executors first, then the triggers of time windows.
         utilisation: Offered load of each executor; one and more: overloaded.
         overloaded: What is overloaded, the worst first: executors and machines, with their load.
+        variation: Of each machine's crowd: the squared coefficient of variation of a factor by
+            which all stretches there vary together.
+        at_crowd: Service times where the stretch of each executor is multiplied by a factor.
     """
 
     contention: Contention
     service: ServiceTimes
     utilisation: Vector
     overloaded: Mapping[str, float]
+    variation: Callable[[], Vector]
+    at_crowd: Callable[[Vector], ServiceTimes]
 
 
 def load(
@@ -97,6 +104,8 @@ def load(
         service=service,
         utilisation=utilisation,
         overloaded=_overloaded(plan, shared, threads, utilisation, machines),
+        variation=lambda: find_variation(threads, machines, shared),
+        at_crowd=lambda factor: stretch_service(works, stretch * factor, trigger_stretch * factor),
     )
 
 

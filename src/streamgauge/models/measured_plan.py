@@ -19,10 +19,11 @@ from dataclasses import replace
 import numpy as np
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.models.cpu_contention import Machines, MeasuredThreads, measure_stretch
+from streamgauge.models.cpu_contention import measure_stretch
 from streamgauge.models.flow import Rates, Vector
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import Loaded, load, machine_of_executor
+from streamgauge.models.machine_threads import Machines, MeasuredThreads
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.routing import keyed_shares
 from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile, TimeFigures

@@ -144,7 +144,7 @@ class OpenRoots:
         if crowd < 1.0:
             loaded = replace(loaded, service=load(parameters, crowd, near=loaded).service)
         parameters = replace(parameters, met=parts, paced=paced)
-        delays = find_delays(parameters, loaded)
+        delays = find_delays(parameters, loaded.service)
         trees = TupleTrees(parameters, delays, self._network, loaded.service)
         rounds = _add(trees.open_times(), _own_times(loaded, per_second, parts), self.places)
         return PlanState(parameters=parameters, loaded=loaded, rounds=rounds, per_second=per_second)

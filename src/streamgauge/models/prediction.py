@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.cpu_contention import Contention
-from streamgauge.models.delays import Delays, Part
+from streamgauge.models.delays import DelayLevels, Delays, Part
 from streamgauge.models.end_to_end_latency import ENDLESS, PROBABILITIES, Latency, Ways
 from streamgauge.models.load_limit import Limit, Loaded, is_bolt
 from streamgauge.models.network import MEDIAN, find_network
@@ -259,7 +259,7 @@ def assemble(
     model: str,
     parameters: Parameters,
     loaded: Loaded,
-    delays: Delays,
+    levels: DelayLevels,
     limit: Limit,
     probabilities: Sequence[float] = PROBABILITIES,
     *,
@@ -269,10 +269,11 @@ def assemble(
     """What a model found, put together; in brief, without latency since tuples were due."""
     plan = parameters.flow.plan
     network = find_network(plan, parameters.behaviour, percentile=link_percentile)
-    ways = Ways(parameters, delays, network)
+    ways, delays = Ways(parameters, levels, network), levels.mix_elements()
     latency = ways.latency(probabilities)
-    late = None if is_brief else delays.lateness
-    since_due = None if late is None else ways.latency(probabilities, late=late)
+    since_due = None
+    if delays.lateness is not None and not is_brief:
+        since_due = ways.latency(probabilities, since_due=True)
     return Prediction(
         model=model,
         verdict=Verdict.OVERLOADED if loaded.overloaded else Verdict.FITS,
@@ -287,7 +288,7 @@ def assemble(
         since_due=since_due,
         since_due_by_source={}
         if since_due is None
-        else ways.by_source(since_due, probabilities, late=late),
+        else ways.by_source(since_due, probabilities, since_due=True),
         notes=(*parameters.notes, *network.notes),
         provenance=parameters.behaviour.provenance,
     )

@@ -22,7 +22,7 @@ from streamgauge.errors import Infeasible, InternalError, InvalidInput
 from streamgauge.models import transforms
 from streamgauge.models.batching import Connections, ListSizes, list_sizes
 from streamgauge.models.chained import split_chains
-from streamgauge.models.delays import Delays, Part
+from streamgauge.models.delays import DelayLevels, Delays, Part
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import Loaded, is_bolt
@@ -73,7 +73,7 @@ class StormTracerModel:
         loaded = uncontended_load(parameters, stations)
         delays = storm_tracer_delays(parameters, loaded)
         limit = uncontended_limit(parameters, workload, stations)
-        prediction = assemble(self.name, parameters, loaded, delays, limit)
+        prediction = assemble(self.name, parameters, loaded, DelayLevels.single(delays), limit)
         return replace(
             prediction,
             latency=_mean_only(prediction.latency),

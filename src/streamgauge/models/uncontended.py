@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.cpu_contention import Contention, Machines
+from streamgauge.models.cpu_contention import Contention
 from streamgauge.models.load_limit import Limit, Loaded, fires_on_thread, machine_of_executor
+from streamgauge.models.machine_threads import Machines
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.queueing import divide_or
 from streamgauge.models.service import stretch_service
@@ -110,7 +111,7 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
     return Loaded(
         contention=Contention(
             stretch=np.where(overloaded[machine], np.inf, 1.0),
-            tilt=np.ones_like(busy),
+            limits=None,
             used_cores=used,
             busy_cores=_by_machine(parameters, used),
             polling_cores=np.zeros_like(free),
@@ -118,6 +119,8 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
         ),
         service=service,
         utilisation=busy,
+        variation=lambda: np.zeros(len(free)),
+        at_crowd=lambda factor: service,
         overloaded=_worst(parameters, busy, np.where(overloaded, divide_or(wanted, free), 0.0)),
     )
 

@@ -188,6 +188,7 @@ class MachineFile(FileModel):
     cores: float
     memory_bytes: int | None = None
     background_cores: float = 0.0
+    balance_ms: float | None = None
 
 
 class NodeFile(FileModel):
