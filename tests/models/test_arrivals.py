@@ -10,7 +10,9 @@ from scipy.optimize import brentq
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.arrivals import (
     LEAST_SERVICE_SCV,
+    Events,
     arrival_scv,
+    deal_events,
     departures,
     merge_streams,
     thin_stream,
@@ -94,6 +96,24 @@ def test_who_gets_nothing_is_as_at_random():
 def test_departures_are_as_arrivals_when_idle_and_as_services_when_busy():
     assert departures(0.3 * ONE, 0.0 * ONE, 2.0 * ONE) == [0.3]
     assert departures(0.3 * ONE, ONE, 2.0 * ONE) == [2.0]
+
+
+@pytest.mark.parametrize("receivers", [1, 2, 4])
+@pytest.mark.parametrize("mean", [0.2, 3.0, 30.0])
+def test_what_a_sleep_gathered_is_dealt_one_to_each_before_anybody_gets_a_second(mean, receivers):
+    """Every number that may gather, and every receiver that may be the first, one by one."""
+    some = pairs = 0.0
+    for number in range(1, 200):
+        weight = math.exp(number * math.log(mean) - mean - math.lgamma(number + 1)) / receivers
+        for first in range(receivers):
+            got = sum((first + place) % receivers == 0 for place in range(number))
+            some += weight * (got > 0)
+            pairs += weight * got * (got - 1)
+    events = Events(ONE, mean * ONE, mean**2 * ONE, gathered=True)
+    dealt = deal_events(events, np.full((1, receivers), 1.0 / receivers), in_turn=True)
+    assert dealt.batches[0] == pytest.approx(some)
+    assert dealt.tuples[0] == pytest.approx(mean / receivers)
+    assert dealt.squares[0] - dealt.tuples[0] == pytest.approx(pairs, rel=1e-5, abs=1e-9)
 
 
 @pytest.mark.parametrize(

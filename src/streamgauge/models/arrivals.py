@@ -30,6 +30,8 @@ Matrix = NDArray[np.float64]
 
 # Of a service, as departures see it: even constant ones leave them uneven (Whitt 1983, 4.6).
 LEAST_SERVICE_SCV = 0.2
+# From so many tuples on, how many a source gathers in a sleep does not vary enough to matter.
+MANY_GATHERED = 50.0
 # Times that tuples are followed from sources to their end and back until that changes no more.
 ROUNDS = 4
 
@@ -193,7 +195,10 @@ def deal_events(events: Events, shares: NDArray[np.float64], *, in_turn: bool) -
     rate, mean, second = (one[:, np.newaxis] for one in events[:3])
     chance, copies = np.minimum(shares, 1.0), np.maximum(shares, 1.0)
     tuples = rate * mean * chance
-    if events.gathered:
+    if events.gathered and in_turn:
+        some, pairs = _deal_gathered(mean, chance)
+        batches, pairs = rate * some, rate * pairs
+    elif events.gathered:
         batches = rate * -np.expm1(-mean * chance)
         pairs = rate * second * chance**2
     elif in_turn:
@@ -207,6 +212,26 @@ def deal_events(events: Events, shares: NDArray[np.float64], *, in_turn: bool) -
         batches = rate * (1.0 - (1.0 - chance) ** low * (1.0 - (mean - low) * chance))
         pairs = rate * second * chance**2
     return Counts(batches=batches, tuples=tuples * copies, squares=(pairs + tuples) * copies**2)
+
+
+def _deal_gathered(mean: Matrix, chance: Matrix) -> tuple[Matrix, Matrix]:
+    """Of a Poisson number dealt in turn: the chance that a receiver gets any, and E[n(n − 1)].
+
+    Of N tuples a receiver gets as many as are its due, give or take one; of very many N is hardly
+    ever another than on the mean.
+    """
+    from scipy import special
+
+    most = int(np.minimum(mean, MANY_GATHERED).max()) * 2 + 10
+    number = np.arange(1.0, most + 1.0).reshape(-1, 1, 1)
+    weight = np.exp(special.xlogy(number, mean) - mean - special.gammaln(number + 1.0))
+    many = mean > MANY_GATHERED
+    due = np.where(many, mean, number) * chance
+    weight = np.where(many, number == 1.0, weight)
+    low = np.floor(due)
+    part = due - low
+    some = (weight * np.where(low > 0.0, 1.0, part)).sum(axis=0)
+    return some, (weight * (low * (low - 1.0) + 2.0 * low * part)).sum(axis=0)
 
 
 def _bundled(bursts: Counts, sleep: Vector | float) -> Counts:
