@@ -13,7 +13,7 @@ from pyspark.sql import functions as f
 
 from streamgauge.lake.columns import columns_of
 from streamgauge.lake.schemas import PARTITION, Table
-from streamgauge.pipeline.ingest.row_files import KEPT, NEW, ORIGIN, SUPERSEDED
+from streamgauge.pipeline.ingest.row_files import HOLDER, KEPT, NEW, ORIGIN, PLACE, SUPERSEDED
 
 _FIRST, _LAST = Window.unboundedPreceding, Window.unboundedFollowing
 
@@ -44,7 +44,8 @@ def distinct_rows(candidates: DataFrame, table: Table) -> DataFrame:
     Returns:
         The row that was received first, with `came` (new rows among the equal ones), `kept` and
         `superseded` (whether it was found there), `kept_at` and `superseded_at` (when the one
-        found there was received) and `contested` (whether others of its key have other values).
+        found there was received), `kept_in` (its file and its place there) and `contested`
+        (whether others of its key have other values).
     """
     key, values = key_columns(table), value_columns(table)
     alike = Window.partitionBy(*key, *values).orderBy("received_at", "file")
@@ -64,6 +65,7 @@ def distinct_rows(candidates: DataFrame, table: Table) -> DataFrame:
             f.min(f.when(is_superseded, f.col("received_at")))
             .over(together)
             .alias("superseded_at"),
+            f.max(f.when(is_kept, f.struct(HOLDER, PLACE))).over(together).alias("kept_in"),
         )
         .select(
             "*",
@@ -71,7 +73,7 @@ def distinct_rows(candidates: DataFrame, table: Table) -> DataFrame:
             (f.sum((f.col("number") == 1).cast("int")).over(of_key) > 1).alias("contested"),
         )
         .where((f.col("number") == 1) & f.col("touched"))
-        .drop("number", "touched", ORIGIN)
+        .drop("number", "touched", ORIGIN, HOLDER, PLACE)
     )
 
 
@@ -102,6 +104,26 @@ def judged(doubtful: DataFrame, table: Table) -> DataFrame:
         .withColumn("right", f.col("latest") & (f.col("latest_ones") == 1))
         .drop("latest", "latest_ones")
     )
+
+
+def sorts_of_verdicts() -> dict[str, Column]:
+    """What becomes of judged rows; one may be of several sorts.
+
+    In quarantine they are `restamped`, are new there (`gone`) or leave it (`back`); in their table
+    they are `leaving` or `coming`. `doubled` ones were in both places, after an ingest that was
+    killed between two commits: each leaves one.
+    """
+    right, kept, superseded = f.col("right"), f.col("kept"), f.col("superseded")
+    received_at = f.col("received_at")
+    moved = kept & (~right | (received_at < f.col("kept_at")))
+    return {
+        "restamped": ~right & superseded & (received_at < f.col("superseded_at")),
+        "gone": ~right & ~superseded,
+        "back": right & superseded,
+        "doubled": kept & superseded,
+        "leaving": moved,
+        "coming": right & (~kept | moved),
+    }
 
 
 def row_key(table: Table) -> Column:
