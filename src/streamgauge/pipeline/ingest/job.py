@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as f
 
 from streamgauge.lake.schemas import FILES, QUARANTINE, Table
@@ -237,9 +237,9 @@ class Merge:
         self, files: tuple[DataFile, ...], found: _Found
     ) -> tuple[list[str], list[DataFile]]:
         near = _near(files, self.spans.values())
-        superseded = quarantine.superseded_records(self.spark, self.lake, self.table)
-        if superseded is not None:
-            superseded = superseded.where(_within(self.table, self.spans.values()))
+        first = min(span.first for span in self.spans.values())
+        last = max(span.last for span in self.spans.values())
+        superseded = quarantine.superseded_records(self.spark, self.lake, self.table, first, last)
         split = split_repeated(self.spark, self.target, self.staged, near, superseded)
         touched = {one["file"] for one in split}
         direct = [one for path, one in self.new.items() if path not in touched]
@@ -364,10 +364,3 @@ def _near(files: Sequence[DataFile], spans: Iterable[Span]) -> list[DataFile]:
 
 def _may_share(one: tuple[str, str] | None, other: tuple[str, str] | None) -> bool:
     return one is None or other is None or (one[0] <= other[1] and other[0] <= one[1])
-
-
-def _within(table: Table, spans: Iterable[Span]) -> Column:
-    """Rows from the first to the last time that is new."""
-    ends = [(span.first, span.last) for span in spans]
-    first, last = min(end[0] for end in ends), max(end[1] for end in ends)
-    return f.col(table.day_of).between(f.lit(first), f.lit(last))
