@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from streamgauge.lake.schemas import FILES, QUARANTINE, Table
@@ -34,6 +34,7 @@ from streamgauge.pipeline.ingest.repeats import split_repeated, write_chosen
 from streamgauge.pipeline.ingest.row_files import (
     DOUBTFUL,
     HOLDER,
+    NEW,
     ORIGIN,
     PLACE,
     SUPERSEDED,
@@ -251,38 +252,15 @@ class Merge:
         if not doubtful:
             return added, []
         hit = [file for file in near if file.path in touched]
-        more, removed = self._compare(doubtful, superseded, hit, found)
+        compared = sum(one["rows"] for one in doubtful if one["detail"] == NEW)
+        verdicts = self._judge(doubtful, superseded).localCheckpoint()
+        more, removed = self._settle(verdicts, compared, hit, found)
         return [*added, *more], removed
 
-    def _compare(
-        self,
-        doubtful: Sequence[Mapping[str, Any]],
-        superseded: DataFrame | None,
-        hit: Sequence[DataFile],
-        found: _Found,
-    ) -> tuple[list[str], list[DataFile]]:
-        """Compare rows by their keys and values, and write those that are plainly new."""
-        distinct = self._distinct(doubtful, superseded)
-        seen, plain = Observation(), merging.is_plainly_new()
-        counted = distinct.observe(
-            seen,
-            f.coalesce(f.sum(plain.cast("long")), f.lit(0)).alias("taken"),
-            f.coalesce(f.sum(merging.is_doubtful().cast("long")), f.lit(0)).alias("doubtful"),
-            f.coalesce(f.sum(merging.duplicates()), f.lit(0)).alias("duplicates"),
-        )
-        folder = write_files(counted.where(plain), self.target)
-        counts = seen.get
-        found.taken += counts["taken"]
-        found.duplicates = counts["duplicates"]
-        folders = [folder] if counts["taken"] else []
-        if not counts["doubtful"]:
-            return folders, []
-        more, removed = self._settle(hit, distinct, found)
-        return [*folders, *more], removed
-
-    def _distinct(
+    def _judge(
         self, doubtful: Sequence[Mapping[str, Any]], superseded: DataFrame | None
     ) -> DataFrame:
+        """Compare rows by their keys and values; gives those that are not in the lake just so."""
         schema = spark_schema(pa.schema([*self.target.file_schema, *DOUBTFUL]))
         paths = [spark_uri(one["path"]) for one in doubtful]
         candidates = with_day(self.spark.read.schema(schema).parquet(*paths), self.table)
@@ -290,16 +268,24 @@ class Merge:
             labelled = superseded.withColumn(ORIGIN, f.lit(SUPERSEDED))
             candidates = candidates.unionByName(labelled, allowMissingColumns=True)
         tasks = tasks_for(self.spark, sum(one["rows"] for one in doubtful))
-        ranges = merging.range_columns(self.table)
-        return merging.distinct_rows(deal_rows(candidates, tasks, ranges), self.table)
+        dealt = deal_rows(candidates, tasks, merging.range_columns(self.table))
+        return merging.judged(merging.distinct_rows(dealt, self.table), self.table)
 
     def _settle(
-        self, hit: Sequence[DataFile], distinct: DataFrame, found: _Found
+        self, verdicts: DataFrame, compared: int, hit: Sequence[DataFile], found: _Found
     ) -> tuple[list[str], list[DataFile]]:
-        """Decide about doubtful rows; rewrite the files that hold what is no longer right."""
-        table, target = self.table, self.target
-        verdicts = merging.judged(distinct.where(merging.is_doubtful()), table).localCheckpoint()
-        sorts = merging.sorts_of_verdicts()
+        """Bring rows where they belong.
+
+        Args:
+            verdicts: Judged rows.
+            compared: How many new ones were compared.
+            hit: Files of the table that hold some of them.
+            found: Told what it came to.
+
+        Returns:
+            Folders and files that come, and files that go.
+        """
+        table, target, sorts = self.table, self.target, merging.sorts_of_verdicts()
         counts = verdicts.agg(*(f.count_if(one).alias(name) for name, one in sorts.items())).head()
         assert counts is not None
 
@@ -313,12 +299,13 @@ class Merge:
         if counts["back"]:
             found.released = gave_way("back").select("raw")
         found.doubled = counts["doubled"]
+        found.duplicates = compared - counts["fresh"]
         found.taken += counts["coming"] - counts["leaving"]
-        coming, leaving = (verdicts.where(sorts[sort]) for sort in ("coming", "leaving"))
-        folders = [write_files(coming.repartition(1), target)] if counts["coming"] else []
+        coming = verdicts.where(sorts["coming"])
+        folders = [write_files(coming, target)] if counts["coming"] else []
         if not counts["leaving"]:
             return folders, []
-        held = leaving.select("kept_in.*")
+        held = verdicts.where(sorts["leaving"]).select("kept_in.*")
         places = held.groupBy(HOLDER).agg(f.collect_list(PLACE).alias("places"))
         stale = {row[0] for row in places.select(HOLDER).collect()}
         tasks = min(len(stale), self.spark.sparkContext.defaultParallelism)
