@@ -188,8 +188,11 @@ def _sojourn(traffic: Traffic, queue: BulkQueue) -> Transform:
     used = figures[0] > 0.0
     for source in logical.topology.sources:
         used[as_slice(logical.spans[source.name])] = False
-    distinct, place = np.unique(figures[:, used], axis=1, return_inverse=True)
-    rate, size, spread, seconds, scv, factor = distinct
+    columns = [column.tobytes() for column in figures[:, used].T]
+    first = {column: index for index, column in reversed(list(enumerate(columns)))}
+    kept = {column: index for index, column in enumerate(first)}
+    place = np.asarray([kept[column] for column in columns], dtype=np.intp)
+    rate, size, spread, seconds, scv, factor = figures[:, used][:, list(first.values())]
     alike = sojourn_transform(
         BulkQueue(
             batches_per_second=rate,
@@ -204,7 +207,7 @@ def _sojourn(traffic: Traffic, queue: BulkQueue) -> Transform:
 
     def transform(s: Complex) -> Complex:
         value = np.ones((len(s), len(used)), dtype=np.complex128)
-        value[:, used] = alike(s)[:, place.ravel()]
+        value[:, used] = alike(s)[:, place]
         return value
 
     return transform
