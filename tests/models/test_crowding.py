@@ -71,11 +71,6 @@ def test_many_threads_are_the_queue_with_several_servers():
     assert fair_number(20_000, 2, 1.4) == pytest.approx(2 * 0.7 / (1.0 - 0.49), rel=1e-3)
 
 
-def test_the_number_of_like_threads_need_not_be_whole():
-    between = fair_number(4.5, 2, 1.4)
-    assert fair_number(4, 2, 1.4) > between > fair_number(5, 2, 1.4)
-
-
 def test_levels_have_the_mean_one_and_the_variation_asked_for():
     factors = level_factors(np.asarray([0.0, 0.1]))
     assert PROBABILITIES @ factors == pytest.approx(1.0)
@@ -85,6 +80,19 @@ def test_levels_have_the_mean_one_and_the_variation_asked_for():
 
 def test_a_thread_alone_meets_no_crowd():
     threads, machines = like_threads(1, 1, 0.7)
+    assert find_variation(threads, machines, contention(threads, machines)).tolist() == [0.0]
+
+
+def test_unlike_threads_with_a_core_each_meet_no_crowd():
+    """Together they are as uneven as 1.05 like threads: no number of threads."""
+    threads = Threads(
+        machine=np.zeros(2, dtype=np.int64),
+        rate=np.asarray([0.97, 0.025]),
+        cpu_seconds=np.ones(2),
+        wait_seconds=np.zeros(2),
+        polls=np.zeros(2, dtype=np.bool_),
+    )
+    machines = like_threads(1, 64, 0.5)[1]
     assert find_variation(threads, machines, contention(threads, machines)).tolist() == [0.0]
 
 

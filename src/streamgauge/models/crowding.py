@@ -108,37 +108,40 @@ def _excess_own(load: Vector, cpu: Vector, stretch: Vector, core: Vector, free: 
 
 
 def _excess_joint(load: Vector, stretch: Vector, free: float, cores: int) -> float:
-    """The same where threads share all cores, for as many like threads as vary the same."""
+    """The same where threads share all cores, for as many like threads as vary the same.
+
+    These are not always a whole number: then it lies between its neighbours.
+    """
     total = float(load.sum())
-    like = total**2 / float((load**2).sum())
-    mean = float(load @ stretch) / total
-    each = total / like * mean
-    if each >= 1.0 or total >= free:
+    if total >= free:
         return 0.0
-    held = total * mean / (1.0 - each)
-    return max(fair_number(like, cores, total * cores / free) / held - 1.0, 0.0)
+    like = total**2 / float((load**2).sum())
+    busy = float(load @ stretch)
+    fewer = math.floor(like)
+    # Cores that others use in part are as good as slower ones.
+    neighbours = [
+        _excess_alike(threads, cores, total * cores / free, busy) for threads in (fewer, fewer + 1)
+    ]
+    return float(np.interp(like, (fewer, fewer + 1), neighbours))
 
 
-def fair_number(threads: float, cores: int, load: float) -> float:
+def _excess_alike(threads: int, cores: int, load: float, busy: float) -> float:
+    """The same of so many like threads, of which that many are busy by the mean stretch."""
+    # A thread with a core to itself meets no crowd.
+    if threads <= cores or busy >= threads:
+        return 0.0
+    held = busy / (1.0 - busy / threads)
+    return max(fair_number(threads, cores, load) / held - 1.0, 0.0)
+
+
+def fair_number(threads: int, cores: int, load: float) -> float:
     """Mean jobs in hand of like threads that share cores in balanced fairness.
 
     Args:
-        threads: How many, not always whole.
+        threads: How many.
         cores: How many.
         load: Of all threads together, in cores.
     """
-    fewer = math.floor(threads)
-    part = threads - fewer
-    if part < 1e-9:
-        return _whole_number(fewer, cores, load)
-    more = _whole_number(fewer + 1, cores, load)
-    # So many threads could not do all of it.
-    if fewer * min(1.0, cores / fewer) <= load:
-        return more
-    return (1.0 - part) * _whole_number(fewer, cores, load) + part * more
-
-
-def _whole_number(threads: int, cores: int, load: float) -> float:
     number = np.arange(1.0, threads + 1.0)
     choices = np.cumsum(np.log((threads - number + 1.0) / number))
 
