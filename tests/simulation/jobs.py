@@ -13,6 +13,7 @@ QUIET = {
     "bolt_sleep": 0.0,
     "source_sleep": 0.0,
     "transfer_sleep": 0.0,
+    "sleep_jitter": 0.0,
     "poll_cores": 0.0,
 }
 

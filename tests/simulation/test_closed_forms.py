@@ -154,10 +154,27 @@ def test_sleeping_bolts_notice_a_tuple_half_a_sleep_late():
     sleepy = {"bolt_spin": storm2.DEFAULTS.bolt_spin, "bolt_sleep": storm2.DEFAULTS.bolt_sleep}
     quiet = runs(lambda r: r.latency.mean, emission="per_second: 5")
     asleep = runs(lambda r: r.latency.mean, emission="per_second: 5", mechanics=sleepy)
-    # The same random numbers: what differs is waking. A bolt sleeps if nothing came for 55 ms
-    # after the last was done: with exp(−5·0.055) or a little more, and then half a millisecond.
+    # The same random numbers: what differs is waking. A bolt sleeps if nothing came for 75 ms
+    # after the last was done: with exp(−5·0.075) or a little more, and then half a sleep.
     late = [b - a for a, b in zip(quiet, asleep, strict=True)]
     assert 0.0005 < sum(late) / len(late) < 0.001
+
+
+def test_sleeps_that_vary_do_not_stay_in_step_with_what_comes():
+    """Every 100 ms a tuple meets sleeps of exactly 1 ms at one moment of theirs; others at any."""
+    changes = {"emission": "per_second: 10, shape: regular", "service": ""}
+    text = LINE.format(**{**DEFAULTS, **changes})
+    text = text.replace("b: {service: {wait_ms: {exponential: 5}}}", "b: {}")
+
+    def late(jitter, part):
+        sleeps = {"bolt_sleep": 0.001, "sleep_jitter": jitter}
+        found = run_text(text, seconds=2000.0, **sleeps).latency
+        return found.quantile(part)
+
+    assert late(0.0, 0.1) == pytest.approx(late(0.0, 0.9), rel=0.02)
+    # Two rests of sleeps, each uniform: triangular, from 0 to 2 ms.
+    assert late(5e-5, 0.1) == pytest.approx(0.001 * math.sqrt(0.2), rel=0.03)
+    assert late(5e-5, 0.9) == pytest.approx(0.001 * (2.0 - math.sqrt(0.2)), rel=0.03)
 
 
 def test_idle_threads_burn_what_was_measured():

@@ -192,12 +192,14 @@ class _WaysAtLevel:
         return np.asarray(hops + self._mean[as_slice(block.targets)])
 
     def is_infinite(self, first: list[ConnectionBlock], since_due: bool) -> bool:
-        """Whether tuples that begin there come to an executor that cannot serve all it gets."""
+        """Whether tuples that begin there come to a thread that cannot serve all it gets."""
         late = self._lateness(since_due)
         if late is not None and any(
             np.isinf(late.mean[as_slice(block.sources)][self._leaving(block) > 0.0]).any()
             for block in first
         ):
+            return True
+        if any(self._overflows(block) for block in self._back_to(first)):
             return True
         for name in {block.stream.target for block in self._back_to(first)}:
             span = as_slice(self._flow.plan.logical.spans[name])
@@ -205,6 +207,12 @@ class _WaysAtLevel:
             if np.any(np.isinf(self._mean[span]) & used):
                 return True
         return False
+
+    def _overflows(self, block: ConnectionBlock) -> bool:
+        """Whether a transfer queue that tuples of a block go through is overloaded."""
+        full = np.isinf(self._delays.transfer.mean[self._worker[as_slice(block.sources)]])
+        sent = full & (self._rates.emitted[block.stream.key] > 0.0)
+        return bool(np.any((block.types > 0)[sent] & (block.shares > 0.0)[sent]))
 
     def _back_to(self, first: list[ConnectionBlock]) -> list[ConnectionBlock]:
         """Blocks that tuples take which begin there, those nearest to sinks first."""

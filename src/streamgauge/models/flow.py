@@ -161,6 +161,10 @@ class Traffic:
             np.add.at(sent, workers[as_slice(block.sources)], leaving)
         return sent
 
+    def transfer_load(self) -> Vector:
+        """Part of what each worker's transfer queue can take; one and more: it is overloaded."""
+        return self.leaving_workers() * self.mechanics.transfer_tuple_seconds
+
     def window_tuples(self, operator: Operator) -> Vector:
         """Mean tuples in a window that fires, of each executor's tasks."""
         window, came = operator.window, self.rates.into(self.flow, operator.name, system=False)

@@ -41,7 +41,9 @@ class Loaded:
     Attributes:
         contention: Of all threads: executors first, then the triggers of time windows.
         utilisation: Offered load of each executor; one and more: overloaded.
-        overloaded: What is overloaded, the worst first: executors and machines, with their load.
+        transfer_load: Offered load of each worker's transfer queue, likewise.
+        overloaded: What is overloaded, the worst first: executors, transfer queues and machines,
+            with their load.
         variation: Of each machine's crowd: the squared coefficient of variation of a factor by
             which all stretches there vary together.
         at_crowd: Service times where the stretch of each executor is multiplied by a factor.
@@ -50,6 +52,7 @@ class Loaded:
     contention: Contention
     service: ServiceTimes
     utilisation: Vector
+    transfer_load: Vector
     overloaded: Mapping[str, float]
     variation: Callable[[], Vector]
     at_crowd: Callable[[Vector], ServiceTimes]
@@ -99,11 +102,13 @@ def load(
     utilisation = multiply(rate, service.mean) + np.where(
         on_thread, multiply(fired, service.trigger_mean), 0.0
     )
+    transfer_load = factor * parameters.transfer_load()
     return Loaded(
         contention=shared,
         service=service,
         utilisation=utilisation,
-        overloaded=_overloaded(plan, shared, threads, utilisation, machines),
+        transfer_load=transfer_load,
+        overloaded=_overloaded(plan, shared, threads, utilisation, transfer_load, machines),
         variation=lambda: find_variation(threads, machines, shared),
         at_crowd=lambda factor: stretch_service(works, stretch * factor, trigger_stretch * factor),
     )
@@ -139,6 +144,7 @@ def _overloaded(
     shared: Contention,
     threads: Threads,
     utilisation: Vector,
+    transfer_load: Vector,
     machines: Machines,
 ) -> dict[str, float]:
     wanted = np.bincount(
@@ -152,6 +158,8 @@ def _overloaded(
     crowded = shared.overloaded[threads.machine[: len(utilisation)]]
     for index in np.flatnonzero((utilisation >= 1.0) & ~crowded).tolist():
         worst[plan.logical.executors[index].label] = float(utilisation[index])
+    for index in np.flatnonzero(transfer_load >= 1.0).tolist():
+        worst[f"the transfer queue of {plan.workers[index]}"] = float(transfer_load[index])
     return dict(sorted(worst.items(), key=lambda one: -one[1]))
 
 
@@ -186,12 +194,12 @@ def find_limit(parameters: Parameters, workload: Workload, loaded: Loaded | None
     """The highest multiple of the load that fits; and what then overloads first.
 
     No more than every thread could do with a core to itself, and every machine with its threads
-    never idle; where threads get in each other's way it is less. The busiest executor's
+    never idle; where threads get in each other's way it is less. The busiest thread's
     utilisation is nearly a power of the rate, which tells where to look next.
     """
     emitted = sum(one.per_second or 0.0 for one in workload.emissions)
-    executors, machines = _bounds(parameters)
-    bound = min(executors, machines)
+    threads, machines = _bounds(parameters)
+    bound = min(threads, machines)
     if math.isinf(bound):
         return Limit(factor=math.inf, per_second=math.inf, by="nothing")
     if bound <= 0.0:
@@ -199,8 +207,8 @@ def find_limit(parameters: Parameters, workload: Workload, loaded: Loaded | None
         return Limit(factor=0.0, per_second=0.0, by=by)
     low, high = 0.0, bound * (1.0 + PRECISION)
     seen = {} if loaded is None else {1.0: loaded}
-    # An executor may be alone and come up to its bound; machines do not, and near it are slow work.
-    asked = min(executors * (1.0 - PRECISION), machines * CROWDED)
+    # A thread may be alone and come up to its bound; machines do not, and near it are slow work.
+    asked = min(threads * (1.0 - PRECISION), machines * CROWDED)
     if not parameters.is_linear:
         # What happens by time leaves room for more than that.
         high, asked = math.inf, 1.0
@@ -232,10 +240,10 @@ def find_limit(parameters: Parameters, workload: Workload, loaded: Loaded | None
 
 
 def _busiest(loaded: Loaded) -> float:
-    """Utilisation of the busiest executor; infinite with a machine that is overloaded."""
+    """Utilisation of the busiest thread; infinite with a machine that is overloaded."""
     if loaded.contention.overloaded.any():
         return math.inf
-    return float(loaded.utilisation.max(initial=0.0))
+    return max(*(float(one.max(initial=0.0)) for one in (loaded.utilisation, loaded.transfer_load)))
 
 
 def find_between(low: float, high: float, busiest: Mapping[float, float]) -> float:
@@ -268,7 +276,7 @@ def find_between(low: float, high: float, busiest: Mapping[float, float]) -> flo
 
 
 def _bounds(parameters: Parameters) -> tuple[float, float]:
-    """Factors that nothing can exceed: for an executor's time, and for a machine's cores."""
+    """Factors that nothing can exceed: for a thread's time, and for a machine's cores."""
     plan, works = parameters.flow.plan, parameters.works
     on_thread = fires_on_thread(parameters.flow)
     tuples, triggers = works.tuples, works.triggers
@@ -279,5 +287,8 @@ def _bounds(parameters: Parameters) -> tuple[float, float]:
         machine_of_executor(plan), weights=cores, minlength=len(plan.cluster.machines)
     )
     free = Machines.of(plan.cluster).free
+    busiest = np.concatenate([busy, parameters.transfer_load()])
     with np.errstate(divide="ignore"):
-        return float((1.0 / busy).min()), float((free / wanted)[wanted > 0.0].min(initial=np.inf))
+        return float((1.0 / busiest).min()), float(
+            (free / wanted)[wanted > 0.0].min(initial=np.inf)
+        )

@@ -154,7 +154,8 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         send=send,
         send_transform=send_transform,
         transfer=Moments(
-            mean=np.full(workers, sleep / 2.0), variance=np.full(workers, sleep**2 / 12.0)
+            mean=np.where(traffic.transfer_load() < 1.0, sleep / 2.0, np.inf),
+            variance=np.full(workers, sleep**2 / 12.0),
         ),
         transfer_transform=lambda s: np.broadcast_to(
             transforms.uniform(s, sleep), (len(s), workers)

@@ -119,6 +119,7 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
         ),
         service=service,
         utilisation=busy,
+        transfer_load=np.zeros(len(parameters.flow.plan.workers)),
         variation=lambda: np.zeros(len(free)),
         at_crowd=lambda factor: service,
         overloaded=_worst(parameters, busy, np.where(overloaded, divide_or(wanted, free), 0.0)),

@@ -135,7 +135,7 @@ def _from_formula(kind: int, first: float, second: float, streams: NDArray[Any],
     if kind == GAMMA:
         return float(second * _gamma(first, streams, row))
     if kind == LOGNORMAL:
-        return float(math.exp(first + second * _normal(streams, row)))
+        return float(math.exp(first + second * normal(streams, row)))
     return float(first + (second - first) * uniform(streams, row))
 
 
@@ -153,7 +153,7 @@ def _from_table(draws: Draws, which: int, streams: NDArray[Any], row: int) -> fl
 
 
 @primitive
-def _normal(streams: NDArray[Any], row: int) -> float:
+def normal(streams: NDArray[Any], row: int) -> float:
     """A standard normal number by the polar method (Marsaglia and Bray 1964)."""
     while True:
         x = 2.0 * uniform(streams, row) - 1.0
@@ -173,7 +173,7 @@ def _gamma(shape: float, streams: NDArray[Any], row: int) -> float:
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
-        x = _normal(streams, row)
+        x = normal(streams, row)
         v = (1.0 + c * x) ** 3
         if v > 0.0 and math.log(
             1.0 - uniform(streams, row)

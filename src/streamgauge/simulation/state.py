@@ -31,6 +31,7 @@ class Rules(NamedTuple):
     bolt_sleep: float
     source_sleep: float
     transfer_sleep: float
+    sleep_jitter: float
     polls: int
     send_work: float
     transfer_work: float
@@ -354,6 +355,7 @@ def rules_of(m: Mechanics) -> Rules:
         bolt_sleep=m.bolt_sleep,
         source_sleep=m.source_sleep,
         transfer_sleep=m.transfer_sleep,
+        sleep_jitter=m.sleep_jitter,
         polls=int(m.poll_cores > 0.0),
         send_work=m.send_seconds,
         transfer_work=m.transfer_seconds,

@@ -13,6 +13,7 @@ import numpy as np
 
 from streamgauge.simulation.compiling import inlined, internal
 from streamgauge.simulation.cores import add_polling, has_running, next_finish, start
+from streamgauge.simulation.draws import normal
 from streamgauge.simulation.records import (
     BLOCKED,
     EXECUTOR,
@@ -30,12 +31,16 @@ from streamgauge.simulation.timers import UNSET, clear_timer, next_tick, set_tim
 
 
 @inlined
-def wakes_at(idle_since: float, spin: float, sleep: float, now: float) -> Any:
-    """When an idle thread notices its work: at once while it polls, else when its sleep ends."""
-    asleep = now - idle_since - spin
-    if sleep <= 0.0 or asleep <= 0.0:
-        return now
-    return max(now, idle_since + spin + np.ceil(asleep / sleep) * sleep)
+def rest_of_sleep(asleep: float, sleep: float, drift: float) -> Any:
+    """How long a thread that slept so long in all, `sleep` at a time, does not notice its work.
+
+    After n sleeps that vary, of which it drifts √n·`drift` off its beat.
+    """
+    begun = np.ceil(asleep / sleep)
+    rest = begun * sleep - asleep
+    if drift != 0.0:
+        rest = (rest + np.sqrt(begun) * drift) % sleep
+    return max(rest, 0.0)
 
 
 @inlined
@@ -98,9 +103,16 @@ def _wake_idle(p: Program, s: State, which: int, now: float) -> None:
             phase = s.queue[which].phase
             set_timer(s.timers, timer, next_tick(phase, p.rules.flush, now))
     t.phase = WAKING
-    when = wakes_at(t.idle_since, spin, sleep, now)
-    if when > now:
-        set_timer(s.timers, p.at.thread_timers + which, when)
+    # It polls first, and notices work at once.
+    asleep, rest = now - t.idle_since - spin, 0.0
+    if sleep > 0.0 and asleep > 0.0:
+        drift = 0.0
+        if p.rules.sleep_jitter > 0.0:
+            row = len(s.random) - p.at.workers + t.worker
+            drift = p.rules.sleep_jitter * normal(s.random, row)
+        rest = rest_of_sleep(asleep, sleep, drift)
+    if rest > 0.0:
+        set_timer(s.timers, p.at.thread_timers + which, now + rest)
     else:
         clear_timer(s.timers, p.at.thread_timers + which)
         make_ready(s, which)

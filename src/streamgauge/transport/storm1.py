@@ -12,12 +12,14 @@ from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.tuple_flow import Element, Hops
 from streamgauge.transport.mechanics import (
+    SLEEP_JITTER,
     Mechanics,
     Reader,
     Transport,
     configure_mechanics,
     milliseconds,
     power_of_two,
+    sleep_milliseconds,
     whole,
 )
 
@@ -45,7 +47,8 @@ DEFAULTS = Mechanics(
     receive_limit=1024,
     send_limit=1024,
     transfer_limit=1024,
-    source_sleep=0.001,
+    source_sleep=sleep_milliseconds(1),
+    sleep_jitter=SLEEP_JITTER,
 )
 
 SETTINGS: Mapping[str, Reader] = {
@@ -54,7 +57,7 @@ SETTINGS: Mapping[str, Reader] = {
     "topology.executor.receive.buffer.size": ("receive_limit", power_of_two),
     "topology.executor.send.buffer.size": ("send_limit", power_of_two),
     "topology.transfer.buffer.size": ("transfer_limit", power_of_two),
-    "topology.sleep.spout.wait.strategy.time.ms": ("source_sleep", milliseconds),
+    "topology.sleep.spout.wait.strategy.time.ms": ("source_sleep", sleep_milliseconds),
     "topology.max.spout.pending": ("max_pending", whole),
     "topology.message.timeout.secs": ("time_out_seconds", float),
     "topology.backpressure.enable": ("watermarks", lambda on: (0.9, 0.4) if on else None),

@@ -11,12 +11,14 @@ from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.tuple_flow import Element, Hops
 from streamgauge.transport.mechanics import (
     NO_LIMIT,
+    SLEEP_JITTER,
     Mechanics,
     Reader,
     Transport,
     configure_mechanics,
     milliseconds,
     power_of_two,
+    sleep_milliseconds,
     whole,
 )
 
@@ -31,15 +33,16 @@ HOPS: Hops = {
     ),
 }
 
-# An idle bolt parks 1,000 times, each for about 55 µs (measured), before it sleeps.
-PARK_SECONDS = 55e-6
+# An idle bolt parks 1,000 times, each for about 75 µs (measured), before it sleeps.
+PARK_SECONDS = 75e-6
 DEFAULTS = Mechanics(
     receive_limit=1 << 15,
     transfer_limit=1 << 10,
     bolt_spin=1000 * PARK_SECONDS,
-    bolt_sleep=0.001,
-    source_sleep=0.001,
-    transfer_sleep=0.001,
+    bolt_sleep=sleep_milliseconds(1),
+    source_sleep=sleep_milliseconds(1),
+    transfer_sleep=sleep_milliseconds(1),
+    sleep_jitter=SLEEP_JITTER,
     # One polling thread used 0.3 of a core, 16 used 1.0, 64 two (measured on two cores).
     poll_cores=0.3,
     poll_growth=0.434,
@@ -59,8 +62,8 @@ SETTINGS: Mapping[str, Reader] = {
         "bolt_spin",
         lambda parks: parks * PARK_SECONDS,
     ),
-    "topology.bolt.wait.progressive.level3.sleep.millis": ("bolt_sleep", milliseconds),
-    "topology.spout.wait.progressive.level3.sleep.millis": ("source_sleep", milliseconds),
+    "topology.bolt.wait.progressive.level3.sleep.millis": ("bolt_sleep", sleep_milliseconds),
+    "topology.spout.wait.progressive.level3.sleep.millis": ("source_sleep", sleep_milliseconds),
     "topology.disable.loadaware.messaging": ("load_aware", lambda off: not off),
     "topology.localityaware.higher.bound": ("widen_load", float),
     "topology.localityaware.lower.bound": ("narrow_load", float),
