@@ -34,13 +34,14 @@ from streamgauge.simulation.timers import UNSET, clear_timer, next_tick, set_tim
 def rest_of_sleep(asleep: float, sleep: float, drift: float) -> Any:
     """How long a thread that slept so long in all, `sleep` at a time, does not notice its work.
 
-    After n sleeps that vary, of which it drifts √n·`drift` off its beat.
+    The end of the n-th sleep is √n·`drift` off the beat. If work came after it, or before the end
+    of the sleep before, it is another sleep that the thread is in.
     """
     begun = np.ceil(asleep / sleep)
-    rest = begun * sleep - asleep
-    if drift != 0.0:
-        rest = (rest + np.sqrt(begun) * drift) % sleep
-    return max(rest, 0.0)
+    rest = begun * sleep - asleep + np.sqrt(begun) * drift
+    if rest < 0.0 or (begun > 1.0 and rest > sleep):
+        rest %= sleep
+    return rest
 
 
 @inlined

@@ -155,8 +155,8 @@ def milliseconds(value: float) -> float:
     return value / 1000.0
 
 
-# A thread that asks for a sleep of 1 ms sleeps 1.09 ± 0.05 ms: the kernel groups timers, and a thread
-# needs a core (measured: Java 17 on Linux 6.18, 1 to 64 threads on two idle cores).
+# A thread that asks for a sleep of 1 ms sleeps 1.09 ± 0.05 ms: the kernel groups timers, and then
+# it needs a core (measured: Java 17 on Linux 6.18, 1 to 64 threads on two idle cores).
 OVERSLEEP = 90e-6
 SLEEP_JITTER = 50e-6
 
