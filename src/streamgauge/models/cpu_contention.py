@@ -10,7 +10,7 @@ longer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -91,19 +91,25 @@ class Machines:
     Attributes:
         cores: That it has.
         background_cores: That something else keeps busy.
+        engine_cores: That the job's engine itself keeps busy, beside its executors' work; none
+            where not given. It grows with the load.
     """
 
     cores: Vector
     background_cores: Vector
+    engine_cores: Vector = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         findings = Findings()
         object.__setattr__(self, "cores", np.asarray(self.cores, dtype=np.float64))
-        background = np.asarray(self.background_cores, dtype=np.float64)
-        object.__setattr__(self, "background_cores", background)
         _check_amounts(findings, self.cores, "cores")
-        if _check_length(findings, background, len(self.cores), "background_cores"):
-            _check_amounts(findings, background, "background_cores")
+        if not len(self.engine_cores):
+            object.__setattr__(self, "engine_cores", np.zeros(len(self.cores)))
+        for name in ("background_cores", "engine_cores"):
+            used = np.asarray(getattr(self, name), dtype=np.float64)
+            object.__setattr__(self, name, used)
+            if _check_length(findings, used, len(self.cores), name):
+                _check_amounts(findings, used, name)
         findings.raise_if_any()
 
     @classmethod
@@ -117,7 +123,7 @@ class Machines:
     @property
     def free(self) -> Vector:
         """Cores that are left for threads."""
-        return self.cores - self.background_cores
+        return self.cores - self.background_cores - self.engine_cores
 
 
 def _check_threads(

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.models.cpu_contention import Machines, MeasuredThreads, measure_stretch
@@ -25,6 +26,7 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import Loaded, load, machine_of_executor
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.routing import keyed_shares
+from streamgauge.models.worker_cpu import machine_of_worker, sum_at
 from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile, TimeFigures
 from streamgauge.profile.pooling import pool_times
 from streamgauge.profile.profile import Profile
@@ -51,11 +53,24 @@ def measured_plan(profile: Profile) -> PhysicalPlan:
     configuration = profile.configuration
     order = load_engine(configuration.engine).task_order
     logical = LogicalPlan.of(profile.topology, configuration, task_order=order)
+    slots: dict[Slot, list[str]] = {}
+    for executor, label in zip(logical.executors, match_executors(profile, logical), strict=True):
+        slots.setdefault(_slot(profile.placement[label]), []).append(executor.label)
+    cluster = profile.cluster or _cluster(list(slots))
+    return PhysicalPlan.explicit(logical, cluster, slots)
+
+
+def match_executors(profile: Profile, logical: LogicalPlan) -> list[str]:
+    """What the profile calls each executor of its plan, in the order of these.
+
+    Raises:
+        NotEnoughData: The profile does not say where its executors ran.
+    """
     by_operator: dict[str, list[Executor]] = {}
     for label in profile.placement:
         executor = Executor.parse(label)
         by_operator.setdefault(executor.operator, []).append(executor)
-    slots: dict[Slot, list[str]] = {}
+    labels = []
     for name in logical.spans:
         executors = logical.executors_of(name)
         placed = sorted(by_operator.get(name, []))
@@ -64,10 +79,8 @@ def measured_plan(profile: Profile) -> PhysicalPlan:
                 f"the profile places {len(placed)} executors of {name}, its configuration has"
                 f" {len(executors)}: name the plan to predict, or profile a period with one plan"
             )
-        for mine, theirs in zip(executors, placed, strict=True):
-            slots.setdefault(_slot(profile.placement[theirs.label]), []).append(mine.label)
-    cluster = profile.cluster or _cluster(list(slots))
-    return PhysicalPlan.explicit(logical, cluster, slots)
+        labels += [one.label for one in placed]
+    return labels
 
 
 def measured_workload(profile: Profile) -> Workload:
@@ -138,16 +151,20 @@ def find_crowding(profile: Profile) -> tuple[dict[str, float], tuple[str, ...]] 
         for tasks in _tasks_by_executor(profile, logical, name)
     ]
     rate, wall, cpu = np.asarray(loads).T
+    is_bolt = np.asarray([one.operator not in sources for one in logical.executors])
+    mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
+    work = rate * np.where(np.isnan(cpu), 0.0, cpu)
+    engine = _engine_cores(profile, plan, work, polls=is_bolt & (mechanics.bolt_spin > 0.0))
     stretch, warnings = measure_stretch(
         MeasuredThreads(
             machine=machine_of_executor(plan),
             rate=rate,
             wall_seconds=wall,
             cpu_seconds=cpu,
-            polls=np.asarray([one.operator not in sources for one in logical.executors]),
+            polls=is_bolt,
         ),
-        Machines.of(plan.cluster),
-        load_engine(configuration.engine).mechanics(configuration.settings),
+        replace(Machines.of(plan.cluster), engine_cores=engine),
+        mechanics,
     )
     stretches = {}
     for name, span in logical.spans.items():
@@ -156,6 +173,26 @@ def find_crowding(profile: Profile) -> tuple[dict[str, float], tuple[str, ...]] 
             weights = rate[known]
             stretches[name] = float(weights @ stretch[known] / weights.sum())
     return stretches, warnings
+
+
+def _engine_cores(
+    profile: Profile, plan: PhysicalPlan, work: Vector, *, polls: NDArray[np.bool_]
+) -> Vector:
+    """By machine, what workers used for anything but work, as far as that was measured.
+
+    Without what idle threads polled, which is a part of what sharing does.
+    """
+    cores = [
+        math.nan if figures is None or figures.cores is None else figures.cores.value
+        for figures in map(profile.executors.get, match_executors(profile, plan.logical))
+    ]
+    taken = sum_at(plan.placement, np.where(polls, cores, work), len(plan.workers))
+    by_machine = np.zeros(len(plan.cluster.machines))
+    for slot, machine, mine in zip(plan.workers, machine_of_worker(plan), taken, strict=True):
+        figures = profile.workers.get(str(slot))
+        if figures is not None and figures.cores is not None and not math.isnan(mine):
+            by_machine[machine] += max(figures.cores.value - mine, 0.0)
+    return by_machine
 
 
 def _load(tasks: list[TaskProfile], *, is_source: bool) -> tuple[float, float, float]:

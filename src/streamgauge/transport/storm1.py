@@ -11,6 +11,7 @@ from streamgauge.topology.configuration import Setting
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.tuple_flow import Element, Hops
+from streamgauge.transport import storm2
 from streamgauge.transport.mechanics import (
     Mechanics,
     Reader,
@@ -46,6 +47,9 @@ DEFAULTS = Mechanics(
     send_limit=1024,
     transfer_limit=1024,
     source_sleep=0.001,
+    wake_seconds=storm2.DEFAULTS.wake_seconds,
+    # Not measured: those of Storm 2.x, of which one is half as sure.
+    costs=storm2.COSTS.less_sure(2.0),
 )
 
 SETTINGS: Mapping[str, Reader] = {

@@ -9,6 +9,7 @@ from streamgauge.topology.configuration import Setting
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.tuple_flow import Element, Hops
+from streamgauge.transport.costs import Cost, EngineCosts
 from streamgauge.transport.mechanics import (
     NO_LIMIT,
     Mechanics,
@@ -31,6 +32,21 @@ HOPS: Hops = {
     ),
 }
 
+# Three workers of Storm 2.8.3 with a few hundred messages a second, in the first minute (recorded
+# in tests/engines/storm/data/agent-lines.jsonl.gz): transfer threads 0.0073 cores and 4.7 µs a
+# message, network threads 0.0165, all else 0.033 to 0.044, the collector 0.1 µs a tuple. What a
+# message costs its receiver was not measured there; what handling a tuple costs is taken for none,
+# as CPU time of executors mostly contains it. `python -m benchmarks --only engine_costs` measures.
+COSTS = EngineCosts(
+    network_cores=Cost(0.024, 0.008),
+    worker_cores=Cost(0.035, 0.015),
+    sent_seconds=Cost(5e-6, 3e-6),
+    received_seconds=Cost(3e-6, 3e-6),
+    executed_seconds=Cost(0.1e-6, 0.1e-6),
+    handled_seconds=Cost(0.0, 5e-6),
+    polling=Cost(1.0, 0.3),
+    waking=Cost(1.0, 0.3),
+)
 # An idle bolt parks 1,000 times, each for about 55 µs (measured), before it sleeps.
 PARK_SECONDS = 55e-6
 DEFAULTS = Mechanics(
@@ -43,7 +59,10 @@ DEFAULTS = Mechanics(
     # One polling thread used 0.3 of a core, 16 used 1.0, 64 two (measured on two cores).
     poll_cores=0.3,
     poll_growth=0.434,
+    # 64 threads that sleep a millisecond at a time used 0.44 cores (measured).
+    wake_seconds=6.9e-6,
     load_aware=True,
+    costs=COSTS,
 )
 
 SETTINGS: Mapping[str, Reader] = {
