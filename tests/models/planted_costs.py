@@ -39,20 +39,25 @@ WAKING = 0.006
 NANO = 1e9
 
 
-def planted(bare, *, noise, groups):
-    """The samples with what an engine would add to them, counted by the samples themselves."""
-    draw = np.random.default_rng(3)
+def count(bare):
+    """What came to workers from others, and what they executed; what executors handled."""
     home = {task: one.worker for one in bare.plans[0].executors for task in tasks_of(one)}
     received, executed, handled = Counter(), Counter(), Counter()
     for one in bare.samples:
         place = one.bucket_start_us
         if one.metric == "transferred" and home[one.task] != one.worker:
             received[place, home[one.task]] += one.value
-        if one.metric in ("executed", "emitted"):
-            executed[place, one.worker] += one.value * (one.metric == "executed")
-            is_source = one.component == "s"
-            if is_source or one.metric == "executed":
-                handled[place, one.executor] += one.value
+        if one.metric == "executed":
+            executed[place, one.worker] += one.value
+        if one.metric == ("emitted" if one.component == "s" else "executed"):
+            handled[place, one.executor] += one.value
+    return received, executed, handled
+
+
+def planted(bare, *, noise, groups):
+    """The samples with what an engine would add to them, counted by the samples themselves."""
+    draw = np.random.default_rng(3)
+    received, executed, handled = count(bare)
     sent = {
         (one.bucket_start_us, one.worker): one.value for one in bare.of("network_messages_sent")
     }
@@ -69,16 +74,22 @@ def planted(bare, *, noise, groups):
             "gc_cpu": PLANTED["executed_seconds"] * executed[key] * draw.normal(1.0, noise),
             "rest": PLANTED["worker_cores"] * one.bucket_seconds * draw.normal(1.0, noise),
         }
-    more = Counter()
+    more, waking = Counter(), Counter()
+    idle = {
+        (one.bucket_start_us, one.executor): one.value / NANO for one in bare.of("executor_idle")
+    }
     for one in bare.of("executor_cpu"):
-        each = HANDLED[one.component] * handled[one.bucket_start_us, one.executor]
-        spent = each + WAKING * one.bucket_seconds * draw.normal(1.0, noise)
-        more[one.bucket_start_us, one.executor] = spent
-        parts[one.bucket_start_us, one.worker][one.executor] = spent
+        key = (one.bucket_start_us, one.executor)
+        waking[key] = WAKING * idle[key] * draw.normal(1.0, noise)
+        more[key] = HANDLED[one.component] * handled[key] + waking[key]
+        parts[one.bucket_start_us, one.worker][one.executor] = more[key]
     for one in bare.samples:
         key = (one.bucket_start_us, one.worker)
         if one.metric == "executor_cpu":
             yield replace(one, value=round(one.value + NANO * more[key[0], one.executor]))
+        elif one.metric == "executor_idle_cpu":
+            if groups:
+                yield replace(one, value=round(one.value + NANO * waking[key[0], one.executor]))
         elif one.metric == "worker_cpu":
             yield replace(one, value=round(one.value + NANO * sum(parts[key].values())))
             for metric in ("network_threads_cpu", "gc_cpu") if groups else ():

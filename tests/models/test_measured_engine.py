@@ -61,6 +61,12 @@ def test_what_handling_costs_is_found_by_operator(learned, operator):
         assert abs(learned.value(name) - value) < 2.0 * error
 
 
+def test_what_waits_cost_is_known_where_somebody_looked_at_them(learned):
+    error = learned.values.standard_error[learned.names.index("waking")]
+    assert learned.value("waking") == pytest.approx(WAKING / 6.9e-3, rel=0.1)
+    assert error < 0.1
+
+
 def test_a_source_whose_own_time_is_not_known_costs_what_its_thread_used(bare, profile):
     """As the agent sees sources that know nothing of it."""
     tasks = {
@@ -83,6 +89,21 @@ def test_workers_are_predicted_as_they_were_measured(profile):
         assert one.cores == pytest.approx(seen, rel=0.03)
         # The errors of single costs are larger by far; here they cancel.
         assert one.engine_error < 0.1 * one.engine
+
+
+def test_a_load_that_changes_tells_fixed_costs_from_those_that_grow(tmp_path):
+    """Of workers of which only the sum of all threads is known."""
+    halves = JOB.replace(
+        "per_second: 4000}", "per_second: 2000, shape: {burst: {on_seconds: 60, off_seconds: 60}}}"
+    )
+    bare = emulated(halves, tmp_path, seconds=480.0, bucket_seconds=6.0, trace_every=0)
+    samples = partials(list(planted(bare, noise=0.05, groups=False)))
+    profile = profile_of(figures_of(samples, replicas=100), bare.plans[0])[0]
+    costs = JobBehaviour.from_profile(profile).costs
+    fixed = costs.value("network_cores") + costs.value("worker_cores")
+    assert fixed == pytest.approx(0.08, rel=0.1)
+    for name in ("sent_seconds", "received_seconds"):
+        assert costs.value(name) == pytest.approx(PLANTED[name], rel=0.1)
 
 
 def test_without_groups_of_threads_the_sum_is_found(bare):

@@ -21,7 +21,12 @@ from streamgauge.models.job_behaviour import (
     Origin,
 )
 from streamgauge.models.load_limit import Loaded, find_polling, load
-from streamgauge.models.measured_plan import match_executors, measured_plan, measured_workload
+from streamgauge.models.measured_plan import (
+    SECONDS_PER_MS,
+    match_executors,
+    measured_plan,
+    measured_workload,
+)
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.worker_cpu import count_handled
 from streamgauge.profile.figures import ExecutorFigures, Figure, WorkerFigures
@@ -93,16 +98,16 @@ def _see_executors(
     ):
         if figures is None or figures.cores is None or not _is_timed(parameters, executor.operator):
             continue
-        work = float(loaded.contention.used_cores[index])
-        yield _see(
-            figures.cores,
-            figures.cores.value - work,
-            {
-                "polling": float(polling[index]),
-                "waking": float(loaded.waking[index]),
-                parameters.engine.costs.name_handling(executor.operator): float(handled[index]),
-            },
-        )
+        idle = {"polling": float(polling[index]), "waking": float(loaded.waking[index])}
+        name = parameters.engine.costs.name_handling(executor.operator)
+        handling = {name: float(handled[index])}
+        beyond = figures.cores.value - float(loaded.contention.used_cores[index])
+        if figures.idle_cores is None:
+            yield _see(figures.cores, beyond, idle | handling)
+        else:
+            noise = figures.idle_cores.standard_error or 0.0
+            yield _see(figures.idle_cores, figures.idle_cores.value, idle, noise)
+            yield _see(figures.cores, beyond - figures.idle_cores.value, handling)
 
 
 def _is_timed(parameters: Parameters, operator: str) -> bool:
@@ -138,8 +143,11 @@ def _see_workers(
             for name, amount in zip(names, amounts[index], strict=True)
             if amount > 0.0 and not name.startswith(HANDLING)
         }
-        rest = figures.cores.value - math.fsum(cores) - float(windows[here].sum())
+        fired = figures.window_cores
+        rest = figures.cores.value - math.fsum(cores)
+        rest -= float(windows[here].sum()) if fired is None else fired.value
         yield from _see_groups(figures, figures.cores, rest, made_of)
+        yield from _see_growth(figures, made_of)
 
 
 def _see_groups(
@@ -160,9 +168,31 @@ def _see_groups(
     yield _see(cores, rest - moving - collector.value, only(STAYING))
 
 
-def _see(figure: Figure, value: float, made_of: dict[str, float]) -> Seen:
-    """Part of a figure, and of what it is made up; it is known as well as the figure is."""
+def _see_growth(figures: WorkerFigures, made_of: dict[str, float]) -> Iterator[Seen]:
+    """What a tuple more cost, where there were times with more and with fewer.
+
+    All that grows did so together: so much of each cost comes with a tuple that is executed.
+    """
+    slope, executed = figures.engine_ms_per_tuple, made_of.get("executed_seconds", 0.0)
+    if slope is not None and slope.standard_error and executed > 0.0:
+        yield Seen(
+            figure=slope.value * SECONDS_PER_MS,
+            error=slope.standard_error * SECONDS_PER_MS,
+            made_of={
+                name: amount / executed
+                for name, amount in made_of.items()
+                if name.endswith("_seconds")
+            },
+        )
+
+
+def _see(figure: Figure, value: float, made_of: dict[str, float], noise: float = 0.0) -> Seen:
+    """Part of a figure, and of what it is made up.
+
+    A figure's own standard error is left out unless given: over minutes CPU time is known better
+    than by `UNLIKE`, and where load changed, its error is mostly that of the load.
+    """
     error = ROUNDING * max(figure.value, LEAST)
     if abs(value) > error:
-        error = math.hypot(figure.standard_error or 0.0, UNLIKE * value, LEAST)
+        error = math.hypot(noise, UNLIKE * value, LEAST)
     return Seen(figure=value, error=error, made_of=made_of)

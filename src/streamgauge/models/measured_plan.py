@@ -2,7 +2,8 @@
 
 Crowding: the wall-clock time beyond a tuple's time on a core is waiting only where cores were to be
 had. On a crowded plan part of it is the crowd's, which another plan may not have (Cooper 2020,
-section 5.5: errors of 20 to 300 %). `find_crowding` computes the stretch of every thread.
+section 5.5: errors of 20 to 300 %). `find_crowding` computes the stretch of every thread, or takes
+the slowdown of threads that was measured.
 
 Measured parameters are the profile's own plan with what was seen of it, and nothing predicted:
 shares, rates and service times executor by executor, contention included. What then differs from
@@ -28,7 +29,7 @@ from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.routing import keyed_shares
 from streamgauge.models.worker_cpu import machine_of_worker, sum_at
 from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile, TimeFigures
-from streamgauge.profile.pooling import pool_times
+from streamgauge.profile.pooling import pool_slowdown, pool_times
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Cluster, Machine, Node, Slot
 from streamgauge.topology.logical_plan import Executor, LogicalPlan
@@ -39,6 +40,8 @@ from streamgauge.topology.workload import Emission, Workload
 from streamgauge.transport.engine import load_engine
 
 SECONDS_PER_MS = 1e-3
+# A slowdown that was measured counts where its standard error is at most this part of it.
+WELL_KNOWN = 0.1
 
 
 def measured_plan(profile: Profile) -> PhysicalPlan:
@@ -172,7 +175,13 @@ def find_crowding(profile: Profile) -> tuple[dict[str, float], tuple[str, ...]] 
         if known and name != ACKER:
             weights = rate[known]
             stretches[name] = float(weights @ stretch[known] / weights.sum())
-    return stretches, warnings
+    measured = {
+        name: max(slowdown.value, 1.0)
+        for name, slowdown in pool_slowdown(profile.executors).items()
+        if slowdown.standard_error is not None
+        and slowdown.standard_error <= WELL_KNOWN * slowdown.value
+    }
+    return {name: measured.get(name, by) for name, by in stretches.items()}, warnings
 
 
 def _engine_cores(

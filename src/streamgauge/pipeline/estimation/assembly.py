@@ -72,14 +72,14 @@ def profile_of(
     measured = Measured(figures, plan.plan_id)
     tasks = TaskProfiles(measured, roster, recorder)
     hosts = HostProfiles(measured, roster, recorder, tasks.arrivals)
-    seen, machines = tasks.all(), hosts.hosts("machine")
+    seen, workers, machines = tasks.all(), hosts.workers(), hosts.hosts("machine")
     profile = Profile(
         topology=roster.job.topology,
         configuration=roster.job.configuration,
-        cluster=roster.job.cluster or seen_cluster(plan, machines),
+        cluster=roster.job.cluster or seen_cluster(plan, machines, workers),
         tasks=seen,
         executors=hosts.executors(),
-        workers=hosts.workers(),
+        workers=workers,
         nodes=hosts.hosts("node"),
         machines=machines,
         links=link_figures(extra.links),

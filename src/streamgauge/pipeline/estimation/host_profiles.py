@@ -10,6 +10,7 @@ from streamgauge.pipeline.estimation.arrays import Floats
 from streamgauge.pipeline.estimation.catalogue import FigureName
 from streamgauge.pipeline.estimation.measured import Estimate, Measured, Recorder, Subject, combined
 from streamgauge.pipeline.estimation.roster import Roster
+from streamgauge.pipeline.estimation.thread_costs import find_cost_of_more, find_slowdown
 from streamgauge.profile.figures import (
     ExecutorFigures,
     Figure,
@@ -61,6 +62,11 @@ class HostProfiles:
             figures = ExecutorFigures(
                 capacity=self._capacity(label, subject),
                 cores=self._figure(subject, FigureName.EXECUTOR_CORES, *place, "cores"),
+                idle_cores=self._figure(subject, FigureName.IDLE_CORES, *place, "idle_cores"),
+                run_delay=self._figure(subject, FigureName.RUN_DELAY, *place, "run_delay"),
+                slowdown=self._recorder.figure(
+                    find_slowdown(self._measured, label), *place, "slowdown"
+                ),
                 idle=self._figure(subject, FigureName.IDLE, *place, "idle"),
                 held=self._figure(subject, FigureName.HELD, *place, "held"),
                 receive=self._queue(label, Queue.RECEIVE, *place),
@@ -85,6 +91,22 @@ class HostProfiles:
                     subject, FigureName.NETWORK_CORES, *place, "network_cores"
                 ),
                 gc_cores=self._figure(subject, FigureName.GC_CORES, *place, "gc_cores"),
+                window_cores=self._figure(subject, FigureName.WINDOW_CORES, *place, "window_cores"),
+                timer_cores=self._figure(subject, FigureName.TIMER_CORES, *place, "timer_cores"),
+                jit_cores=self._figure(subject, FigureName.JIT_CORES, *place, "jit_cores"),
+                agent_cores=self._figure(subject, FigureName.AGENT_CORES, *place, "agent_cores"),
+                run_delay=self._figure(subject, FigureName.RUN_DELAY, *place, "run_delay"),
+                executed_per_second=self._figure(
+                    subject, FigureName.EXECUTED_RATE, *place, "executed_per_second"
+                ),
+                messages_per_second=self._figure(
+                    subject, FigureName.MESSAGE_RATE, *place, "messages_per_second"
+                ),
+                engine_ms_per_tuple=self._recorder.figure(
+                    find_cost_of_more(self._measured, worker, self._executors_of(worker)),
+                    *place,
+                    "engine_ms_per_tuple",
+                ),
                 heap_bytes=self._figure(subject, FigureName.HEAP_BYTES, *place, "heap_bytes"),
                 memory_bytes=self._figure(subject, FigureName.MEMORY_BYTES, *place, "memory_bytes"),
                 bytes_per_second=self._figure(
@@ -96,6 +118,9 @@ class HostProfiles:
             if figures != WorkerFigures():
                 found[worker] = figures
         return found
+
+    def _executors_of(self, worker: str) -> list[str]:
+        return [label for label, slot in self._roster.placement.items() if slot == worker]
 
     def hosts(self, kind: str) -> dict[str, HostFigures]:
         """Nodes or machines, by name."""
