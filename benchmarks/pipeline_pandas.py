@@ -22,7 +22,7 @@ Figures = dict[tuple[Any, ...], float]
 NAMES = ["topology", "component", "executor", "worker", "metric", "stream", "source_component"]
 COLUMNS = [*NAMES, "task", "source_task", "bin", "bucket_start", "bucket_seconds", "value", "count"]
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
-BUCKETS_PER_BLOCK, MOST_BLOCKS, REPLICAS = 5, 256, 100
+BUCKETS_PER_BLOCK, MOST_BLOCKS, REPLICAS = 5, 24, 100
 _INPUT = ["topology", "component", "task"]
 
 Floats = npt.NDArray[np.float64]

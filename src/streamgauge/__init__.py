@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamgauge.api.calibrate import calibrate
     from streamgauge.api.compare import compare
+    from streamgauge.api.judge import judge
     from streamgauge.api.loading import load_job, load_profile
     from streamgauge.api.place import place
     from streamgauge.api.predict import predict
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from streamgauge.profile.profile import Profile
     from streamgauge.reports.calibration import CalibrationReport
     from streamgauge.reports.comparison import ComparisonReport
+    from streamgauge.reports.judgement import JudgementReport
     from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
@@ -34,6 +36,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "calibrate": "api.calibrate",
     "compare": "api.compare",
+    "judge": "api.judge",
     "load_job": "api.loading",
     "load_profile": "api.loading",
     "place": "api.place",
@@ -44,6 +47,7 @@ _MODULES = {
     "CalibrationReport": "reports.calibration",
     "ComparisonReport": "reports.comparison",
     "Job": "profile.job",
+    "JudgementReport": "reports.judgement",
     "PlacementRanking": "reports.placement_ranking",
     "PlacementReport": "reports.placement",
     "PredictionReport": "reports.prediction",
@@ -57,6 +61,7 @@ __all__ = [
     "CalibrationReport",
     "ComparisonReport",
     "Job",
+    "JudgementReport",
     "PlacementRanking",
     "PlacementReport",
     "PredictionReport",
@@ -66,6 +71,7 @@ __all__ = [
     "StreamgaugeError",
     "calibrate",
     "compare",
+    "judge",
     "load_job",
     "load_profile",
     "place",

@@ -1,6 +1,6 @@
 """``python -m streamgauge``."""
 
-from streamgauge.cli import main
+from streamgauge.cli import start
 
 if __name__ == "__main__":
-    main()
+    start()

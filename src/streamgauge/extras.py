@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, requires
 
 from streamgauge.errors import MissingExtra
 
@@ -37,6 +36,8 @@ def require_extra(extra: str | None = None) -> Iterator[None]:
 
 def extra_with(package: str) -> str:
     """The smallest of our extras that installs a package; empty where none does."""
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
         requirements = requires(PACKAGE) or []
     except PackageNotFoundError:

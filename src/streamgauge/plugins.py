@@ -12,11 +12,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streamgauge.errors import InvalidInput, Place, suggest_name
 from streamgauge.extras import require_extra
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class Group(NamedTuple):
@@ -45,6 +47,8 @@ def plugin_names(group: Group) -> tuple[str, ...]:
 @cache
 def _entries(path: tuple[str, ...]) -> dict[Group, dict[str, EntryPoint]]:
     """By group and name: what packages on that path register; their metadata is read once."""
+    from importlib.metadata import entry_points
+
     del path
     points = entry_points()
     return {

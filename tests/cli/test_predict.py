@@ -1,12 +1,15 @@
 """``streamgauge predict``: the verdict first, overload as an answer, errors that name things."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from streamgauge.models.contract import model_names
 from streamgauge.profile.files.jobs import profile_to_data, save
 from tests.profile.measured import word_count
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture
@@ -242,3 +245,18 @@ def test_without_profile_and_behaviours_both_are_named(run, job):
     shown = run("predict", "--plan", job)
     assert shown.code == 2
     assert "a plan with behaviours" in shown.err
+
+
+def test_a_plan_that_a_limit_holds_back_leaves_with_3_and_says_which_would_fit(run):
+    job = EXAMPLES / "held-back.yaml"
+    shown = run("predict", job)
+    assert shown.code == 3
+    assert "held back by topology.max.spout.pending = 5: at most 22" in shown.out
+    document = json.loads(run("predict", job, "--json").out)
+    pending = document["prediction"]["pending"]
+    assert (pending["limit"], pending["holds_back"]) == (5, "orders")
+    assert 5 < pending["smallest"] < pending["ample"]
+    assert pending["sources"]["orders"]["wait_seconds"] is None
+    assert document["prediction"]["since_due"]["mean"] is None
+    fits = run("predict", job, "--step", "limit-20")
+    assert fits.code == 0

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.drawing.canvas import Canvas, TextEdge, TextNode, draw_graph, text_width
+from streamgauge.drawing.canvas import Canvas, TextEdge, TextNode, draw_graph
+from streamgauge.drawing.wording import text_width
 
 LINKS = {"─": "LR", "│": "UD", "┌": "RD", "┐": "LD", "└": "RU", "┘": "LU"}
 LINKS |= {"├": "RUD", "┤": "LUD", "┬": "LRD", "┴": "LRU", "┼": "LRUD", "▶": "L"}

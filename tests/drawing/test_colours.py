@@ -18,7 +18,16 @@ def test_a_part_of_latency_has_its_colour_wherever_it_stands():
 
 
 def test_latency_parts_have_different_colours():
-    parts = ("service", "queueing", "transfer", "network", "batching", "wake-up", "window")
+    parts = (
+        "service",
+        "queueing",
+        "transfer",
+        "network",
+        "batching",
+        "wake-up",
+        "window",
+        "source",
+    )
     assert len({COLOURS[part] for part in parts}) == len(parts)
 
 
@@ -46,7 +55,8 @@ def test_plans_show_distances_in_the_colours_of_charts():
             assert stroke == fill
 
 
-def test_everything_in_a_plan_has_its_colour_on_a_dark_screen():
+def test_everything_that_is_filled_has_its_colour_on_a_dark_screen():
     dark = page_style().partition("prefers-color-scheme: dark")[2]
-    for kind in ("node", "worker", "chip", "box"):
+    heat = [f"heat-{side}-{level}" for side in ("under", "over") for level in (1, 2, 3)]
+    for kind in ("node", "worker", "chip", "box", "heat-0", "heat-none", *heat):
         assert f".picture .{kind} {{ fill: #" in dark

@@ -9,6 +9,7 @@ from streamgauge.cli import main
 from streamgauge.engines import runner as runners
 from streamgauge.errors import SourceUnreachable
 from streamgauge.experiments.journal import read_journal
+from tests.experiments.judged import keep_profiles, run_small
 from tests.experiments.small import FakeRunner, write_experiment
 
 TWO_STEPS = """\
@@ -135,3 +136,21 @@ def test_an_experiment_without_a_repetition_has_no_truth_yet(run, install, tmp_p
     run("run", write_experiment(tmp_path), "--engine", "fake", "--output", "out")
     code, _, err = run("report", "out")
     assert code == 5 and "no repetition is done of 6" in err
+
+
+def test_a_judgement_is_a_table_a_document_and_a_page(run, tmp_path):
+    folder = run_small(tmp_path)
+    keep_profiles(folder)
+    code, out, err = run("judge", folder, "--html", "page.html")
+    assert code == 0
+    assert out.startswith("judged on emulator, judged: 3 steps predicted from 3 profiles, analytic")
+    assert "predicting from slow" in err
+    assert "<svg" in (tmp_path / "page.html").read_text()
+    code, out, _ = run("judge", folder, "--json", "--model", "analytic", "--model", "jackson")
+    assert (code, json.loads(out)["models"]) == (0, ["analytic", "jackson"])
+
+
+def test_what_cannot_be_judged_is_exit_2(run, tmp_path):
+    code, _, err = run("judge", tmp_path)
+    assert code == 2
+    assert "no experiment.json in it" in err

@@ -1,13 +1,23 @@
 """How regular arrivals are, against renewal theory, exact queues and the simulator."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
 from streamgauge.models.analytic import AnalyticModel
-from streamgauge.models.arrivals import departures, merge_streams, thin_stream, wait_factor
+from streamgauge.models.arrivals import (
+    LEAST_SERVICE_SCV,
+    Events,
+    arrival_scv,
+    deal_events,
+    departures,
+    merge_streams,
+    thin_stream,
+    wait_factor,
+)
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.queueing import BulkQueue, FlushedQueue, released_wait, sojourn_transform
 from streamgauge.models.queueing import wait as mean_wait
@@ -16,7 +26,9 @@ from streamgauge.pipeline.estimation.subjects import figures_of
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import simulate
+from streamgauge.topology import Operator
 from tests.engines.emulator.emulations import emulated
+from tests.models.plans import flow_of, per_input, rates_of, source, stream, traffic_of
 from tests.pipeline.estimation.aggregation import partials
 
 ONE = np.ones(1)
@@ -84,6 +96,39 @@ def test_who_gets_nothing_is_as_at_random():
 def test_departures_are_as_arrivals_when_idle_and_as_services_when_busy():
     assert departures(0.3 * ONE, 0.0 * ONE, 2.0 * ONE) == [0.3]
     assert departures(0.3 * ONE, ONE, 2.0 * ONE) == [2.0]
+
+
+@pytest.mark.parametrize("receivers", [1, 2, 4])
+@pytest.mark.parametrize("mean", [0.2, 3.0, 30.0])
+def test_what_a_sleep_gathered_is_dealt_one_to_each_before_anybody_gets_a_second(mean, receivers):
+    """Every number that may gather, and every receiver that may be the first, one by one."""
+    some = pairs = 0.0
+    for number in range(1, 200):
+        weight = math.exp(number * math.log(mean) - mean - math.lgamma(number + 1)) / receivers
+        for first in range(receivers):
+            got = sum((first + place) % receivers == 0 for place in range(number))
+            some += weight * (got > 0)
+            pairs += weight * got * (got - 1)
+    events = Events(ONE, mean * ONE, mean**2 * ONE, gathered=True)
+    dealt = deal_events(events, np.full((1, receivers), 1.0 / receivers), in_turn=True)
+    assert dealt.batches[0] == pytest.approx(some)
+    assert dealt.tuples[0] == pytest.approx(mean / receivers)
+    assert dealt.squares[0] - dealt.tuples[0] == pytest.approx(pairs, rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sources", "paced", "scv"),
+    [(1, 0.0, 1.0), (1, 1.0, LEAST_SERVICE_SCV), (2, 1.0, (1.0 + LEAST_SERVICE_SCV) / 2.0)],
+)
+def test_a_source_that_waits_for_roots_emits_as_evenly_as_these_end(sources, paced, scv):
+    """A server of constant services that is always busy; each of two sources gets half of its."""
+    flow = flow_of((source("s", sources), Operator(name="a")), (stream("s", "a"),))
+    conversions = {"a": per_input({})}
+    rates = rates_of(flow, {("s", "default"): 1.0}, conversions)
+    traffic = replace(traffic_of(flow, rates, conversions), paced=paced)
+    size = len(flow.plan.logical.executors)
+    found = arrival_scv(traffic, utilisation=np.ones(size), service_scv=np.zeros(size))
+    assert found[flow.plan.logical.spans["a"].start] == pytest.approx(scv)
 
 
 @pytest.mark.parametrize("load", [0.1, 0.5, 0.8, 0.95])

@@ -14,19 +14,26 @@ from hypothesis import strategies as st
 from streamgauge.errors import InvalidInput
 from streamgauge.models.cpu_contention import (
     Contention,
-    Machines,
-    MeasuredThreads,
-    Threads,
     contention,
+    deal_threads,
     measure_stretch,
 )
+from streamgauge.models.machine_threads import Machines, MeasuredThreads, Threads
 from streamgauge.transport.mechanics import PLAIN, Mechanics
 
 # Stretches are settled to about this.
 SETTLED = 1e-5
 
 
-def shared(loads, cores, *, wait=0.0, cpu=1.0, background=0.0, polling=PLAIN, polls=True):
+def joint(cores, background=None):
+    """Machines on which threads find any free core."""
+    nothing = np.zeros(len(cores)) if background is None else background
+    return Machines(cores=cores, background_cores=nothing, balance_seconds=np.zeros(len(cores)))
+
+
+def shared(
+    loads, cores, *, wait=0.0, cpu=1.0, background=0.0, polling=PLAIN, polls=True, balance=0.0
+):
     """Threads of these loads, all on one machine."""
     loads = np.asarray(loads, dtype=float)
     return contention(
@@ -37,7 +44,7 @@ def shared(loads, cores, *, wait=0.0, cpu=1.0, background=0.0, polling=PLAIN, po
             wait_seconds=np.broadcast_to(wait, loads.shape),
             polls=np.full(len(loads), polls),
         ),
-        Machines(cores=[cores], background_cores=[background]),
+        Machines(cores=[cores], background_cores=[background], balance_seconds=[balance]),
         polling,
     )
 
@@ -215,7 +222,7 @@ def test_an_overloaded_machine_is_listed_with_infinite_stretches():
             wait_seconds=[0.0] * 4,
             polls=[True] * 4,
         ),
-        Machines(cores=[1.0, 1.0], background_cores=[0.0, 0.0]),
+        joint([1.0, 1.0]),
     )
     assert found.overloaded_machines == (0,)
     assert np.isinf(found.stretch).tolist() == [True, True, True, False]
@@ -253,7 +260,7 @@ def test_impossible_amounts_are_refused(bad):
     with pytest.raises(InvalidInput, match=r"rate\[0\].*at least 0"):
         shared([bad], 1)
     with pytest.raises(InvalidInput, match=r"cores\[0\]"):
-        Machines(cores=[bad], background_cores=[0.0])
+        joint([bad])
     with pytest.raises(InvalidInput, match="poll_cores"):
         Mechanics(poll_cores=bad)
 
@@ -262,10 +269,10 @@ def test_unlike_lengths_and_unknown_machines_are_refused():
     with pytest.raises(InvalidInput, match="rate: shape"):
         Threads(machine=[0], rate=[1, 2], cpu_seconds=[1], wait_seconds=[0], polls=[True])
     with pytest.raises(InvalidInput, match="background_cores: shape"):
-        Machines(cores=[1.0, 2.0], background_cores=[0.0])
+        joint([1.0, 2.0], background=[0.0])
     threads = Threads(machine=[1], rate=[1], cpu_seconds=[1], wait_seconds=[0], polls=[True])
     with pytest.raises(InvalidInput, match=r"machine\[0\]: machine 1; expected one of 0 to 0"):
-        contention(threads, Machines(cores=[1.0], background_cores=[0.0]))
+        contention(threads, joint([1.0]))
 
 
 def test_without_cpu_times_all_wall_time_is_taken_for_cpu_time():
@@ -276,12 +283,11 @@ def test_without_cpu_times_all_wall_time_is_taken_for_cpu_time():
         cpu_seconds=[math.nan, 0.01],
         polls=[False, False],
     )
-    stretch, warnings = measure_stretch(measured, Machines(cores=[1.0], background_cores=[0.0]))
-    cpu, wait = measured.split_jobs(stretch, slice(None))
-    assert measured.infers_cpu_times
-    assert cpu[0] * stretch[0] == pytest.approx(0.03)
-    assert wait[0] == pytest.approx(0.0, abs=1e-12)
-    assert wait[1] > 0.0
+    stretch, warnings = measure_stretch(measured, joint([1.0]))
+    relaxed = measured.relax(stretch)
+    assert relaxed.cpu_seconds[0] * stretch[0] == pytest.approx(0.03)
+    assert relaxed.wait_seconds[0] == pytest.approx(0.0, abs=1e-12)
+    assert relaxed.wait_seconds[1] > 0.0
     assert "1 of 2 threads was inferred" in warnings[0]
 
 
@@ -293,8 +299,8 @@ def test_wall_times_that_are_too_short_leave_no_waiting():
         cpu_seconds=[0.01] * 2,
         polls=[False] * 2,
     )
-    stretch, warnings = measure_stretch(measured, Machines(cores=[1.0], background_cores=[0.0]))
-    assert measured.split_jobs(stretch, slice(None))[1].tolist() == [0.0, 0.0]
+    stretch, warnings = measure_stretch(measured, joint([1.0]))
+    assert measured.relax(stretch).wait_seconds.tolist() == [0.0, 0.0]
     assert "less wall-clock time" in warnings[0]
 
 
@@ -306,7 +312,7 @@ def test_nothing_is_said_of_waiting_on_an_overloaded_machine():
         cpu_seconds=[0.01, 0.01, math.nan],
         polls=[False] * 3,
     )
-    stretch, warnings = measure_stretch(measured, Machines(cores=[1.0], background_cores=[0.0]))
+    stretch, warnings = measure_stretch(measured, joint([1.0]))
     assert np.isinf(stretch).all()
     assert "machine 0" in warnings[-1]
 
@@ -389,9 +395,7 @@ def test_machines_are_independent(crowds_, polling, order):
         machine=machine, rate=rate, cpu_seconds=ones, wait_seconds=wait, polls=ones > 0
     )
     cores = [cores for _, _, cores in crowds_]
-    together = contention(
-        threads, Machines(cores=cores, background_cores=np.zeros(len(cores))), polling
-    )
+    together = contention(threads, joint(cores), polling)
     for at, free in enumerate(cores):
         here = machine == at
         alone = shared(rate[here], free, wait=wait[here], polling=polling)
@@ -402,11 +406,13 @@ def test_machines_are_independent(crowds_, polling, order):
 
 
 @seldom
-@given(crowds(), pollings, st.booleans())
-def test_what_was_stretched_can_be_unstretched(crowd, polling, known):
+@given(crowds(), pollings, st.booleans(), st.sampled_from([0.0, 2.0, math.inf]))
+def test_what_was_stretched_can_be_unstretched(crowd, polling, known, balance):
     loads, waits, cores = crowd
-    waits = waits if known else np.zeros(len(waits))
-    crowded = shared(loads, cores, wait=waits, polling=polling)
+    if not known:
+        # Nobody waits; and which core is whose follows from CPU times.
+        waits, balance = np.zeros(len(waits)), 0.0
+    crowded = shared(loads, cores, wait=waits, polling=polling, balance=balance)
     wall = crowded.stretch + waits
     assume((loads * wall < 1.0).all())
     measured = MeasuredThreads(
@@ -416,12 +422,53 @@ def test_what_was_stretched_can_be_unstretched(crowd, polling, known):
         cpu_seconds=np.full(len(loads), 1.0 if known else math.nan),
         polls=np.ones(len(loads), dtype=bool),
     )
-    machines = Machines(cores=[cores], background_cores=[0.0])
+    machines = Machines(cores=[cores], background_cores=[0.0], balance_seconds=[balance])
     stretch, warnings = measure_stretch(measured, machines, polling)
-    cpu, wait = measured.split_jobs(stretch, slice(None))
-    assert cpu == pytest.approx(1.0, rel=1e-5)
-    assert wait == pytest.approx(waits, abs=1e-5)
+    relaxed = measured.relax(stretch)
+    assert relaxed.cpu_seconds == pytest.approx(1.0, rel=1e-5)
+    assert relaxed.wait_seconds == pytest.approx(waits, abs=1e-5)
     assert bool(warnings) is not known
+
+
+def test_own_cores_are_machines_of_one_core():
+    """Eight threads stay on two cores: four on each."""
+    own = shared(np.full(8, 0.1), 2, balance=math.inf)
+    assert own.stretch == pytest.approx(shared(np.full(4, 0.1), 1).stretch[0], rel=SETTLED)
+
+
+def test_on_its_own_core_a_light_thread_is_slowed_by_what_the_others_leave():
+    """1/(1 − load of the others): 160 threads keep each of two cores half busy."""
+    own = shared(np.full(160, 1.0 / 160.0), 2, balance=math.inf)
+    assert own.stretch == pytest.approx(1.0 / (1.0 - 79.0 / 160.0), rel=0.01)
+
+
+def test_what_else_a_machine_does_slows_every_core():
+    """A thread that has its core to itself gets what others leave of it."""
+    assert shared([0.2, 0.2], 2, background=0.5, balance=math.inf).stretch == pytest.approx(
+        1.0 / 0.75
+    )
+    assert shared([0.2], 2, background=0.5).stretch == pytest.approx(1.0)
+
+
+def test_threads_go_to_cores_the_longest_first():
+    core = deal_threads(np.zeros(5, dtype=int), np.array([0.1, 0.5, 0.2, 0.3, 0.1]), np.array([2]))
+    assert core.tolist() == [0, 0, 1, 1, 1]
+
+
+def test_a_core_that_would_be_overloaded_is_as_good_as_joint():
+    """Three threads of 0.6 cores on two: two of them cannot stay on one core."""
+    loads = np.array([0.62, 0.6, 0.58])
+    own, together = shared(loads, 2, balance=math.inf), shared(loads, 2)
+    assert own.stretch[1:] == pytest.approx(together.stretch[1:])
+
+
+@seldom
+@given(crowds(), st.sampled_from([0.0, 1.0, 10.0, math.inf]))
+def test_threads_that_are_alike_are_stretched_alike(crowd, balance):
+    loads, _, cores = crowd
+    found = shared(np.repeat(loads[:1], 3) / 3.0, cores, balance=balance)
+    assert np.ptp(found.stretch) == pytest.approx(0.0, abs=1e-9)
+    assert (found.stretch >= 1.0).all()
 
 
 def test_the_number_of_machines_changes_no_answer():
@@ -442,5 +489,5 @@ def _cluster(machines: int) -> Contention:
             wait_seconds=np.zeros(count),
             polls=np.zeros(count, dtype=bool),
         ),
-        Machines(cores=np.full(machines, 4.0), background_cores=np.zeros(machines)),
+        joint(np.full(machines, 4.0)),
     )

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import simpy
 
-from streamgauge.models.analytic import AnalyticModel, find_delays
+from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.baselines import JacksonModel
-from streamgauge.models.delays import Part
+from streamgauge.models.delays import Part, find_delays
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import load
 from streamgauge.models.parameters import find_parameters
@@ -59,7 +59,7 @@ def lateness(**changes):
     job = job_of(**changes)
     parameters = find_parameters(JobBehaviour.from_job(job), place_job(job).plan, job.workload)
     spans = parameters.flow.plan.logical.spans
-    return find_delays(parameters, load(parameters)).lateness, spans["s"]
+    return find_delays(parameters, load(parameters).service).lateness, spans["s"]
 
 
 def expected(per_second, seconds, second_moment, sleep=SLEEP):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from streamgauge.models.analytic import find_delays
+from streamgauge.models.crowd_levels import find_levels
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import Latency, Ways
 from streamgauge.models.flow import propagate
@@ -104,6 +104,8 @@ class Case:
     def plan(self):
         logical = LogicalPlan.of(self.job, self.configuration, task_order=self.transport.task_order)
         cluster = Cluster.uniform(nodes=2, slots=2, cores=self.cores, latency_ms=0.4 / self.speed)
+        machines = [replace(one, balance_ms=6.0 / self.speed) for one in cluster.machines]
+        cluster = replace(cluster, machines=tuple(machines))
         dealt = [self.slots[n % len(self.slots)] for n in range(len(logical.executors))]
         return PhysicalPlan.from_slots(logical, cluster, cluster.slots, dealt)
 
@@ -388,14 +390,14 @@ def analysed(case):
         rescaled=lambda factor: replace(rescaled(factor), mechanics=timed),
     )
     loaded = load(parameters)
-    delays = find_delays(parameters, loaded)
+    levels = find_levels(parameters, loaded)
     network = find_network(case.plan, parameters.behaviour)
-    ways = Ways(parameters, delays, network)
+    ways = Ways(parameters, levels, network)
     limit = find_limit(parameters, case.workload)
     latency, since_due = (
-        ways.latency(PROBABILITIES, late=late) for late in (None, delays.lateness)
+        ways.latency(PROBABILITIES, since_due=since_due) for since_due in (False, True)
     )
-    return Answer(parameters, loaded, delays, latency, limit, since_due)
+    return Answer(parameters, loaded, levels.mix_elements(), latency, limit, since_due)
 
 
 def at_part_of_the_limit(case, part):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import special
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models import queueing, transforms
@@ -54,6 +55,22 @@ def test_constant_service_waits_half_as_long():
     assert (found.mean, found.variance) == pytest.approx((2.0, 16.0 / 3.0))
 
 
+@pytest.mark.parametrize("customers", [1, 2, 5])
+def test_customers_who_go_round_one_station_take_a_service_for_each_of_them(customers):
+    """Always busy; who comes meets all others: N services, whatever the open queue would be."""
+    queue = BulkQueue(batches_per_second=1.0, service_seconds=1.0, met=1.0 - 1.0 / customers)
+    assert sojourn(queue).mean == pytest.approx(customers)
+
+
+@pytest.mark.parametrize("met", [0.0, 0.4])
+def test_what_is_not_met_is_not_in_a_release_either(met):
+    """Two lists a flush: half of those that are met are served before it."""
+    queue = FlushedQueue(
+        batches_per_second=2.0, flush_seconds=1.0, service_seconds=1e-3, service_scv=0.0, met=met
+    )
+    assert queueing.released_wait(queue).mean == pytest.approx(met * 1e-3, abs=1e-9)
+
+
 def test_lists_of_three_give_the_reference_value():
     # `storm-tracer` 5.9: M^[3]/M/1 with λ = 0.5 and μ = 4.
     queue = BulkQueue(batches_per_second=0.5, batch_mean=3.0, service_seconds=0.25)
@@ -89,6 +106,15 @@ def test_sleeps_in_a_row_add_a_uniform_delay(rate):
     assert found.variance - without.variance == pytest.approx(1.0 / 3.0)
     ratio = queueing.sojourn_transform(queue)(POINTS) / queueing.sojourn_transform(plain)(POINTS)
     assert ratio == pytest.approx((1.0 - np.exp(-2.0 * POINTS)) / (2.0 * POINTS))
+
+
+@pytest.mark.parametrize("load", [0.0, 1e-300, 1e-9, 0.01, 0.999999, 1.0, 3.0, 700.0, 1e12])
+def test_moments_of_what_is_left_of_a_sleep_are_kummers_function(load):
+    found = Setup.sleep(2.0, load / 2.0)
+    scale = load / -math.expm1(-load) if load else 1.0
+    for j, moment in enumerate((found.first, found.second, found.third), start=1):
+        exact = scale * special.hyp1f1(1.0, j + 2.0, -load) / (j + 1.0) * 2.0**j
+        assert float(moment) == pytest.approx(exact, rel=1e-14)
 
 
 def test_a_thread_that_polls_is_seldom_asleep():
@@ -130,8 +156,9 @@ setups = st.sampled_from(
     dispersion=st.floats(0.0, 5.0),
     scv=st.floats(0.0, 4.0),
     setup=setups,
+    met=st.floats(0.0, 1.0),
 )
-def test_transforms_and_moments_agree(load, mean, dispersion, scv, setup):
+def test_transforms_and_moments_agree(load, mean, dispersion, scv, setup, met):
     queue = BulkQueue(
         batches_per_second=load / mean,
         batch_mean=mean,
@@ -139,6 +166,7 @@ def test_transforms_and_moments_agree(load, mean, dispersion, scv, setup):
         service_seconds=1.0,
         service_scv=scv,
         setup=setup,
+        met=met,
     )
     found = sojourn(queue)
     # log φ(s) = −s·mean + s²·variance/2 − …, solved for both from s and 2s.

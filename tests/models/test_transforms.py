@@ -177,3 +177,11 @@ def test_the_tail_of_an_exponential_time():
 def test_probabilities_lie_between_zero_and_one(levels):
     with pytest.raises(InvalidInput, match="probabilities"):
         transforms.quantiles(lambda s: transforms.exponential(s, 1.0), levels, 1.0, 1.0)
+
+
+def test_terms_fade_by_the_normal_distribution_function():
+    terms = transforms.FINE_TERMS
+    points = transforms.MIDDLE - np.arange(terms) * (transforms.MIDDLE + transforms.FADED) / terms
+    weights = transforms._weights(terms)
+    assert weights[0] == pytest.approx(special.ndtr(points[0]) / 2.0, rel=1e-15)
+    assert weights[1:] == pytest.approx(special.ndtr(points[1:]), rel=2e-15)

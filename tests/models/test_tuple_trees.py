@@ -44,6 +44,16 @@ def test_a_constant_time_lies_where_it_is():
     assert found.quantiles[0.99] == pytest.approx(1.0, abs=3 * grid.step)
 
 
+def test_how_far_apart_two_times_are_does_not_ask_which_is_later():
+    """Of two uniform times |U − V| has the mean 1/3 and P(|U − V| ≤ t) = 1 − (1 − t)²."""
+    grid = TimeGrid(20.0)
+    one = transforms.uniform(grid.points, np.ones(1))[:, 0]
+    found = grid.distance(one * np.conj(one), 1.0, LEVELS)
+    assert found.mean == pytest.approx(1.0 / 3.0, rel=0.02)
+    for level, value in found.quantiles.items():
+        assert value == pytest.approx(1.0 - math.sqrt(1.0 - level), abs=2 * grid.step)
+
+
 def test_siblings_meet_by_chance_or_take_turns():
     """Three balls into four boxes leave 4(1 − (3/4)³) of them with any."""
     assert distinct(np.asarray([3.0]), np.full((1, 4), 0.25)) == pytest.approx([2.3125])
@@ -56,9 +66,15 @@ def test_half_a_sibling_is_one_in_half_of_the_cases():
     assert found == pytest.approx(0.5 + 0.5 * 0.4)
 
 
-def trees_of(operators, streams, conversions, service, *, rate, executors=None, scv=1.0):
+def trees_of(*given, **options):
+    return build_trees(*given, **options).latencies()
+
+
+def build_trees(
+    operators, streams, conversions, service, *, rate, executors=None, scv=1.0, sources=1
+):
     flow = flow_of(
-        (source("s"), *operators),
+        (source("s", sources), *operators),
         streams,
         executors=executors,
         acked=True,
@@ -71,7 +87,7 @@ def trees_of(operators, streams, conversions, service, *, rate, executors=None, 
     times = service_of(flow, service, scv)
     delays = storm2_delays(traffic, times)
     network = Network(seconds=np.zeros((1, 1)), variance=np.zeros((1, 1)), notes=())
-    return TupleTrees(traffic, delays, network, times).latencies()
+    return TupleTrees(traffic, delays, network, times)
 
 
 def test_a_tree_waits_for_the_slowest_of_three():
@@ -85,6 +101,21 @@ def test_a_tree_waits_for_the_slowest_of_three():
     )
     assert complete.mean == pytest.approx(0.01 + 0.055, rel=0.01)
     assert seen.mean == pytest.approx(complete.mean, rel=0.01)
+
+
+def test_roots_stay_open_as_long_as_their_source_sees_them():
+    """10 ms, then 30 ms, exponential: mean 40 ms and variance 10² + 30²; for both executors."""
+    trees = build_trees(
+        (Operator(name="a"), Operator(name="b")),
+        (stream("s", "a"), stream("a", "b")),
+        {"a": per_input({("s", "default", "default"): 1.0}), "b": per_input({})},
+        {"a": 0.01, "b": 0.03},
+        rate=0.01,
+        sources=2,
+    )
+    found = trees.open_times()
+    assert found.mean == pytest.approx([0.04, 0.04, 0.0, 0.0, 0.0], rel=0.01)
+    assert found.variance == pytest.approx([1e-3, 1e-3, 0.0, 0.0, 0.0], rel=0.03)
 
 
 def test_siblings_at_one_executor_are_done_one_after_the_other():
@@ -126,3 +157,10 @@ def test_what_is_overloaded_takes_for_ever():
     )
     assert math.isinf(complete.mean)
     assert math.isinf(seen.mean)
+
+
+def test_roots_of_an_overloaded_executor_never_end():
+    trees = build_trees(
+        (Operator(name="a"),), (stream("s", "a"),), {"a": per_input({})}, {"a": 0.1}, rate=20.0
+    )
+    assert trees.open_times().mean.tolist() == [math.inf, 0.0, 0.0]

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from streamgauge.models.analytic import AnalyticModel
-from streamgauge.models.cpu_contention import Machines, Threads, contention
+from streamgauge.models.cpu_contention import contention
 from streamgauge.models.engine_costs import guess_costs
 from streamgauge.models.job_behaviour import JobBehaviour, handling
 from streamgauge.models.load_limit import Limit, find_limit
+from streamgauge.models.machine_threads import Machines, Threads
 from streamgauge.models.parameters import find_parameters
 from streamgauge.models.prediction import MachinePrediction, warn_of_full_machines
 from streamgauge.models.simulated import SimulationModel

@@ -27,7 +27,7 @@ from streamgauge.simulation.results import SimulationResult
 from streamgauge.simulation.state import State
 from streamgauge.simulation.topology_run import Tracing, simulate
 
-# 60 s of warm-up are left out; 300 s remain, in ten blocks of 30 s or eleven that begin and end so.
+# 60 s of warm-up are left out; 300 s remain, in twelve blocks of 24 s and half a one.
 SECONDS, BUCKET_SECONDS = 360.0, 6.0
 FIRST_START = datetime(2026, 1, 1, tzinfo=UTC)
 STREAM = "default"
@@ -77,11 +77,15 @@ class Known:
         job: What is true of it.
         seed: Of its emulation.
         started_at: When its simulated time begins.
+        seconds: How long it is watched.
+        bucket_seconds: How long the buckets of its metrics are.
     """
 
     job: Job
     seed: int
     started_at: datetime
+    seconds: float = SECONDS
+    bucket_seconds: float = BUCKET_SECONDS
 
     @property
     def name(self) -> str:
@@ -215,10 +219,10 @@ def write_all(jobs: Iterable[Known], folder: Path) -> None:
             emulate(
                 known.job,
                 place_job(known.job).plan,
-                partial(_simulated, known.job),
+                partial(_simulated, known),
                 folder=written,
                 seed=known.seed,
-                bucket_seconds=BUCKET_SECONDS,
+                bucket_seconds=known.bucket_seconds,
                 trace_every=0,
                 started_at=known.started_at,
             )
@@ -235,7 +239,7 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield line
 
 
-def _simulated(job: Job, *, seed: int, tracing: Tracing) -> SimulationResult:
+def _simulated(known: Known, *, seed: int, tracing: Tracing) -> SimulationResult:
     """A run that is watched by agents which keep no histograms of times.
 
     Sums and squares say more of means and variability. Bins would be three of four lines.
@@ -247,12 +251,13 @@ def _simulated(job: Job, *, seed: int, tracing: Tracing) -> SimulationResult:
         state.wait_bin[:] = 0
         tracing.look(state, compiled)
 
+    job = known.job
     assert job.workload is not None
     return simulate(
         place_job(job).plan,
         job.behaviours,
         job.workload,
-        seconds=SECONDS,
+        seconds=known.seconds,
         seed=seed,
         tracing=replace(tracing, look=look),
     )

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge.pipeline.calibrate.job import Calibrated
@@ -79,11 +80,15 @@ class Case:
 
 
 def cases_of(known: Known, calibrated: Calibrated) -> list[Case]:
-    """All figures of a job beside their truth; one that is missing counts as not held."""
+    """All figures of a job beside their truth."""
     assert calibrated.profile is not None, calibrated.fault
     assert calibrated.replicas is not None, "too few blocks"
-    profile = parse_profile(calibrated.profile)
     table = pq.read_table(io.BytesIO(calibrated.replicas[1]))
+    return cases_of_profile(known, parse_profile(calibrated.profile), table)
+
+
+def cases_of_profile(known: Known, profile: Profile, table: pa.Table) -> list[Case]:
+    """The same of a profile and the table of its replicas; a figure that is missing is an error."""
     replicas = dict(zip(table["path"].to_pylist(), table["values"].to_pylist(), strict=True))
     return [
         *_services(known, profile),

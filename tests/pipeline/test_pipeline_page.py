@@ -10,9 +10,9 @@ import pytest
 import typer
 
 from streamgauge.cli.app import app
-from streamgauge.pipeline.calibrate.periods import ENOUGH_BLOCKS, WarmUp
-from streamgauge.pipeline.calibrate.summing_rules import block_seconds
-from streamgauge.pipeline.estimation.standard_errors import COUNT, LEAST_BLOCKS
+from streamgauge.pipeline.calibrate.periods import ENOUGH_SECONDS, WarmUp
+from streamgauge.pipeline.estimation.blocks import BUCKETS_PER_BLOCK, LEAST_BLOCKS, MOST_BLOCKS
+from streamgauge.pipeline.estimation.standard_errors import COUNT, LEAST_RESAMPLED
 from streamgauge.pipeline.ingest.committing import MOST_ATTEMPTS
 from streamgauge.pipeline.ingest.listing import PART_BYTES
 
@@ -30,8 +30,8 @@ def console_lines(text):
 def command_of(words):
     """The command that words name, and what is left of them."""
     found = typer.main.get_command(app)
-    while words and hasattr(found, "commands"):
-        found, words = found.commands[words[0]], words[1:]
+    while words and hasattr(found, "get_command"):
+        found, words = found.get_command(typer.Context(found), words[0]), words[1:]
     return found, words
 
 
@@ -57,13 +57,20 @@ def test_options_of_spark_are_those_of_all_commands_that_run_on_it(page):
 
 def test_numbers_on_the_page(page):
     assert WarmUp() == WarmUp(seconds=60, most_share=1 / 5)
-    assert (ENOUGH_BLOCKS, LEAST_BLOCKS, MOST_ATTEMPTS, COUNT) == (8, 8, 8, 100)
+    assert (MOST_ATTEMPTS, COUNT) == (8, 100)
     assert "up to eight times" in page
     assert "100 replicas" in page
     assert PART_BYTES == 32 * 2**20
     assert "parts of 32 MiB" in page
-    assert (block_seconds(6_000_000), block_seconds(12_000_000)) == (30, 60)
-    assert "30 s for buckets up to\n   6 s, 60 s up to 12 s" in page
+    words = " ".join(page.split())
+    assert (BUCKETS_PER_BLOCK, LEAST_BLOCKS, MOST_BLOCKS) == (5, 12, 24)
+    assert "A block is five buckets" in words
+    assert "until there are at most 24" in words
+    assert "so that there are twelve" in words
+    assert ENOUGH_SECONDS == 120
+    assert "at least two minutes and twelve buckets" in words
+    assert LEAST_RESAMPLED == 8
+    assert "With fewer than eight blocks there are no replicas" in words
 
 
 def test_links_lead_somewhere(page, project):

@@ -7,8 +7,9 @@ import pytest
 from pyspark.sql import functions as f
 
 from streamgauge.lake.schemas import SAMPLES
-from streamgauge.pipeline.calibrate.estimating import estimate, sum_series
+from streamgauge.pipeline.calibrate.job import estimate, sum_series
 from streamgauge.pipeline.calibrate.lake_parts import Pinned, read_samples
+from streamgauge.pipeline.calibrate.periods import StablePeriod
 from streamgauge.pipeline.calibrate.readings import Scope
 from streamgauge.pipeline.ingest import job, merging
 from streamgauge.pipeline.ingest.staging import Span
@@ -18,15 +19,18 @@ from tests.lake.small_lakes import NOON, after, heartbeat, lake_of, sample
 DAY = 86_400
 NOON_US = int(NOON.timestamp()) * 1_000_000
 SCOPE = Scope(
-    cluster=None,
-    topology="words",
-    plan_id="p1",
-    from_us=NOON_US,
-    to_us=NOON_US + 3_600_000_000,
+    period=StablePeriod(
+        cluster=None,
+        topology="words",
+        plan_id="p1",
+        from_us=NOON_US,
+        to_us=NOON_US + 3_600_000_000,
+        bucket_us=10_000_000,
+        nodes=("node-1",),
+    ),
+    first_us=NOON_US,
+    last_us=NOON_US + 3_600_000_000,
     look_back_us=60_000_000,
-    common_block_seconds=60.0,
-    step_us=60_000_000,
-    nodes=("node-1",),
 )
 SHUFFLE = re.compile(r"Exchange (?:hash|range|Single|RoundRobin)\w*")
 PYTHON_BY_THE_ROW = ("BatchEvalPython", "ArrowEvalPython")
@@ -90,7 +94,10 @@ def test_nothing_is_computed_by_the_row_in_python(samples):
 
 def test_a_fleet_is_estimated_in_as_many_shuffles_as_one_topology(spark, lake):
     parts = Pinned.now(spark, lake).parts(None)
-    fleet = [replace(SCOPE, topology=f"job-{number}") for number in range(100)]
+    fleet = [
+        replace(SCOPE, period=replace(SCOPE.period, topology=f"job-{number}"))
+        for number in range(100)
+    ]
     for scopes in (fleet, [SCOPE]):
         figures = estimate(sum_series(spark, parts, scopes, None), scopes, tasks=2, seed=0)
         assert shuffles(figures) == 1

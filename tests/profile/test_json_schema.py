@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
-from streamgauge.profile.files.jobs import job_to_data, json_schema, profile_to_data
+from streamgauge.profile.files.jobs import (
+    HEAD,
+    SECTIONS,
+    job_to_data,
+    json_schema,
+    profile_to_data,
+)
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.files.document import parse_document
@@ -71,3 +77,7 @@ def test_it_takes_a_reference_for_a_section(section):
 def test_it_refuses_what_we_would(old, new):
     assert old in JOB
     assert not is_valid(JOB.replace(old, new, 1))
+
+
+def test_it_has_the_sections_that_are_read():
+    assert list(json_schema()["properties"]) == [*HEAD, *SECTIONS]

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from streamgauge.drawing.svg import clip
+from streamgauge.drawing.wording import clip
 from streamgauge.errors import InvalidInput, MissingExtra
 from streamgauge.extras import require_extra
 from streamgauge.reports.content import (

@@ -7,14 +7,16 @@ from numba import njit
 from streamgauge.errors import InvalidInput
 from streamgauge.simulation.cores import (
     NOBODY,
-    Sharing,
+    add_polling,
     advance,
+    has_running,
     make_cores,
     next_finish,
+    polled_seconds,
     start,
     stop_first,
 )
-from streamgauge.simulation.random_streams import exponential, make_streams
+from streamgauge.simulation.random_streams import exponential, make_streams, uniform
 
 
 def test_a_thread_alone_takes_the_time_of_its_work():
@@ -89,7 +91,7 @@ def population(cores, streams, threads, arrival, events):
         else:
             idle[free] = stop_first(cores, 0, now)
             free += 1
-    advance(cores, 0, now)
+    advance(cores, 0, 0, now)
     return area / now, cores.busy[0] / now
 
 
@@ -109,14 +111,14 @@ def test_many_threads_on_two_cores_have_the_population_of_one_m_m_2_queue():
     assert busy == pytest.approx(2 * load, rel=0.01)
 
 
-def turns(works, *, cores, quantum, switch=0.0):
+def run_threads(works, *, cores, balance):
     """Threads that all want a core at time zero: when each is done, in order."""
-    sharing = Sharing(quantum_seconds=quantum, switch_seconds=switch)
-    made = make_cores([cores], [0] * len(works), sharing=sharing)
+    made = make_cores([cores], [0] * len(works), balance=[balance])
     for thread, work in enumerate(works):
         start(made, 0, thread, work, 0.0)
-    done = {}
-    while made.running[0] > 0:
+    done, now = {}, 0.0
+    while has_running(made, 0):
+        assert next_finish(made, 0) >= now
         now = next_finish(made, 0)
         thread = stop_first(made, 0, now)
         if thread != NOBODY:
@@ -124,44 +126,83 @@ def turns(works, *, cores, quantum, switch=0.0):
     return [done[thread] for thread in range(len(works))], made
 
 
-def test_threads_take_turns_of_a_quantum():
-    # One core, by hand: 0, 1 (done), 2, 0, 2 (done), 0 (done), a second each.
-    done, made = turns([3.0, 1.0, 2.0], cores=1, quantum=1.0)
-    assert done == pytest.approx([6.0, 2.0, 5.0])
-    assert made.busy[0] == pytest.approx(6.0)
+def test_threads_stay_on_their_cores():
+    # Threads 0 and 2 share the first core, 1 has the second: one fewer is even enough.
+    done, made = run_threads([1.0, 2.0, 1.0], cores=2, balance=0.25)
+    assert done == pytest.approx([2.0, 2.0, 2.0])
+    assert made.busy.tolist() == pytest.approx([2.0, 2.0])
 
 
-def test_a_thread_alone_is_not_interrupted():
-    done, _ = turns([10.0, 10.0], cores=2, quantum=1.0)
-    assert done == pytest.approx([10.0, 10.0])
+def test_an_idle_core_takes_over_a_thread_when_it_is_time_to_look():
+    # Threads 0 and 2 share the first core; 1 is done at 0.5. At 1, half of their work is left.
+    done, made = run_threads([1.0, 0.5, 1.0], cores=2, balance=1.0)
+    assert done == pytest.approx([1.5, 0.5, 1.5])
+    assert made.pool.tolist() == [0, 1, 1]
 
 
-def test_a_change_of_threads_costs_what_it_says():
-    # Eight turns of one second, each with a tenth lost before.
-    done, _ = turns([4.0, 4.0], cores=1, quantum=1.0, switch=0.1)
-    assert max(done) == pytest.approx(8.8)
+def test_nothing_moves_where_nobody_looks():
+    done, _ = run_threads([1.0, 0.5, 1.0], cores=2, balance=1e9)
+    assert done == pytest.approx([2.0, 0.5, 2.0])
 
 
-def test_a_newcomer_waits_for_the_end_of_a_quantum():
-    made = make_cores([1.0], [0, 0], sharing=Sharing(quantum_seconds=1.0))
-    start(made, 0, 0, 10.0, 0.0)
-    assert next_finish(made, 0) == pytest.approx(10.0)
-    start(made, 0, 1, 0.5, 2.25)
-    assert next_finish(made, 0) == pytest.approx(3.0)
-    assert stop_first(made, 0, 3.0) == NOBODY
-    assert next_finish(made, 0) == pytest.approx(3.5)
-    assert stop_first(made, 0, 3.5) == 1
-    assert next_finish(made, 0) == pytest.approx(10.5)
+def test_a_thread_wakes_where_it_was():
+    made = make_cores([2.0], [0, 0, 0], balance=[1e9])
+    start(made, 0, 0, 1.0, 0.0)
+    start(made, 0, 2, 1.0, 0.0)
+    assert made.running.tolist() == [2, 0]
+    assert next_finish(made, 0) == pytest.approx(2.0)
 
 
-def test_short_turns_come_near_to_processor_sharing():
-    works = [1.0, 2.0, 3.0, 4.0]
-    # Processor sharing of two cores: rate 1/2 until the first is done at 2, then 2/3, then 1.
-    done, _ = turns(works, cores=2, quantum=0.001)
-    assert done == pytest.approx([2.0, 3.5, 4.5, 5.5], abs=0.01)
+def test_background_takes_from_every_core():
+    made = make_cores([2.0], [0, 0], background=[0.5], balance=[1.0])
+    start(made, 0, 0, 1.0, 0.0)
+    assert next_finish(made, 0) == pytest.approx(1.0 / 0.75)
 
 
-@pytest.mark.parametrize("given", [{"quantum_seconds": 0.0}, {"switch_seconds": -1.0}])
-def test_times_that_cannot_be_are_refused(given):
-    with pytest.raises(InvalidInput):
-        Sharing(**given)
+def test_threads_that_poll_take_from_every_core_what_they_take_from_all():
+    # Four of them want half a core on each of two: a thread runs at 1/1.5.
+    made = make_cores([2.0], [0] * 6, balance=[1.0], poll_cores=0.25)
+    add_polling(made, 0, 4, 0.0)
+    start(made, 0, 0, 1.0, 0.0)
+    assert next_finish(made, 0) == pytest.approx(1.5)
+    assert polled_seconds(made, 1.5) == pytest.approx([1.5 / 2 + 1.5 * 0.5 / 1.5])
+
+
+def test_quick_looks_come_near_to_shared_cores():
+    # As M/M/2 with processor sharing, of which threads that stay are far.
+    load, events = 0.7, 400_000
+    found = []
+    for balance in (0.0, 0.01, 1e6):
+        cores = make_cores([2.0], [0] * 16, balance=[balance])
+        found.append(queued(cores, make_streams(5, 3), 16, 2 * load, events))
+    shared, quick, own = found
+    assert quick == pytest.approx(shared, rel=0.06)
+    assert own > 1.4 * shared
+
+
+@njit
+def queued(cores, streams, threads, arrival, events):
+    """Poisson work of mean one into queues of threads; the time average of what is there."""
+    now, area, total = 0.0, 0.0, 0
+    waiting = np.zeros(threads, dtype=np.int64)
+    next_arrival = exponential(streams, 0) / arrival
+    for _ in range(events):
+        finish = next_finish(cores, 0)
+        next_event = min(finish, next_arrival)
+        area += total * (next_event - now)
+        now = next_event
+        if next_arrival < finish:
+            thread = int(uniform(streams, 2) * threads)
+            next_arrival = now + exponential(streams, 0) / arrival
+            total += 1
+            waiting[thread] += 1
+            if waiting[thread] == 1:
+                start(cores, 0, thread, exponential(streams, 1), now)
+        else:
+            thread = stop_first(cores, 0, now)
+            if thread >= 0:
+                total -= 1
+                waiting[thread] -= 1
+                if waiting[thread] > 0:
+                    start(cores, 0, thread, exponential(streams, 1), now)
+    return area / now

@@ -4,6 +4,8 @@ The sources fall silent half-way, so that everything drains: then whatever came 
 every tree must be complete, and every pool must be whole again. Little's law is exact there.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +13,6 @@ from hypothesis import strategies as st
 
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
-from streamgauge.simulation.cores import EVENLY, Sharing
 from streamgauge.simulation.handles import Handle
 from streamgauge.simulation.kernel import begin, run
 from streamgauge.simulation.program import compile_job
@@ -105,14 +106,16 @@ workload:
 """
 
 
-def drained(text, *, seconds=24.0, seed=5, sharing=EVENLY):
+def drained(text, *, seconds=24.0, seed=5, balance_ms=None):
     """The state at the end, and the program."""
     job = parse_job(text)
     plan = place_job(job).plan
+    machines = tuple(replace(one, balance_ms=balance_ms) for one in plan.cluster.machines)
+    plan = replace(plan, cluster=replace(plan.cluster, machines=machines))
     configuration = plan.logical.configuration
     mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
     compiled = compile_job(plan, job.behaviours, job.workload, mechanics, detailed=True)
-    state = initial_state(plan, compiled, seed, sharing=sharing, trace_every=7)
+    state = initial_state(plan, compiled, seed, trace_every=7)
     program, handle = Handle(compiled.program), Handle(state)
     begin(program, handle)
     while run(program, handle, seconds, 10_000_000) != REACHED:
@@ -121,9 +124,9 @@ def drained(text, *, seconds=24.0, seed=5, sharing=EVENLY):
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
-@given(text=jobs(), quantum=st.sampled_from([None, 0.002]))
-def test_what_comes_leaves_and_waits_as_littles_law_says(text, quantum):
-    s, compiled = drained(text, sharing=Sharing(quantum_seconds=quantum))
+@given(text=jobs(), balance_ms=st.sampled_from([0.0, 2.0, None]))
+def test_what_comes_leaves_and_waits_as_littles_law_says(text, balance_ms):
+    s, compiled = drained(text, balance_ms=balance_ms)
     at = compiled.program.at
     # Nothing waits anywhere, and every pool is whole again.
     assert s.queue["length"].sum() == 0

@@ -14,10 +14,10 @@ from streamgauge.errors import InvalidInput, NotEnoughData, in_file
 from streamgauge.extras import require_extra
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.profile.files import jobs as files
-from streamgauge.profile.files.jobs import build_job, find_profile
+from streamgauge.profile.files.jobs import build_job, build_profile, find_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
-from streamgauge.topology.files.document import STANDARD_INPUT, Document, read_document
+from streamgauge.topology.files.document import Document, read_document
 from streamgauge.topology.physical_plan import PhysicalPlan
 
 JobLike = str | Path | Job
@@ -59,14 +59,11 @@ def load_profile(profile: ProfileLike) -> Profile:
     return profile if isinstance(profile, Profile) else files.load_profile(profile)
 
 
-def describes_job(source: ProfileLike | Job) -> bool:
-    """Whether a file declares how a job behaves and holds no profile."""
+def describes_job(source: Job | Document) -> bool:
+    """Whether a job is declared, and nothing that was measured of it is there."""
     if isinstance(source, Job):
         return True
-    if isinstance(source, Profile) or str(source) == STANDARD_INPUT:
-        return False
-    sections = read_document(source).data
-    return "behaviours" in sections and "profile" not in sections
+    return "behaviours" in source.data and "profile" not in source.data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +125,7 @@ class ChosenProfile:
 
 
 def choose_profile(
-    profile: ProfileLike | None,
+    profile: ProfileLike | Document | None,
     lake: str | None,
     topology: str | None,
     planned: PlannedJob | None,
@@ -151,8 +148,11 @@ def choose_profile(
             expected="a profile in a file, a lake that keeps some, or a plan with behaviours",
         )
     if profile is not None:
-        loaded = load_profile(profile)
-        name = loaded.topology.name if isinstance(profile, Profile) else str(profile)
+        if isinstance(profile, Document):
+            loaded, name = build_profile(profile), profile.name
+        else:
+            loaded = load_profile(profile)
+            name = loaded.topology.name if isinstance(profile, Profile) else str(profile)
         with in_file(name):
             behaviour = JobBehaviour.from_profile(loaded)
         return ChosenProfile(behaviour=behaviour, profile=loaded, origin=name)

@@ -22,6 +22,7 @@ from streamgauge.models.measured_plan import measured_plan
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.reports.prediction import PredictedPlan, PredictionReport
+from streamgauge.topology.files.document import STANDARD_INPUT, Document, read_document
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.workload import Workload
 
@@ -66,14 +67,18 @@ def predict(
     Raises:
         StreamgaugeError: What was given cannot be read, is wrong, or says too little.
     """
-    if plan is None and profile is not None and describes_job(profile):
+    source: ProfileLike | Job | Document | None = profile
+    if plan is None and isinstance(profile, str | Path) and str(profile) != STANDARD_INPUT:
+        # It is read once, whatever it holds.
+        source = read_document(profile)
+    if plan is None and isinstance(source, Job | Document) and describes_job(source):
         assert not isinstance(profile, Profile)
-        profile, plan = None, profile
+        source, plan = None, profile
     _check_combination(plan, step, measured=measured, is_rated=rate is not None, model=model)
     panel = ModelPanel(model, link_percentile, say)
     planned = None if plan is None else load_plan(plan, step)
-    assert not isinstance(profile, Job)
-    chosen = choose_profile(profile, lake, topology, planned)
+    assert not isinstance(source, Job)
+    chosen = choose_profile(source, lake, topology, planned)
     if lake is not None:
         say(chosen.origin)
     with in_file(_name_file(plan or profile or lake)):

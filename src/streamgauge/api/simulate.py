@@ -22,7 +22,6 @@ Progress = Callable[[float, float], None]
 
 # Simulated time where none is given; jobs with long windows would otherwise take very long.
 LONGEST_SECONDS = 60.0
-MS_PER_SECOND, US_PER_SECOND = 1e3, 1e6
 SECONDS_PER_DAY = 86_400.0
 # A run that would take longer to compute is refused, as soon as its pace is known.
 MOST_COMPUTING_SECONDS = SECONDS_PER_DAY
@@ -38,8 +37,6 @@ def simulate(
     warmup: float | None = None,
     seed: int = 1,
     replications: int = 1,
-    quantum_ms: float | None = None,
-    switch_us: float = 0.0,
     samples: str | Path | None = None,
     bucket_seconds: float = 10.0,
     progress: Progress | None = None,
@@ -57,8 +54,6 @@ def simulate(
             simulated in addition, and the beginning that is not steady is left out.
         seed: Of the random numbers: the same seed gives the same figures.
         replications: Independent runs, on all cores; figures of sinks then have an interval.
-        quantum_ms: How long a thread keeps its core; cores are shared evenly if not given.
-        switch_us: Time lost when a core changes to another thread.
         samples: A folder to write what the metrics agent of a cluster would measure.
         bucket_seconds: The time that one sample spans.
         progress: Called now and then with the simulated time reached, and that to be reached.
@@ -70,7 +65,6 @@ def simulate(
     """
     from streamgauge.models.run_length import sensible_seconds
     from streamgauge.reports.simulation import SimulationReport
-    from streamgauge.simulation.cores import Sharing
 
     planned = load_plan(job, step)
     if planned.job is None or planned.job.workload is None:
@@ -93,10 +87,6 @@ def simulate(
             workload,
             seconds=seconds,
             warmup=warmup,
-            sharing=Sharing(
-                quantum_seconds=None if quantum_ms is None else quantum_ms / MS_PER_SECOND,
-                switch_seconds=switch_us / US_PER_SECOND,
-            ),
             progress=_Pace(progress),
         )
         if samples is not None:

@@ -7,6 +7,8 @@ unreachable, 5 not enough data, 130 interrupted.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import io
 import os
 import sys
@@ -14,6 +16,25 @@ import sys
 from streamgauge.cli.exit_codes import FAILURE, INTERRUPTED
 
 DEBUG_VARIABLE = "STREAMGAUGE_DEBUG"
+# Objects made between two looks for garbage: about as many as the imports of a command make.
+MANY_OBJECTS = 100_000
+
+
+def start() -> None:
+    """What the program runs in a process of its own: `main`, hardly looking for garbage."""
+    gc.set_threshold(MANY_OBJECTS)
+    atexit.register(_keep_memory)
+    main()
+
+
+def _keep_memory() -> None:
+    """Leave all memory to the system, which takes it back at once when the process ends.
+
+    Python would give it back object by object, which takes nearly as long as a prediction.
+    """
+    # DuckDB's library complains of objects that were not given back.
+    if "duckdb" not in sys.modules:
+        gc.freeze()
 
 
 def main() -> None:

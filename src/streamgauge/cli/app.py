@@ -1,36 +1,79 @@
-"""The command tree."""
+"""The command tree: each command is imported when it is called, or when help lists it."""
 
 from __future__ import annotations
 
 import sys
+from collections import UserDict
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from streamgauge.cli import (
-    applications,
-    demo,
-    examples,
-    experiment,
-    ingest,
-    lake,
-    lake_quarantine,
-    lake_query,
-    plan,
-    predict,
-    profile,
-    simulate,
-    topology,
-)
 from streamgauge.cli.exit_codes import INTERRUPTED
-from streamgauge.errors import StreamgaugeError
 from streamgauge.plugins import resolve
-from streamgauge.transport.engine import Engine, engine_names, load_engine
+
+# In the order in which help lists them; those of engines follow.
+COMMANDS = {
+    "ingest": "streamgauge.cli.ingest:ingest",
+    "calibrate": "streamgauge.cli.profile:calibrate",
+    "predict": "streamgauge.cli.predict:predict",
+    "compare": "streamgauge.cli.predict:compare",
+    "simulate": "streamgauge.cli.simulate:simulate",
+    "demo": "streamgauge.cli.demo:demo",
+    "examples": "streamgauge.cli.examples:examples",
+    "topology": "streamgauge.cli.topology:app",
+    "app": "streamgauge.cli.applications:app",
+    "collect": "streamgauge.cli.collect:app",
+    "experiment": "streamgauge.cli.experiment:app",
+    "profile": "streamgauge.cli.profile:app",
+    "lake": "streamgauge.cli.lake:app",
+    "plan": "streamgauge.cli.plan:app",
+}
 
 
-class _Commands(TyperGroup):
+class _Commands(UserDict[str, Any]):
+    """Commands by name, put in as references, functions or groups; got as typer's commands."""
+
+    def __getitem__(self, name: str) -> Any:
+        found = super().__getitem__(name)
+        if isinstance(found, str):
+            found = resolve(found)
+        if not hasattr(found, "make_context"):
+            found = self.data[name] = _build(name, found)
+        return found
+
+
+def _build(name: str, called: Any) -> Any:
+    """A function, or a group of commands, as typer's command."""
+    alone = typer.Typer()
+    if isinstance(called, typer.Typer):
+        alone.add_typer(called, name=name)
+    else:
+        alone.command(name=name)(called)
+    return typer.main.get_group(alone).commands[name]
+
+
+class _Tree(TyperGroup):
     """The command tree; an interrupt leaves with 130, where typer would take it for a failure."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = _Commands(COMMANDS)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        self._add_engines()
+        return list(self.commands)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            self._add_engines()
+        return super().get_command(ctx, cmd_name)
+
+    def _add_engines(self) -> None:
+        from streamgauge.cli.engine_commands import find_engine_commands
+
+        for name, group in find_engine_commands().groups.items():
+            self.commands.setdefault(name, group)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -42,54 +85,12 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     name="streamgauge",
-    cls=_Commands,
+    cls=_Tree,
     help="Predict how a streaming job would behave under a plan that has never been deployed.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-# Every engine brings the commands that collect from it (`Engine.collectors`).
-collect = typer.Typer(
-    help="Collect metrics of a cluster without installing anything there.", no_args_is_help=True
-)
-
-
-@collect.callback()
-def _collect() -> None:
-    """Collect metrics of a cluster without installing anything there."""
-
-
-app.add_typer(topology.app, name="topology")
-app.add_typer(applications.app, name="app")
-app.add_typer(collect, name="collect")
-app.add_typer(experiment.app, name="experiment")
-app.add_typer(profile.app, name="profile")
-lake.app.command(name="query")(lake_query.query)
-lake.app.command(name="quarantine")(lake_quarantine.quarantine)
-app.add_typer(lake.app, name="lake")
-app.command(name="ingest")(ingest.ingest)
-app.command(name="calibrate")(profile.calibrate)
-app.command(name="predict")(predict.predict)
-app.command(name="compare")(predict.compare)
-app.add_typer(plan.app, name="plan")
-app.command(name="simulate")(simulate.simulate)
-app.command(name="demo")(demo.demo)
-app.command(name="examples")(examples.examples)
-
-
-def _add_commands(engine: Engine) -> None:
-    """The commands that an engine brings; several engines may bring the same."""
-    for name, reference in engine.commands.items():
-        app.add_typer(resolve(reference), name=name)
-    for name, reference in engine.collectors.items():
-        collect.command(name=name)(resolve(reference))
-
-
-for _name in engine_names():
-    try:
-        _add_commands(load_engine(_name))
-    except StreamgaugeError as error:
-        print(f"the commands of engine {_name!r} are not available: {error}", file=sys.stderr)
 
 
 def _version(wanted: bool) -> None:

@@ -73,6 +73,32 @@ def report(
     present(read_experiment(folder), as_json=as_json, html=html)
 
 
+@app.command()
+def judge(
+    folder: Annotated[Path, typer.Argument(help="The folder of an experiment that has run.")],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="A model by name; may be repeated. `all` asks every model."),
+    ] = None,
+    html: Html = None,
+    master: Master = None,
+    conf: Conf = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Predict every step from every step's metrics, and say how near predictions come.
+
+    What is done is kept in the folder; the same command goes on where an earlier one stopped.
+    """
+    from streamgauge.api.judge import judge as judge_experiment
+    from streamgauge.api.models import DEFAULT
+
+    check_outputs(html)
+    with spark_options(master, conf, config) as options, _interruptible():
+        report = judge_experiment(folder, model=model or DEFAULT, spark=options, say=say)
+    present(report, as_json=as_json, html=html)
+
+
 def run_on(
     experiment: Experiment,
     engine: str,

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from streamgauge.cli.lake_quarantine import quarantine
+from streamgauge.cli.lake_query import query
+from streamgauge.cli.open_lake import Limit, Place, open_lake
 from streamgauge.cli.options import AsJson
 from streamgauge.cli.output import print_document, print_table, say, warn
 from streamgauge.drawing.wording import count
 
-if TYPE_CHECKING:
-    from streamgauge.lake.tables import Lake
-
 app = typer.Typer(help="Show what was measured, and maintain the lake.", no_args_is_help=True)
 
-Place = Annotated[str, typer.Option("--lake", help="The lake, as a path or URI.")]
 OneTable = Annotated[str | None, typer.Option("--table", help="Only this table.")]
-Limit = Annotated[int, typer.Option(min=0, help="Show at most this many; 0 for all.")]
 
 _BYTES_PER_MEBIBYTE = 2**20
 
@@ -179,16 +175,5 @@ def history(
     print_table(tabulate_history(listed))
 
 
-@contextmanager
-def open_lake(uri: str) -> Iterator[Lake]:
-    """A lake that exists.
-
-    Raises:
-        UnreadableFile: There is no lake, or a file of it cannot be read.
-    """
-    from streamgauge.lake.tables import Lake, readable
-
-    lake = Lake(uri)
-    lake.check_exists()
-    with readable(lake.uri):
-        yield lake
+app.command()(query)
+app.command()(quarantine)

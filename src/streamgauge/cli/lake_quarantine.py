@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from streamgauge.cli.ingest import present
-from streamgauge.cli.lake import Limit, Place, open_lake
+from streamgauge.cli.open_lake import Limit, Place, open_lake
 from streamgauge.cli.options import AsJson, Conf, Config, Master
 from streamgauge.cli.output import print_document, print_table, say, warn
 from streamgauge.cli.spark import spark_session

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.cli.lake import Place, open_lake
+from streamgauge.cli.open_lake import Place, open_lake
 from streamgauge.cli.options import AsJson, Start
 from streamgauge.cli.output import can_print, print_document, print_table
 from streamgauge.errors import InvalidInput

@@ -38,13 +38,6 @@ def simulate(
     replications: Annotated[
         int, typer.Option(help="Independent runs, on all cores; figures then have an interval.")
     ] = 1,
-    quantum: Annotated[
-        float | None,
-        typer.Option(help="Milliseconds a thread keeps its core; shared evenly when not given."),
-    ] = None,
-    switch: Annotated[
-        float, typer.Option(help="Microseconds lost when a core changes to another thread.")
-    ] = 0.0,
     html: Html = None,
     samples: Annotated[
         Path | None,
@@ -68,8 +61,6 @@ def simulate(
         warmup=warmup,
         seed=seed,
         replications=replications,
-        quantum_ms=quantum,
-        switch_us=switch,
         samples=samples,
         bucket_seconds=bucket,
         progress=watch_simulated_time(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,9 @@ from streamgauge.cli.options import AsJson
 from streamgauge.cli.output import print_document, print_table, say
 from streamgauge.drawing.wording import count
 from streamgauge.errors import in_file
-from streamgauge.reports.content import Column, Row, tabulate
+
+if TYPE_CHECKING:
+    from streamgauge.reports.content import Row
 
 app = typer.Typer(
     help="Run a Storm cluster on this machine, and apply plans to it.", no_args_is_help=True
@@ -64,6 +66,7 @@ def down(data: Data = None, as_json: AsJson = False) -> None:
 def status(data: Data = None, as_json: AsJson = False) -> None:
     """Show daemons, nodes, slots and topologies; exit code 4 where nimbus does not answer."""
     from streamgauge.engines.storm.status import status_of
+    from streamgauge.reports.content import Column, tabulate
 
     cluster = status_of(_find_folder(data))
     if as_json:
@@ -119,6 +122,7 @@ def apply(
     from streamgauge.engines.storm.applying import apply_plan, check_plan, find_plan, plan_document
     from streamgauge.engines.storm.cluster import StormCluster
     from streamgauge.profile.files.jobs import load_job
+    from streamgauge.reports.content import Column, tabulate
 
     job = load_job(plan)
     with in_file(str(plan)):

@@ -17,8 +17,8 @@ from streamgauge.drawing.charts import (
     TickLabel,
     linear_axis,
 )
-from streamgauge.drawing.svg import CHARTS, COLOURS, SERIES, STYLE, Svg, clip, text_width
-from streamgauge.drawing.wording import format_duration, format_plain_duration, format_share
+from streamgauge.drawing.svg import CHARTS, COLOURS, SERIES, STYLE, Svg, text_width
+from streamgauge.drawing.wording import clip, format_duration, format_plain_duration, format_share
 
 THICKNESS = 15.0
 ROW_GAP = 7.0

@@ -9,7 +9,6 @@ different edges cross, the vertical one stays whole (``─│─``); ``┼`` alw
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from itertools import pairwise
 from streamgauge.drawing.layered.graph import Arrangement, Box, Link, Spacing
 from streamgauge.drawing.layered.layers import feedback_links
 from streamgauge.drawing.layered.layout import arrange
+from streamgauge.drawing.wording import char_width, text_width
 
 _LEFT, _RIGHT, _UP, _DOWN = 1, 2, 4, 8
 _LINES = " ╴╶─╵┘└┴╷┐┌┬│┤├┼"
@@ -139,7 +139,7 @@ class Canvas:
         """Writes text over whatever is there; a wide character takes two cells."""
         cell = (row, column)
         for char in text:
-            width = _char_width(char)
+            width = char_width(char)
             shown = char if char.isprintable() and (char.isascii() or not self._ascii) else "?"
             if not width and cell[1] > column:
                 last = (row, cell[1] - 1) if self._texts[row, cell[1] - 1] else (row, cell[1] - 2)
@@ -173,11 +173,6 @@ class Canvas:
         return (_ASCII_LINES if self._ascii else _LINES)[self._walls.get(at, 0) | flat | upright]
 
 
-def text_width(text: str) -> int:
-    """Terminal cells a text takes; East Asian wide characters take two."""
-    return sum(_char_width(char) for char in text)
-
-
 def draw_graph(
     nodes: Sequence[TextNode],
     edges: Sequence[TextEdge],
@@ -203,12 +198,6 @@ def draw_graph(
         if max_width is None or width <= max_width:
             return "\n\n".join(blocks)
     return None
-
-
-def _char_width(char: str) -> int:
-    if unicodedata.combining(char) or unicodedata.category(char) in {"Mn", "Me", "Cf"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1
 
 
 def _plan(nodes: Sequence[TextNode], edges: Sequence[TextEdge]) -> list[_Plan]:

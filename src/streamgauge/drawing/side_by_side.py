@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from streamgauge.drawing.svg import CHARTS, GAUGES, MARGIN, STYLE, Svg, shorten, text_width
 from streamgauge.drawing.topology_picture import (
     BAR,
-    HIGH_LEVEL,
     MARKERS,
-    MIDDLE_LEVEL,
     OUTLINE,
     Marks,
     Size,
     TopologyDrawing,
     dashed_outline,
 )
+from streamgauge.drawing.wording import HIGH_LEVEL, MIDDLE_LEVEL
 from streamgauge.topology.topology import Topology
 
 # What is wider is hard to read: by itself on a screen, or on a page.

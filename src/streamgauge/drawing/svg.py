@@ -51,6 +51,7 @@ COLOURS = {
     "batching": "dot dot-4",
     "wake-up": "dot dot-5",
     "window": "bar",
+    "source": "dot dot-6",
     "local": "dot dot-6",
     "inter-worker": "dot dot-2",
     "remote": "dot dot-3",
@@ -91,6 +92,21 @@ GAUGES = """
 .gauge-high { fill: #b3362b; }
 .alarm { fill: none; stroke: #b3362b; stroke-width: 3; }
 .alarm-word { font-size: 11px; font-weight: 700; fill: #b3362b; }
+"""
+
+# Errors by sign and size; letters are dark on all of them, and light on a dark screen.
+HEAT = """
+.heat { stroke: #ffffff; stroke-width: 1; }
+.heat-0 { fill: #e6f4e8; }
+.heat-under-1 { fill: #d6e6f5; }
+.heat-under-2 { fill: #9cc3e6; }
+.heat-under-3 { fill: #6aa5d9; }
+.heat-over-1 { fill: #fde3cf; }
+.heat-over-2 { fill: #f6b788; }
+.heat-over-3 { fill: #ea8b4c; }
+.heat-none { fill: #eceff2; }
+.heat-apart { stroke: #8795a3; stroke-dasharray: 3 2; }
+.heat-label { font-size: 11px; fill: #1d2733; }
 """
 
 # Every rule is one class stronger than those above, wherever in the page these stand.
@@ -144,6 +160,17 @@ _DARK = """
 .picture .dot-4 { fill: #e3c253; }
 .picture .dot-5 { fill: #b4bfca; }
 .picture .dot-6 { fill: #a9d36b; }
+.picture .heat { stroke: #171c22; }
+.picture .heat-0 { fill: #17351f; }
+.picture .heat-under-1 { fill: #1b334b; }
+.picture .heat-under-2 { fill: #27507a; }
+.picture .heat-under-3 { fill: #326ca6; }
+.picture .heat-over-1 { fill: #46301f; }
+.picture .heat-over-2 { fill: #744522; }
+.picture .heat-over-3 { fill: #a2591f; }
+.picture .heat-none { fill: #2a323b; }
+.picture .heat-apart { stroke: #7d8b99; }
+.picture .heat-label { fill: #e3e8ed; }
 """
 
 
@@ -156,14 +183,6 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
 def shorten(text: str, longest: int) -> str:
     """The text, cut with an ellipsis where it is longer than that."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
-def clip(name: str, longest: int) -> str:
-    """The name, cut in its middle where it is longer: beginnings and ends tell names apart."""
-    if len(name) <= longest:
-        return name
-    ending = (longest - 1) // 2
-    return name[: longest - 1 - ending] + "…" + name[len(name) - ending :]
 
 
 class Svg:
@@ -267,4 +286,4 @@ def page_style() -> str:
     """
     dark = f"@media screen and (prefers-color-scheme: dark) {{{_DARK}}}"
     # On paper a line would show through what lies over it.
-    return f"{STYLE}{CHARTS}{GAUGES}.picture .plate {{ opacity: 1; }}\n{dark}\n"
+    return f"{STYLE}{CHARTS}{GAUGES}{HEAT}.picture .plate {{ opacity: 1; }}\n{dark}\n"

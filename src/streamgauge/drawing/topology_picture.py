@@ -10,7 +10,7 @@ from streamgauge.drawing.layered.graph import Box, Link, PlacedNode, Point
 from streamgauge.drawing.layered.layout import lay_out
 from streamgauge.drawing.layered.routes import svg_path
 from streamgauge.drawing.svg import GAUGES, MARGIN, STYLE, Svg, arrow, shorten, text_width
-from streamgauge.drawing.wording import format_share
+from streamgauge.drawing.wording import HIGH_LEVEL, MIDDLE_LEVEL, format_share
 from streamgauge.topology.grouping import All, Fields, PartialKey
 from streamgauge.topology.topology import (
     ACKER,
@@ -30,7 +30,6 @@ LONGEST_LABEL = 36
 GAUGE = 8.0
 GAUGE_LENGTH = 50.0
 GAUGE_TEXT = 46.0
-MIDDLE_LEVEL, HIGH_LEVEL = 0.7, 0.9
 OUTLINE = 5.0
 
 _WORDS = ("mark-label", "alarm-word")

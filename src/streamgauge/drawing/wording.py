@@ -6,6 +6,7 @@ Numbers have few digits and a suitable unit; what is not a number is a dash.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable
 
 MISSING = "–"
@@ -19,6 +20,8 @@ _MOST_DECIMALS = 6
 SAME = 0.01
 # From here on a multiple reads better than a percentage.
 MANIFOLD = 10.0
+# Parts of the time from which something is called busy, and nearly full.
+MIDDLE_LEVEL, HIGH_LEVEL = 0.7, 0.9
 
 
 def format_number(value: float, digits: int = 3) -> str:
@@ -115,7 +118,29 @@ def _time_unit(seconds: float) -> tuple[float, str]:
 
 def printable(text: str) -> str:
     """The text without characters that a terminal would obey rather than show."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
+def text_width(text: str) -> int:
+    """Terminal cells a text takes; East Asian wide characters take two."""
+    return sum(map(char_width, text))
+
+
+def char_width(char: str) -> int:
+    """Terminal cells a character takes."""
+    if unicodedata.combining(char) or unicodedata.category(char) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1
+
+
+def clip(name: str, longest: int) -> str:
+    """The name, cut in its middle where it is longer: beginnings and ends tell names apart."""
+    if len(name) <= longest:
+        return name
+    ending = (longest - 1) // 2
+    return name[: longest - 1 - ending] + "…" + name[len(name) - ending :]
 
 
 def count(amount: int, noun: str) -> str:

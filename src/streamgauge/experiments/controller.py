@@ -59,7 +59,7 @@ def run_experiment(experiment: Experiment, runner: Runner, folder: Path, watch: 
     """
     open_journal(experiment, runner.name, folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with _lock_folder(folder):
+    with lock_folder(folder):
         # Read again: another process may have been at it until now.
         journal = open_journal(experiment, runner.name, folder)
         journal.write(folder)
@@ -185,8 +185,8 @@ def _put_aside(folder: Path, name: str) -> None:
 
 
 @contextmanager
-def _lock_folder(folder: Path) -> Iterator[None]:
-    """Keep other controllers out of the folder."""
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Keep others who would write out of an experiment's folder."""
     with (folder / _LOCK).open("ab") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -194,8 +194,8 @@ def _lock_folder(folder: Path) -> Iterator[None]:
             raise InvalidInput.single(
                 (),
                 file=str(folder),
-                seen="another process that runs this experiment",
+                seen="another process that runs or judges this experiment",
                 expected="one at a time",
-                remedy="wait for it, or name another folder with --output",
+                remedy="wait for it, or take another folder",
             ) from None
         yield

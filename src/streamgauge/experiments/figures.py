@@ -25,6 +25,7 @@ LEAST_FOR_TAIL = 10_000
 ALL = "all"
 ONE_CLOCK = "all with one clock"
 TWO_CLOCKS = " (two clocks)"
+FROM = "from "
 
 
 class FigureKind(StrEnum):
@@ -38,6 +39,16 @@ class FigureKind(StrEnum):
     THROUGHPUT: Tuples per second.
     CPU: Cores in use.
     BACK_PRESSURE: How long senders were held back, and how often.
+
+    Of repetitions only, where stages are asked for:
+
+    ROUTING: Parts of a stream that executors send to each other.
+    ARRIVAL: Tuples that executors and operators execute, per second.
+    OUTPUT: Tuples that executors emit, per second.
+    SERVICE: Time of a tuple in an executor.
+    LIST_SIZE: Tuples in a list that enters a queue.
+    LOAD: How much of what is due, or comes, is emitted and served.
+    GROUND_TRUTH: Latency to sinks as Cooper 2020 cleans it.
     """
 
     LATENCY = "latency"
@@ -48,6 +59,13 @@ class FigureKind(StrEnum):
     THROUGHPUT = "throughput"
     CPU = "cpu"
     BACK_PRESSURE = "back-pressure"
+    ROUTING = "routing"
+    ARRIVAL = "arrival"
+    OUTPUT = "output"
+    SERVICE = "service"
+    LIST_SIZE = "list-size"
+    LOAD = "load"
+    GROUND_TRUTH = "ground-truth"
 
     @property
     def unit(self) -> str:
@@ -56,6 +74,11 @@ class FigureKind(StrEnum):
             FigureKind.THROUGHPUT: "tuples/s",
             FigureKind.CPU: "cores",
             FigureKind.BACK_PRESSURE: "1",
+            FigureKind.ROUTING: "1",
+            FigureKind.ARRIVAL: "tuples/s",
+            FigureKind.OUTPUT: "tuples/s",
+            FigureKind.LIST_SIZE: "tuples",
+            FigureKind.LOAD: "1",
         }
         return other.get(self, "s")
 
@@ -70,7 +93,8 @@ class Key(NamedTuple):
     @property
     def unit(self) -> str:
         """What it is measured in."""
-        return "s" if self.quantity == "event_seconds" else self.kind.unit
+        own = {"event_seconds": "s", "slowdown": "1", "carried_per_second": "tuples/s"}
+        return own.get(self.quantity, self.kind.unit)
 
 
 _TO_SINKS = {Since.EMISSION: FigureKind.LATENCY, Since.DUE: FigureKind.SINCE_DUE}
@@ -106,6 +130,9 @@ def compute_latencies(window: WindowReadings) -> Iterator[tuple[Key, Value]]:
         to_sinks = group_by_sink(window, since)
         for (source, sink, one_clock), times in sorted(to_sinks.items()):
             yield from _list_times(kind, f"{source} → {sink}{_name_clocks(one_clock)}", times)
+        for source in sorted({source for source, _, _ in to_sinks}):
+            of_source = [times for (one, _, _), times in to_sinks.items() if one == source]
+            yield from _list_times(kind, f"{FROM}{source}", merge_times(of_source))
         yield from _list_times(kind, ALL, merge_times(to_sinks.values()))
         alike = [times for (_, _, one_clock), times in to_sinks.items() if one_clock]
         yield from _list_times(kind, ONE_CLOCK, merge_times(alike))
@@ -126,6 +153,24 @@ def group_by_sink(window: WindowReadings, since: Since) -> dict[tuple[str, str, 
         if of is since and way[-1] not in told:
             by_ends.setdefault((way[0], way[-1], one_clock), Times()).merge(times)
     return by_ends
+
+
+def clean_ground_truth(window: WindowReadings) -> Iterator[tuple[Key, Value]]:
+    """Mean latency since emission of traced tuples between ends of one clock, without the tail.
+
+    What takes longer than the 90th percentile of complete latency is dropped (Cooper 2020, section
+    5.7; the caption of its figure 5.22 has the average). Nothing where trees are not tracked.
+    """
+    cut = merge_times(window.trees.values()).quantile_seconds(0.9)
+    eligible = merge_times(
+        times
+        for (since, _, one_clock), times in window.on_paths.items()
+        if since is Since.EMISSION and one_clock
+    )
+    kept = eligible.up_to(cut)
+    if kept.count:
+        key = Key(FigureKind.GROUND_TRUTH, ALL, "mean")
+        yield key, Value(kept.mean_seconds, round(kept.count))
 
 
 def merge_times(parts: Iterable[Times]) -> Times:

@@ -132,9 +132,13 @@ class Journal:
 
     def folder_of(self, turn: Turn) -> str:
         """Where the raw lines of a repetition go; no two share one, whatever their names."""
-        place = [step.name for step in self.experiment.steps].index(turn.step) + 1
-        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", turn.step)[:60]
-        return f"{RAW}/{place}-{plain}-{turn.repetition}"
+        return f"{RAW}/{self.name_step(turn.step)}-{turn.repetition}"
+
+    def name_step(self, name: str) -> str:
+        """What files of a step are called; no two steps alike, whatever their names."""
+        place = [step.name for step in self.experiment.steps].index(name) + 1
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:60]
+        return f"{place}-{plain}"
 
     def with_done(self, repetition: Repetition) -> Journal:
         """One more is done."""

@@ -15,13 +15,16 @@ from streamgauge.experiments.figures import (
     Figures,
     Key,
     Value,
+    clean_ground_truth,
     compute_figures,
     compute_latencies,
+    find_covered_seconds,
     list_marks,
 )
 from streamgauge.experiments.journal import VERSION as JOURNAL_VERSION
 from streamgauge.experiments.journal import Journal, Repetition
 from streamgauge.experiments.readings import Readings
+from streamgauge.experiments.stages import compute_stages
 from streamgauge.experiments.studies import EventRule
 from streamgauge.experiments.study_results import find_events
 from streamgauge.experiments.truth import (
@@ -32,6 +35,7 @@ from streamgauge.experiments.truth import (
     summarise_step,
 )
 from streamgauge.experiments.windows import NANOSECONDS, Placement, Span, WindowReadings
+from streamgauge.profile.job import Job
 from streamgauge.topology.files.document import dump_json, write_whole
 
 Vector = NDArray[np.float64]
@@ -47,12 +51,12 @@ EARLIER = (
 HELD = 1e-9
 
 
-def observe(journal: Journal, folder: Path) -> Truth:
-    """What the raw lines of all repetitions that are done come to."""
+def observe(journal: Journal, folder: Path, *, stages: bool = False) -> Truth:
+    """What the raw lines of all repetitions that are done come to; stage by stage where asked."""
     steps = []
     for step in journal.experiment.steps:
         repetitions = [
-            observe_repetition(journal, repetition, folder)
+            observe_repetition(journal, repetition, folder, stages=stages)
             for repetition in journal.of_step(step.name)
         ]
         if repetitions:
@@ -73,8 +77,10 @@ def observe_and_keep(journal: Journal, folder: Path) -> Truth:
     return truth
 
 
-def observe_repetition(journal: Journal, repetition: Repetition, folder: Path) -> RepetitionTruth:
-    """What the raw lines of one repetition come to."""
+def observe_repetition(
+    journal: Journal, repetition: Repetition, folder: Path, *, stages: bool = False
+) -> RepetitionTruth:
+    """What the raw lines of one repetition come to; stage by stage where asked."""
     experiment, is_earlier = journal.experiment, journal.version < JOURNAL_VERSION
     job = experiment.step(repetition.turn.step).job
     workload = None if is_earlier else job.workload
@@ -85,7 +91,7 @@ def observe_repetition(journal: Journal, repetition: Repetition, folder: Path) -
         window_seconds=experiment.window_seconds,
         bucket_seconds=experiment.bucket_seconds,
     )
-    readings = Readings(placement, span)
+    readings = Readings(placement, span, stages=stages)
     readings.read(folder / repetition.folder)
     windows = []
     for place, window in enumerate(readings.windows):
@@ -98,25 +104,52 @@ def observe_repetition(journal: Journal, repetition: Repetition, folder: Path) -
                 figures=compute_figures(window, placement, span),
             )
         )
-    good = [
-        window for window, truth in zip(readings.windows, windows, strict=True) if not truth.marks
-    ]
+    good = [place for place, truth in enumerate(windows) if not truth.marks]
+    pooled = _pool_windows([readings.windows[place] for place in good])
     course = _compute_course(readings)
     return RepetitionTruth(
         turn=repetition.turn,
         began_at=repetition.began_at.isoformat(),
         windows=tuple(windows),
-        pooled={**_pool_windows(good), **_find_held_back(course)},
+        pooled={
+            **dict(compute_latencies(pooled)),
+            **_find_held_back(course),
+            **_compute_stages(readings, pooled, good, job),
+        },
         course=course,
         notes=(
             *repetition.notes,
             *([EARLIER] if is_earlier else []),
             *_list_faults(readings),
         ),
+        faults=tuple(f"read only in part: {fault}" for fault in readings.faults),
     )
 
 
-def _pool_windows(windows: list[WindowReadings]) -> Figures:
+def _compute_stages(
+    readings: Readings, pooled: WindowReadings, good: list[int], job: Job
+) -> Figures:
+    """Figures of stages in the windows that count; none where they were not asked for."""
+    if readings.stages is None or job.workload is None:
+        return {}
+    windows = [readings.windows[place] for place in good]
+    rates = [emission.per_second for emission in job.workload.emissions]
+    return {
+        **compute_stages(
+            readings.stages.pool(good),
+            job.topology,
+            readings.placement,
+            seconds=math.fsum(
+                find_covered_seconds(window, readings.placement, readings.span)
+                for window in windows
+            ),
+            due_per_second=math.fsum(math.nan if rate is None else rate for rate in rates),
+        ),
+        **dict(clean_ground_truth(pooled)),
+    }
+
+
+def _pool_windows(windows: list[WindowReadings]) -> WindowReadings:
     """Latencies of several windows together."""
     together = WindowReadings()
     for window in windows:
@@ -126,7 +159,7 @@ def _pool_windows(windows: list[WindowReadings]) -> Figures:
             together.on_paths[way].merge(times)
         for source, times in window.trees.items():
             together.trees[source].merge(times)
-    return dict(compute_latencies(together))
+    return together
 
 
 def _find_held_back(course: Course) -> Figures:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from streamgauge.experiments.stages import KEYS, StageSums
 from streamgauge.experiments.windows import (
     MICROSECONDS,
     Placement,
@@ -61,20 +62,23 @@ _TO_SINKS = {
 }
 _OF_TREES = (Metric.COMPLETE_LATENCY_SUM, Metric.COMPLETE_LATENCY_BIN)
 _READ = pa.array([metric.label for metric in (*_SUMMED, *_TO_SINKS, *_OF_TREES)])
+_READ_STAGES = pa.array([*_READ.to_pylist(), *(metric.label for metric in KEYS)])
 
 
 class Readings:
     """Gathers the lines of one repetition.
 
     Attributes:
+        stages: Sums by executor, where stages are asked for.
         repeated: Lines that had been read before.
         rejected: Lines that are no records.
         faults: Files that could be read only in part, and why.
     """
 
-    def __init__(self, placement: Placement, span: Span) -> None:
+    def __init__(self, placement: Placement, span: Span, *, stages: bool = False) -> None:
         self.placement = placement
         self.span = span
+        self.stages = StageSums(span.windows) if stages else None
         self.windows = [WindowReadings() for _ in range(span.windows)]
         self.series = Series.of_length(span.buckets)
         # Traces tell of latency where sinks do not.
@@ -113,7 +117,7 @@ class Readings:
         return len(self._seen) > before
 
     def _take_samples(self, table: pa.Table) -> None:
-        wanted = table.filter(_is_of_job(table))
+        wanted = table.filter(_is_of_job(table, _READ if self.stages is None else _READ_STAGES))
         span = self.span
         half = pc.multiply(wanted["bucket_seconds"], MICROSECONDS / 2.0).to_numpy()
         middle = wanted["bucket_start"].cast(pa.int64()).to_numpy() + half - span.start_us
@@ -132,8 +136,10 @@ class Readings:
                 self._take_sums(metric, rows)
             elif metric in _OF_TREES:
                 self._take_trees(metric, rows)
-            else:
+            elif metric in _TO_SINKS:
                 self._take_latencies(metric, rows)
+            if self.stages is not None and metric in KEYS:
+                self.stages.take(metric, rows)
 
     def _take_trees(self, metric: Metric, rows: pa.Table) -> None:
         for row in _group(rows, "component", *_bin_of(metric)):
@@ -194,11 +200,11 @@ def list_raw_files(folder: Path) -> list[Path]:
     )
 
 
-def _is_of_job(table: pa.Table) -> pa.ChunkedArray:
+def _is_of_job(table: pa.Table, read: pa.Array) -> pa.ChunkedArray:
     """Which rows are of metrics that are read, and not of what the engine tells operators."""
     system = pc.fill_null(pc.starts_with(table["stream"], _SYSTEM), False)
     own = pc.fill_null(pc.starts_with(table["component"], _SYSTEM), False)
-    return pc.and_(pc.is_in(table["metric"], value_set=_READ), pc.or_(pc.invert(system), own))
+    return pc.and_(pc.is_in(table["metric"], value_set=read), pc.or_(pc.invert(system), own))
 
 
 def _bin_of(metric: Metric) -> Sequence[str]:

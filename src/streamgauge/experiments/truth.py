@@ -63,6 +63,7 @@ class RepetitionTruth:
     Attributes:
         began_at: When its plan was in place.
         pooled: Figures of all windows that count together.
+        faults: Files that could be read only in part, and why.
     """
 
     turn: Turn
@@ -71,6 +72,7 @@ class RepetitionTruth:
     pooled: Figures
     course: Course
     notes: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
     @property
     def counted(self) -> list[WindowTruth]:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from streamgauge.lake.histogram import quantile
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.records import PlacedExecutor
+from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import Topology
 from streamgauge.topology.workload import Workload
 
@@ -69,6 +70,22 @@ class Placement:
     def workers(self) -> tuple[str, ...]:
         """All worker processes."""
         return tuple(dict.fromkeys(executor.worker for executor in self.executors))
+
+    @cached_property
+    def executor_labels(self) -> tuple[str, ...]:
+        """``splitter[7-8]`` of each executor."""
+        return tuple(
+            Executor(one.first_task, one.last_task, one.component).label for one in self.executors
+        )
+
+    @cached_property
+    def labels(self) -> dict[int, str]:
+        """The executor of each task."""
+        return {
+            task: label
+            for one, label in zip(self.executors, self.executor_labels, strict=True)
+            for task in range(one.first_task, one.last_task + 1)
+        }
 
     def tasks_share_clock(self, source: int, sink: int) -> bool:
         """Whether two tasks read the time from one clock: that of their machine."""
@@ -181,6 +198,15 @@ class Times:
         self.add_sum(other.total_ns, other.count)
         self.bins.update(other.bins)
         self.single.update(other.single)
+
+    def up_to(self, seconds: float) -> Times:
+        """Those of the times seen one by one that are no longer; none for NaN."""
+        kept = Times()
+        for time_ns, count in self.single.items():
+            if time_ns <= seconds * NANOSECONDS:
+                kept.add_sum(time_ns * count, count)
+                kept.single[time_ns] += count
+        return kept
 
     @property
     def observed(self) -> int:

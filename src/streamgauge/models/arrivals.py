@@ -30,6 +30,10 @@ Matrix = NDArray[np.float64]
 
 # Of a service, as departures see it: even constant ones leave them uneven (Whitt 1983, 4.6).
 LEAST_SERVICE_SCV = 0.2
+# From so many tuples on, how many a source gathers in a sleep does not vary enough to matter.
+MANY_GATHERED = 50.0
+# Times that tuples are followed from sources to their end and back until that changes no more.
+ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,12 +101,13 @@ def bursts_into(traffic: Traffic) -> Bursts:
         if not parts:
             continue
         sent = Counts(*(sum(same[1:], start=same[0]) for same in zip(*parts, strict=True)))
-        for place, counts in enumerate(_bundled(sent, flushed)):
+        met = np.broadcast_to(traffic.met, executors)
+        for place, counts in enumerate(_bundled(sent, flushed * met[as_slice(block.targets)])):
             near[place, as_slice(block.targets)] += np.where(is_local, counts, 0.0).sum(axis=0)
         for place, counts in enumerate(sent):
             rest = np.where(is_local, 0.0, counts)
             far[place][:, as_slice(block.targets)] += of_worker @ rest
-    bundles = _bundled(Counts(*far), flushed or mechanics.transfer_sleep)
+    bundles = _bundled(Counts(*far), (flushed or mechanics.transfer_sleep) * traffic.met)
     batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
     some = batches > 0.0
     safe = np.where(some, batches, 1.0)
@@ -147,7 +152,8 @@ def list_events(traffic: Traffic, block: ConnectionBlock) -> Iterator[Events]:
     if stream.is_system:
         yield Events(emitted, np.ones_like(emitted), np.zeros_like(emitted), gathered=False)
     elif operator.kind is OperatorKind.SOURCE:
-        yield _clumps(emitted, traffic.mechanics.source_sleep)
+        met = np.broadcast_to(traffic.met, len(flow.plan.logical.executors))
+        yield _clumps(emitted, traffic.mechanics.source_sleep * met[as_slice(block.sources)])
     elif operator.window is not None:
         count = traffic.conversions[stream.source].per_trigger.get(stream.name, 0.0)
         yield _whole(rates.triggers[stream.source], np.full_like(emitted, count))
@@ -159,12 +165,12 @@ def list_events(traffic: Traffic, block: ConnectionBlock) -> Iterator[Events]:
                 yield _whole(rates.arrived[other.stream.subscription], coefficients)
 
 
-def _clumps(per_second: Vector, sleep: float) -> Events:
+def _clumps(per_second: Vector, sleep: Vector) -> Events:
     """All that a source finds due when it wakes: Poisson with mean λ·sleep, if there is any."""
-    if sleep <= 0.0:
+    if np.any(sleep <= 0.0):
         return _whole(per_second, np.ones_like(per_second))
     return Events(
-        per_second=np.full_like(per_second, 1.0 / sleep),
+        per_second=1.0 / sleep,
         mean=per_second * sleep,
         second=(per_second * sleep) ** 2,
         gathered=True,
@@ -189,7 +195,10 @@ def deal_events(events: Events, shares: NDArray[np.float64], *, in_turn: bool) -
     rate, mean, second = (one[:, np.newaxis] for one in events[:3])
     chance, copies = np.minimum(shares, 1.0), np.maximum(shares, 1.0)
     tuples = rate * mean * chance
-    if events.gathered:
+    if events.gathered and in_turn:
+        some, pairs = _deal_gathered(mean, chance)
+        batches, pairs = rate * some, rate * pairs
+    elif events.gathered:
         batches = rate * -np.expm1(-mean * chance)
         pairs = rate * second * chance**2
     elif in_turn:
@@ -205,9 +214,29 @@ def deal_events(events: Events, shares: NDArray[np.float64], *, in_turn: bool) -
     return Counts(batches=batches, tuples=tuples * copies, squares=(pairs + tuples) * copies**2)
 
 
-def _bundled(bursts: Counts, sleep: float) -> Counts:
+def _deal_gathered(mean: Matrix, chance: Matrix) -> tuple[Matrix, Matrix]:
+    """Of a Poisson number dealt in turn: the chance that a receiver gets any, and E[n(n − 1)].
+
+    Of N tuples a receiver gets as many as are its due, give or take one; of very many N is hardly
+    ever another than on the mean.
+    """
+    from scipy import special
+
+    most = int(np.minimum(mean, MANY_GATHERED).max()) * 2 + 10
+    number = np.arange(1.0, most + 1.0).reshape(-1, 1, 1)
+    weight = np.exp(special.xlogy(number, mean) - mean - special.gammaln(number + 1.0))
+    many = mean > MANY_GATHERED
+    due = np.where(many, mean, number) * chance
+    weight = np.where(many, number == 1.0, weight)
+    low = np.floor(due)
+    part = due - low
+    some = (weight * np.where(low > 0.0, 1.0, part)).sum(axis=0)
+    return some, (weight * (low * (low - 1.0) + 2.0 * low * part)).sum(axis=0)
+
+
+def _bundled(bursts: Counts, sleep: Vector | float) -> Counts:
     """What is handed over after each sleep, or flush: the bursts that came meanwhile."""
-    if sleep <= 0.0:
+    if not np.all(sleep):
         return bursts
     return Counts(
         batches=-np.expm1(-bursts.batches * sleep) / sleep,
@@ -229,10 +258,37 @@ def wait_factors(traffic: Traffic, queue: BatchArrivals) -> Vector:
 def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -> Vector:
     """Squared coefficient of variation of the time between batches into every executor.
 
-    One, as for arrivals at random, for sources and ackers: nobody follows single messages.
+    One, as for arrivals at random, for sources and ackers: nobody follows single messages. But a
+    source that waits for roots to end emits as evenly as these do.
     """
-    flow, logical = traffic.flow, traffic.flow.plan.logical
+    logical = traffic.flow.plan.logical
     came, left = np.ones(len(logical.executors)), np.ones(len(logical.executors))
+    sources = [place for one in logical.topology.sources for place in logical.spans[one.name]]
+    for _ in range(ROUNDS if traffic.paced > 0.0 else 1):
+        _follow_streams(traffic, came, left, utilisation, service_scv)
+        ended = thin_stream(_endings(traffic, left), np.asarray(1.0 / len(sources)))
+        left[sources] = 1.0 + traffic.paced * (ended - 1.0)
+    return came
+
+
+def _endings(traffic: Traffic, left: Vector) -> Vector:
+    """Variation of the time between tuples that are done, all of them together."""
+    logical = traffic.flow.plan.logical
+    total = weighted = 0.0
+    for operator in logical.topology.operators:
+        onward = logical.topology.streams_from(operator.name)
+        if operator.kind is OperatorKind.PROCESSOR and all(one.is_system for one in onward):
+            done = traffic.rates.into(traffic.flow, operator.name, system=False)
+            total += float(done.sum())
+            weighted += float(done @ left[as_slice(logical.spans[operator.name])])
+    return np.asarray(weighted / total if total > 0.0 else 1.0)
+
+
+def _follow_streams(
+    traffic: Traffic, came: Vector, left: Vector, utilisation: Vector, service_scv: Vector
+) -> None:
+    """Fill in how unevenly batches come to and leave processors; of sources, `left` is known."""
+    flow, logical = traffic.flow, traffic.flow.plan.logical
     for operator in logical.topology.topological_order():
         if operator.kind is not OperatorKind.PROCESSOR:
             continue
@@ -251,7 +307,6 @@ def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -
             utilisation[here],
         )
         left[here] = _emissions(operator, came[here], utilisation[here], service_scv[here])
-    return came
 
 
 def _streams(

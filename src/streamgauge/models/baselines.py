@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from streamgauge.models import transforms
 from streamgauge.models.arrivals import bursts_into
 from streamgauge.models.chained import split_chains
-from streamgauge.models.delays import Delays, Part, no_wait
+from streamgauge.models.delays import DelayLevels, Delays, Part, no_wait
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.lateness import Lateness
 from streamgauge.models.load_limit import Loaded, mark_bolts
@@ -154,7 +154,7 @@ class _Baseline:
         loaded = uncontended_load(parameters, stations)
         delays = _delays(parameters, loaded, stations, self._wait(parameters, stations))
         limit = uncontended_limit(parameters, workload, stations)
-        return assemble(self.name, parameters, loaded, delays, limit)
+        return assemble(self.name, parameters, loaded, DelayLevels.single(delays), limit)
 
 
 class JacksonModel(_Baseline):

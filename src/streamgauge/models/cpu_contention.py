@@ -1,178 +1,55 @@
 """CPU contention: how far the threads of a machine stretch each other's CPU time.
 
-With n runnable threads on c free cores each runs at the speed min(1, c/n); idle threads that poll
-count as the cores they burn. A thread's stretch is the time it is runnable over the CPU time it
-gets, and so exactly the inverse of its mean speed while it is runnable. What must be known is how
-many others are runnable then, and they are not independent of it: whoever is slowed down stays
-longer.
+A thread's stretch is the time it is runnable over the CPU time it gets. It lies between two
+limits, each of them processor sharing (`processor_sharing`):
+
+* *joint cores*: a thread that wakes finds any free core, and all threads share all cores evenly;
+* *own cores*: a thread stays on one core and shares it with the others there, even while another
+  core is idle. For light threads the stretch is 1/(1 − load of the others on the core).
+
+Linux is between the two (docs/contention.md): now and then, about every τ, a core with less to do
+takes over a thread that waits elsewhere. Threads are dealt to their own cores the longest first;
+what else a machine does is spread evenly. Threads are moved in time the more often the longer the
+jobs of a core are (x their mean CPU time, weighted by load), and the more uneven the cores:
+
+    stretch = b·joint + (1 − b)·own         b = b₀ + (1 − b₀)·(ρ_k − ρ)/(1 − ρ)
+    b₀ = r/(r + 0.6(1 − ρ)(1 + (m − 1)⁻³))  r = (x/τ)^1.4
+
+on core k of load ρ_k, of a machine of mean load ρ with as much to do as m like threads a core have.
+A core which would be overloaded on its own is as good as joint. b₀ was found in simulations of 3 to
+16 like threads on two cores, and is within 0.15 of them where x/τ is between 0.15 and 2.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streamgauge.errors import Findings
-from streamgauge.models.processor_sharing import (
-    TOLERANCE,
-    MachineThreads,
+from streamgauge.models.machine_threads import (
+    Machines,
+    MeasuredThreads,
+    Threads,
     Truth,
     Vector,
     Whole,
     core_shares,
     multiply,
-    settle_machines,
+    sum_by_machine,
 )
-from streamgauge.topology.cluster import Cluster
-from streamgauge.topology.field_checks import format_value
+from streamgauge.models.processor_sharing import TOLERANCE, SharedCores, settle_machines
+from streamgauge.models.queueing import divide_or
 from streamgauge.transport.mechanics import PLAIN, Mechanics
 
+REACH_POWER = 1.4
+SLACK = 0.6
 # By less than this part a wall time that is too short is nothing to speak of.
 NOTEWORTHY = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Threads(MachineThreads):
-    """Threads and what they have to do.
-
-    Attributes:
-        cpu_seconds: Mean time on a core that nobody shares, for one job.
-        wait_seconds: Mean time off core for one job.
-    """
-
-    cpu_seconds: Vector
-    wait_seconds: Vector
-
-    def __post_init__(self) -> None:
-        _check_threads(self, ("rate", "cpu_seconds", "wait_seconds"))
-
-    def split_jobs(self, stretch: Vector, which: Any) -> tuple[Vector, Vector]:
-        """As given, whatever the stretch."""
-        return self.cpu_seconds[which], self.wait_seconds[which]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MeasuredThreads(MachineThreads):
-    """Threads as they were seen on a crowded plan.
-
-    Attributes:
-        wall_seconds: Mean time of one job by the clock on the wall, without its time in a queue.
-        cpu_seconds: Mean CPU time of one job; NaN where it was not measured.
-    """
-
-    wall_seconds: Vector
-    cpu_seconds: Vector
-
-    def __post_init__(self) -> None:
-        _check_threads(self, ("rate", "wall_seconds"), unknown=("cpu_seconds",))
-
-    @property
-    def infers_cpu_times(self) -> bool:
-        """Whether a CPU time was not measured."""
-        return bool(np.isnan(self.cpu_seconds).any())
-
-    def split_jobs(self, stretch: Vector, which: Any) -> tuple[Vector, Vector]:
-        """With a known CPU time, waiting is what the wall time has beyond its stretch.
-
-        Without one, all of the wall time is taken for stretched CPU time.
-        """
-        wall, known = self.wall_seconds[which], self.cpu_seconds[which]
-        cpu = np.where(np.isnan(known), wall / stretch, known)
-        return cpu, np.maximum(wall - multiply(cpu, stretch), 0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Machines:
-    """Machines; arrays of one entry each.
-
-    Attributes:
-        cores: That it has.
-        background_cores: That something else keeps busy.
-        engine_cores: That the job's engine itself keeps busy, beside its executors' work; none
-            where not given. It grows with the load.
-    """
-
-    cores: Vector
-    background_cores: Vector
-    engine_cores: Vector = field(default_factory=lambda: np.zeros(0))
-
-    def __post_init__(self) -> None:
-        findings = Findings()
-        object.__setattr__(self, "cores", np.asarray(self.cores, dtype=np.float64))
-        _check_amounts(findings, self.cores, "cores")
-        if not len(self.engine_cores):
-            object.__setattr__(self, "engine_cores", np.zeros(len(self.cores)))
-        for name in ("background_cores", "engine_cores"):
-            used = np.asarray(getattr(self, name), dtype=np.float64)
-            object.__setattr__(self, name, used)
-            if _check_length(findings, used, len(self.cores), name):
-                _check_amounts(findings, used, name)
-        findings.raise_if_any()
-
-    @classmethod
-    def of(cls, cluster: Cluster) -> Machines:
-        """Those of a cluster, in its order."""
-        return cls(
-            cores=np.asarray([one.cores for one in cluster.machines]),
-            background_cores=np.asarray([one.background_cores for one in cluster.machines]),
-        )
-
-    @property
-    def free(self) -> Vector:
-        """Cores that are left for threads."""
-        return self.cores - self.background_cores - self.engine_cores
-
-
-def _check_threads(
-    threads: MachineThreads, amounts: tuple[str, ...], unknown: tuple[str, ...] = ()
-) -> None:
-    findings = Findings()
-    machine = np.asarray(threads.machine, dtype=np.int64)
-    polls = np.asarray(threads.polls, dtype=np.bool_)
-    object.__setattr__(threads, "machine", machine)
-    object.__setattr__(threads, "polls", polls)
-    _check_length(findings, polls, len(machine), "polls")
-    for name in (*amounts, *unknown):
-        values = np.asarray(getattr(threads, name), dtype=np.float64)
-        object.__setattr__(threads, name, values)
-        if _check_length(findings, values, len(machine), name):
-            _check_amounts(findings, values, name, may_be_unknown=name in unknown)
-    findings.raise_if_any()
-
-
-def _check_length(findings: Findings, values: Vector | Truth, length: int, name: str) -> bool:
-    if values.shape != (length,):
-        findings.add(name, seen=f"shape {values.shape}", expected=f"one row of {length}")
-    return values.shape == (length,)
-
-
-def _check_amounts(
-    findings: Findings, values: Vector, name: str, *, may_be_unknown: bool = False
-) -> None:
-    fine = np.isfinite(values) & (values >= 0.0)
-    if may_be_unknown:
-        fine |= np.isnan(values)
-    for at in np.flatnonzero(~fine)[:3]:
-        findings.add(
-            name,
-            int(at),
-            seen=format_value(float(values[at])),
-            expected="a finite number of at least 0",
-        )
-
-
-def check_machines(machine: Whole, machines: Machines) -> None:
-    """Raise InvalidInput where a thread runs on a machine that is not there."""
-    findings = Findings()
-    count = len(machines.cores)
-    for at in np.flatnonzero((machine < 0) | (machine >= count))[:3]:
-        findings.add(
-            "machine", int(at), seen=f"machine {machine[at]}", expected=f"one of 0 to {count - 1}"
-        )
-    findings.raise_if_any()
+# Rounds in which CPU times are inferred from wall-clock times, and their precision.
+MOST_ROUNDS = 200
+INFERRED = 1e-7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -182,7 +59,7 @@ class Contention:
     Attributes:
         stretch: By thread: wall time over CPU time while it is on a core or wants one; infinite on
             a machine that is overloaded.
-        tilt: By thread: how many times as likely sharing makes it to be runnable.
+        limits: With joint cores and with own ones: from where nearly the same is found sooner.
         used_cores: By thread: cores it keeps busy with its jobs.
         busy_cores: By machine: the sum of these.
         polling_cores: By machine: cores that idle threads burn.
@@ -190,7 +67,7 @@ class Contention:
     """
 
     stretch: Vector
-    tilt: Vector
+    limits: tuple[SharedCores, SharedCores | None] | None
     used_cores: Vector
     busy_cores: Vector
     polling_cores: Vector
@@ -219,32 +96,137 @@ def contention(
     Raises:
         InvalidInput: A thread runs on a machine that is not there.
     """
-    check_machines(threads.machine, machines)
-    cpu, wait, rate = threads.cpu_seconds, threads.wait_seconds, threads.rate
-    most = np.minimum(rate * cpu, core_shares(cpu, wait))
-    overloaded = _overloaded(threads.machine, most, machines.free)
-    shared = settle_machines(
-        threads,
-        machines.free,
-        overloaded,
-        mechanics,
-        near=None if near is None else (near.stretch, near.tilt),
-        tolerance=tolerance,
+    machines.check_threads(threads.machine)
+    wanted = threads.wanted_cores
+    overloaded = _overloaded(threads.machine, wanted, machines.free)
+    begin_joint, begin_own = (near.limits if near else None) or (None, None)
+    joint = settle_machines(
+        threads, machines.free, overloaded, mechanics, near=begin_joint, tolerance=tolerance
     )
+    dealt = _deal(threads, machines, overloaded)
+    own = None
+    stretch = joint.stretch
+    if dealt is not None:
+        own = settle_machines(
+            replace(threads, machine=dealt.core),
+            dealt.free,
+            dealt.full,
+            mechanics,
+            near=begin_own,
+            tolerance=tolerance,
+            poll_scale=dealt.poll_scale(mechanics),
+        )
+        stretch = dealt.mix(joint.stretch, own.stretch)
     on_overloaded = overloaded[threads.machine]
-    used = np.where(on_overloaded, 0.0, shared.runnable / shared.stretch)
+    finite = np.where(on_overloaded, 1.0, stretch)
+    cpu, wait = threads.cpu_seconds, threads.wait_seconds
+    used = np.minimum(threads.rate * cpu, core_shares(cpu * finite, wait) / finite)
     for machine in np.flatnonzero(overloaded):
         here = threads.machine == machine
-        used[here] = _evenly(most[here], max(float(machines.free[machine]), 0.0))
-    count = len(machines.cores)
+        used[here] = _evenly(wanted[here], max(float(machines.free[machine]), 0.0))
     return Contention(
-        stretch=shared.stretch,
-        tilt=shared.tilt,
+        stretch=stretch,
+        limits=(joint, own),
         used_cores=used,
-        busy_cores=_summed(threads.machine, used, count),
-        polling_cores=shared.polling_cores,
+        busy_cores=sum_by_machine(threads.machine, used, len(machines.cores)),
+        polling_cores=joint.polling_cores,
         overloaded=overloaded,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Dealt:
+    """Threads dealt to the cores of their machines; cores are numbered in one row.
+
+    Attributes:
+        core: By thread.
+        free: By core: what others leave of it.
+        full: By core: whether it cannot do what its threads want.
+        cores: By core: how many its machine has.
+        joint_part: By core: how much of a joint core it is.
+        alike: By thread: the number of its kind; threads of one machine and load are one kind.
+    """
+
+    core: Whole
+    free: Vector
+    full: Truth
+    cores: Whole
+    joint_part: Vector
+    alike: Whole
+
+    def poll_scale(self, mechanics: Mechanics) -> Vector:
+        """So that the polling threads of all cores together burn what they do on joint cores."""
+        return np.asarray(self.cores ** (mechanics.poll_growth - 1.0))
+
+    def mix(self, joint: Vector, own: Vector) -> Vector:
+        """The stretch between that of joint and that of own cores.
+
+        Threads that are alike change places now and then: each has the mean of all.
+        """
+        part = self.joint_part[self.core]
+        mixed = multiply(part, joint) + multiply(1.0 - part, np.where(part < 1.0, own, 0.0))
+        return np.asarray((np.bincount(self.alike, mixed) / np.bincount(self.alike))[self.alike])
+
+
+def _deal(threads: Threads, machines: Machines, overloaded: Truth) -> _Dealt | None:
+    """Threads on cores of their own; None where no machine is any different with these."""
+    cores = np.ceil(machines.cores).astype(np.int64)
+    apart = (cores > 1) & (machines.balance_seconds > 0.0) & ~overloaded
+    if not apart[threads.machine].any():
+        return None
+    load = threads.wanted_cores
+    core = deal_threads(threads.machine, load, cores)
+    machine = np.repeat(np.arange(len(cores)), cores)
+    free = machines.free / cores
+    positive = np.where(free > 0.0, free, 1.0)
+    total = sum_by_machine(core, load, len(machine))
+    busy = total / positive[machine]
+    mean = (sum_by_machine(threads.machine, load, len(cores)) / cores / positive)[machine]
+    full = overloaded[machine] | (busy >= 1.0)
+    uneven = np.clip((busy - mean) / np.maximum(1.0 - mean, 1e-9), 0.0, 1.0)
+    burst = divide_or(sum_by_machine(core, load * threads.cpu_seconds, len(machine)), total, 0.0)
+    reach = (burst / np.where(apart, machines.balance_seconds, 1.0)[machine]) ** REACH_POWER
+    crowd = (_count_like(threads.machine, load, len(cores)) / cores)[machine]
+    slack = SLACK * np.maximum(1.0 - mean, 1e-9) * (1.0 + np.maximum(crowd - 1.0, 1e-3) ** -3.0)
+    in_time = reach / (reach + slack)
+    moved = in_time + (1.0 - in_time) * uneven
+    return _Dealt(
+        core=core,
+        free=free[machine],
+        full=full,
+        cores=cores[machine],
+        joint_part=np.where(full | ~apart[machine], 1.0, moved),
+        alike=np.unique([threads.machine, load], axis=1, return_inverse=True)[1].ravel(),
+    )
+
+
+def _count_like(machine: Whole, load: Vector, count: int) -> Vector:
+    """How many threads of one load would load each machine as unevenly as its threads do."""
+    squares = sum_by_machine(machine, load**2, count)
+    return divide_or(sum_by_machine(machine, load, count) ** 2, squares, 0.0)
+
+
+def deal_threads(machine: Whole, load: Vector, cores: Whole) -> Whole:
+    """The core of each thread: the longest first, each to the core that has the least to do so far.
+
+    Args:
+        machine: Of each thread.
+        load: Cores that each thread keeps busy.
+        cores: How many each machine has; all are numbered in one row.
+    """
+    first = np.cumsum(cores) - cores
+    least = [
+        [(0.0, place) for place in range(begin, begin + count)]
+        for begin, count in zip(first.tolist(), cores.tolist(), strict=True)
+    ]
+    core = np.zeros(len(machine), dtype=np.int64)
+    machine_of, load_of = machine.tolist(), load.tolist()
+    for thread in np.argsort(-load, kind="stable").tolist():
+        here = least[machine_of[thread]]
+        so_far, place = here[0]
+        core[thread] = place
+        heapq.heapreplace(here, (so_far + load_of[thread], place))
+    return core
 
 
 def measure_stretch(
@@ -257,15 +239,27 @@ def measure_stretch(
     Raises:
         InvalidInput: A thread ran on a machine that is not there.
     """
-    check_machines(measured.machine, machines)
+    machines.check_threads(measured.machine)
     inferred = np.isnan(measured.cpu_seconds)
     known = np.where(inferred, 0.0, measured.cpu_seconds)
-    most = np.minimum(measured.rate * known, 1.0)
-    overloaded = _overloaded(measured.machine, most, machines.free)
-    stretch = settle_machines(measured, machines.free, overloaded, mechanics).stretch
-    least = multiply(known, stretch) * (1.0 - NOTEWORTHY)
-    short = ~inferred & ~overloaded[measured.machine] & (measured.wall_seconds < least)
-    return stretch, tuple(_warnings(inferred, short, np.flatnonzero(overloaded)))
+    # CPU and waiting times follow from stretches, and these from them. CPU times that are not known
+    # are first taken for the least they can be, so that no machine seems overloaded by them.
+    threads = sum_by_machine(measured.machine, measured.rate > 0.0, len(machines.cores))
+    crowd = np.maximum(threads / np.maximum(machines.free, 1e-9), 1.0)[measured.machine]
+    stretch = np.where(inferred, crowd, 1.0)
+    found: Contention | None = None
+    for _ in range(MOST_ROUNDS):
+        found = contention(measured.relax(stretch), machines, mechanics, near=found)
+        finite = np.where(np.isfinite(found.stretch), found.stretch, stretch)
+        change = np.abs(np.log(finite / stretch))
+        # Half a step: a longer CPU time makes for a longer stretch, which makes for a shorter one.
+        stretch = np.where(inferred, np.sqrt(finite * stretch), finite)
+        if change.max(initial=0.0) <= INFERRED:
+            break
+    assert found is not None
+    least = multiply(known, found.stretch) * (1.0 - NOTEWORTHY)
+    short = ~inferred & ~found.overloaded[measured.machine] & (measured.wall_seconds < least)
+    return found.stretch, tuple(_warnings(inferred, short, np.flatnonzero(found.overloaded)))
 
 
 def _warnings(inferred: Truth, short: Truth, overloaded: Whole) -> Iterator[str]:
@@ -287,17 +281,11 @@ def _warnings(inferred: Truth, short: Truth, overloaded: Whole) -> Iterator[str]
         )
 
 
-def _overloaded(machine: Whole, most: Vector, free: Vector) -> Truth:
+def _overloaded(machine: Whole, wanted: Vector, free: Vector) -> Truth:
     """Machines whose threads want all free cores; no more threads than cores never do."""
-    count = len(free)
-    wanted = _summed(machine, most, count)
-    active = _summed(machine, most > 0.0, count)
-    return np.asarray((free <= 0.0) | ((wanted >= free) & (active > free)))
-
-
-def _summed(machine: Whole, values: Vector | Truth, count: int) -> Vector:
-    """Sums by machine."""
-    return np.asarray(np.bincount(machine, weights=values, minlength=count), dtype=np.float64)
+    total = sum_by_machine(machine, wanted, len(free))
+    active = sum_by_machine(machine, wanted > 0.0, len(free))
+    return np.asarray((free <= 0.0) | ((total >= free) & (active > free)))
 
 
 def _evenly(wanted: Vector, free: float) -> Vector:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from streamgauge.errors import InvalidInput
 from streamgauge.models.flow import Traffic
 from streamgauge.models.lateness import Lateness
+from streamgauge.models.parameters import Parameters
 from streamgauge.models.queueing import Moments
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Transform, Vector
+from streamgauge.transport.engine import engine_names, load_engine
 
 
 class Part(StrEnum):
@@ -62,6 +65,75 @@ class Delays:
         return np.asarray(np.sum(list(self.executors.values()), axis=0))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DelayLevels:
+    """Delays at the levels of a machine's crowd, on which all elements are slow together.
+
+    Attributes:
+        probabilities: Of the levels.
+        delays: At each of them.
+    """
+
+    probabilities: tuple[float, ...]
+    delays: tuple[Delays, ...]
+
+    @classmethod
+    def single(cls, delays: Delays) -> DelayLevels:
+        """A crowd that never changes."""
+        return cls(probabilities=(1.0,), delays=(delays,))
+
+    def __iter__(self) -> Iterator[tuple[float, Delays]]:
+        return zip(self.probabilities, self.delays, strict=True)
+
+    def change_lateness(self, change: Callable[[Lateness], Lateness]) -> DelayLevels:
+        """The same with other latenesses of sources, where these are known."""
+        changed = tuple(
+            at if at.lateness is None else replace(at, lateness=change(at.lateness))
+            for at in self.delays
+        )
+        return replace(self, delays=changed)
+
+    def mix_elements(self) -> Delays:
+        """Delays whose level is another in each element: as if no two were slow together."""
+        if len(self.delays) == 1:
+            return self.delays[0]
+        first = self.delays[0]
+        mixed = replace(
+            first,
+            executors={
+                part: self._mean([at.executors[part] for at in self.delays])
+                for part in first.executors
+            },
+            spread=self._variance(
+                [at.executor_mean for at in self.delays], [at.spread for at in self.delays]
+            ),
+            executor_transform=lambda s: self._mean(
+                [at.executor_transform(s) for at in self.delays]
+            ),
+        )
+        late = [at.lateness for at in self.delays if at.lateness is not None]
+        if not late:
+            return mixed
+        lateness = Lateness(
+            mean=self._mean([one.mean for one in late]),
+            variance=self._variance([one.mean for one in late], [one.variance for one in late]),
+            transform=lambda s: self._mean([one.transform(s) for one in late]),
+        )
+        return replace(mixed, lateness=lateness)
+
+    def _mean(self, figures: Sequence[Any]) -> Any:
+        return sum(p * figure for p, figure in zip(self.probabilities, figures, strict=True))
+
+    def _variance(self, means: Sequence[Vector], variances: Sequence[Vector]) -> Vector:
+        """The law of total variance; infinite where a mean is."""
+        whole = self._mean(means)
+        apart = [
+            np.subtract(mean, whole, out=np.full_like(whole, np.inf), where=np.isfinite(whole))
+            for mean in means
+        ]
+        return np.asarray(self._mean(variances) + self._mean([one**2 for one in apart]))
+
+
 def no_wait(size: int) -> tuple[Moments, Transform]:
     """The moments and the transform of what takes no time, in so many elements."""
     none = np.zeros(size)
@@ -74,3 +146,33 @@ class DelayFormulas(Protocol):
     def __call__(self, traffic: Traffic, service: ServiceTimes) -> Delays:
         """The delays in a plan's elements, by wall-clock service times."""
         ...
+
+
+def find_delays(parameters: Parameters, service: ServiceTimes) -> Delays:
+    """The delays in a plan's elements, by wall-clock service times."""
+    formulas = _formulas_of(parameters.flow.plan.logical.configuration.engine)
+    rate = parameters.works.tuples.per_second
+    infinite = ~np.isfinite(service.mean) | ~np.isfinite(service.trigger_mean)
+    # Threads that an overloaded machine slows down without bound are overloaded: their load is two.
+    overloaded_mean = np.divide(2.0, rate, out=np.ones_like(rate), where=rate > 0.0)
+    finite = replace(
+        service,
+        mean=np.where(infinite, overloaded_mean, service.mean),
+        variance=np.where(infinite, 0.0, service.variance),
+        trigger_mean=np.where(infinite, 0.0, service.trigger_mean),
+        trigger_variance=np.where(infinite, 0.0, service.trigger_variance),
+    )
+    return formulas(parameters, finite)
+
+
+def _formulas_of(engine: str) -> DelayFormulas:
+    formulas: DelayFormulas | None = load_engine(engine).load("delays")
+    if formulas is None:
+        having = [name for name in engine_names() if load_engine(name).delays]
+        raise InvalidInput.single(
+            ("configuration", "engine"),
+            seen=f"engine {engine!r}",
+            expected=f"an engine whose queues have formulas: {', '.join(having)}",
+            remedy="use the model 'simulation'",
+        )
+    return formulas

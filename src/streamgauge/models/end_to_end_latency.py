@@ -10,13 +10,14 @@ sum of probabilities is no probability). What a window emits stands for all of i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from streamgauge.models import transforms
-from streamgauge.models.delays import Delays, Part
+from streamgauge.models.delays import DelayLevels, Delays, Part
 from streamgauge.models.flow import Traffic, gain
 from streamgauge.models.lateness import Lateness
 from streamgauge.models.network import HopTransforms, Network, locate_nodes
@@ -41,6 +42,10 @@ class Latency:
     quantiles: Mapping[float, float]
     parts: Mapping[Part, float]
     halfwidth: float | None = None
+
+
+# Of what is never done.
+ENDLESS = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
 
 
 def list_onward(traffic: Traffic, block: ConnectionBlock) -> list[tuple[ConnectionBlock, Vector]]:
@@ -75,7 +80,94 @@ class Ways:
     """All ways of a plan's tuples, and how long they take.
 
     The data streams have no cycle.
+
+    Args:
+        traffic: Of the plan.
+        delays: In its elements; at several levels, whole ways are taken at each of them.
+        network: Between nodes.
     """
+
+    def __init__(self, traffic: Traffic, delays: Delays | DelayLevels, network: Network) -> None:
+        levels = delays if isinstance(delays, DelayLevels) else DelayLevels.single(delays)
+        self._flow = traffic.flow
+        self._levels = [
+            (probability, _WaysAtLevel(traffic, at_level, network))
+            for probability, at_level in levels
+        ]
+
+    def latency(
+        self, probabilities: Sequence[float] = PROBABILITIES, *, since_due: bool = False
+    ) -> Latency:
+        """Of all tuples of all sources: since emission, or since they were due."""
+        return self._of(self._first_blocks(), probabilities, since_due)
+
+    def by_source(
+        self,
+        whole: Latency,
+        probabilities: Sequence[float] = PROBABILITIES,
+        *,
+        since_due: bool = False,
+    ) -> dict[str, Latency]:
+        """Of the tuples of each source; `whole` is that of all of them."""
+        sources = [one.name for one in self._flow.plan.logical.topology.sources]
+        if len(sources) == 1:
+            return {sources[0]: whole}
+        first = self._first_blocks()
+        return {
+            name: self._of(
+                [one for one in first if one.stream.source == name], probabilities, since_due
+            )
+            for name in sources
+        }
+
+    def measure_connections(self, block: ConnectionBlock) -> Matrix:
+        """Mean seconds from leaving a sender's logic until the receiver is done, for each pair."""
+        return np.asarray(self._mean(lambda level: level.measure_connections(block)))
+
+    def _first_blocks(self) -> list[ConnectionBlock]:
+        topology = self._flow.plan.logical.topology
+        return [
+            block
+            for block in self._flow.data_blocks
+            if topology.operator(block.stream.source).kind is OperatorKind.SOURCE
+        ]
+
+    def _of(
+        self, first: list[ConnectionBlock], probabilities: Sequence[float], since_due: bool
+    ) -> Latency:
+        """Moments and transforms are means over levels."""
+        weight = self._levels[0][1].weight(first)
+        if weight <= 0.0:
+            return Latency(mean=math.nan, variance=math.nan, quantiles={}, parts={})
+        if any(level.is_infinite(first, since_due) for _, level in self._levels):
+            parts = {Part.QUEUEING: math.inf}
+            return Latency(mean=math.inf, variance=math.inf, quantiles={}, parts=parts)
+        seconds = self._mean(lambda level: level.parts(first, since_due)) / weight
+        parts = dict(zip(Part, seconds.tolist(), strict=True))
+        if not since_due:
+            # Tuples are not under way yet.
+            del parts[Part.SOURCE]
+        mean = sum(parts.values())
+        square = self._mean(lambda level: np.asarray(level.squares(first, since_due))) / weight
+        variance = max(float(square) - mean**2, 0.0)
+        values = transforms.quantiles(
+            lambda s: self._mean(lambda level: level.transform(first, s, since_due)) / weight,
+            list(probabilities),
+            np.asarray([mean]),
+            np.asarray([variance**0.5]),
+        ).ravel()
+        found = {p: float(value) for p, value in zip(probabilities, values, strict=True)}
+        return Latency(mean=mean, variance=variance, quantiles=found, parts=parts)
+
+    def _mean(self, figure: Callable[[_WaysAtLevel], Any]) -> Any:
+        """Over levels, each as likely as it is."""
+        if len(self._levels) == 1:
+            return figure(self._levels[0][1])
+        return np.sum([p * figure(level) for p, level in self._levels], axis=0)
+
+
+class _WaysAtLevel:
+    """The ways of a plan whose elements have these delays."""
 
     def __init__(self, traffic: Traffic, delays: Delays, network: Network) -> None:
         self._traffic, self._delays, self._network = traffic, delays, network
@@ -91,81 +183,16 @@ class Ways:
             flow.data_blocks, key=lambda block: order[block.stream.target], reverse=True
         )
         self._weights = self._reaching()
-
-    def latency(
-        self, probabilities: Sequence[float] = PROBABILITIES, *, late: Lateness | None = None
-    ) -> Latency:
-        """Of all tuples of all sources: since emission, or since they were due.
-
-        Args:
-            probabilities: Of the quantiles.
-            late: How late sources are, where latency counts from when tuples were due.
-        """
-        return self._of(self._first_blocks(), probabilities, late)
-
-    def by_source(
-        self,
-        whole: Latency,
-        probabilities: Sequence[float] = PROBABILITIES,
-        *,
-        late: Lateness | None = None,
-    ) -> dict[str, Latency]:
-        """Of the tuples of each source; `whole` is that of all of them."""
-        sources = [one.name for one in self._flow.plan.logical.topology.sources]
-        if len(sources) == 1:
-            return {sources[0]: whole}
-        first = self._first_blocks()
-        return {
-            name: self._of([one for one in first if one.stream.source == name], probabilities, late)
-            for name in sources
-        }
+        self._late = delays.lateness
 
     def measure_connections(self, block: ConnectionBlock) -> Matrix:
         """Mean seconds from leaving a sender's logic until the receiver is done, for each pair."""
         hops = sum(self._hops(block).values(), start=np.zeros((1, 1)))
         return np.asarray(hops + self._mean[as_slice(block.targets)])
 
-    def _first_blocks(self) -> list[ConnectionBlock]:
-        topology = self._flow.plan.logical.topology
-        return [
-            block
-            for block in self._flow.data_blocks
-            if topology.operator(block.stream.source).kind is OperatorKind.SOURCE
-        ]
-
-    def _of(
-        self,
-        first: list[ConnectionBlock],
-        probabilities: Sequence[float],
-        late: Lateness | None,
-    ) -> Latency:
-        weight = self._total(first, self._weights)
-        if weight <= 0.0:
-            return Latency(mean=math.nan, variance=math.nan, quantiles={}, parts={})
-        if self._is_infinite(first, late):
-            parts = {Part.QUEUEING: math.inf}
-            return Latency(mean=math.inf, variance=math.inf, quantiles={}, parts=parts)
-        seconds = (self._summed(first) / weight).tolist()
-        parts = dict(zip(Part, seconds, strict=True))
-        if late is None:
-            # Tuples are not under way yet.
-            del parts[Part.SOURCE]
-        else:
-            parts[Part.SOURCE] = self._waited(first, late) / weight
-        mean = sum(parts.values())
-        square = self._squares(first, late) / weight
-        variance = max(square - mean**2, 0.0)
-        values = transforms.quantiles(
-            lambda s: self._transformed(first, s, late) / weight,
-            list(probabilities),
-            np.asarray([mean]),
-            np.asarray([variance**0.5]),
-        ).ravel()
-        found = {p: float(value) for p, value in zip(probabilities, values, strict=True)}
-        return Latency(mean=mean, variance=variance, quantiles=found, parts=parts)
-
-    def _is_infinite(self, first: list[ConnectionBlock], late: Lateness | None) -> bool:
+    def is_infinite(self, first: list[ConnectionBlock], since_due: bool) -> bool:
         """Whether tuples that begin there come to an executor that cannot serve all it gets."""
+        late = self._lateness(since_due)
         if late is not None and any(
             np.isinf(late.mean[as_slice(block.sources)][self._leaving(block) > 0.0]).any()
             for block in first
@@ -217,14 +244,12 @@ class Ways:
             )
         )
 
-    def _total(self, first: list[ConnectionBlock], values: Mapping[Subscription, Vector]) -> float:
-        return float(
-            sum(
-                self._rates.emitted[block.stream.key]
-                @ (block.shares @ values[block.stream.subscription])
-                for block in first
-            )
-        )
+    def _lateness(self, since_due: bool) -> Lateness | None:
+        return self._late if since_due else None
+
+    def weight(self, first: list[ConnectionBlock]) -> float:
+        """Tuples that come to sinks in a second, of those that begin there."""
+        return float(sum(self._leaving(block).sum() for block in first))
 
     def _hops(self, block: ConnectionBlock) -> Mapping[Part, Matrix]:
         """Mean delays between two executors' logic, without the receiving executor's."""
@@ -252,7 +277,7 @@ class Ways:
         )
         return np.asarray(matrix[np.ix_(senders, receivers)])
 
-    def _summed(self, first: list[ConnectionBlock]) -> Vector:
+    def parts(self, first: list[ConnectionBlock], since_due: bool) -> Vector:
         """Σ over tuples at sinks of the time that they spent on each part."""
         nothing = np.zeros_like(self._mean)
         own = np.asarray([self._delays.executors.get(part, nothing) for part in Part])
@@ -265,10 +290,14 @@ class Ways:
             for other, factor in self._onward(block):
                 total = total + factor * self._step(other, found)
             found[block.stream.subscription] = total
-        return sum(
+        seconds = sum(
             (self._step(block, found) @ self._rates.emitted[block.stream.key] for block in first),
             start=np.zeros(len(Part)),
         )
+        late = self._lateness(since_due)
+        if late is not None:
+            seconds[list(Part).index(Part.SOURCE)] = self._waited(first, late)
+        return seconds
 
     def _step(self, block: ConnectionBlock, found: Mapping[Subscription, Matrix]) -> Matrix:
         """Times on each part, parts × sending executors, from those of receiving ones."""
@@ -280,8 +309,9 @@ class Ways:
                 total[place] += (block.shares * hops[part]) @ weight
         return total
 
-    def _squares(self, first: list[ConnectionBlock], late: Lateness | None) -> float:
+    def squares(self, first: list[ConnectionBlock], since_due: bool) -> float:
         """Σ over tuples at sinks of the square of their latency, elements being independent."""
+        late = self._lateness(since_due)
         means: dict[Subscription, Vector] = {}
         squares: dict[Subscription, Vector] = {}
         mean, spread = self._mean, self._delays.spread
@@ -319,10 +349,9 @@ class Ways:
                 total += float(self._leaving(block) @ (varied + own**2))
         return total
 
-    def _transformed(
-        self, first: list[ConnectionBlock], s: Complex, late: Lateness | None
-    ) -> Complex:
+    def transform(self, first: list[ConnectionBlock], s: Complex, since_due: bool) -> Complex:
         """Σ over tuples at sinks of e^(−sT)."""
+        late = self._lateness(since_due)
         points = s.reshape(-1, 1)
         hops = HopTransforms(self._flow, self._delays, self._network, points)
         found: dict[Subscription, Complex] = {}

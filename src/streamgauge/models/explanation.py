@@ -12,12 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.analytic import find_delays
 from streamgauge.models.chained import chain_job
+from streamgauge.models.crowd_levels import find_levels
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import PRECISION, Limit, find_limit, load
+from streamgauge.models.network import find_network
 from streamgauge.models.parameters import Parameters, find_parameters
+from streamgauge.models.pending_limit import hold_back, is_limited
 from streamgauge.models.prediction import Bottleneck, Drawback, Explanation, Sensitivity, assemble
 from streamgauge.topology.logical_plan import Executor, LogicalPlan, even_sizes
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -40,7 +42,7 @@ def explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> 
 
 
 def _explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Explanation:
-    parameters = find_parameters(behaviour, plan, workload)
+    parameters = _find_limited(behaviour, plan, workload)[0]
     before = _latency(parameters)
     chain = tuple(_bottlenecks(behaviour, plan, workload))
     limit_now = chain[0].limit.per_second if chain else math.inf
@@ -58,8 +60,7 @@ def _explain(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) ->
         )
         if count < operator.tasks:
             wider = with_executors(plan, operator.name, count + 1)
-            spread = find_parameters(behaviour, wider, workload)
-            limit = find_limit(spread, workload)
+            spread, limit, _ = _find_limited(behaviour, wider, workload)
             lower = limit.per_second < limit_now * (1.0 - 2.0 * PRECISION)
             change = replace(
                 change,
@@ -97,27 +98,55 @@ def _largest_share(parameters: Parameters, operator: str) -> float:
 def _bottlenecks(
     behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
 ) -> Iterator[Bottleneck]:
-    """What is full first, and what next with twice as many executors of each one before it."""
+    """What is full first, and what next with twice as many executors of each one before it.
+
+    And without the limit on open roots, once that is what holds the plan back.
+    """
+    unlimited = False
     for _ in range(LONGEST_CHAIN):
-        limit = find_limit(find_parameters(behaviour, plan, workload), workload)
+        if unlimited:
+            limit = find_limit(find_parameters(behaviour, plan, workload), workload)
+        else:
+            _, limit, is_short_of_roots = _find_limited(behaviour, plan, workload)
         if not math.isfinite(limit.factor):
             return
         owner = {one.label: one.operator for one in plan.logical.executors}.get(limit.by)
         if owner is None:
-            yield Bottleneck(limit=limit, operator=None, executors=None, tasks=None)
-            return
+            yield Bottleneck(
+                limit=limit, operator=None, executors=None, tasks=None, unlimited=unlimited
+            )
+            if unlimited or not is_short_of_roots:
+                return
+            unlimited = True
+            continue
         count = len(plan.logical.spans[owner])
         tasks = plan.logical.topology.operator(owner).tasks
-        yield Bottleneck(limit=limit, operator=owner, executors=count, tasks=tasks)
+        yield Bottleneck(
+            limit=limit, operator=owner, executors=count, tasks=tasks, unlimited=unlimited
+        )
         if owner == ACKER or count == tasks:
             return
         plan = with_executors(plan, owner, min(2 * count, tasks))
 
 
+def _find_limited(
+    behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload
+) -> tuple[Parameters, Limit, bool]:
+    """A plan under its limit on open roots, if it has one, and whether that limits the rate."""
+    parameters = find_parameters(behaviour, plan, workload)
+    loaded = load(parameters)
+    limit = find_limit(parameters, workload, loaded)
+    if not is_limited(parameters):
+        return parameters, limit, False
+    network = find_network(plan, behaviour)
+    held = hold_back(parameters, workload, loaded, limit, network, finds_fitting=False)
+    return held.parameters, held.limit, held.is_short_of_roots
+
+
 def _latency(parameters: Parameters) -> Latency:
     loaded = load(parameters)
-    delays = find_delays(parameters, loaded)
-    return assemble("", parameters, loaded, delays, Limit.unknown(), is_brief=True).latency
+    levels = find_levels(parameters, loaded)
+    return assemble("", parameters, loaded, levels, Limit.unknown(), is_brief=True).latency
 
 
 def _slower(parameters: Parameters, operator: str) -> Parameters:

@@ -138,12 +138,18 @@ class Traffic:
         rates: Of tuples and messages.
         conversions: What processors make of tuples.
         mechanics: Of the plan's engine.
+        met: Which part of the other tuples one meets where it comes to, by executor: all of them,
+            unless a limit on open roots closes the network (`closed_network`).
+        paced: Part of the sources' tuples that are emitted as soon as others of theirs have ended,
+            as a limit on open roots has it.
     """
 
     flow: TupleFlow
     rates: Rates
     conversions: Mapping[str, Conversion]
     mechanics: Mechanics
+    met: Vector | float = 1.0
+    paced: float = 0.0
 
     def leaving_workers(self) -> Vector:
         """Tuples and messages a second that each worker sends to others."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.analytic import find_delays
+from streamgauge.models.crowd_levels import find_levels
 from streamgauge.models.end_to_end_latency import Ways
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import load
@@ -116,9 +116,9 @@ def predict_paths(
     check_plan(behaviour, plan)
     plan.logical.topology.topological_order()
     parameters = find_parameters(behaviour, plan, workload)
-    delays = find_delays(parameters, load(parameters))
+    levels = find_levels(parameters, load(parameters))
     network = find_network(plan, behaviour, percentile=link_percentile)
-    ways = Ways(parameters, delays, network)
+    ways = Ways(parameters, levels, network)
     return _Paths(parameters.flow, ways).summarise()
 
 

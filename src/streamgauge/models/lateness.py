@@ -13,10 +13,12 @@ independent. Means are right all the same.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from streamgauge.models.closed_network import Admission
 from streamgauge.models.flow import Traffic
 from streamgauge.models.queueing import BulkQueue, Setup, divide_or, sojourn_transform, wait
 from streamgauge.models.service import ServiceTimes
@@ -71,3 +73,24 @@ def find_lateness(traffic: Traffic, service: ServiceTimes, sleep: float) -> Late
         return value
 
     return Lateness(mean=mean, variance=spread, transform=transform)
+
+
+def wait_for_roots(lateness: Lateness, waits: Mapping[int, Admission]) -> Lateness:
+    """The same where sources also wait until as few roots are open as may be.
+
+    Args:
+        lateness: For their sleep and their own queue.
+        waits: By place in the plan.
+    """
+    mean, variance = lateness.mean.copy(), lateness.variance.copy()
+    for place, one in waits.items():
+        mean[place] += one.mean
+        variance[place] += one.variance
+
+    def transform(s: Complex) -> Complex:
+        value = lateness.transform(s)
+        for place, one in waits.items():
+            value[:, place] *= one.transform(s).ravel()
+        return value
+
+    return Lateness(mean=mean, variance=variance, transform=transform)

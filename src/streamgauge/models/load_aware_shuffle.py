@@ -37,7 +37,7 @@ def nearest_shares(
     senders, receivers = placement[as_slice(sources)], placement[as_slice(targets)]
     shares = np.zeros((len(sources), len(targets)))
     scopes = np.zeros(len(sources), dtype=np.int8)
-    for worker in np.unique(senders).tolist():
+    for worker in sorted(set(senders.tolist())):
         near = _nearness(plan, worker)[receivers]
         for scope in range(len(SCOPES)):
             inside = near <= scope

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.cpu_contention import Contention, Machines, Threads, contention
+from streamgauge.models.cpu_contention import Contention, contention
+from streamgauge.models.crowding import find_variation
+from streamgauge.models.machine_threads import Machines, Threads, multiply
 from streamgauge.models.parameters import Parameters
-from streamgauge.models.processor_sharing import TOLERANCE, multiply
+from streamgauge.models.processor_sharing import TOLERANCE
 from streamgauge.models.service import ServiceTimes, stretch_service
 from streamgauge.models.worker_cpu import (
     machine_of_worker,
@@ -32,6 +34,8 @@ PRECISION = 1e-3
 CROWDED = 0.95
 # What carries so many times its load is not limited by anything that was measured.
 HIGHEST = 1e9
+# Logarithm of a factor that is far enough off.
+FARTHEST = 100.0
 # Executors that the interpolation of that rate aims to have this much too busy, or not busy enough.
 AIM = PRECISION / 3.0
 
@@ -46,6 +50,9 @@ class Loaded:
         cores: By executor: that its tuples and its windows keep busy.
         waking: By executor: cores that it uses to wake up and find nothing.
         overloaded: What is overloaded, the worst first: executors and machines, with their load.
+        variation: Of each machine's crowd: the squared coefficient of variation of a factor by
+            which all stretches there vary together.
+        at_crowd: Service times where the stretch of each executor is multiplied by a factor.
     """
 
     contention: Contention
@@ -54,6 +61,8 @@ class Loaded:
     cores: Vector
     waking: Vector
     overloaded: Mapping[str, float]
+    variation: Callable[[], Vector]
+    at_crowd: Callable[[Vector], ServiceTimes]
 
 
 def load(
@@ -109,6 +118,8 @@ def load(
         cores=cores,
         waking=waking,
         overloaded=_overloaded(plan, shared, threads, utilisation, machines),
+        variation=lambda: find_variation(threads, machines, shared),
+        at_crowd=lambda factor: stretch_service(works, stretch * factor, trigger_stretch * factor),
     )
 
 
@@ -188,7 +199,8 @@ class Limit:
         factor: By which all rates may grow, or must shrink; infinite where nothing limits them,
             NaN where it was not looked for.
         per_second: What all sources then emit together.
-        by: What would be overloaded first: an executor or a machine.
+        by: What would be overloaded first: an executor, a machine, or a source's limit on open
+            roots.
     """
 
     factor: float
@@ -243,7 +255,9 @@ def find_limit(parameters: Parameters, workload: Workload, loaded: Loaded | None
             break
         if low > HIGHEST:
             return Limit(factor=math.inf, per_second=math.inf, by="nothing")
-        asked = _between(low, high, {at: _busiest(load_there) for at, load_there in seen.items()})
+        asked = find_between(
+            low, high, {at: _busiest(load_there) for at, load_there in seen.items()}
+        )
     by = next(iter((seen.get(high) or load(parameters, high)).overloaded), "nothing")
     return Limit(factor=low, per_second=low * emitted, by=by)
 
@@ -255,7 +269,7 @@ def _busiest(loaded: Loaded) -> float:
     return float(loaded.utilisation.max(initial=0.0))
 
 
-def _between(low: float, high: float, busiest: Mapping[float, float]) -> float:
+def find_between(low: float, high: float, busiest: Mapping[float, float]) -> float:
     """Where to look between a factor that fits and one that does not.
 
     Where the straight line through the logarithms of two known factors and utilisations meets one;
@@ -273,7 +287,8 @@ def _between(low: float, high: float, busiest: Mapping[float, float]) -> float:
         first, second = (math.log(busiest[one]) for one in known)
         if first != second:
             slope = math.log(known[0] / known[1]) / (first - second)
-            guess = known[0] * math.exp(-slope * first)
+            # Where it hardly depends on the rate the line leads anywhere.
+            guess = known[0] * math.exp(min(-slope * first, FARTHEST))
             if low < guess < high:
                 aside = -AIM if guess * guess > low * high else AIM
                 guess *= 1.0 + aside

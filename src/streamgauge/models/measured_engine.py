@@ -66,7 +66,7 @@ def learn_costs(behaviour: JobBehaviour, profile: Profile) -> tuple[CostEstimate
     try:
         plan, workload = measured_plan(profile), measured_workload(profile)
         parameters = find_parameters(replace(behaviour, costs=guess), plan, workload)
-        labels = match_executors(profile, plan.logical)
+        labels = match_executors(profile.placement, plan.logical)
     except (InvalidInput, NotEnoughData):
         return guess, NOT_MEASURED
     loaded = load(parameters)

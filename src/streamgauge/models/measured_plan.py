@@ -14,17 +14,18 @@ model so).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import InvalidInput, NotEnoughData
-from streamgauge.models.cpu_contention import Machines, MeasuredThreads, measure_stretch
+from streamgauge.models.cpu_contention import measure_stretch
 from streamgauge.models.flow import Rates, Vector
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import Loaded, load, machine_of_executor
+from streamgauge.models.machine_threads import Machines, MeasuredThreads
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.routing import keyed_shares
 from streamgauge.models.worker_cpu import machine_of_worker, sum_at
@@ -32,9 +33,10 @@ from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile
 from streamgauge.profile.pooling import pool_slowdown, pool_times
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Cluster, Machine, Node, Slot
+from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.logical_plan import Executor, LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import ACKER, OperatorKind
+from streamgauge.topology.topology import ACKER, OperatorKind, Topology
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.workload import Emission, Workload
 from streamgauge.transport.engine import load_engine
@@ -53,24 +55,41 @@ def measured_plan(profile: Profile) -> PhysicalPlan:
         InvalidInput: A worker of the profile is not NODE:PORT, or not of its cluster.
         NotEnoughData: The profile does not say where its executors ran.
     """
-    configuration = profile.configuration
-    order = load_engine(configuration.engine).task_order
-    logical = LogicalPlan.of(profile.topology, configuration, task_order=order)
-    slots: dict[Slot, list[str]] = {}
-    for executor, label in zip(logical.executors, match_executors(profile, logical), strict=True):
-        slots.setdefault(_slot(profile.placement[label]), []).append(executor.label)
-    cluster = profile.cluster or _cluster(list(slots))
-    return PhysicalPlan.explicit(logical, cluster, slots)
+    return place_as_measured(
+        profile.topology, profile.configuration, profile.placement, profile.cluster
+    )
 
 
-def match_executors(profile: Profile, logical: LogicalPlan) -> list[str]:
-    """What the profile calls each executor of its plan, in the order of these.
+def place_as_measured(
+    topology: Topology,
+    configuration: Configuration,
+    placement: Mapping[str, str],
+    cluster: Cluster | None,
+) -> PhysicalPlan:
+    """The plan whose executors an engine placed so, by their labels and workers there.
+
+    Without a cluster, one of the workers' nodes is assumed, with a core for each worker.
 
     Raises:
-        NotEnoughData: The profile does not say where its executors ran.
+        InvalidInput: A worker is not NODE:PORT, or not of the cluster.
+        NotEnoughData: Executors of the configuration are missing.
+    """
+    order = load_engine(configuration.engine).task_order
+    logical = LogicalPlan.of(topology, configuration, task_order=order)
+    slots: dict[Slot, list[str]] = {}
+    for executor, label in zip(logical.executors, match_executors(placement, logical), strict=True):
+        slots.setdefault(_slot(placement[label]), []).append(executor.label)
+    return PhysicalPlan.explicit(logical, cluster or _cluster(list(slots)), slots)
+
+
+def match_executors(placement: Mapping[str, str], logical: LogicalPlan) -> list[str]:
+    """What an engine that placed executors so calls each of a plan, in the order of these.
+
+    Raises:
+        NotEnoughData: Executors of the plan are missing.
     """
     by_operator: dict[str, list[Executor]] = {}
-    for label in profile.placement:
+    for label in placement:
         executor = Executor.parse(label)
         by_operator.setdefault(executor.operator, []).append(executor)
     labels = []
@@ -193,7 +212,7 @@ def _engine_cores(
     """
     cores = [
         math.nan if figures is None or figures.cores is None else figures.cores.value
-        for figures in map(profile.executors.get, match_executors(profile, plan.logical))
+        for figures in map(profile.executors.get, match_executors(profile.placement, plan.logical))
     ]
     taken = sum_at(plan.placement, np.where(polls, cores, work), len(plan.workers))
     by_machine = np.zeros(len(plan.cluster.machines))

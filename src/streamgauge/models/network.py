@@ -56,7 +56,7 @@ def find_network(
     """
     measured = behaviour.links
     usual = [_at(latency, percentile) for latency in measured.values()]
-    typical = float(np.median(usual)) if usual else None
+    typical: float | None = None
     size = len(plan.nodes)
     seconds, variance = np.zeros((size, size)), np.zeros((size, size))
     guessed: list[str] = []
@@ -70,7 +70,8 @@ def find_network(
                 variance[row, column] = float(known.variance) * SECONDS_PER_MS**2
                 continue
             declared = plan.cluster.latency_between(source, target) * SECONDS_PER_MS
-            if declared == 0.0 and typical is not None:
+            if declared == 0.0 and usual:
+                typical = float(np.median(usual)) if typical is None else typical
                 declared = typical
                 guessed.append(f"{source} → {target}")
             seconds[row, column] = declared
@@ -122,7 +123,7 @@ class HopTransforms:
         senders, receivers = self._node[rows], self._node[as_slice(block.targets)]
         near = np.zeros((len(onward), len(senders)), dtype=np.complex128)
         far = np.zeros_like(near)
-        for node in np.unique(receivers).tolist():
+        for node in sorted(set(receivers.tolist())):
             here, there = np.flatnonzero(senders == node), np.flatnonzero(receivers == node)
             if len(here):
                 pairs = np.ix_(here, there)
@@ -143,7 +144,7 @@ class HopTransforms:
             # From the second node to the first it is as far as between any two.
             return np.asarray(self._wire(0)[:, 1:2] * _mixed(onward, remote))
         total = np.zeros((len(onward), len(senders)), dtype=np.complex128)
-        for node in np.unique(receivers).tolist():
+        for node in sorted(set(receivers.tolist())):
             there = np.flatnonzero(receivers == node)
             if remote[:, there].any():
                 wire = self._wire(node)[:, senders]

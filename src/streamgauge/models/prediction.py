@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.delays import Delays, Part
-from streamgauge.models.end_to_end_latency import PROBABILITIES, Latency, Ways
+from streamgauge.models.delays import DelayLevels, Delays, Part
+from streamgauge.models.end_to_end_latency import ENDLESS, PROBABILITIES, Latency, Ways
 from streamgauge.models.load_limit import Limit, Loaded, find_polling, is_bolt
 from streamgauge.models.network import MEDIAN, find_network
 from streamgauge.models.parameters import Parameters
+from streamgauge.models.pending_limit import Pending
 from streamgauge.models.worker_cpu import WorkerCores, divide_cores, machine_of_worker, sum_at
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -182,15 +183,17 @@ class Bottleneck:
 
     Attributes:
         limit: The highest rate that fits, and what is full then.
-        operator: Whose executor that is; None for a machine.
+        operator: Whose executor that is; None for a machine or a limit on open roots.
         executors: How many executors that operator has here; None for a machine.
         tasks: How many it can have at most; None for a machine.
+        unlimited: Whether the limit on open roots is left out.
     """
 
     limit: Limit
     operator: str | None
     executors: int | None
     tasks: int | None
+    unlimited: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +241,8 @@ class Prediction:
         since_due: As `latency`, from when tuples were due; None where a source has no due times, or
             the model does not know how late it is.
         since_due_by_source: The same of each source; empty where the model does not know.
+        pending: What a limit on open roots does: its sources may then emit less than is due, and
+            all figures are of what they emit; None where there is none.
         swing: Where shuffle of Storm 2.x widens and narrows again and again; None elsewhere.
         explanation: Why, and what would change it; None where not asked for.
         notes: What was assumed, what to keep in mind.
@@ -258,6 +263,7 @@ class Prediction:
     seen_by_source: Latency | None = None
     since_due: Latency | None = None
     since_due_by_source: Mapping[str, Latency] = field(default_factory=FrozenDict)
+    pending: Pending | None = None
     swing: Swing | None = None
     explanation: Explanation | None = None
     notes: tuple[str, ...] = ()
@@ -272,7 +278,7 @@ def assemble(
     model: str,
     parameters: Parameters,
     loaded: Loaded,
-    delays: Delays,
+    levels: DelayLevels,
     limit: Limit,
     probabilities: Sequence[float] = PROBABILITIES,
     *,
@@ -282,10 +288,11 @@ def assemble(
     """What a model found, put together; in brief, without latency since tuples were due."""
     plan = parameters.flow.plan
     network = find_network(plan, parameters.behaviour, percentile=link_percentile)
-    ways = Ways(parameters, delays, network)
+    ways, delays = Ways(parameters, levels, network), levels.mix_elements()
     latency = ways.latency(probabilities)
-    late = None if is_brief else delays.lateness
-    since_due = None if late is None else ways.latency(probabilities, late=late)
+    since_due = None
+    if delays.lateness is not None and not is_brief:
+        since_due = ways.latency(probabilities, since_due=True)
     used = divide_cores(
         parameters,
         work=sum_at(plan.placement, loaded.cores, len(plan.workers)),
@@ -306,9 +313,28 @@ def assemble(
         since_due=since_due,
         since_due_by_source={}
         if since_due is None
-        else ways.by_source(since_due, probabilities, late=late),
+        else ways.by_source(since_due, probabilities, since_due=True),
         notes=(*parameters.notes, *network.notes, *warn_of_full_machines(machines, limit)),
         provenance=parameters.behaviour.provenance,
+    )
+
+
+def limit_roots(prediction: Prediction, pending: Pending) -> Prediction:
+    """A prediction of a plan under a limit on open roots, with what that does.
+
+    Where nothing gets through, nothing ever arrives.
+    """
+    found = replace(prediction, pending=pending)
+    if pending.emitted_per_second > 0.0:
+        return found
+    return replace(
+        found,
+        latency=ENDLESS,
+        by_source=dict.fromkeys(found.by_source, ENDLESS),
+        complete=None if found.complete is None else ENDLESS,
+        seen_by_source=None if found.seen_by_source is None else ENDLESS,
+        since_due=None if found.since_due is None else ENDLESS,
+        since_due_by_source=dict.fromkeys(found.since_due_by_source, ENDLESS),
     )
 
 

@@ -29,19 +29,13 @@ stretch.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamgauge.models.machine_threads import Threads, Truth, Vector, Whole, core_shares
 from streamgauge.transport.mechanics import Mechanics
-
-Vector = NDArray[np.float64]
-Whole = NDArray[np.int64]
-Truth = NDArray[np.bool_]
 
 # How much of a slow crowd there is in queues with Poisson arrivals: 0 if it changed fast, 1 if
 # slowly. Found against simulations of 2 to 32 threads on 1 to 4 cores.
@@ -61,60 +55,40 @@ _LARGEST_EXPONENT = 600.0
 _LARGEST_TABLE = 2_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MachineThreads(ABC):
-    """Threads of machines; arrays of one entry a thread.
-
-    Attributes:
-        machine: Index of the machine it runs on.
-        rate: Jobs per second.
-        polls: Whether it polls when it is idle.
-    """
-
-    machine: Whole
-    rate: Vector
-    polls: Truth
-
-    @property
-    def infers_cpu_times(self) -> bool:
-        """Whether CPU times depend on stretches: smaller steps are safer then."""
-        return False
-
-    @abstractmethod
-    def split_jobs(self, stretch: Vector, which: Any) -> tuple[Vector, Vector]:
-        """CPU and waiting time of a job, of some threads with these stretches."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedCores:
-    """Stretch, tilt and time spent runnable by thread, cores burnt by machine."""
+    """Stretch and tilt by thread, cores burnt by machine.
+
+    Tilt is how many times as likely sharing makes it that a thread is runnable.
+    """
 
     stretch: Vector
     tilt: Vector
-    runnable: Vector
     polling_cores: Vector
 
 
 def settle_machines(
-    threads: MachineThreads,
+    threads: Threads,
     free: Vector,
     overloaded: Truth,
     mechanics: Mechanics,
     *,
-    near: tuple[Vector, Vector] | None = None,
+    near: SharedCores | None = None,
     tolerance: float = TOLERANCE,
+    poll_scale: Vector | None = None,
 ) -> SharedCores:
     """The fixed point of all machines that are not overloaded, those of like size together.
 
-    `near` are stretches and tilts to begin with.
+    `near` has stretches and tilts to begin with. `poll_scale` is by machine how many times as much
+    threads that poll burn as the mechanics say.
     """
     start = np.zeros((2, len(threads.machine)))
     if near is not None:
-        np.log(near, out=start, where=np.isfinite(near[0]))
+        np.log([near.stretch, near.tilt], out=start, where=np.isfinite(near.stretch))
+    scale = np.ones(len(free)) if poll_scale is None else poll_scale
     shared = SharedCores(
         stretch=np.where(overloaded[threads.machine], np.inf, 1.0),
         tilt=np.ones(len(threads.machine)),
-        runnable=np.zeros(len(threads.machine)),
         polling_cores=np.zeros(len(free)),
     )
     order = np.argsort(threads.machine, kind="stable")
@@ -127,7 +101,16 @@ def settle_machines(
         seats = order[seats]
         began = np.where(there, start[:, seats], 0.0)
         _settle(
-            threads, seats, there, free[machines], machines, mechanics, began, tolerance, shared
+            threads,
+            seats,
+            there,
+            free[machines],
+            scale[machines],
+            machines,
+            mechanics,
+            began,
+            tolerance,
+            shared,
         )
     return shared
 
@@ -135,18 +118,19 @@ def settle_machines(
 def _alike(sizes: Whole) -> Iterator[Whole]:
     """Machines with any threads, in groups of like size whose tables fit in memory."""
     classes = np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.int64)
-    for size in np.unique(classes[sizes > 0]):
+    for size in sorted(set(classes[sizes > 0].tolist())):
         members = np.flatnonzero((classes == size) & (sizes > 0))
-        at_once = max(_LARGEST_TABLE >> int(2 * size), 1)
+        at_once = max(_LARGEST_TABLE >> 2 * size, 1)
         for begin in range(0, len(members), at_once):
             yield members[begin : begin + at_once]
 
 
 def _settle(
-    threads: MachineThreads,
+    threads: Threads,
     which: Whole,
     there: Truth,
     free: Vector,
+    poll_scale: Vector,
     machines: Whole,
     mechanics: Mechanics,
     start: Vector,
@@ -160,29 +144,23 @@ def _settle(
     stretches and tilts.
     """
     rate = np.where(there, threads.rate[which], 0.0)
+    cpu, wait = threads.cpu_seconds[which], threads.wait_seconds[which]
     polls = threads.polls[which] & there
     going = np.arange(len(free))
     # Logarithms of stretches and tilts, now and before, and where a step led from before.
     now = before = led = start
-    if threads.infers_cpu_times:
-        # CPU times that follow from stretches are first taken for the least they can be.
-        now = now + np.log(np.maximum(there.sum(axis=1) / free, 1.0))[:, np.newaxis]
-        now[1] = 0.0
     for iteration in range(MAX_ITERATIONS):
         seats, seated = which[going], there[going]
         stretch, tilt = np.exp(now)
-        cpu, wait = threads.split_jobs(stretch, seats)
-        state = _runnable(rate[going], cpu, wait, stretch)
-        burn = _burn(mechanics, state, rate[going], polls[going], seated)
+        state = _runnable(rate[going], cpu[going], wait[going], stretch)
+        burn = _burn(mechanics, poll_scale[going], state, rate[going], polls[going], seated)
         step = _step(state, tilt, free[going], burn)
         leads = np.where(seated, np.log([step.stretch, step.tilt]), now)
         change = np.abs(leads - now).max(axis=(0, 2))
         # Smaller and smaller steps damp oscillations.
-        least = 0.5 if threads.infers_cpu_times else 1.0
-        leads = now + min(least, PATIENCE / (iteration + 1)) * (leads - now)
+        leads = now + min(1.0, PATIENCE / (iteration + 1)) * (leads - now)
         shared.stretch[seats[seated]] = step.stretch[seated]
         shared.tilt[seats[seated]] = step.tilt[seated]
-        shared.runnable[seats[seated]] = state.runnable[seated]
         shared.polling_cores[machines[going]] = step.polling_cores
         left = change > tolerance
         if not left.any():
@@ -237,7 +215,14 @@ def _runnable(rate: Vector, cpu: Vector, wait: Vector, stretch: Vector) -> _Stat
     )
 
 
-def _burn(mechanics: Mechanics, state: _State, rate: Vector, polls: Truth, there: Truth) -> Vector:
+def _burn(
+    mechanics: Mechanics,
+    scale: Vector,
+    state: _State,
+    rate: Vector,
+    polls: Truth,
+    there: Truth,
+) -> Vector:
     """Cores that idle threads burn while 0, 1, 2 … others run, by machine.
 
     Whoever is not runnable polls with the same probability: their number N is binomial. Its
@@ -259,7 +244,7 @@ def _burn(mechanics: Mechanics, state: _State, rate: Vector, polls: Truth, there
     growth = mechanics.poll_growth
     moment = about**growth * np.maximum(1.0 + growth * (growth - 1.0) / 2.0 * spread, 0.0)
     # No thread burns more than a core.
-    burnt = np.minimum(mechanics.poll_cores * some * moment, mean)
+    burnt = np.minimum(mechanics.poll_cores * scale[:, np.newaxis] * some * moment, mean)
     return np.asarray(burnt, dtype=np.float64)
 
 
@@ -314,19 +299,6 @@ def _most_runnable(state: _State, free: Vector) -> int:
     total = state.runnable.sum(axis=1)
     enough = np.maximum(free, total) - _TAIL / np.log(full) + 8.0 * np.sqrt(total)
     return int(min(np.ceil(enough.max()), state.load.shape[1]))
-
-
-def core_shares(cpu: Vector, wait: Vector) -> Vector:
-    """The part of a job that is CPU time."""
-    total = cpu + wait
-    return np.asarray(cpu / np.where(total > 0.0, total, 1.0))
-
-
-def multiply(one: Vector, other: Vector) -> Vector:
-    """The product, where nothing of infinity is nothing."""
-    result = np.zeros(np.broadcast_shapes(one.shape, other.shape))
-    np.multiply(one, other, out=result, where=(one > 0.0) & (other > 0.0))
-    return result
 
 
 class RunnableSets:

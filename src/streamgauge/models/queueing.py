@@ -69,8 +69,6 @@ class Setup:
         which leans to long for frequent batches. The delay of the whole queue is then uniform on
         (0, `period`), as for a server that takes vacations (Fuhrmann & Cooper 1985).
         """
-        from scipy import special
-
         length, rate = np.broadcast_arrays(as_vector(period), as_vector(batches_per_second))
         load = rate * length
         scale = divide_or(load, -np.expm1(-load), otherwise=1.0)
@@ -82,11 +80,13 @@ class Setup:
             decay = transforms.mean_decay(np.where(later, gap, -gap))
             return np.asarray(scale * np.where(later, np.exp(-s * length), np.exp(-load)) * decay)
 
-        # E[u^j] = scale·₁F₁(1; j + 2; −λT)/(j + 1) for what is left over T.
-        moments = [
-            scale * special.hyp1f1(1.0, j + 2.0, -load) / (j + 1.0) * length**j for j in (1, 2, 3)
-        ]
-        return cls(first=moments[0], second=moments[1], third=moments[2], transform=transform)
+        first, second, third = _leaning_moments(load, scale)
+        return cls(
+            first=first * length,
+            second=second * length**2,
+            third=third * length**3,
+            transform=transform,
+        )
 
     def met_with(self, probability: ArrayLike) -> Setup:
         """The same for a server that is found asleep with `probability`, and else is awake."""
@@ -97,6 +97,31 @@ class Setup:
             third=asleep * self.third,
             transform=lambda s: np.asarray(1.0 + asleep * (self.transform(s) - 1.0)),
         )
+
+
+def _leaning_moments(x: Vector, scale: Vector) -> tuple[Vector, Vector, Vector]:
+    """E[u], E[u²] and E[u³] for u on (0, 1) with a density proportional to e^(xu).
+
+    With `scale` = x/(1 − e^(−x)), integration by parts gives x·E[u^j] = scale − j·E[u^(j−1)].
+    Where x is small it is used from E[u³] = scale/4·₁F₁(1; 5; −x) downwards: nothing then cancels.
+    """
+    small = x < 1.0
+    near, away = np.where(small, x, 0.0), np.where(small, 1.0, x)
+    # 1 − x/5·(1 − x/6·(1 − …)); what is left out is below 1e-17.
+    series = np.ones_like(near)
+    for divisor in range(20, 4, -1):
+        series = 1.0 - near / divisor * series
+    third = scale / 4.0 * series
+    second = (scale - near * third) / 3.0
+    first = (scale - near * second) / 2.0
+    first_away = (scale - 1.0) / away
+    second_away = (scale - 2.0 * first_away) / away
+    third_away = (scale - 3.0 * second_away) / away
+    return (
+        np.where(small, first, first_away),
+        np.where(small, second, second_away),
+        np.where(small, third, third_away),
+    )
 
 
 def asleep_probability(batches_per_second: ArrayLike, spin_seconds: ArrayLike) -> Vector:
@@ -215,6 +240,8 @@ class BatchArrivals:
         service_scv: Its squared coefficient of variation; zero is a constant.
         wait_factor: Wait for the batches before, in multiples of that with arrivals at random:
             regular ones make it shorter (`streamgauge.models.arrivals`).
+        met: Which part of the batches before one that comes is met: all of them in an open
+            network, less in one that is closed (Schweitzer 1979).
     """
 
     batches_per_second: ArrayLike
@@ -223,11 +250,13 @@ class BatchArrivals:
     service_seconds: ArrayLike
     service_scv: ArrayLike = 1.0
     wait_factor: ArrayLike = 1.0
+    met: ArrayLike = 1.0
 
     def __post_init__(self) -> None:
         _check(
             batches_per_second=self.batches_per_second,
             wait_factor=self.wait_factor,
+            met=self.met,
             batch_variance=self.batch_variance,
             service_seconds=self.service_seconds,
             service_scv=self.service_scv,
@@ -247,6 +276,16 @@ class BatchArrivals:
             * as_vector(self.batch_mean)
             * as_vector(self.service_seconds)
         )
+
+    @property
+    def met_per_second(self) -> Vector:
+        """Batches a second that one that comes may have to wait for."""
+        return as_vector(self.batches_per_second) * as_vector(self.met)
+
+    @property
+    def spare(self) -> Vector:
+        """Part of the time that what is met leaves free; none, or less, where that is too much."""
+        return np.asarray(1.0 - self.utilisation * as_vector(self.met))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -277,9 +316,9 @@ def wait(queue: BulkQueue) -> Moments:
 
 def sojourn_transform(queue: BulkQueue) -> Transform:
     """E[e^(−sT)] of the sojourn of a random tuple, for Re s > 0."""
-    rate = as_vector(queue.batches_per_second)
+    rate, met_rate = as_vector(queue.batches_per_second), queue.met_per_second
     mean, scv = as_vector(queue.service_seconds), as_vector(queue.service_scv)
-    spare = np.maximum(1.0 - queue.utilisation, 0.0)
+    spare = np.maximum(queue.spare, 0.0)
     stable = spare > 0.0
     size, setup, factor = queue.size, queue.setup, as_vector(queue.wait_factor)
     at_random = bool(np.all(factor == 1.0))
@@ -287,7 +326,7 @@ def sojourn_transform(queue: BulkQueue) -> Transform:
     def before(s: Complex, batch: Complex) -> Complex:
         # Pollaczek–Khinchine, (1 − ρ)s/(s − λ + λβ(s)); nothing of it vanishes for Re s > 0 and
         # ρ < 1, and at ρ ≥ 1 the factor 1 − ρ is put to zero before anything is divided.
-        below = np.where(stable, s - rate * (1.0 - batch), 1.0)
+        below = np.where(stable, s - met_rate * (1.0 - batch), 1.0)
         return np.asarray(spare * s / below)
 
     def transform(s: Complex) -> Complex:
@@ -312,9 +351,8 @@ def sojourn_transform(queue: BulkQueue) -> Transform:
 
 def _queue_wait(queue: BulkQueue) -> Moments:
     """Wait of a batch for those before it, without setups (Kleinrock 1975, 5.70 and 5.113)."""
-    rate = as_vector(queue.batches_per_second)
+    rate, spare = queue.met_per_second, queue.spare
     _, second, third = _work_moments(queue)
-    spare = 1.0 - queue.utilisation
     mean, factor = divide_or(rate * second, 2.0 * spare), as_vector(queue.wait_factor)
     variance = divide_or(rate * third, 3.0 * spare) + mean**2
     return Moments(mean=_times(factor, mean), variance=_times(factor**2, variance))
@@ -383,9 +421,9 @@ def _inside_release(queue: FlushedQueue) -> Moments:
     """Service of the tuples before a random one in its release, a Poisson number of lists."""
     lists = as_vector(queue.batches_per_second) * as_vector(queue.flush_seconds)
     tuples, pairs, triples = queue.size.factorial_moments
-    first = lists * tuples
-    second = lists * pairs + first**2
-    third = lists * triples + 3.0 * first * lists * pairs + first**3
+    first, met = lists * tuples, as_vector(queue.met)
+    second = lists * pairs + met * first**2
+    third = lists * triples + 3.0 * met * first * lists * pairs + (met * first) ** 2 * first
     return _ahead((first, second, third), queue.service_seconds, queue.service_scv)
 
 
@@ -396,7 +434,7 @@ def _backlog(queue: FlushedQueue) -> Moments:
     cumulants of a compound Poisson variable; n may then be any number, and beyond the first terms
     the sum becomes an integral, over z = (n·drift)/(√n·deviation) as in heavy traffic.
     """
-    lists = as_vector(queue.batches_per_second) * as_vector(queue.flush_seconds)
+    lists = queue.met_per_second * as_vector(queue.flush_seconds)
     flush, first, second, third = np.broadcast_arrays(
         as_vector(queue.flush_seconds), *(lists * moment for moment in _work_moments(queue))
     )

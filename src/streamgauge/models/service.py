@@ -20,7 +20,7 @@ from streamgauge.models.job_behaviour import (
     ServiceTime,
     WindowBehaviour,
 )
-from streamgauge.models.processor_sharing import multiply
+from streamgauge.models.machine_threads import multiply
 from streamgauge.topology.topology import ACKER, OperatorKind
 from streamgauge.topology.tuple_flow import as_slice
 

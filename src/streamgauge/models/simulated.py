@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.models.chained import split_chains
-from streamgauge.models.end_to_end_latency import PROBABILITIES, Latency
+from streamgauge.models.end_to_end_latency import ENDLESS, PROBABILITIES, Latency
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import Loaded, find_limit, find_machines, load, mark_bolts
+from streamgauge.models.network import find_network
 from streamgauge.models.observed import (
     Observed,
     executor_predictions,
@@ -35,6 +36,7 @@ from streamgauge.models.observed import (
     reached_from,
 )
 from streamgauge.models.parameters import Parameters, find_parameters
+from streamgauge.models.pending_limit import hold_back, is_limited
 from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import (
     Prediction,
@@ -69,7 +71,6 @@ FEWEST_RUNS = 10
 PRECISION = 0.05
 # Part of the sources' roots of which it is said that they fail.
 NOTEWORTHY = 0.01
-ENDLESS = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
 
 
 class SimulationModel:
@@ -124,6 +125,10 @@ class SimulationModel:
         parameters = find_parameters(behaviour, plan, steady)
         loaded = load(parameters)
         limit = find_limit(parameters, steady, loaded)
+        if is_limited(parameters):
+            network = find_network(plan, behaviour)
+            held = hold_back(parameters, steady, loaded, limit, network, finds_fitting=False)
+            limit = held.limit
         regimes = find_regimes(parameters, loaded)
         # Of what sources could emit at most, the plan lets through what it can do at most.
         part = 1.0 if steady is workload else min(limit.factor, 1.0)

@@ -54,6 +54,7 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         flush_seconds=mechanics.flush_seconds,
         service_seconds=mean,
         service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
+        met=traffic.met,
     )
     queue = replace(queue, wait_factor=wait_factors(traffic, queue))
     gathered = _flushed(lists.per_second, mechanics)
@@ -132,6 +133,7 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         service_seconds=mean,
         service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
         setup=_wake_up(bursts.per_second, mechanics),
+        met=traffic.met,
     )
     queue = replace(queue, wait_factor=wait_factors(traffic, queue))
     awake, whole = wait(replace(queue, setup=None)), wait(queue)
@@ -183,13 +185,14 @@ def _sojourn(traffic: Traffic, queue: BulkQueue) -> Transform:
             queue.service_seconds,
             queue.service_scv,
             queue.wait_factor,
+            np.broadcast_to(queue.met, np.shape(queue.wait_factor)),
         ]
     )
     used = figures[0] > 0.0
     for source in logical.topology.sources:
         used[as_slice(logical.spans[source.name])] = False
     distinct, place = np.unique(figures[:, used], axis=1, return_inverse=True)
-    rate, size, spread, seconds, scv, factor = distinct
+    rate, size, spread, seconds, scv, factor, met = distinct
     alike = sojourn_transform(
         BulkQueue(
             batches_per_second=rate,
@@ -199,6 +202,7 @@ def _sojourn(traffic: Traffic, queue: BulkQueue) -> Transform:
             service_scv=scv,
             setup=_wake_up(rate, traffic.mechanics),
             wait_factor=factor,
+            met=met,
         )
     )
 

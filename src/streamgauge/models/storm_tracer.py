@@ -22,7 +22,7 @@ from streamgauge.errors import Infeasible, InternalError, InvalidInput
 from streamgauge.models import transforms
 from streamgauge.models.batching import Connections, ListSizes, list_sizes
 from streamgauge.models.chained import split_chains
-from streamgauge.models.delays import Delays, Part
+from streamgauge.models.delays import DelayLevels, Delays, Part
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import Loaded, is_bolt
@@ -73,7 +73,7 @@ class StormTracerModel:
         loaded = uncontended_load(parameters, stations)
         delays = storm_tracer_delays(parameters, loaded)
         limit = uncontended_limit(parameters, workload, stations)
-        prediction = assemble(self.name, parameters, loaded, delays, limit)
+        prediction = assemble(self.name, parameters, loaded, DelayLevels.single(delays), limit)
         return replace(
             prediction,
             latency=_mean_only(prediction.latency),
@@ -111,7 +111,7 @@ def storm_tracer_delays(parameters: Parameters, loaded: Loaded) -> Delays:
     mechanics = parameters.mechanics
     limit, flush_seconds = mechanics.batch, mechanics.flush_seconds
     sizes = list_sizes(
-        _connections(parameters),
+        list_connections(parameters),
         limit=limit,
         flush_seconds=flush_seconds,
         list_mean=lambda batch, share: np.maximum(batch * share, 1.0),  # eq. 4.26
@@ -154,7 +154,7 @@ def thread_wait(rate: ArrayLike, *, limit: int, flush_seconds: float) -> Vector:
     )
 
 
-def _connections(parameters: Parameters) -> Connections:
+def list_connections(parameters: Parameters) -> Connections:
     """All that executors send each other, acknowledgements included."""
     flow = parameters.flow
     sources, targets, rates = [], [], []

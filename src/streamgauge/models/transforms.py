@@ -26,7 +26,9 @@ or (K, 1) for n distributions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from types import EllipsisType
 
 import numpy as np
@@ -153,7 +155,7 @@ def tail(transform: Transform, times: ArrayLike) -> Vector:
     To about 1e-6 where T is smooth; within a few hundredths of t from an atom it is smeared.
     """
     tau = np.asarray(times, dtype=np.float64)
-    value = _tails(transform, tau, np.ones(1), FINE_TERMS)
+    value = _tails(transform, tau, _Contour(np.ones(1), FINE_TERMS))
     return np.asarray(np.clip(value[:, 0], 0.0, 1.0))
 
 
@@ -213,52 +215,81 @@ def _bounds(levels: Vector, mean: Vector, std: Vector) -> tuple[Vector, Vector]:
     return low, high
 
 
+class _Contour:
+    """The series on a contour of so many terms, for times over its τ: what no transform changes."""
+
+    def __init__(self, times: Vector, terms: int) -> None:
+        self.times, self.terms = times, terms
+
+    @cached_property
+    def points(self) -> Complex:
+        """s·τ."""
+        return np.asarray(DAMPING + 1j * np.pi * np.arange(self.terms))
+
+    @cached_property
+    def waves(self) -> tuple[Vector, Vector]:
+        """What to multiply the series by, real and imaginary: for its curve, and what bounds it.
+
+        Normal weights give the tail averaged over N(t, σ²), tilted by e^(−ax), which moves t by
+        −aσ² and changes the size. The average REACH deviations later is at most P(T > t), that as
+        much earlier at least.
+        """
+        width = VANISHED / (np.pi * self.terms)
+        k = np.arange(self.terms)
+        smooth = np.exp(-0.5 * (np.pi * width * k) ** 2 - 0.5 * (DAMPING * width) ** 2)
+        smooth[0] *= 0.5
+        moved, reach = DAMPING * width * width, REACH * width
+        waves = np.concatenate(
+            [
+                self._weigh(_weights(self.terms), self.times),
+                self._weigh(smooth, self.times + moved + reach),
+                self._weigh(smooth, self.times + moved - reach),
+            ]
+        )
+        # Parts of a complex array are strided; matrix products are fast for contiguous ones only.
+        return np.ascontiguousarray(waves.real), np.ascontiguousarray(waves.imag)
+
+    def _weigh(self, weights: Vector, times: Vector) -> Complex:
+        """w_k·e^((a + ikπ)t), a row for each of `times`."""
+        return np.asarray(weights * np.exp(np.multiply.outer(times, self.points)))
+
+
+# Constants that the first inversion computes.
+_LADDER = _Contour(LADDER_TIMES[:-1], LADDER_TERMS)
+_FINE = _Contour(FINE_TIMES, FINE_TERMS)
+
+
 def _weights(terms: int) -> Vector:
     """What each term of the series counts: one, then fading to none; half for the first."""
-    from scipy import special
-
-    k = np.arange(terms) * (MIDDLE + FADED) / terms
-    weights = special.ndtr(MIDDLE - k)
+    points = MIDDLE - np.arange(terms) * (MIDDLE + FADED) / terms
+    weights = np.asarray([_normal(point) for point in points.tolist()])
     weights[0] *= 0.5
-    return np.asarray(weights)
+    return weights
 
 
-def _tails(transform: Transform, tau: Vector, times: Vector, terms: int) -> Vector:
+def _normal(x: float) -> float:
+    """The normal distribution function, from the side on which no digits cancel."""
+    z = x * math.sqrt(0.5)
+    if abs(z) < 1.0:
+        return 0.5 + 0.5 * math.erf(z)
+    beyond = 0.5 * math.erfc(abs(z))
+    return 1.0 - beyond if z > 0.0 else beyond
+
+
+def _tails(transform: Transform, tau: Vector, contour: _Contour) -> Vector:
     """P(T > t) at t = τ·times, of shape (contours, times, …), from one call of the transform."""
-    k = np.arange(terms)
     # e^(at/τ)/τ · Σ w_k Re(f(s_k) e^(ikπt/τ)), Abate & Whitt 1995, equations 2 and 3; with
     # f(s) = (1 − φ(s))/s and s = x/τ the factor 1/τ cancels.
-    x = (DAMPING + 1j * np.pi * k).reshape(-1, *[1] * (tau.ndim - 1))
+    x = contour.points.reshape(-1, *[1] * (tau.ndim - 1))
     s = x / tau[:, np.newaxis]
     points = np.asarray(s.reshape(-1, *tau.shape[1:]), dtype=np.complex128)
     value = (1.0 - transform(points).reshape(s.shape)) / x
-    flat = value.reshape(len(tau), terms, -1)
-    # Normal weights give the tail averaged over N(t, σ²), tilted by e^(−ax), which moves t by −aσ²
-    # and changes the size. The average REACH deviations later is at most P(T > t), that as much
-    # earlier at least.
-    width = VANISHED / (np.pi * terms)
-    smooth = np.exp(-0.5 * (np.pi * width * k) ** 2 - 0.5 * (DAMPING * width) ** 2)
-    smooth[0] *= 0.5
-    moved, reach = DAMPING * width * width, REACH * width
-    waves = np.concatenate(
-        [
-            _waves(_weights(terms), times),
-            _waves(smooth, times + moved + reach),
-            _waves(smooth, times + moved - reach),
-        ]
-    )
-    # Parts of a complex array are strided; matrix products are fast for contiguous ones only.
-    real, imaginary = np.ascontiguousarray(flat.real), np.ascontiguousarray(flat.imag)
-    series = np.ascontiguousarray(waves.real) @ real - np.ascontiguousarray(waves.imag) @ imaginary
+    flat = value.reshape(len(tau), contour.terms, -1)
+    real, imaginary = contour.waves
+    series = real @ np.ascontiguousarray(flat.real) - imaginary @ np.ascontiguousarray(flat.imag)
     curve, least, most = np.split(series, 3, axis=1)
     kept = np.clip(curve, least, np.maximum(least, most))
-    return np.asarray(kept.reshape(len(tau), len(times), *tau.shape[1:]))
-
-
-def _waves(weights: Vector, times: Vector) -> Complex:
-    """w_k·e^((a + ikπ)t), a row for each of `times`."""
-    exponents = DAMPING + 1j * np.pi * np.arange(len(weights))
-    return np.asarray(weights * np.exp(np.multiply.outer(times, exponents)))
+    return np.asarray(kept.reshape(len(tau), len(contour.times), *tau.shape[1:]))
 
 
 def _on_ladder(transform: Transform, levels: Vector, low: Vector, high: Vector) -> Vector:
@@ -269,7 +300,7 @@ def _on_ladder(transform: Transform, levels: Vector, low: Vector, high: Vector) 
     # Contours below the bounds of one distribution are still within those of another.
     steps = np.arange(rungs)[::-1].reshape(-1, *[1] * top.ndim)
     tau = top * RATIO**-steps / LADDER_TIMES[-1] * 1.05
-    tails = _tails(transform, tau, LADDER_TIMES[:-1], LADDER_TERMS)
+    tails = _tails(transform, tau, _LADDER)
     times = tau[:, np.newaxis] * LADDER_TIMES[:-1].reshape(-1, *[1] * top.ndim)
     shape = (-1, *top.shape)
     times, tails = times.reshape(shape), tails.reshape(shape)
@@ -278,7 +309,7 @@ def _on_ladder(transform: Transform, levels: Vector, low: Vector, high: Vector) 
 
 def _refined(transform: Transform, levels: Vector, rough: Vector) -> Vector:
     """Quantiles from a contour of their own each, around a rough value."""
-    tails = _tails(transform, rough, FINE_TIMES, FINE_TERMS)
+    tails = _tails(transform, rough, _FINE)
     times = FINE_TIMES.reshape(-1, *[1] * (rough.ndim - 1))
     parts = zip(rough, tails, levels, strict=True)
     return np.stack([_crossing(tau * times, curve, level) for tau, curve, level in parts])

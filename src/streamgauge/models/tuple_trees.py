@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from streamgauge.models import transforms
 from streamgauge.models.arrivals import bursts_into
-from streamgauge.models.delays import Delays, Part
+from streamgauge.models.delays import DelayLevels, Delays, Part
 from streamgauge.models.end_to_end_latency import (
+    ENDLESS,
     PROBABILITIES,
     Latency,
     list_onward,
@@ -33,11 +34,11 @@ from streamgauge.models.end_to_end_latency import (
 )
 from streamgauge.models.flow import Traffic
 from streamgauge.models.network import HopTransforms, Network
-from streamgauge.models.queueing import asleep_probability
+from streamgauge.models.queueing import Moments, asleep_probability, divide_or
 from streamgauge.models.routing import deals_evenly, deals_in_turn
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Complex, Vector
-from streamgauge.models.windows import turns
+from streamgauge.models.windows import find_kept, turns
 from streamgauge.topology.topology import (
     ACK_INIT,
     ACKER,
@@ -45,7 +46,6 @@ from streamgauge.topology.topology import (
     OperatorKind,
     StreamKey,
     Subscription,
-    Topology,
 )
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 
@@ -76,8 +76,8 @@ class TimeGrid:
         # At nought every transform is one, but most formulas divide nought by nought there.
         omega[0] = 1e-9 * omega[1]
         self.points = np.asarray(1j * omega, dtype=np.complex128).reshape(-1, 1)
-        smooth = np.exp(-0.5 * (WIDTH * self.step * omega) ** 2)
-        self._there = (smooth * np.exp(-1j * omega * SHIFT * self.step)).reshape(-1, 1)
+        self._smooth = np.exp(-0.5 * (WIDTH * self.step * omega) ** 2)
+        self._there = (self._smooth * np.exp(-1j * omega * SHIFT * self.step)).reshape(-1, 1)
         self._back = np.exp(1j * omega * SHIFT * self.step).reshape(-1, 1)
 
     def distribution(self, transform: Complex) -> Matrix:
@@ -93,24 +93,91 @@ class TimeGrid:
         density[-1] += 1.0 - distribution[-1]
         return np.asarray(np.fft.rfft(density, axis=0) * self._back)
 
+    @property
+    def _times(self) -> Vector:
+        return np.asarray(np.maximum(self.step * (np.arange(TIMES) - SHIFT), 0.0))
+
+    def moments(self, distribution: Matrix) -> tuple[Vector, Vector]:
+        """E[T] and E[T²] of each case; what the grid does not hold is counted at its end."""
+        return _moments(distribution, self._times)
+
     def latency(self, transform: Complex, probabilities: Sequence[float]) -> Latency:
         """Moments and quantiles of one time."""
-        rising = self.distribution(transform.reshape(-1, 1))[:, 0]
-        density = np.diff(rising, prepend=0.0)
-        density[-1] += 1.0 - rising[-1]
-        times = np.maximum(self.step * (np.arange(TIMES) - SHIFT), 0.0)
-        mean = float(density @ times)
-        ends = times + self.step / 2.0
+        rising = self.distribution(transform.reshape(-1, 1))
+        return self._summarise(rising, self._times, probabilities)
+
+    def distance(
+        self, transform: Complex, earlier: float, probabilities: Sequence[float]
+    ) -> Latency:
+        """The same of how far apart two times are, whichever is later.
+
+        `transform` is that of their difference: one's, times the conjugate of the other's; the one
+        may be earlier than the other by up to `earlier`.
+        """
+        difference = np.fft.irfft(transform * self._smooth, TIMES)
+        # Negative differences stand at the end of the grid, the smallest last.
+        negative = min(math.ceil(earlier / self.step) + SHIFT, TIMES // 2 - 1)
+        either = difference[: TIMES - negative]
+        either[1 : negative + 1] += difference[: TIMES - negative - 1 : -1]
+        rising = np.clip(np.maximum.accumulate(np.cumsum(either)), 0.0, 1.0)
+        times = self.step * np.arange(float(len(either)))
+        return self._summarise(rising[:, np.newaxis], times, probabilities)
+
+    def _summarise(self, rising: Matrix, times: Vector, probabilities: Sequence[float]) -> Latency:
+        mean, square = (float(one[0]) for one in _moments(rising, times))
+        ends, rising = times + self.step / 2.0, rising[:, 0]
         return Latency(
             mean=mean,
-            variance=max(float(density @ times**2) - mean**2, 0.0),
+            variance=max(square - mean**2, 0.0),
             quantiles={p: float(np.interp(p, rising, ends)) for p in probabilities},
             parts={},
         )
 
 
+def _moments(distribution: Matrix, times: Vector) -> tuple[Vector, Vector]:
+    """E[T] and E[T²] of each case; what the grid does not hold is counted at its end."""
+    density = np.diff(distribution, axis=0, prepend=0.0)
+    density[-1] += 1.0 - distribution[-1]
+    return times @ density, times**2 @ density
+
+
 class TupleTrees:
     """The trees of a plan's tuples; the plan has ackers."""
+
+    def __init__(
+        self,
+        traffic: Traffic,
+        delays: Delays | DelayLevels,
+        network: Network,
+        service: ServiceTimes,
+    ) -> None:
+        levels = delays if isinstance(delays, DelayLevels) else DelayLevels.single(delays)
+        self._levels = [
+            (probability, _TreesAtLevel(traffic, at_level, network, service))
+            for probability, at_level in levels
+        ]
+
+    def latencies(self, probabilities: Sequence[float] = PROBABILITIES) -> tuple[Latency, Latency]:
+        """By the ackers' clock, and as the sources see it."""
+        announced = max(level.announced() for _, level in self._levels)
+        span = max(level.span() for _, level in self._levels)
+        if not math.isfinite(span):
+            return ENDLESS, ENDLESS
+        grid = TimeGrid(span)
+        apart, answered = np.sum([p * level.transforms(grid) for p, level in self._levels], axis=0)
+        return grid.distance(apart, announced, probabilities), grid.latency(answered, probabilities)
+
+    def open_times(self) -> Moments:
+        """From emission until the source knows of the end, by executor; nought for all but sources.
+
+        At the likeliest level.
+        """
+        _, likeliest = max(self._levels, key=lambda level: level[0])
+        return likeliest.open_times()
+
+
+class _TreesAtLevel:
+    """The trees of a plan whose elements have these delays."""
 
     def __init__(
         self, traffic: Traffic, delays: Delays, network: Network, service: ServiceTimes
@@ -125,27 +192,53 @@ class TupleTrees:
         self._backwards = sorted(
             flow.data_blocks, key=lambda block: order[block.stream.target], reverse=True
         )
-        self._kept = _after_windows(self._topology)
+        self._kept = find_kept(self._topology)
         self._to_acker = {
             (block.stream.source, block.stream.name): block
             for block in flow.blocks
             if block.stream.target == ACKER
         }
 
-    def latencies(self, probabilities: Sequence[float] = PROBABILITIES) -> tuple[Latency, Latency]:
-        """By the ackers' clock, and as the sources see it."""
-        span = self._span()
+    def transforms(self, grid: TimeGrid) -> Complex:
+        """Of the time between two acknowledgements by the ackers' clock; of what sources see."""
+        hops = HopTransforms(self._flow, self._delays, self._network, grid.points)
+        last, apart = self._roots(grid, hops, self._completions(grid, hops))
+        return np.asarray([apart, last * self._answers(grid, hops)])
+
+    def open_times(self) -> Moments:
+        """From emission until the source knows of the end, by executor; nought for all but sources.
+
+        The answers' way is as long as on the mean over all of them.
+        """
+        mean, square = (np.zeros(len(self._flow.plan.logical.executors)) for _ in range(2))
+        span = self.span()
         if not math.isfinite(span):
-            infinite = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={})
-            return infinite, infinite
+            mean[self._of_sources()] = math.inf
+            return Moments(mean=mean, variance=mean)
         grid = TimeGrid(span)
         hops = HopTransforms(self._flow, self._delays, self._network, grid.points)
-        last, first = self._roots(grid, hops, self._completions(grid, hops))
-        answered = last * self._answers(grid, hops)
-        return (
-            grid.latency(last * np.conj(first), probabilities),
-            grid.latency(answered, probabilities),
-        )
+        found = self._completions(grid, hops)
+        answer = grid.latency(self._answers(grid, hops), ())
+        for source in self._topology.sources:
+            here = as_slice(self._flow.plan.logical.spans[source.name])
+            begun = grid.distribution(self._begun(hops, source.name))
+            acked = self._acked(grid, hops, found, source.name)
+            ended = {key: begun * distribution for key, distribution in acked.items()}
+            emitted = self._rates.out_of(self._flow, source.name, system=False)
+            for key, distribution in ended.items():
+                times, squares = grid.moments(distribution)
+                part = divide_or(self._rates.emitted[key], emitted, 1.0 / len(ended))
+                mean[here] += part * times
+                square[here] += part * squares
+        variance = np.maximum(square - mean**2, 0.0)
+        mean[self._of_sources()] += answer.mean
+        variance[self._of_sources()] += answer.variance
+        return Moments(mean=mean, variance=variance)
+
+    def _of_sources(self) -> list[int]:
+        """Executors of sources, as places in the plan."""
+        spans = self._flow.plan.logical.spans
+        return [place for source in self._topology.sources for place in spans[source.name]]
 
     def _completions(self, grid: TimeGrid, hops: HopTransforms) -> dict[Subscription, Complex]:
         """From a tuple's arrival until it and all that follows it are acknowledged."""
@@ -286,26 +379,46 @@ class TupleTrees:
     def _roots(
         self, grid: TimeGrid, hops: HopTransforms, found: Mapping[Subscription, Complex]
     ) -> tuple[Complex, Complex]:
-        """From emission until the last message about a root is handled, and until the first is."""
+        """From emission until the last message about a root is handled.
+
+        And how much later the last acknowledgement is than the source's own message, which an
+        acker may hear of after it.
+        """
         last = np.zeros(len(grid.points), dtype=np.complex128)
-        first = np.zeros_like(last)
+        apart = np.zeros_like(last)
         total = 0.0
         for source in self._topology.sources:
-            block = self._to_acker[source.name, ACK_INIT]
-            begun = hops.carried(block, self._woken(grid.points))
-            # A tuple and its copies for further subscribers are one root.
-            by_stream: dict[StreamKey, Matrix] = {}
-            for one in self._flow.data_blocks:
-                if one.stream.source == source.name:
-                    so_far = by_stream.get(one.stream.key, grid.distribution(begun))
-                    follows = hops.carried(one, found[one.stream.subscription])
-                    by_stream[one.stream.key] = so_far * grid.distribution(follows)
-            for key, distribution in by_stream.items():
+            begun = self._begun(hops, source.name)
+            announced = grid.distribution(begun)
+            for key, acked in self._acked(grid, hops, found, source.name).items():
                 weights = self._rates.emitted[key]
-                last += grid.transform(distribution) @ weights
-                first += begun @ weights
+                last += grid.transform(announced * acked) @ weights
+                apart += (grid.transform(acked) * np.conj(begun)) @ weights
                 total += float(weights.sum())
-        return last / total, first / total
+        return last / total, apart / total
+
+    def _begun(self, hops: HopTransforms, source: str) -> Complex:
+        """From emission until an acker has handled the source's message, points × executors."""
+        return hops.carried(self._to_acker[source, ACK_INIT], self._woken(hops.points))
+
+    def _acked(
+        self,
+        grid: TimeGrid,
+        hops: HopTransforms,
+        found: Mapping[Subscription, Complex],
+        source: str,
+    ) -> dict[StreamKey, Matrix]:
+        """P(the last acknowledgement of a root is handled by then), times × its source's executors.
+
+        A tuple and its copies for further subscribers are one root.
+        """
+        by_stream: dict[StreamKey, Matrix] = {}
+        for one in self._flow.data_blocks:
+            if one.stream.source == source:
+                so_far = by_stream.get(one.stream.key, 1.0)
+                follows = hops.carried(one, found[one.stream.subscription])
+                by_stream[one.stream.key] = so_far * grid.distribution(follows)
+        return by_stream
 
     def _answers(self, grid: TimeGrid, hops: HopTransforms) -> Complex:
         """From an acker to the source that waits for its answer."""
@@ -324,41 +437,46 @@ class TupleTrees:
             total += float(weights @ block.shares.sum(axis=1))
         return answer / total
 
-    def _span(self) -> float:
-        """A time that hardly any tree takes."""
-        own = self._delays.executor_mean + FAR * np.sqrt(self._delays.spread)
-        send = self._delays.send.mean.max() + FAR * self._delays.send.variance.max() ** 0.5
-        transfer = (
-            self._delays.transfer.mean.max() + FAR * self._delays.transfer.variance.max() ** 0.5
+    def announced(self) -> float:
+        """A time that hardly any message takes from its sender to an acker's answer."""
+        return self._hop() + self._own(as_slice(self._flow.plan.logical.spans[ACKER]))
+
+    def _hop(self) -> float:
+        """The same between two executors."""
+        send, transfer, network = self._delays.send, self._delays.transfer, self._network
+        return float(
+            send.mean.max()
+            + FAR * send.variance.max() ** 0.5
+            + transfer.mean.max()
+            + FAR * transfer.variance.max() ** 0.5
+            + network.seconds.max()
+            + FAR * network.variance.max() ** 0.5
         )
-        network = self._network.seconds.max() + FAR * self._network.variance.max() ** 0.5
-        hop = float(send + transfer + network)
-        acker = float(own[as_slice(self._flow.plan.logical.spans[ACKER])].max())
+
+    def _own(self, executors: slice | NDArray[np.int64]) -> float:
+        """The same of the slowest of some executors."""
+        own = self._delays.executor_mean + FAR * np.sqrt(self._delays.spread)
+        return float(own[executors].max(initial=0.0))
+
+    def span(self) -> float:
+        """A time that hardly any tree takes."""
+        hop, announced = self._hop(), self.announced()
         found: dict[Subscription, float] = {}
         for block in self._backwards:
             operator = self._topology.operator(block.stream.target)
             came = self._rates.into(self._flow, operator.name, system=False) > 0.0
-            here = float(own[as_slice(block.targets)][came].max(initial=0.0))
+            here = self._own(np.asarray(block.targets)[came])
             if operator.window is not None:
                 held = windows_per_tuple(self._traffic, operator)
                 here += float((self._slide(operator) * (held + 1.0) / 2.0).max()) * 1.5
             here += float(FAR * self._behind(block).max())
             follows = [found[other.stream.subscription] for other in self._onward(block)]
-            found[block.stream.subscription] = here + hop + max(follows, default=hop + acker)
-        return max(found.values(), default=0.0) + 2.0 * (hop + acker)
+            found[block.stream.subscription] = here + hop + max(follows, default=announced)
+        return max(found.values(), default=0.0) + 2.0 * announced
 
     def _onward(self, block: ConnectionBlock) -> list[ConnectionBlock]:
         name = block.stream.target
         return [other for other in self._flow.data_blocks if other.stream.source == name]
-
-
-def _after_windows(topology: Topology) -> set[str]:
-    """Operators with windows, and those behind them."""
-    found = {one.name for one in topology.operators if one.window is not None}
-    for operator in topology.topological_order():
-        if any(s.source in found for s in topology.streams_into(operator.name) if not s.is_system):
-            found.add(operator.name)
-    return found
 
 
 def all_of(distribution: Matrix, copies: Vector, parts: Matrix) -> Matrix:

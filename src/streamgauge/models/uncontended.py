@@ -116,7 +116,7 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
     return Loaded(
         contention=Contention(
             stretch=np.where(overloaded[machine], np.inf, 1.0),
-            tilt=np.ones_like(busy),
+            limits=None,
             used_cores=used,
             busy_cores=_by_machine(parameters, used),
             polling_cores=np.zeros_like(free),
@@ -126,6 +126,8 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
         utilisation=busy,
         cores=used,
         waking=waking,
+        variation=lambda: np.zeros(len(free)),
+        at_crowd=lambda factor: service,
         overloaded=_worst(parameters, busy, np.where(overloaded, divide_or(wanted, free), 0.0)),
     )
 

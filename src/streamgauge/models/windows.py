@@ -21,7 +21,7 @@ from streamgauge.models.flow import Traffic
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.transforms import Complex, Transform, Vector
-from streamgauge.topology.topology import Operator, Window
+from streamgauge.topology.topology import Operator, Topology, Window
 from streamgauge.topology.tuple_flow import as_slice
 
 
@@ -121,6 +121,22 @@ def mixed_ages(
     )
 
 
+def delay_ages(age: Age, seconds: float, part: float) -> Age:
+    """Ages where a part of the tuples is so much older.
+
+    A source that waits for roots to end emits when a window has fired and let them go: what then
+    comes to the same of n tasks waits for a whole slide, where others wait for half of one on the
+    mean.
+    """
+    return Age(
+        mean=age.mean + part * seconds,
+        variance=age.variance + part * (1.0 - part) * seconds**2,
+        transform=lambda s: np.asarray(
+            age.transform(s) * (1.0 - part + part * transforms.constant(s, np.asarray(seconds)))
+        ),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WindowDelays:
     """From the end of a tuple's execution until its window has been dealt with, by executor.
@@ -141,11 +157,11 @@ class WindowDelays:
 
 def window_delays(traffic: Traffic, service: ServiceTimes, bursts: Bursts) -> WindowDelays:
     """What windows add to the delays of a plan's executors."""
-    flow = traffic.flow
+    flow, topology = traffic.flow, traffic.flow.plan.logical.topology
     mean, variance = np.zeros_like(service.mean), np.zeros_like(service.mean)
     occupied, spread = service.mean.copy(), service.variance.copy()
     ages: list[tuple[slice, Age]] = []
-    for operator in flow.plan.logical.topology.operators:
+    for operator in topology.operators:
         window = operator.window
         if window is None:
             continue
@@ -158,6 +174,9 @@ def window_delays(traffic: Traffic, service: ServiceTimes, bursts: Bursts) -> Wi
         dispersion = bursts.dispersion[span] / turns(traffic, operator)
         task_parts = traffic.conversions[operator.name].task_parts
         age = mixed_ages(window, came, dispersion, task_parts)
+        if window.slide_seconds is not None and is_first(topology, operator):
+            tasks = float(np.sum(traffic.conversions[operator.name].busy_tasks))
+            age = delay_ages(age, window.slide_seconds / (2.0 * tasks), traffic.paced)
         ages.append((span, age))
         trigger, varied = service.trigger_mean[span], service.trigger_variance[span]
         mean[span] = age.mean + trigger
@@ -188,3 +207,19 @@ def turns(traffic: Traffic, operator: Operator) -> float:
     streams = traffic.flow.plan.logical.topology.streams_into(operator.name)
     in_turn = all(deals_in_turn(s, traffic.mechanics) for s in streams if not s.is_system)
     return float(operator.tasks) if in_turn else 1.0
+
+
+def find_kept(topology: Topology) -> set[str]:
+    """Operators with windows, and those behind them."""
+    found = {one.name for one in topology.operators if one.window is not None}
+    for operator in topology.topological_order():
+        if any(s.source in found for s in topology.streams_into(operator.name) if not s.is_system):
+            found.add(operator.name)
+    return found
+
+
+def is_first(topology: Topology, operator: Operator) -> bool:
+    """Whether no tuple has been in a window before it comes to an operator."""
+    kept = find_kept(topology)
+    streams = topology.streams_into(operator.name)
+    return not any(one.source in kept for one in streams if not one.is_system)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
 from streamgauge.drawing.wording import (
     format_duration,
     format_duration_within,
@@ -168,17 +167,30 @@ def _list_parts(latency: Latency) -> Cell:
 
 
 def _chart_parts(latencies: Mapping[str, Latency]) -> Chart:
+    title = "Mean latency and what it is made up of"
+    return Chart(title=title, draw=partial(_draw_parts, latencies, title=title))
+
+
+def _draw_parts(latencies: Mapping[str, Latency], *, title: str, embedded: bool) -> str:
+    # What draws is imported with the first picture: most answers are texts.
+    from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
+
     bars = []
     for name, latency in latencies.items():
         known = {part: seconds for part, seconds in name_parts(latency).items() if seconds > 0.0}
         parts = known or {"parts not known": latency.mean}
         bars.append(Bar(name=name, parts=parts, label=show_mean(latency)))
-    title = "Mean latency and what it is made up of"
-    draw = partial(draw_bar_chart, bars, title=title, x_title=f"mean {PATH}")
-    return Chart(title=title, draw=draw)
+    return draw_bar_chart(bars, title=title, x_title=f"mean {PATH}", embedded=embedded)
 
 
 def _chart_quantiles(latencies: Mapping[str, Latency]) -> Chart:
+    title = "Percentiles of latency"
+    return Chart(title=title, draw=partial(_draw_quantiles, latencies, title=title))
+
+
+def _draw_quantiles(latencies: Mapping[str, Latency], *, title: str, embedded: bool) -> str:
+    from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
+
     levels = sorted({level for latency in latencies.values() for level in latency.quantiles})
     bars = [
         Bar(
@@ -190,5 +202,4 @@ def _chart_quantiles(latencies: Mapping[str, Latency]) -> Chart:
         for level in levels
         for name, latency in latencies.items()
     ]
-    title = "Percentiles of latency"
-    return Chart(title=title, draw=partial(draw_bar_chart, bars, title=title, x_title=PATH))
+    return draw_bar_chart(bars, title=title, x_title=PATH, embedded=embedded)

@@ -8,19 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.drawing.side_by_side import Panel, draw_side_by_side
-from streamgauge.drawing.topology_picture import (
-    MIDDLE_LEVEL,
-    OperatorMark,
-    parallelism,
-    without_ackers,
-)
 from streamgauge.drawing.wording import (
     count,
     format_change,
     format_duration,
     format_emission,
-    format_number,
+    format_share,
     format_utilisation,
     printable,
 )
@@ -29,13 +22,13 @@ from streamgauge.reports.content import Chart, FigureRow, Section, Term, Terms, 
 from streamgauge.reports.latency import chart_latencies, get_quantile
 from streamgauge.reports.prediction_figures import tabulate_reasons
 from streamgauge.reports.prediction_verdict import (
-    find_bottleneck,
     find_busiest,
     judge_prediction,
+    name_limit,
     show_headroom,
 )
 from streamgauge.reports.report import Report, describe_size
-from streamgauge.topology.topology import Operator, OperatorKind
+from streamgauge.topology.topology import OperatorKind
 
 if TYPE_CHECKING:
     from streamgauge.models.end_to_end_latency import Latency
@@ -44,6 +37,8 @@ if TYPE_CHECKING:
     from streamgauge.topology.workload import Emission, Workload
 
 GUIDE = "What is predicted, by which rules and how accurately: docs/prediction.md."
+# A limit that a larger part of the tuples waits for is worth a word.
+MANY_WAIT = 0.01
 # Graphs with more operators are unreadable on a page.
 MANY_OPERATORS = 200
 
@@ -163,6 +158,7 @@ class PredictionReport(Report):
 
     def _cautions(self) -> Iterator[str]:
         verdict, swing = self.prediction.verdict, self.prediction.swing
+        pending = self.prediction.pending
         dissenting = [other.model for other in self.others if other.verdict != verdict]
         if dissenting:
             yield f"Not all models agree: {', '.join(dissenting)} would not say so."
@@ -170,6 +166,15 @@ class PredictionReport(Report):
             lowest, highest = format_duration(swing.lowest), format_duration(swing.highest)
             every = "" if swing.period is None else f", once in {format_duration(swing.period)}"
             yield f"Mean latency swings between {lowest} and {highest}{every}."
+        if pending is not None and math.isinf(pending.longest_wait):
+            yield "Latency is from emission; tuples that are due wait at their source without end."
+        elif pending is not None and pending.waits > MANY_WAIT:
+            wait = pending.longest_wait
+            fitting = f"; with a limit of {pending.ample} hardly any would" if pending.ample else ""
+            yield (
+                f"{format_share(pending.waits)} of tuples would wait at their source for"
+                f" {name_limit(pending)}, {format_duration(wait)} on the mean of all{fitting}."
+            )
         for name, operator in self.prediction.operators.items():
             if operator.idle:
                 executors = count(operator.executors, "executor")
@@ -275,106 +280,25 @@ def chart_plans(before: PredictedPlan | None, after: PredictedPlan) -> Chart:
     topology = after.plan.logical.topology
     plans = " and ".join(plan.name for plan in (before, after) if plan)
     title = printable(f"operators of {topology.name} and how busy they are: {plans}")
-    panels = [_build_panel(f"before: {before.name}", before, before)] if before else []
-    panels.append(
-        _build_panel(f"after: {after.name}" if before else after.name, after, before or after)
-    )
     caption = "Busy: mean over an operator's executors. Colours and gauges: its busiest executor."
     if before:
         caption += " Arrows: from the figure before to the figure after."
-    operators = len(without_ackers(topology).operators)
+    operators = sum(operator.kind is not OperatorKind.ACKER for operator in topology.operators)
     too_many = f"{count(operators, 'operator')} are too many to draw; the tables below list them."
     return Chart(
         title=title,
-        draw=partial(draw_side_by_side, panels, title=title),
+        draw=partial(_draw_plans, before, after, title=title),
         caption=caption,
         wide=True,
         instead=too_many if operators > MANY_OPERATORS else "",
     )
 
 
-def _build_panel(title: str, plan: PredictedPlan, former: PredictedPlan) -> Panel:
-    prediction = plan.prediction
-    topology = without_ackers(plan.plan.logical.topology)
-    drawn = {operator.name for operator in topology.operators}
-    lines = [plan.about, str(judge_prediction(prediction))]
-    ackers = [acker.busiest for name, acker in prediction.operators.items() if name not in drawn]
-    if ackers:
-        busiest = max(ackers)
-        lines.append(f"Ackers are not drawn: busy at most {format_utilisation(busiest)}.")
-    return Panel(
-        title=printable(title),
-        lines=[printable(line) for line in lines],
-        flag=printable(_name_bottleneck(prediction)),
-        topology=topology,
-        executors={name: len(span) for name, span in plan.plan.logical.spans.items()},
-        marks={
-            operator.name: _mark_operator(operator, plan, former) for operator in topology.operators
-        },
-    )
+def _draw_plans(
+    before: PredictedPlan | None, after: PredictedPlan, *, title: str, embedded: bool
+) -> str:
+    # What draws is imported with the first picture: most answers are texts.
+    from streamgauge.drawing.side_by_side import draw_side_by_side
+    from streamgauge.reports.prediction_picture import build_panels
 
-
-def _name_bottleneck(prediction: Prediction) -> str:
-    """What is full first, where it is busy enough to matter."""
-    bottleneck = find_bottleneck(prediction)
-    if not bottleneck or not _is_near_limit(prediction):
-        return ""
-    is_machine = any(machine.name == bottleneck for machine in prediction.machines)
-    return f"Bottleneck: {'machine ' if is_machine else ''}{bottleneck}"
-
-
-def _is_near_limit(prediction: Prediction) -> bool:
-    """Whether a bottleneck deserves attention: most of what it can do is used."""
-    return bool(prediction.overloaded) or prediction.limit.factor * MIDDLE_LEVEL <= 1.0
-
-
-def _mark_operator(operator: Operator, plan: PredictedPlan, former: PredictedPlan) -> OperatorMark:
-    """What the picture says of an operator, and what it was before."""
-    name = operator.name
-    now = plan.prediction.operators[name]
-    was = former.prediction.operators.get(name, now)
-    if operator.kind is OperatorKind.SOURCE:
-        # A source receives acknowledgements only: their delay delays no tuple.
-        lines = [
-            f"emits {format_change(former.emits(name), plan.emits(name), format_emission)} tuples/s"
-        ]
-    else:
-        arrived = format_change(was.arrived_per_second, now.arrived_per_second, format_number)
-        delay = format_change(was.delay_seconds, now.delay_seconds, format_duration)
-        lines = [f"gets {arrived} tuples/s", f"delay {delay}"]
-    lines.append(f"busy {format_change(was.utilisation, now.utilisation, format_utilisation)}")
-    if now.idle:
-        lines.append(f"{now.idle} of {now.executors} get nothing")
-    return OperatorMark(
-        level=1.0 if math.isinf(now.busiest) else now.busiest,
-        level_text=f"{'busiest ' if now.executors > 1 else ''}{format_utilisation(now.busiest)}",
-        parallelism=_show_parallelism(operator, was.executors, now.executors),
-        line=lines[0],
-        more=tuple(lines[1:]),
-        flag="bottleneck: full first" if _is_bottleneck(operator, plan.prediction) else "",
-        alarm=_find_alarm(operator, plan.prediction),
-    )
-
-
-def _show_parallelism(operator: Operator, before: int, after: int) -> str:
-    now = parallelism(operator, {operator.name: after})
-    return now if before == after else f"{before} → {now}"
-
-
-def _is_bottleneck(operator: Operator, prediction: Prediction) -> bool:
-    """Whether one of its executors is full first, and near enough to its limit to matter."""
-    bottleneck = find_bottleneck(prediction)
-    return _is_near_limit(prediction) and any(
-        executor.name == bottleneck and executor.operator == operator.name
-        for executor in prediction.executors
-    )
-
-
-def _find_alarm(operator: Operator, prediction: Prediction) -> str:
-    """Whether executors are overloaded, by their own work or with their machine."""
-    own = [executor for executor in prediction.executors if executor.operator == operator.name]
-    full = sum(executor.name in prediction.overloaded for executor in own)
-    if full:
-        return f"overloaded: {full} of {len(own)}" if len(own) > 1 else "overloaded"
-    slowed = sum(executor.utilisation >= 1.0 for executor in own)
-    return f"on an overloaded machine: {slowed} of {len(own)}" if slowed else ""
+    return draw_side_by_side(build_panels(before, after), title=title, embedded=embedded)

@@ -38,11 +38,14 @@ from streamgauge.reports.prediction_verdict import (
     find_bottleneck,
     find_busiest,
     judge_prediction,
+    name_limit,
+    say_what_limit_fits,
 )
 from streamgauge.reports.report import list_figures, list_parts_figures
 
 if TYPE_CHECKING:
     from streamgauge.models.end_to_end_latency import Latency
+    from streamgauge.models.pending_limit import Pending
     from streamgauge.models.prediction import (
         Bottleneck,
         ExecutorPrediction,
@@ -61,6 +64,8 @@ COMPLETE = (
     "Complete: until the whole tree of a tuple is processed, as the engine reports it and as the"
     " source sees it."
 )
+# A limit on open roots that a smaller part of the tuples waits for needs no table.
+SOME_WAIT = 1e-3
 # Percentiles of the model table that a terminal has room for.
 FEW_LEVELS = (0.5, 0.99)
 DRAWBACKS = {
@@ -279,6 +284,8 @@ def list_prediction_figures(prediction: Prediction, plan: str = "") -> Iterator[
     limit = prediction.limit
     yield from list_figures("job", plan, {"highest_rate": limit.per_second}, unit="1/s")
     yield from list_figures("job", plan, {"headroom": limit.factor})
+    if prediction.pending is not None:
+        yield from _list_pending_figures(prediction.pending, plan)
     before = f"{plan}: " if plan else ""
     for name, latency in _name_latencies(prediction).items():
         quantiles = {name_percentile(level): value for level, value in latency.quantiles.items()}
@@ -287,27 +294,77 @@ def list_prediction_figures(prediction: Prediction, plan: str = "") -> Iterator[
     yield from list_parts_figures(prediction, before)
 
 
+def _list_pending_figures(pending: Pending, plan: str) -> Iterator[FigureRow]:
+    figures = {
+        "pending_limit": pending.limit,
+        "smallest_pending_limit": pending.smallest,
+        "ample_pending_limit": pending.ample,
+    }
+    known = {name: float(value) for name, value in figures.items() if value is not None}
+    yield from list_figures("job", plan, known)
+    yield from list_figures("job", plan, {"emitted": pending.emitted_per_second}, unit="1/s")
+    before = f"{plan}: " if plan else ""
+    for name, source in pending.sources.items():
+        waits = {"waits": source.waits, "open_roots": source.open_roots}
+        yield from list_figures("source", f"{before}{name}", waits)
+        times = {"wait": source.wait_seconds, "wait_p99": source.wait_p99_seconds}
+        yield from list_figures("source", f"{before}{name}", times, unit="s")
+
+
 def tabulate_reasons(prediction: Prediction) -> Iterator[Table]:
     """What is full first, and what would help; nothing where the model explains nothing."""
+    pending = prediction.pending
+    if pending is not None and (pending.waits > SOME_WAIT or pending.holds_back is not None):
+        yield _tabulate_sources(pending)
     explanation = prediction.explanation
     if explanation is None:
         return
+    setting = "" if pending is None else pending.setting
     yield tabulate(
         "What is full first as all rates grow",
-        _list_bottlenecks(explanation.bottlenecks),
+        _list_bottlenecks(explanation.bottlenecks, setting),
         note="Each row doubles the executors of the operator that was full in the row above,"
-        " up to one for each task.",
+        " up to one for each task"
+        + (
+            f", or leaves {setting} out."
+            if any(bottleneck.unlimited for bottleneck in explanation.bottlenecks)
+            else "."
+        ),
     )
     yield _tabulate_sensitivities(explanation.sensitivities, prediction)
 
 
-def _list_bottlenecks(bottlenecks: Sequence[Bottleneck]) -> Iterator[Row]:
+def _tabulate_sources(pending: Pending) -> Table:
+    """How sources are held back by a limit on open roots."""
+    fitting = say_what_limit_fits(pending)
+    return tabulate(
+        f"What {name_limit(pending)} does",
+        [
+            {
+                Column("source"): name,
+                Column("due", PER_SECOND): format_number(source.due_per_second),
+                Column("emitted", PER_SECOND): format_number(source.emitted_per_second),
+                Column("open", "roots a task"): format_number(source.open_roots),
+                Column("wait for it", "of its tuples"): format_share(source.waits),
+                Column("wait", "mean of all"): format_duration(source.wait_seconds),
+                Column("wait", "p99"): format_duration(source.wait_p99_seconds),
+            }
+            for name, source in pending.sources.items()
+        ],
+        note="A task of a source may have so many tuple trees open; what is due then waits at the"
+        " source until one ends. "
+        + (f"{fitting[0].upper()}{fitting[1:]}." if fitting else "No limit would fit."),
+    )
+
+
+def _list_bottlenecks(bottlenecks: Sequence[Bottleneck], setting: str) -> Iterator[Row]:
     doubled: dict[str, int] = {}
     for bottleneck in bottlenecks:
         limit = bottleneck.limit
-        changes = ", ".join(f"{executors} of {name}" for name, executors in doubled.items())
+        changes = [f"no {setting}"] if bottleneck.unlimited else []
+        changes += [f"{executors} of {name}" for name, executors in doubled.items()]
         yield {
-            Column("with"): changes or "this plan",
+            Column("with"): ", ".join(changes) or "this plan",
             Column("fits up to", PER_SECOND): format_limit(limit.per_second, unit=""),
             Column("times the load"): format_estimate(limit.factor),
             Column("then full", words=True): limit.by,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from streamgauge.drawing.topology_picture import HIGH_LEVEL
 from streamgauge.drawing.wording import (
+    HIGH_LEVEL,
     MANIFOLD,
     format_estimate,
     format_number,
@@ -18,7 +18,7 @@ from streamgauge.models.prediction import FULL
 from streamgauge.reports.content import Grade, Verdict
 
 if TYPE_CHECKING:
-    from streamgauge.models.load_limit import Limit
+    from streamgauge.models.pending_limit import Pending
     from streamgauge.models.prediction import Prediction
 
 FITS, OVERLOADED = "Fits", "Overloaded"
@@ -28,11 +28,8 @@ def judge_prediction(prediction: Prediction) -> Verdict:
     """Whether the plan carries its load, and up to which rate it would."""
     limit = prediction.limit
     if prediction.overloaded:
-        names = [f"{name} ({_show_load(load)})" for name, load in prediction.overloaded.items()]
         return Verdict(
-            grade=Grade.BAD,
-            word=OVERLOADED,
-            sentence=f": {list_names(names)}.{_say_what_fits(limit)}",
+            grade=Grade.BAD, word=OVERLOADED, sentence=f": {_say_what_is_overloaded(prediction)}"
         )
     if math.isnan(limit.factor):
         sentence = "."
@@ -41,7 +38,7 @@ def judge_prediction(prediction: Prediction) -> Verdict:
     else:
         sentence = (
             f". Up to {format_estimate(limit.per_second)} tuples/s would,"
-            f" {format_estimate(limit.factor)} times the load; then {limit.by} is full."
+            f" {format_estimate(limit.factor)} times the load; {_say_what_is_full(prediction)}."
         )
     nearly_full = (
         limit.factor * HIGH_LEVEL < 1.0
@@ -74,15 +71,72 @@ def show_headroom(factor: float) -> str:
     return f"{format_estimate(factor)} times the load"
 
 
-def _say_what_fits(limit: Limit) -> str:
+def name_limit(pending: Pending) -> str:
+    """A limit on open roots with its value: ``topology.max.spout.pending = 5``."""
+    return f"{pending.setting} = {pending.limit}"
+
+
+def say_what_limit_fits(pending: Pending) -> str:
+    """``a limit of 12 would fit, one of 20 with hardly any wait``; empty where none is known."""
+    if pending.smallest is None:
+        return ""
+    return f"a limit of {pending.smallest} would fit, one of {pending.ample} with hardly any wait"
+
+
+def _say_what_is_overloaded(prediction: Prediction) -> str:
+    pending = prediction.pending
+    held = None if pending is None or pending.holds_back is None else pending
+    names = [
+        f"{name} ({_show_load(load)})"
+        for name, load in prediction.overloaded.items()
+        if held is None or name != held.name(held.holds_back or "")
+    ]
+    if held is None:
+        return f"{list_names(names)}.{_say_what_fits(prediction)}"
+    fitting = say_what_limit_fits(held)
+    told = [
+        f"{list_names(names)}; " if names else "",
+        _say_what_holds_back(held),
+        "; " + fitting if fitting else "",
+    ]
+    return "".join(told) + "."
+
+
+def _say_what_holds_back(pending: Pending) -> str:
+    """``held back by topology.max.spout.pending = 5: at most 320 of 500 tuples/s``."""
+    if pending.stuck:
+        return (
+            f"windows of {list_names(list(pending.stuck))} may hold all roots that"
+            f" {name_limit(pending)} allows and never fire, so that nothing gets through until"
+            " roots run out of time"
+        )
+    due = sum(source.due_per_second for source in pending.sources.values())
+    return (
+        f"held back by {name_limit(pending)}: at most {format_estimate(pending.emitted_per_second)}"
+        f" of {format_estimate(due)} tuples/s"
+    )
+
+
+def _say_what_fits(prediction: Prediction) -> str:
+    limit = prediction.limit
     if math.isnan(limit.factor):
         return ""
     if limit.factor == 0.0:
         return " No rate at all would fit."
     return (
         f" At most {format_estimate(limit.per_second)} tuples/s would fit,"
-        f" {format_share(limit.factor)} of the load; then {limit.by} is full."
+        f" {format_share(limit.factor)} of the load; {_say_what_is_full(prediction)}."
     )
+
+
+def _say_what_is_full(prediction: Prediction) -> str:
+    """``then splitter[3-4] is full``, or which source is held back then."""
+    pending, by = prediction.pending, prediction.limit.by
+    if pending is not None:
+        for source in pending.sources:
+            if by == pending.name(source):
+                return f"then {name_limit(pending)} holds {source} back"
+    return f"then {by} is full"
 
 
 def _show_load(part: float) -> str:

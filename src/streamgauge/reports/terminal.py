@@ -7,9 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from streamgauge.drawing.canvas import text_width
-from streamgauge.drawing.svg import clip
-from streamgauge.drawing.wording import printable
+from streamgauge.drawing.wording import clip, printable, text_width
 from streamgauge.reports.content import Chart, Column, Commands, Section, Table, Text, show_cell
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from streamgauge.profile.behaviour import Behaviour
 from streamgauge.simulation import records
 from streamgauge.simulation.binning import BINS, COARSE_BINS
 from streamgauge.simulation.chained import chain_behaviours, find_members, split_result
-from streamgauge.simulation.cores import EVENLY, Sharing, make_cores
+from streamgauge.simulation.cores import make_cores
 from streamgauge.simulation.figures import figures
 from streamgauge.simulation.handles import Handle
 from streamgauge.simulation.kernel import begin, run
@@ -84,7 +84,6 @@ def simulate(
     warmup: float | None = 0.0,
     seed: int,
     mechanics: Mechanics | None = None,
-    sharing: Sharing = EVENLY,
     progress: Callable[[float, float], None] | None = None,
     tracing: Tracing | None = None,
 ) -> SimulationResult:
@@ -98,7 +97,6 @@ def simulate(
         warmup: Simulated time before that, which is left out; None finds where the run settles.
         seed: Of the random numbers.
         mechanics: Figures of the transport; those of the plan's engine and settings by default.
-        sharing: How threads share cores.
         progress: Called now and then with the simulated time reached, and that to be reached.
         tracing: What else is to be watched.
     """
@@ -116,7 +114,6 @@ def simulate(
         warmup=warmup,
         seed=seed,
         mechanics=chosen,
-        sharing=sharing,
         progress=progress,
         tracing=tracing,
     )
@@ -143,14 +140,13 @@ def _simulate(
     warmup: float | None,
     seed: int,
     mechanics: Mechanics,
-    sharing: Sharing,
     progress: Callable[[float, float], None] | None,
     tracing: Tracing | None,
 ) -> SimulationResult:
     """The same without chains."""
     compiled = compile_job(plan, behaviours, workload, mechanics, detailed=tracing is not None)
     every = tracing.trace_every if tracing else 0
-    state = initial_state(plan, compiled, seed, sharing=sharing, trace_every=every)
+    state = initial_state(plan, compiled, seed, trace_every=every)
     under_way = _Run(compiled, state, progress, tracing)
     ahead = LONGEST_WARMUP * seconds if warmup is None else warmup
     parts = max(round(BUCKETS * ahead / seconds), 1) if ahead > 0.0 else 0
@@ -255,9 +251,7 @@ class _Run:
         return False
 
 
-def initial_state(
-    plan: PhysicalPlan, compiled: Compiled, seed: int, *, sharing: Sharing, trace_every: int
-) -> State:
+def initial_state(plan: PhysicalPlan, compiled: Compiled, seed: int, *, trace_every: int) -> State:
     """A job at time zero: queues empty, threads idle, first tuples due."""
     p = compiled.program
     at, m = p.at, compiled.mechanics
@@ -282,9 +276,10 @@ def initial_state(
         now=np.zeros(1),
         timers=make_timers(at.timers),
         cores=make_cores(
-            [one.cores - one.background_cores for one in plan.cluster.machines],
+            [machine.cores for machine in plan.cluster.machines],
             thread["machine"].tolist(),
-            sharing=sharing,
+            background=[machine.background_cores for machine in plan.cluster.machines],
+            balance=[machine.balance_seconds for machine in plan.cluster.machines],
             poll_cores=m.poll_cores,
             poll_growth=m.poll_growth,
         ),

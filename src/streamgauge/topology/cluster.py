@@ -15,6 +15,8 @@ from streamgauge.topology.frozen import freeze
 FIRST_PORT = 6700
 MAX_PORT = 65_535
 MAX_NODES = 100_000
+# Of Linux 6.18 with two cores (docs/contention.md).
+USUAL_BALANCE_MS = 6.0
 
 
 def number_ports(slots: int) -> tuple[int, ...]:
@@ -42,12 +44,15 @@ class Machine:
         cores: Cores that threads can run on at once; a fraction where a quota limits them.
         memory_bytes: Memory for all that runs there, where known.
         background_cores: Cores that something else keeps busy on average.
+        balance_ms: How often a core with less to do takes over a thread that waits for another;
+            zero where threads find any free core at once, None where it is not known: 6.
     """
 
     name: str
     cores: float
     memory_bytes: int | None = None
     background_cores: float = 0.0
+    balance_ms: float | None = None
 
     def __post_init__(self) -> None:
         with Findings() as findings:
@@ -57,6 +62,13 @@ class Machine:
                 check_whole(findings, self.memory_bytes, "memory_bytes")
             if check_number(findings, self.background_cores, "background_cores") and fine:
                 check_number(findings, self.background_cores, "background_cores", most=self.cores)
+            if self.balance_ms is not None:
+                check_number(findings, self.balance_ms, "balance_ms")
+
+    @property
+    def balance_seconds(self) -> float:
+        """The same in seconds, as usual where it is not known."""
+        return (USUAL_BALANCE_MS if self.balance_ms is None else self.balance_ms) / 1000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from streamgauge.lake.raw import Event, Link, Plan, Rejected, Sample, Trace, dec
 from streamgauge.lake.records import ungroup
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
-from streamgauge.simulation.cores import EVENLY
 from streamgauge.simulation.results import SimulationResult
 from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -152,7 +151,7 @@ class Emulated:
         return round(self.result.operators[operator].executed_per_second * self.result.seconds)
 
 
-def run(text, folder, *, seconds, warmup=0.0, sharing=EVENLY, progress=None, seed=1, **options):
+def run(text, folder, *, seconds, warmup=0.0, progress=None, seed=1, **options):
     """Emulate a job; the plan and the result."""
     job = parse_job(text)
     plan = place_job(job).plan
@@ -163,7 +162,6 @@ def run(text, folder, *, seconds, warmup=0.0, sharing=EVENLY, progress=None, see
         job.workload,
         seconds=seconds,
         warmup=warmup,
-        sharing=sharing,
         progress=progress,
     )
     return plan, emulate(job, plan, simulation, folder=folder, seed=seed, **options)

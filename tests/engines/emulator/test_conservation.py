@@ -143,8 +143,8 @@ def test_windows_are_those_of_the_result(windowed):
     # Tumbling windows of five.
     count = windowed.total("window_triggers", component="count")
     assert windowed.total("window_tuples", component="count") == 5 * count
-    # Two milliseconds on a core, and now and then a little more for want of one.
-    assert 2e6 <= windowed.total("window_latency_sum", component="count") / count <= 2.02e6
+    # Two milliseconds on a core, and now and then a little more where two threads meet on one.
+    assert 2e6 <= windowed.total("window_latency_sum", component="count") / count <= 2.1e6
 
 
 def test_end_to_end_latency_is_that_of_the_result_where_a_sink_has_one_task(acked, joined):

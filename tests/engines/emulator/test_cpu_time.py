@@ -2,7 +2,6 @@
 
 import pytest
 
-from streamgauge.simulation.cores import Sharing
 from tests.engines.emulator.emulations import ACKED, PRESSED, emulated
 
 
@@ -72,17 +71,11 @@ def test_storm_s_capacity_is_the_share_of_time_in_execute(pressed):
     assert last.value == pytest.approx(1.0, abs=0.2)
 
 
-@pytest.mark.parametrize(
-    "sharing",
-    [
-        Sharing(quantum_seconds=0.001),
-        Sharing(switch_seconds=0.001),
-        Sharing(quantum_seconds=0.001, switch_seconds=0.0002),
-    ],
-)
-def test_threads_are_charged_for_what_they_got_however_they_share_cores(tmp_path, sharing):
+@pytest.mark.parametrize("balance_ms", [0, 0.5, 50])
+def test_threads_are_charged_for_what_they_got_however_they_share_cores(tmp_path, balance_ms):
     busy = ACKED.replace("per_second: 50", "per_second: 200")
-    job = emulated(busy, tmp_path, seconds=3.0, bucket_seconds=0.5, sharing=sharing)
+    busy = busy.replace("{cores: 2", f"{{balance_ms: {balance_ms}, cores: 2")
+    job = emulated(busy, tmp_path, seconds=3.0, bucket_seconds=0.5)
     for machine in job.result.machines:
         spent = seconds(job, "machine_cpu", machine=machine.name) / job.result.seconds
         parts = machine.busy + machine.polling + machine.background

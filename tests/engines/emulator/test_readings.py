@@ -6,7 +6,6 @@ from streamgauge.engines.emulator.readings import take_reading
 from streamgauge.engines.emulator.subjects import Rows, Subjects
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
-from streamgauge.simulation.cores import EVENLY
 from streamgauge.simulation.program import compile_job
 from streamgauge.simulation.topology_run import initial_state
 from streamgauge.transport.engine import load_engine
@@ -20,7 +19,7 @@ def reading(text, **queue):
     configuration = plan.logical.configuration
     mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
     compiled = compile_job(plan, job.behaviours, job.workload, mechanics, detailed=True)
-    state = initial_state(plan, compiled, 1, sharing=EVENLY, trace_every=0)
+    state = initial_state(plan, compiled, 1, trace_every=0)
     for name, value in queue.items():
         state.queue[name][0] = value
     subjects = Subjects(plan, plan_id="p", cluster=None)

@@ -6,9 +6,8 @@ from dataclasses import fields, replace
 from streamgauge.lake.definition import Kind
 from streamgauge.lake.metrics import METRICS
 from streamgauge.lake.records import Sample
-from streamgauge.pipeline.calibrate.summing_rules import STAND_INS, WANTED
+from streamgauge.pipeline.calibrate.lake_parts import STAND_INS, WANTED
 
-LENGTHS = (30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
 SERIES = tuple(field.name for field in fields(Sample))[:15]
 WORKER = ("cluster", "topology", "plan_id", "worker", "node")
 HEARTBEATS = "worker_heartbeats"
@@ -18,13 +17,6 @@ DIVISORS |= {"executor_cpu": 1000, "executor_idle": 1000}
 
 def length_us(one):
     return round(one.bucket_seconds * 1e6)
-
-
-def block_of(one):
-    """Start and length of the block of a sample, in microseconds."""
-    fitting = [s for s in LENGTHS if s * 1_000_000 >= 5 * length_us(one)]
-    block = (fitting or [86400])[0] * 1_000_000
-    return one.bucket_start_us // block * block, block
 
 
 def needed(samples):
@@ -65,7 +57,8 @@ def added(samples):
         counter = tuple(getattr(one, name) for name in SERIES if name != "plan_id")
         before = last.get(counter)
         last[counter] = one
-        if before is None or one.bucket_start_us - before.bucket_start_us > block_of(one)[1]:
+        longest = max(30_000_000, 6 * length_us(one))
+        if before is None or one.bucket_start_us - before.bucket_start_us > longest:
             continue
         if one.value < before.value or one.count < before.count:
             yield one
@@ -93,7 +86,7 @@ def placed(samples, periods):
                 and one.cluster == period.cluster
                 and one.plan_id in (None, period.plan_id)
             ):
-                yield replace(one, topology=period.topology, plan_id=period.plan_id)
+                yield replace(one, topology=period.topology, plan_id=period.plan_id), period
 
 
 def seated(samples, periods):
@@ -119,7 +112,7 @@ def partial_sums(samples, periods):
     sums = {}
     known = [*added(list(needed(samples))), *heard(samples)]
     known += list(seated(known, periods))
-    for one in placed(known, periods):
+    for one, period in placed(known, periods):
         metric = METRICS[one.metric]
         value = int(one.value) if metric.whole else one.value
         total = value
@@ -128,8 +121,10 @@ def partial_sums(samples, periods):
         elif metric.kind is Kind.MEAN:
             total = round(value * one.count * 1e6)
         squared = metric.counts_observations and metric.kind in (Kind.DELTA, Kind.CUMULATIVE)
-        key = (*(getattr(one, name) for name in SERIES), *block_of(one))
-        row = (1, length_us(one), one.count, total, value**2 if squared else None, slots(one))
+        start = one.bucket_start_us // period.block_us * period.block_us
+        key = (*(getattr(one, name) for name in SERIES), start, period.block_us)
+        squares = value**2 if squared else None
+        row = (1, length_us(one), one.count, total, squares, slots(one, period))
         sums[key] = plus(sums.get(key), row)
     return {key: rounded(row) for key, row in sums.items()}
 
@@ -141,12 +136,11 @@ def rounded(row):
     return (buckets, span, observations, *numbers, slots_of)
 
 
-def slots(one):
-    """What is multiplied, by fifteenth of the block."""
+def slots(one, period):
+    """What is multiplied, by bucket."""
     if one.metric not in DIVISORS:
         return None
-    start, length = block_of(one)
-    slot = (one.bucket_start_us - start) // (length // 15)
+    slot = one.bucket_start_us // period.bucket_us
     return {slot: round(one.value / DIVISORS[one.metric])}
 
 

@@ -36,8 +36,7 @@ def periods():
             plan_id="p",
             from_us=DAY_US + start * SECOND,
             to_us=DAY_US + end * SECOND,
-            # The engine says something every ten seconds.
-            block_seconds=60,
+            bucket_us=BUCKET * SECOND,
             nodes=("n1", "n2"),
             machines=("m1",),
             executors=EXECUTORS,

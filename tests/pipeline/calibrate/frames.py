@@ -14,7 +14,7 @@ from streamgauge.pipeline.calibrate.block_sums import (
     heard_summed,
     series_rows,
 )
-from streamgauge.pipeline.calibrate.inventory import Found, held_of, listed
+from streamgauge.pipeline.calibrate.inventory import Found, listed
 from streamgauge.pipeline.calibrate.job import scope_of
 from streamgauge.pipeline.calibrate.lake_parts import Arrays
 from streamgauge.pipeline.estimation.exact_sums import Limbs
@@ -86,13 +86,13 @@ def arrays_of(records):
     return Arrays.of(table)
 
 
-def held_by(parts):
+def held_by(parts, cuts=()):
     """What parts of the samples say of every topology, by cluster and name."""
     found = {}
     for part in parts:
         for job, some in listed(part).items():
             found.setdefault(job, Found()).add(some)
-    return {job: held_of(*job, some.shortened()) for job, some in found.items()}
+    return {job: some.held(job, cuts) for job, some in found.items()}
 
 
 def rows_of(parts, scopes):
@@ -119,12 +119,12 @@ def sums_of(table):
         if row["kind"] != "sums" or (row["task"] is None and row["metric"] in FOR_EXECUTORS):
             continue
         series = [row[name] for name in SERIES]
-        slot_us = row["block_us"] // 15
+        per_block = row["block_us"] // row["bucket_us"]
         for place, start in enumerate(row["start"]):
             inside = {
-                slot - start // slot_us: number
+                slot: number
                 for slot, number in zip(row["slot"], row["slot_sum"], strict=True)
-                if 0 <= slot - start // slot_us < 15
+                if slot // per_block == start // row["block_us"]
             }
             counts = [row[name][place] for name in ("buckets", "span_us", "observations")]
             total, squares = number(row, "total", place), number(row, "square", place)

@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from streamgauge.pipeline.calibrate.block_sums import increments_of, series_rows
+from streamgauge.pipeline.calibrate.periods import StablePeriod
 from streamgauge.pipeline.calibrate.readings import Scope
 from tests.pipeline.calibrate.brute_force import partial_sums
 from tests.pipeline.calibrate.frames import DAY_US, SECOND, arrays_of, sample, summed
@@ -44,14 +45,17 @@ def test_samples_in_the_order_of_the_table_have_the_same_sums(direct, records, p
 
 
 SCOPE = Scope(
-    cluster=None,
-    topology="job",
-    plan_id="p",
-    from_us=DAY_US - 100 * SECOND,
-    to_us=DAY_US + 1000 * SECOND,
+    period=StablePeriod(
+        cluster=None,
+        topology="job",
+        plan_id="p",
+        from_us=DAY_US - 100 * SECOND,
+        to_us=DAY_US + 1000 * SECOND,
+        bucket_us=10 * SECOND,
+    ),
+    first_us=DAY_US - 100 * SECOND,
+    last_us=DAY_US + 1000 * SECOND,
     look_back_us=60 * SECOND,
-    common_block_seconds=60.0,
-    step_us=60 * SECOND,
 )
 
 
@@ -79,7 +83,7 @@ def test_what_was_added_to_a_counter_is_the_difference_to_the_bucket_before():
         counter(10, 7),
         # The process starts anew and has counted three since.
         counter(20, 3),
-        # A gap of a block's length is bridged, a longer one is not.
+        # A gap of a minute is bridged, a longer one is not.
         counter(80, 10),
         counter(150, 100),
         counter(160, 101),

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from streamgauge.pipeline.calibrate.block_sums import series_rows
-from streamgauge.pipeline.calibrate.coverage import heartbeats_of
+from streamgauge.lake.records import PlacedExecutor
+from streamgauge.pipeline.calibrate.block_sums import heartbeats_of, series_rows
 from tests.pipeline.calibrate.frames import DAY_US, SECOND, arrays_of, sample
 from tests.pipeline.calibrate.test_block_sums import SCOPE
 
@@ -45,13 +45,17 @@ def test_who_sends_no_heartbeats_is_heard_by_what_it_writes():
 
 
 def test_a_worker_that_is_known_makes_known_who_is_in_it():
-    seats = {A: (("a", None, "a[3-4]"), ("a", 3, None), ("a", 4, None)), B: (("b", 5, None),)}
+    executors = (
+        PlacedExecutor(component="a", first_task=3, last_task=4, worker=A, node="n1"),
+        PlacedExecutor(component="b", first_task=5, last_task=5, worker=B, node="n2"),
+    )
+    scope = replace(SCOPE, period=replace(SCOPE.period, executors=executors))
     records = [
         sample("worker_heartbeats", 0, 3, worker=A, node="n1", plan_id="p"),
         sample("worker_heartbeats", 0, 3, worker=A, node="n1", plan_id="another"),
         sample("worker_cpu", 0, 3, 1, worker=B, node="n2", plan_id="p"),
     ]
-    tables = series_rows(arrays_of(records), [replace(SCOPE, seats=seats)])
+    tables = series_rows(arrays_of(records), [scope])
     rows = [row for one in tables for row in one.to_pylist() if row["kind"] == "sums"]
     seated = [row for row in rows if row["component"] is not None]
     names = ("component", "task", "executor", "worker", "node")

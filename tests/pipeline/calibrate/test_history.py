@@ -6,18 +6,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from streamgauge.pipeline.calibrate.history import KINDS, MINUTE_US, Extent, past_of, step_us
+from streamgauge.pipeline.calibrate.history import KINDS, MINUTE_US, past_of, step_us
 from streamgauge.topology.topology import StreamKey
 from tests.pipeline.calibrate.frames import DAY_US, SECOND, arrays_of, rows_of, sample
 from tests.pipeline.calibrate.test_block_sums import SCOPE
 
 # So long that steps of rates are a minute and those of saturation two.
-EXTENT = Extent(DAY_US, DAY_US + 1000 * MINUTE_US)
+LONG = replace(SCOPE, first_us=DAY_US, last_us=DAY_US + 1000 * MINUTE_US)
 
 
 @pytest.mark.parametrize(("minutes", "step"), [(1, 1), (500, 1), (501, 2), (1001, 4), (9999, 32)])
 def test_steps_double_until_there_are_few_enough(minutes, step):
-    assert step_us(0, minutes * MINUTE_US, 500) == step * MINUTE_US
+    scope = replace(SCOPE, first_us=0, last_us=minutes * MINUTE_US)
+    assert step_us(scope, 500) == step * MINUTE_US
+
+
+@pytest.mark.parametrize(("seconds", "step"), [(12, 1), (13, 2), (60, 8), (300, 32)])
+def test_steps_hold_five_buckets(seconds, step):
+    period = replace(SCOPE.period, bucket_us=seconds * SECOND)
+    assert step_us(replace(SCOPE, period=period), 500) == step * MINUTE_US
 
 
 def records():
@@ -48,11 +55,12 @@ def records():
 def past(request):
     """Its history, from one file or from several; the bucket from 120 to 130 s is cut off."""
     count, every = request.param, records()
-    scope = replace(SCOPE, from_us=DAY_US, to_us=DAY_US + 125 * SECOND)
+    period = replace(SCOPE.period, from_us=DAY_US, to_us=DAY_US + 125 * SECOND)
+    scope = replace(LONG, period=period)
     parts = [arrays_of(every[place::count]) for place in range(count)]
     rows = rows_of(parts, [scope])
     told = pc.is_in(rows["kind"], pa.array(KINDS, pa.string()))
-    return past_of(rows.filter(told), {("p", "a"): 2}, EXTENT)
+    return past_of(rows.filter(told), {("p", "a"): 2}, scope)
 
 
 def test_saturation_is_seen_step_by_step(past):

@@ -24,16 +24,18 @@ def test_an_inventory_knows_times_rows_and_what_is_needed():
     for parts in ([records], [records[::2], records[1::2]]):
         held = held_by([arrays_of(part) for part in parts])[JOB]
         found = held.recorded
-        assert [(one.plan_id, one.metric, one.rows, one.needed) for one in found] == [
-            (None, "acked", 1, 1),
-            (None, "executed", 2, 2),
-            (None, "executed_total", 2, 1),
-            (None, "process_latency_sum", 1, 0),
-            ("p", "executed_total", 1, 1),
+        assert [
+            (one.plan_id, one.metric, one.bucket_us // SECOND, one.rows, one.is_needed)
+            for one in found
+        ] == [
+            (None, "acked", 10, 1, True),
+            (None, "executed", 7, 1, True),
+            (None, "executed", 10, 1, True),
+            (None, "executed_total", 10, 2, True),
+            (None, "process_latency_sum", 10, 1, False),
+            ("p", "executed_total", 10, 1, True),
         ]
-        executed = found[1]
-        assert (executed.first_us, executed.last_us) == (DAY_US, DAY_US + 17 * SECOND)
-        assert executed.longest_us == 10 * SECOND
+        assert (found[1].first_us, found[1].last_us) == (DAY_US + 10 * SECOND, DAY_US + 17 * SECOND)
         assert held.superfluous == {"executed_total": {("a", DAY_US // (86_400 * SECOND))}}
 
 
@@ -66,26 +68,41 @@ def test_heartbeats_are_listened_for_where_a_plan_has_none():
     }
 
 
-def test_input_output_and_queues_are_known_by_block():
+def drained(seconds):
+    """A queue that loses a tuple a second until it is empty, in buckets of 10 s."""
     queue = {"component": "a", "executor": "a[1]", "queue": "receive"}
-    records = []
-    for block in range(3):
-        second = 60 * block
-        records += [
-            sample("emitted", second, 100, component="s", task=9, stream="default"),
-            sample("executed", second, 150, **INPUT),
-            # Half of the block is seen: 400 waiting for half a minute are 200 for a minute.
-            *(
-                sample("queue_population", second + 10 * bucket, 400 - 100 * block, 1, **queue)
-                for bucket in range(3)
-            ),
-        ]
+    for second in range(0, seconds, 10):
+        more = 10 if second < 600 else 0
+        yield sample("emitted", second, 100, component="s", task=9, stream="default")
+        yield sample("executed", second, 100 + more, **INPUT)
+        yield sample("queue_population", second, max(595 - second, 0), 1, **queue)
+
+
+def test_input_output_and_queues_are_known_by_block():
+    records = list(drained(100))
     load = held_by([arrays_of(records[::2]), arrays_of(records[1::2])])[JOB].load
-    assert [(one.start_us - DAY_US) // SECOND for one in load] == [0, 60, 120]
-    assert {one.length_us for one in load} == {60 * SECOND}
+    assert [(one.start_us - DAY_US) // SECOND for one in load] == [0, 50]
+    assert [(one.end_us - DAY_US) // SECOND for one in load] == [50, 100]
     # More is executed than emitted, and the queue shrinks: a backlog drains.
     assert [(one.emitted, one.executed, one.queued) for one in load] == [
-        (100.0, 150.0, 200.0),
-        (100.0, 150.0, 150.0),
-        (100.0, 150.0, 100.0),
+        (500.0, 550.0, 575.0),
+        (500.0, 550.0, 525.0),
     ]
+
+
+def test_what_was_seen_of_a_block_in_part_is_not_taken_for_the_whole():
+    (load,) = held_by([arrays_of(list(drained(20)))])[JOB].load
+    assert (load.end_us - load.start_us, load.queued) == (20 * SECOND, 590.0)
+
+
+def test_a_backlog_can_be_told_in_a_short_time_after_a_long_one():
+    day = 86_400
+    early = (sample("executed", second, 1, **INPUT) for second in range(-2 * day, 0, 600))
+    records = [*early, *drained(1200)]
+    load = held_by([arrays_of(records)], cuts=(DAY_US,))[JOB].load
+    before = [one for one in load if one.start_us < DAY_US]
+    after = [one for one in load if one.start_us >= DAY_US]
+    assert 32 <= len(before) <= 64
+    assert len(after) == 24
+    # It is gone after ten minutes of twenty.
+    assert [one.queued > 0.0 for one in after] == [True] * 12 + [False] * 12

@@ -1,23 +1,25 @@
 """Which period is calibrated."""
 
+from dataclasses import replace
+
 import pytest
 
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.lake.plans import ExecutorPlace, PlanLayout
 from streamgauge.lake.records import Event, PlacedExecutor, Plan
+from streamgauge.pipeline.calibrate.inventory import Held, Recorded
+from streamgauge.pipeline.calibrate.lake_parts import HEARTBEATS
 from streamgauge.pipeline.calibrate.periods import (
-    Held,
     Period,
-    Recorded,
     WarmUp,
     Wish,
     choose,
     choose_all,
+    cuts_of,
     moment,
     plan_under,
     stable_periods,
 )
-from streamgauge.pipeline.calibrate.summing_rules import HEARTBEATS
 
 SECOND = 1_000_000
 COLD = Wish(warm_up=WarmUp(seconds=0.0))
@@ -40,16 +42,14 @@ def plan(plan_id, start, end=None, executors=None, **keys):
     )
 
 
-def held(plan_id, first, last, metric=HEARTBEATS, longest=10, needed=1, **keys):
+def held(plan_id, first, last, metric=HEARTBEATS, bucket=10, rows=1):
     return Recorded(
-        **{"cluster": None, "topology": "job", **keys},
         plan_id=plan_id,
         metric=metric,
+        bucket_us=bucket * SECOND,
         first_us=first * SECOND,
         last_us=last * SECOND,
-        rows=1,
-        needed=needed,
-        longest_us=longest * SECOND,
+        rows=rows,
     )
 
 
@@ -142,19 +142,46 @@ def test_a_period_knows_the_nodes_and_machines_of_its_plan():
     assert (period.nodes, period.machines) == (("n1", "n2"), ("m",))
 
 
-def test_without_a_period_the_last_period_with_eight_blocks_is_taken():
-    plans = [plan("p", 0), plan("q", 1000), plan("r", 1480)]
-    recorded = [held("p", 0, 1000), held("q", 1000, 1480), held("r", 1480, 1500)]
-    # Buckets of 10 s are summed up in blocks of 60 s.
+def test_without_a_period_the_last_one_of_two_minutes_and_twelve_buckets_is_taken():
+    plans = [plan("p", 0), plan("q", 1000), plan("r", 1120)]
+    recorded = [held("p", 0, 1000), held("q", 1000, 1120), held("r", 1120, 1230)]
     period = chosen(plans, recorded)
-    assert (period.plan_id, period.blocks, period.notes) == ("q", 8.0, ())
+    assert (period.plan_id, period.notes) == ("q", ())
+    # Buckets of a minute: twelve of them are twelve minutes.
+    longer = [replace(one, bucket_us=60 * SECOND) for one in recorded]
+    assert chosen(plans, longer).plan_id == "p"
 
 
-def test_without_eight_blocks_the_longest_period_is_taken_and_that_is_said():
-    plans = [plan("p", 0), plan("q", 300)]
-    period = chosen(plans, [held("p", 0, 300), held("q", 300, 400)])
+def test_without_one_that_is_long_enough_the_longest_period_is_taken_and_that_is_said():
+    plans = [plan("p", 0), plan("q", 110)]
+    period = chosen(plans, [held("p", 0, 110), held("q", 110, 200)])
     assert period.plan_id == "p"
-    assert period.notes == ("5 blocks of 60 s, fewer than 8",)
+    assert period.notes == (
+        "a short period: 110 s in buckets of 10 s, less than 120 s or 12 buckets",
+    )
+
+
+def test_the_usual_bucket_is_that_of_nearly_all_samples_that_are_summed():
+    recorded = [
+        held("p", 0, 1000, rows=950),
+        # A process that paused, and another metric that is written once a minute.
+        held("p", 0, 1000, bucket=13, rows=10),
+        held("p", 0, 1000, "heap_used", bucket=60, rows=40),
+        replace(held("p", 0, 1000, "uptime", bucket=300, rows=500), is_needed=False),
+    ]
+    assert chosen([plan("p", 0)], recorded).bucket_us == 10 * SECOND
+    recorded[2] = replace(recorded[2], rows=60)
+    assert chosen([plan("p", 0)], recorded).bucket_us == 60 * SECOND
+
+
+def test_time_is_cut_by_plans_events_and_wishes():
+    plans = [plan("p", 0, 500), plan("q", 700), plan("r", 100, topology="other")]
+    events = [event("restart", 800), event("start", 900, node="n2"), event("step-begin", 950)]
+    wished = Period(start_us=300 * SECOND, end_us=400 * SECOND)
+    assert cuts_of(plans, events, wished) == {
+        (None, "job"): tuple(second * SECOND for second in (0, 300, 400, 500, 700, 800)),
+        (None, "other"): tuple(second * SECOND for second in (100, 300, 400)),
+    }
 
 
 def test_a_period_with_several_plans_gives_the_longest_period_and_says_so():
@@ -224,11 +251,15 @@ def test_samples_of_another_time_than_the_plan_are_not_enough():
 
 def test_a_topology_that_cannot_be_calibrated_stops_no_other():
     plans = [plan("p", 0), plan("p", 0, topology="twin"), plan("p", 0, topology="bare")]
-    recorded = [held("p", 0, 100), held("p", 0, 100, topology="twin", cluster="lab")]
-    holds = [Held(cluster=one.cluster, topology=one.topology, recorded=(one,)) for one in recorded]
+    recorded = (held("p", 0, 100),)
+    holds = [
+        Held(cluster=None, topology="job", recorded=recorded),
+        Held(cluster="lab", topology="twin", recorded=recorded),
+    ]
     choice = choose_all(plans, [], holds)
-    assert [one.topology for one in choice.periods] == ["job"]
-    assert set(choice.refused) == {(None, "twin"), ("lab", "twin"), (None, "bare")}
+    refused = {job for job, one in choice.items() if isinstance(one, NotEnoughData)}
+    assert refused == {(None, "twin"), ("lab", "twin"), (None, "bare")}
+    assert [one.topology for job, one in choice.items() if job not in refused] == ["job"]
 
 
 def test_a_period_and_a_plan_cannot_both_be_wished_for():

@@ -8,11 +8,9 @@ from streamgauge.lake.histogram import bin_of
 from streamgauge.lake.metrics import METRICS
 from streamgauge.lake.records import LinkKind
 from streamgauge.lake.schemas import SAMPLES
-from streamgauge.pipeline.estimation.blocks import common_block_seconds
-from streamgauge.pipeline.estimation.links import LinkCounts
+from streamgauge.pipeline.estimation.assembly import LinkCounts
 from tests.pipeline.estimation.rows import table
 
-LENGTHS = (30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
 SERIES = SAMPLES.schema.names[: SAMPLES.schema.names.index("bucket_start")]
 FACTORS = {"executed": 1, "emitted": 1, "window_triggers": 1}
 FACTORS |= {"executor_cpu": 1000, "executor_idle": 1000}
@@ -22,11 +20,9 @@ WORKER = ("cluster", "topology", "plan_id", "worker", "node")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def block_of(sample, seconds=None):
+def block_of(sample, seconds):
     """Start in µs and length in s of the block that a sample's bucket starts in."""
-    wanted = 5 * sample.bucket_seconds
-    length = seconds or next((one for one in LENGTHS if one >= wanted), LENGTHS[-1])
-    return sample.bucket_start_us // (length * 1_000_000) * length * 1_000_000, float(length)
+    return sample.bucket_start_us // (seconds * 1_000_000) * seconds * 1_000_000, float(seconds)
 
 
 def deltas(samples):
@@ -45,16 +41,18 @@ def deltas(samples):
         yield one, value, count
 
 
-def partials(samples, *, seconds=None, heartbeats=True):
+def partials(samples, *, buckets=5, heartbeats=True):
     """Sums with the columns of SERIES_SUMS, a series for each block.
 
     Args:
         samples: Records of the raw format.
-        seconds: A block length instead of the rule's.
+        buckets: How many make a block.
         heartbeats: Whether every task and executor gets its worker's heartbeats as rows.
     """
+    bucket = max(one.bucket_seconds for one in samples)
+    seconds = round(buckets * bucket)
     sums = defaultdict(lambda: [0, 0, 0, 0, 0])
-    slots = defaultdict(lambda: [None] * 15)
+    slots = defaultdict(lambda: [None] * buckets)
     for one, value, count in deltas(samples):
         metric = METRICS[one.metric]
         us = round(one.bucket_seconds * 1e6)
@@ -73,10 +71,10 @@ def partials(samples, *, seconds=None, heartbeats=True):
         squared = metric.counts_observations and metric.kind in (Kind.DELTA, Kind.CUMULATIVE)
         row[4] = row[4] + int(value) ** 2 if squared else None
         if one.metric in FACTORS:
-            slot = int((one.bucket_start_us - start) // (length * 1e6 / 15))
+            slot = int((one.bucket_start_us - start) // (bucket * 1e6))
             slots[key][slot] = (slots[key][slot] or 0) + round(value / FACTORS[one.metric])
     _rows_of_heartbeats(sums, samples, seconds, heartbeats)
-    return _table(sums, slots)
+    return _table(sums, slots, bucket)
 
 
 def _rows_of_heartbeats(sums, samples, seconds, heartbeats):
@@ -101,22 +99,19 @@ def _rows_of_heartbeats(sums, samples, seconds, heartbeats):
             row[3] += int(beat.value)
 
 
-def _table(sums, slots):
+def _table(sums, slots, bucket):
     rows = []
-    starts = [key[-2] for key in sums]
-    longest = max(key[-1] for key in sums)
-    common = common_block_seconds(longest, min(starts), max(starts))
     for key, (buckets, span, observations, total, squares) in sums.items():
         row = dict(zip(SERIES, key, strict=False))
         row |= {
             "block_start": EPOCH + timedelta(microseconds=key[-2]),
             "block_seconds": key[-1],
+            "bucket_seconds": bucket,
             "buckets": buckets,
             "span_us": span,
             "observations": observations,
             "total": total,
             "squares": squares,
-            "common_block_seconds": common,
             "slots": slots.get(key),
         }
         rows.append(row)

@@ -1,17 +1,16 @@
-"""Sums of series by hand: blocks of 30 s with six buckets of 5 s, of task 1 of operator `a`."""
+"""Sums of series by hand: blocks of 30 s with five buckets of 6 s, of task 1 of operator `a`."""
 
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
-from streamgauge.pipeline.estimation.blocks import SLOTS
 from streamgauge.pipeline.estimation.schemas import ARRAYS, SERIES_SUMS
 from streamgauge.pipeline.estimation.subjects import figures_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MASK = (1 << 40) - 1
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
-SECONDS = 30.0
+SECONDS, BUCKET_SECONDS = 30.0, 6.0
 IN = {"stream": "default", "source_component": "s"}
 OUT = {"stream": "default"}
 TASK = {"component": "a", "task": 1, "executor": "a[1]", "worker": "n:1", "node": "n"}
@@ -26,12 +25,12 @@ def row(metric, block, total, observations=None, squares=None, *, subject=TASK, 
         "metric": metric,
         "block_start": BEGIN + timedelta(seconds=block * SECONDS),
         "block_seconds": SECONDS,
-        "buckets": 6,
+        "bucket_seconds": BUCKET_SECONDS,
+        "buckets": 5,
         "span_us": 30_000_000,
         "observations": total if observations is None else observations,
         "total": int(total),
         "squares": None if squares is None else int(squares),
-        "common_block_seconds": SECONDS,
         **subject,
         **columns,
     }
@@ -49,18 +48,19 @@ def series_of(block):
     """A block as a series that has no other."""
     names = {name: block.get(name) for name in SERIES_SUMS.names if name not in ARRAYS}
     start_us = round((block["block_start"] - EPOCH) / timedelta(microseconds=1))
-    length_us = round(block["block_seconds"] * 1e6)
+    bucket_us = round(block["bucket_seconds"] * 1e6)
     slots = [(slot, one) for slot, one in enumerate(block.get("slots") or ()) if one is not None]
     squares = block.get("squares")
     return {
         **names,
         "kind": "sums",
-        "block_us": length_us,
+        "bucket_us": bucket_us,
+        "block_us": round(block["block_seconds"] * 1e6),
         "start": [start_us],
         **{name: [block[name]] for name in ("buckets", "span_us", "observations")},
         **limbs("total", int(block["total"])),
         **({} if squares is None else limbs("square", int(squares))),
-        "slot": [start_us // length_us * SLOTS + slot for slot, _ in slots],
+        "slot": [start_us // bucket_us + slot for slot, _ in slots],
         "slot_sum": [number for _, number in slots],
     }
 
@@ -79,8 +79,7 @@ def slotted(columns, *, subject=TASK):
     for (metric, stream, source), blocks in columns.items():
         names = {"stream": stream, "source_component": source}
         for block, numbers in enumerate(blocks.tolist()):
-            slots = [*numbers, *[None] * (SLOTS - len(numbers))]
-            rows.append(row(metric, block, sum(numbers), subject=subject, slots=slots, **names))
+            rows.append(row(metric, block, sum(numbers), subject=subject, slots=numbers, **names))
     return rows
 
 

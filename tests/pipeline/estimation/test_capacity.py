@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamgauge.pipeline.estimation.host_profiles import capacity
+from streamgauge.pipeline.estimation.subject_profiles import capacity
 
 
 def test_six_thousand_tuples_of_five_milliseconds_take_half_a_minute():

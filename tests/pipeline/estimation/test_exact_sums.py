@@ -41,3 +41,16 @@ def test_parts_have_the_sum_of_the_whole(numbers, cut):
     joined = Limbs(*(np.concatenate(limbs) for limbs in zip(*parts, strict=True)))
     assert rounded(added(joined, START)).tolist() == whole.tolist()
     assert whole[0] == float(sum(numbers)) or abs(sum(numbers)) >= 2**80
+
+
+def test_many_large_numbers_have_an_exact_sum():
+    # As many buckets as are read at once, each with the largest count that is taken.
+    many, most = 1_000_000, 2**47 - 1
+    values = np.full(many, float(most))
+    assert rounded(limb_sums(values, START)).tolist() == [float(many * most)]
+    assert rounded(square_sums(values, START)).tolist() == [float(many * most**2)]
+    # The largest that are squared and added without being cut.
+    small = 2**20 - 1
+    assert rounded(square_sums(np.full(many, float(small)), START)).tolist() == [
+        float(many * small**2)
+    ]

@@ -4,7 +4,7 @@ import pytest
 
 from streamgauge.lake.histogram import histogram_of, quantile
 from streamgauge.lake.records import LinkKind
-from streamgauge.pipeline.estimation.links import LinkCounts, link_figures
+from streamgauge.pipeline.estimation.assembly import LinkCounts, link_figures
 
 
 def counts(kind, times_ns, source="n1", target="n2"):

@@ -1,4 +1,4 @@
-"""Coefficients of tasks and CPU time of executors, from numbers by slot."""
+"""Coefficients of tasks and CPU time of executors, from numbers by bucket."""
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ CPU, IDLE = ("executor_cpu", None, None), ("executor_idle", None, None)
 
 
 def drawn(rate, blocks=10, seed=1):
-    return np.random.default_rng(seed).poisson(rate, (blocks, 6))
+    return np.random.default_rng(seed).poisson(rate, (blocks, 5))
 
 
 def test_tuples_out_per_tuple_in_by_input_stream():

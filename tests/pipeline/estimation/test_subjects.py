@@ -32,8 +32,8 @@ def many():
     for topology in ("t", "u"):
         for task in (1, 2, 3):
             subject = TASK | {"task": task, "topology": topology}
-            executed = generator.poisson(100, (12, 6))
-            other = generator.poisson(30, (12, 6))
+            executed = generator.poisson(100, (12, 5))
+            other = generator.poisson(30, (12, 5))
             factors = {LEFT: executed, RIGHT: other, EMITTED: 2 * executed + other}
             rows += slotted(factors, subject=subject)
             rows += counted("executed", executed.sum(axis=1), subject=subject, **IN)
@@ -54,7 +54,7 @@ def many():
             generator.integers(1e9, 2e9, 12),
             subject=EXECUTOR | {"topology": topology},
         )
-        rows += counted("worker_heartbeats", [6] * 12, subject=WORKER | {"topology": topology})
+        rows += counted("worker_heartbeats", [5] * 12, subject=WORKER | {"topology": topology})
     return rows
 
 
@@ -134,11 +134,6 @@ def test_a_missing_column_is_named():
         figures_of(table(many()).drop_columns(["span_us"]))
 
 
-def test_the_length_of_common_blocks_may_be_missing():
-    bare = table(counted("executed", [30, 60], common_block_seconds=None, **IN))
-    assert figures_of(bare).to_pylist()[0]["value"] == pytest.approx(1.5)
-
-
 def test_unknown_metrics_are_ignored():
     rows = counted("executed", [30], **IN)
     assert figures(rows + counted("of_tomorrow", [1])) == figures(rows)
@@ -159,10 +154,15 @@ def test_a_rate_is_per_second_alive():
     assert figure(rows, "arrival_rate")["value"] == pytest.approx(60 / 45)
 
 
-def test_life_is_the_longest_span():
+def test_life_is_what_heartbeats_say_else_the_series_with_most_buckets():
     rows = counted("executed", [30], **IN) + counted("emitted", [30], **OUT)
-    rows[0]["span_us"] = 10_000_000
+    rows[0] |= {"span_us": 10_000_000, "buckets": 2}
     assert figure(rows, "arrival_rate")["value"] == pytest.approx(1.0)
+    # Something that is written once a minute begins in one block and says nothing of the others.
+    rows += [row("execute_latency_sum", 0, 9, **IN) | {"span_us": 60_000_000, "buckets": 1}]
+    assert figure(rows, "arrival_rate")["value"] == pytest.approx(1.0)
+    rows += [row("worker_heartbeats", 0, 3) | {"span_us": 15_000_000, "buckets": 3}]
+    assert figure(rows, "arrival_rate")["value"] == pytest.approx(2.0)
 
 
 def test_two_workers_in_one_block_add_up():
@@ -259,7 +259,7 @@ def test_every_metric_has_its_figure(metric, subject, total, observations, word,
     rows = [row(metric, block, total, observations, subject=subject, **columns) for block in (0, 1)]
     found = figure(rows, word)
     assert found["value"] == pytest.approx(value)
-    assert (found["samples"], found["buckets"], found["blocks"]) == (2 * observations, 12, 2)
+    assert (found["samples"], found["buckets"], found["blocks"]) == (2 * observations, 10, 2)
 
 
 def test_lists_that_were_counted_say_how_many_tuples_they_hold():

@@ -38,7 +38,7 @@ def test_mean_and_variation_are_those_of_all_times():
     values = np.concatenate(times) / 1e6
     assert found["value"] == pytest.approx(values.mean())
     assert found["scv"] == pytest.approx(values.var(ddof=1) / values.mean() ** 2)
-    assert (found["samples"], found["buckets"], found["blocks"]) == (1800, 54, 9)
+    assert (found["samples"], found["buckets"], found["blocks"]) == (1800, 45, 9)
     assert len(found["replicas"]) == len(found["scv_replicas"]) == 100
 
 

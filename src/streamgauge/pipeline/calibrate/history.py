@@ -1,8 +1,8 @@
 """What a topology did in all its time, under all its plans: saturation, source rates, pressure.
 
-Steps of time are a minute, or a minute doubled until there are few enough. Tasks sum what they read
-by step; a block counts in the step that it begins in. What they found comes together where the
-topology's profile is made.
+Steps of time are a minute, or a minute doubled until it holds five buckets and there are few enough
+of them. Tasks sum what they read by step; a bucket counts in the step that it begins in. What they
+found comes together where the topology's profile is made.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.pipeline.calibrate.lake_parts import numbered, run_starts
-from streamgauge.pipeline.calibrate.periods import moment
-from streamgauge.pipeline.calibrate.readings import Readings, Scope, at_places, reordered, table_of
-from streamgauge.pipeline.calibrate.summing_rules import (
+from streamgauge.pipeline.calibrate.lake_parts import (
     EMITTED,
     EXECUTED,
     HEARTBEATS,
-    MICROSECONDS,
     PRESSED,
+    numbered,
+    run_starts,
 )
-from streamgauge.pipeline.estimation.arrays import Whole
-from streamgauge.pipeline.estimation.schemas import Kind
+from streamgauge.pipeline.calibrate.periods import moment
+from streamgauge.pipeline.calibrate.readings import Readings, Scope, at_places, reordered, table_of
+from streamgauge.pipeline.estimation.blocks import BUCKETS_PER_BLOCK, MICROSECONDS
+from streamgauge.pipeline.estimation.schemas import Kind, Whole
 from streamgauge.profile.figures import RateSeries, Saturation
 from streamgauge.topology.topology import SYSTEM_PREFIX, StreamKey
 
@@ -43,14 +43,6 @@ Name = tuple[Any, ...]
 _NAMES = ("cluster", "plan_id", "component", "stream", "metric")
 
 
-def step_us(first_us: int, last_us: int, most: int) -> int:
-    """Steps such that there are at most so many from the first to the last bucket."""
-    step = MINUTE_US
-    while -(-last_us // step) - first_us // step > most:
-        step *= 2
-    return step
-
-
 def history_rows(
     readings: Readings, inside: Readings, scopes: Sequence[Scope]
 ) -> Iterator[pa.Table]:
@@ -64,18 +56,17 @@ def history_rows(
     beats = readings.labelled([HEARTBEATS])
     told = beats | readings.labelled(EXECUTED | EMITTED)
     if told.any():
-        steps = np.asarray([one.step_us for one in scopes])
+        steps = np.asarray([step_us(one, MOST_RATES) for one in scopes])
         chosen, beats = readings.where(told), beats[told]
         who = [np.where(beats, chosen.code(name), _NOBODY) for name in _WHO]
-        block = chosen.start_us - chosen.start_us % chosen.block_us
-        step = steps[chosen.job]
+        step = chosen.start_us - chosen.start_us % steps[chosen.job]
         named = [*(chosen.code(name) for name in _NAMES), *who, chosen.job]
-        yield _summed(chosen, scopes, named, block - block % step, Kind.HISTORY)
+        yield _summed(chosen, scopes, named, step, Kind.HISTORY)
     pressed = readings.where(readings.labelled([PRESSED]))
     if len(pressed.row):
-        block = pressed.start_us - pressed.start_us % pressed.block_us
+        minute = pressed.start_us - pressed.start_us % MINUTE_US
         named = [pressed.code(name) for name in pressed.samples.codes]
-        yield _summed(pressed, scopes, [*named, pressed.job], block, Kind.PRESSED)
+        yield _summed(pressed, scopes, [*named, pressed.job], minute, Kind.PRESSED)
     pressing = inside.where(inside.labelled([PRESSED]) & (inside.value > 0))
     if len(pressing.row):
         minute = pressing.start_us - pressing.start_us % MINUTE_US
@@ -145,13 +136,13 @@ class _Steps:
         yield from self._found.items()
 
 
-def past_of(rows: pa.Table, executors: Mapping[tuple[str, str], int], extent: Extent) -> Past:
+def past_of(rows: pa.Table, executors: Mapping[tuple[str, str], int], scope: Scope) -> Past:
     """The history of one topology.
 
     Args:
         rows: Its rows of `KINDS`, in any order.
         executors: By plan and operator how many.
-        extent: Of all that was recorded.
+        scope: Its own.
     """
     totals, alive, pressed = _Steps(), _Steps(), _Steps()
     minutes: dict[int, int] = {}
@@ -175,42 +166,44 @@ def past_of(rows: pa.Table, executors: Mapping[tuple[str, str], int], extent: Ex
             metric = "executed" if named["metric"] in EXECUTED else "emitted"
             totals.add((plan, component, named["stream"], metric), start, total)
     return Past(
-        sources=_source_rates(totals, alive, extent),
-        saturation=_saturation(totals, alive, _longest(pressed), executors, extent),
+        sources=_source_rates(totals, alive, step_us(scope, MOST_RATES)),
+        saturation=_saturation(
+            totals, alive, _longest(pressed), executors, step_us(scope, MOST_OBSERVATIONS)
+        ),
         pressed_us=sum(max(longest, MINUTE_US) for longest in minutes.values()),
     )
 
 
-class Extent(NamedTuple):
-    """From when to when anything was recorded of a topology."""
-
-    first_us: int
-    last_us: int
-
-    def step_us(self, most: int) -> int:
-        """Steps of at most so many."""
-        return step_us(self.first_us, self.last_us, most)
+def step_us(scope: Scope, most: int) -> int:
+    """How long steps of a topology's history are, of which there are at most so many."""
+    step = MINUTE_US
+    while (
+        step < BUCKETS_PER_BLOCK * scope.period.bucket_us
+        or -(-scope.last_us // step) - scope.first_us // step > most
+    ):
+        step *= 2
+    return step
 
 
 def _other_names(rows: pa.Table) -> list[Name]:
     """What else names a series: tasks hold their senders back each for itself."""
-    columns = ("task", "executor", "queue", "worker", "node", "block_us")
+    columns = ("task", "executor", "queue", "worker", "node")
     return list(zip(*(rows[name].to_pylist() for name in columns), strict=True))
 
 
 def _longest(pressed: _Steps) -> dict[Name, dict[int, int]]:
-    """By plan, operator and stream, in each block the time of the task that pressed for longest."""
+    """By plan, operator and stream, in each minute the time of whoever pressed for longest."""
     found = dict(pressed.items())
     longest: dict[Name, dict[int, int]] = {}
     for (*name, other, what), totals in found.items():
         if what != "total":
             continue
         spans = found[*name, other, "span"]
-        blocks = longest.setdefault(tuple(name), {})
+        minutes = longest.setdefault(tuple(name), {})
         for start, total in totals.items():
             # Nobody holds others back for longer than time goes on.
             time_ns = min(total, spans[start] * _NANOSECONDS_PER_MICROSECOND)
-            blocks[start] = max(blocks.get(start, 0), time_ns)
+            minutes[start] = max(minutes.get(start, 0), time_ns)
     return longest
 
 
@@ -227,12 +220,11 @@ def _known(alive: _Steps, step: int) -> dict[tuple[str | None, int], int]:
     return longest
 
 
-def _source_rates(totals: _Steps, alive: _Steps, extent: Extent) -> dict[StreamKey, RateSeries]:
+def _source_rates(totals: _Steps, alive: _Steps, step: int) -> dict[StreamKey, RateSeries]:
     """What each source stream emitted, step by step; nothing where nothing was known.
 
     A source is who emits and executes nothing but the engine's own streams.
     """
-    step = extent.step_us(MOST_RATES)
     executing, emitted = set(), _Steps()
     for (_, component, stream, metric), steps in totals.items():
         if stream is None or stream.startswith(SYSTEM_PREFIX):
@@ -266,12 +258,11 @@ def _saturation(
     alive: _Steps,
     pressed: Mapping[Name, Mapping[int, int]],
     executors: Mapping[tuple[str, str], int],
-    extent: Extent,
+    step: int,
 ) -> dict[str, tuple[Saturation, ...]]:
     """What came to each operator and left it; the engine's own streams are left out."""
-    step = extent.step_us(MOST_OBSERVATIONS)
     points: dict[tuple[str | None, str, int], dict[str, int]] = {}
-    series = [*totals.items(), *(((*name, "pressed"), blocks) for name, blocks in pressed.items())]
+    series = [*totals.items(), *(((*name, "pressed"), found) for name, found in pressed.items())]
     for (plan, component, stream, what), steps in series:
         if component is None or (stream or "").startswith(SYSTEM_PREFIX):
             continue

@@ -8,24 +8,24 @@ compiled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.lake.plans import PlanLayout, distance
 from streamgauge.lake.records import Event, EventKind, PlacedExecutor, Plan
-from streamgauge.pipeline.calibrate.summing_rules import (
-    LEAST_BUCKET_US,
+from streamgauge.pipeline.calibrate.inventory import Held, Recorded
+from streamgauge.pipeline.calibrate.lake_parts import Job
+from streamgauge.pipeline.estimation.blocks import (
+    LEAST_BLOCKS,
     MICROSECONDS,
-    MOST_FACTOR,
-    WANTED,
-    block_seconds,
-    largest,
+    block_length_us,
+    usual_length_us,
 )
 
-# Blocks that a period should have: fewer cannot be resampled.
-ENOUGH_BLOCKS = 8
+# A period that is taken before longer ones of earlier times has at least this and twelve blocks.
+ENOUGH_SECONDS = 120
 _CUTS = frozenset({EventKind.START, EventKind.STOP, EventKind.REBALANCE, EventKind.RESTART})
 
 
@@ -53,93 +53,6 @@ class WarmUp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """What the lake holds of one metric of a topology under one plan.
-
-    Attributes:
-        cluster: Where several clusters share a lake.
-        topology: The job.
-        plan_id: The plan that the samples name; nothing where they name none.
-        metric: Its label.
-        first_us: When the first bucket began.
-        last_us: When the last bucket ended.
-        rows: Samples.
-        needed: Those that are summed up.
-        longest_us: The longest bucket.
-        shortest_us: The shortest.
-        largest_value: The largest value, whatever its sign.
-        largest_count: The largest count.
-    """
-
-    cluster: str | None
-    topology: str
-    plan_id: str | None
-    metric: str
-    first_us: int
-    last_us: int
-    rows: int
-    needed: int
-    longest_us: int
-    shortest_us: int = LEAST_BUCKET_US
-    largest_value: float = 0.0
-    largest_count: int = 0
-
-    @property
-    def is_summable(self) -> bool:
-        """Whether sums of all its samples are exact; those of which they are not are left out."""
-        return self.metric not in WANTED or (
-            self.shortest_us >= LEAST_BUCKET_US
-            and self.largest_value < largest(self.metric)
-            and self.largest_count < MOST_FACTOR
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """What a topology did in one block: input, output, and what waits.
-
-    Where queues shrink while more is executed than came, a backlog drains.
-
-    Attributes:
-        start_us: When the block begins.
-        length_us: How long it is.
-        emitted: Tuples emitted, all tasks: the input of others.
-        executed: Tuples executed, all tasks.
-        queued: Tuples in all queues, on average over the block.
-    """
-
-    start_us: int
-    length_us: int
-    emitted: float
-    executed: float
-    queued: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """What the lake holds of a topology.
-
-    Attributes:
-        cluster: Where several clusters share a lake.
-        topology: The job.
-        recorded: By plan and metric.
-        superfluous: Metrics whose exact counterparts were written too: on which operators and days,
-            counted from 1970; none where that is so everywhere.
-        beating: Workers and days with heartbeats; none where they came under every plan.
-        load: By block, in order of time; at most 256 of them.
-    """
-
-    cluster: str | None
-    topology: str
-    recorded: tuple[Recorded, ...]
-    superfluous: Mapping[str, frozenset[tuple[str | None, int]] | None] = field(
-        default_factory=dict
-    )
-    beating: frozenset[tuple[str | None, int]] | None = None
-    load: tuple[Load, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StablePeriod:
     """A stable period of a topology.
 
@@ -149,7 +62,7 @@ class StablePeriod:
         plan_id: The plan it ran on.
         from_us: When the period begins, in microseconds since 1970.
         to_us: When it ends; buckets end by then.
-        block_seconds: Of the longest blocks that its samples are summed up in.
+        bucket_us: How long buckets usually are.
         nodes: Those of the plan.
         machines: Those of the plan, where known.
         executors: Who runs where.
@@ -161,11 +74,16 @@ class StablePeriod:
     plan_id: str
     from_us: int
     to_us: int
-    block_seconds: int
+    bucket_us: int
     nodes: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
     executors: tuple[PlacedExecutor, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def job(self) -> Job:
+        """The topology with its cluster."""
+        return self.cluster, self.topology
 
     @property
     def length_us(self) -> int:
@@ -173,14 +91,15 @@ class StablePeriod:
         return self.to_us - self.from_us
 
     @property
-    def blocks(self) -> float:
-        """How many of its longest blocks it holds."""
-        return self.length_us / (self.block_seconds * MICROSECONDS)
+    def block_us(self) -> int:
+        """How long its blocks are."""
+        return block_length_us(self.bucket_us, self.from_us, self.to_us)
 
     @property
     def is_long_enough(self) -> bool:
-        """Whether its blocks can be resampled."""
-        return self.blocks >= ENOUGH_BLOCKS
+        """Whether it has blocks enough for errors that can be relied on."""
+        enough = max(ENOUGH_SECONDS * MICROSECONDS, LEAST_BLOCKS * self.bucket_us)
+        return self.length_us >= enough
 
     def within(self, period: Period) -> StablePeriod | None:
         """The part of it that lies in a period, if there is one."""
@@ -216,6 +135,21 @@ def stable_periods(
         if held:
             found += _periods_of(plan, _pieces(plan, start_us, end_us, known), held, warm)
     return found
+
+
+def cuts_of(
+    plans: Iterable[Plan], events: Iterable[Event], period: Period | None = None
+) -> dict[Job, tuple[int, ...]]:
+    """When time is cut for each topology, in order; where a period is wished for, there too."""
+    known = list(events)
+    wished = set() if period is None else {period.start_us, period.end_us}
+    cuts: dict[Job, set[int]] = {}
+    for plan in plans:
+        mine = cuts.setdefault((plan.cluster, plan.topology), set(wished))
+        mine |= {plan.valid_from_us, plan.valid_to_us or plan.valid_from_us}
+        nodes = {executor.node for executor in plan.executors}
+        mine |= {event.happened_at_us for event in known if _cuts(event, plan, nodes)}
+    return {job: tuple(sorted(mine)) for job, mine in cuts.items()}
 
 
 def plan_under(period: StablePeriod, plans: Iterable[Plan]) -> Plan:
@@ -267,8 +201,7 @@ def _pieces(
     cuts = [
         event
         for event in events
-        if event.kind in _CUTS
-        and _concerns(event, plan, nodes)
+        if _cuts(event, plan, nodes)
         and start_us <= event.happened_at_us
         and (end_us is None or event.happened_at_us < end_us)
     ]
@@ -285,8 +218,9 @@ def _pieces(
         yield begin, end_us, cause
 
 
-def _concerns(event: Event, plan: Plan, nodes: set[str]) -> bool:
-    if event.cluster != plan.cluster:
+def _cuts(event: Event, plan: Plan, nodes: set[str]) -> bool:
+    """Whether an event cuts the time of a plan's topology."""
+    if event.kind not in _CUTS or event.cluster != plan.cluster:
         return False
     if event.topology is None:
         return event.node in nodes
@@ -311,7 +245,7 @@ def _periods_of(
         plan_id=plan.plan_id,
         from_us=first,
         to_us=last,
-        block_seconds=block_seconds(max(one.longest_us for one in held)),
+        bucket_us=_usual_bucket_us(held),
         nodes=tuple(sorted({executor.node for executor in plan.executors})),
         machines=tuple(sorted({one.machine for one in plan.executors if one.machine is not None})),
         executors=plan.executors,
@@ -335,8 +269,12 @@ def _periods_of(
         yield period
 
 
-# A topology: its cluster, where that has a name, and its own name.
-Job = tuple[str | None, str]
+def _usual_bucket_us(held: Sequence[Recorded]) -> int:
+    """The usual length of the buckets that are summed up, if any are."""
+    samples: dict[int, int] = {}
+    for one in [one for one in held if one.is_needed] or held:
+        samples[one.bucket_us] = samples.get(one.bucket_us, 0) + one.rows
+    return usual_length_us(samples)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -372,26 +310,13 @@ class Wish:
 ANYTHING = Wish()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """What is calibrated of a fleet, and what is not.
-
-    Attributes:
-        periods: One for each topology that can be calibrated, by cluster and name.
-        refused: Why the others cannot.
-    """
-
-    periods: tuple[StablePeriod, ...]
-    refused: dict[Job, NotEnoughData]
-
-
 def choose_all(
     plans: Iterable[Plan],
     events: Iterable[Event],
     held: Iterable[Held],
     wish: Wish = ANYTHING,
-) -> Choice:
-    """Choose for every topology that has plans or samples.
+) -> dict[Job, StablePeriod | NotEnoughData]:
+    """Choose for every topology that has plans or samples, or say why it cannot be calibrated.
 
     Raises:
         InvalidInput: The period spans several stable ones of a topology, and that is refused.
@@ -401,15 +326,14 @@ def choose_all(
     for plan in plans:
         by_job.setdefault((plan.cluster, plan.topology), []).append(plan)
     held_of = {(one.cluster, one.topology): one for one in held}
-    periods: list[StablePeriod] = []
-    refused: dict[Job, NotEnoughData] = {}
+    chosen: dict[Job, StablePeriod | NotEnoughData] = {}
     for job in sorted(by_job.keys() | held_of.keys(), key=lambda one: (one[0] or "", one[1])):
         held_by_job = held_of.get(job, Held(cluster=job[0], topology=job[1], recorded=()))
         try:
-            periods.append(choose(held_by_job, by_job.get(job, ()), known, wish))
+            chosen[job] = choose(held_by_job, by_job.get(job, ()), known, wish)
         except NotEnoughData as error:
-            refused[job] = error
-    return Choice(periods=tuple(periods), refused=refused)
+            chosen[job] = error
+    return chosen
 
 
 def choose(
@@ -423,7 +347,7 @@ def choose(
     * With a period: the longest stable period in it; of equally long ones the last.
     * With a plan to be predicted: as without one, among the periods of the recorded plan that is
       most like it; of equally similar ones the one that ran last.
-    * Otherwise the last period that is long enough to be resampled, else the longest.
+    * Otherwise the last period that is long enough, else the longest.
 
     Args:
         held: What the lake holds of it, with its load by block: input, output and what waits.
@@ -516,8 +440,10 @@ def _last_long_enough(periods: Sequence[StablePeriod]) -> StablePeriod:
 def _noting_length(period: StablePeriod) -> StablePeriod:
     if period.is_long_enough:
         return period
+    seconds, bucket = period.length_us / MICROSECONDS, period.bucket_us / MICROSECONDS
     return period.noting(
-        f"{period.blocks:.2g} blocks of {period.block_seconds} s, fewer than {ENOUGH_BLOCKS}"
+        f"a short period: {seconds:.3g} s in buckets of {bucket:g} s, less than {ENOUGH_SECONDS} s"
+        f" or {LEAST_BLOCKS} buckets"
     )
 
 

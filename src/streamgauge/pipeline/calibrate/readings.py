@@ -1,4 +1,4 @@
-"""Samples that can be summed, under the topologies that they are of, and rows made of them.
+"""Which samples can be summed, of which topology they are, and rows made of them.
 
 Samples of nodes and machines belong to no topology: they count for every topology whose plan uses
 them.
@@ -14,18 +14,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamgauge.pipeline.calibrate.lake_parts import DAY_US, NO_WORD, SERIES, Arrays
-from streamgauge.pipeline.calibrate.summing_rules import (
+from streamgauge.pipeline.calibrate.lake_parts import (
+    DAY_US,
     GAUGES,
     LEAST_BUCKET_US,
     MEANS,
-    MOST_FACTOR,
+    MOST_COUNT,
+    NO_WORD,
+    SERIES,
     WANTED,
-    block_lengths_us,
+    Arrays,
     largest,
 )
-from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
-from streamgauge.pipeline.estimation.schemas import ARRAYS, SERIES_SUMS, Kind
+from streamgauge.pipeline.calibrate.periods import StablePeriod
+from streamgauge.pipeline.estimation.schemas import ARRAYS, SERIES_SUMS, Bools, Floats, Kind, Whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,35 +35,19 @@ class Scope:
     """What is summed of one topology.
 
     Attributes:
-        cluster: Where several clusters share a lake.
-        topology: Its name.
-        plan_id: The plan of the period.
-        from_us: When the period begins.
-        to_us: When it ends; buckets end by then.
-        look_back_us: How long before a sample the one may be that counters are compared with.
-        common_block_seconds: Of the blocks of all its figures.
-        step_us: Into which steps its history is cut.
-        nodes: Those of the plan.
-        machines: Those of the plan.
-        seats: Who is in each worker: component, task and executor, of which one is none.
+        period: When, on which plan, and by which blocks.
+        first_us: When the first bucket of all times began.
+        last_us: When the last one ended.
+        look_back_us: How long before the period samples of counters may matter.
         superfluous: Metrics whose exact counterparts were written: operators and days, in days
             since 1970; none where that is so everywhere.
         beating: Workers and days with heartbeats; none where all workers send them.
     """
 
-    cluster: str | None
-    topology: str
-    plan_id: str
-    from_us: int
-    to_us: int
+    period: StablePeriod
+    first_us: int
+    last_us: int
     look_back_us: int
-    common_block_seconds: float
-    step_us: int
-    nodes: tuple[str, ...] = ()
-    machines: tuple[str, ...] = ()
-    seats: Mapping[str, tuple[tuple[str, int | None, str | None], ...]] = field(
-        default_factory=dict
-    )
     superfluous: Mapping[str, frozenset[tuple[str | None, int]] | None] = field(
         default_factory=dict
     )
@@ -79,7 +65,6 @@ class Readings:
         in_plan: Whether it named the plan of the period, or none.
         start_us: When the bucket begins.
         bucket_us: How long it is.
-        block_us: How long its block is.
         value: What is squared and multiplied.
         amount: What is summed: a whole double.
         count: Observations.
@@ -91,7 +76,6 @@ class Readings:
     in_plan: Bools
     start_us: Whole
     bucket_us: Whole
-    block_us: Whole
     value: Floats
     amount: Floats
     count: Whole
@@ -115,10 +99,10 @@ def read_readings(samples: Arrays, scopes: Sequence[Scope]) -> Readings:
     row, job = _assigned(samples, scopes)
     bucket_us, value, count = samples.bucket_us[row], samples.value[row], samples.count[row]
     most = samples.numbers("metric", {label: largest(label) for label in WANTED}, -1.0)[row]
-    summable = (bucket_us >= LEAST_BUCKET_US) & (np.abs(value) < most) & (count < int(MOST_FACTOR))
+    summable = (bucket_us >= LEAST_BUCKET_US) & (np.abs(value) < most) & (count < int(MOST_COUNT))
     row, job = row[summable], job[summable]
     bucket_us, value, count = bucket_us[summable], value[summable], count[summable]
-    plans = np.asarray([code_of(samples, "plan_id", one.plan_id) for one in scopes])
+    plans = np.asarray([code_of(samples, "plan_id", one.period.plan_id) for one in scopes])
     plan = samples.codes["plan_id"][row]
     weights = dict.fromkeys(GAUGES, 1.0) | dict.fromkeys(MEANS, 2.0)
     weight = samples.numbers("metric", weights, 0.0)[row]
@@ -135,7 +119,6 @@ def read_readings(samples: Arrays, scopes: Sequence[Scope]) -> Readings:
         in_plan=(plan == NO_WORD) | (plan == plans[job]),
         start_us=samples.start_us[row],
         bucket_us=bucket_us,
-        block_us=block_lengths_us(bucket_us),
         value=value,
         amount=amount,
         count=count,
@@ -155,7 +138,7 @@ def _assigned(samples: Arrays, scopes: Sequence[Scope]) -> tuple[Whole, Whole]:
     cluster, topology = samples.codes["cluster"], samples.codes["topology"]
     clusters = [*samples.words["cluster"], None]
     places: dict[tuple[str | None, str | None], int] = {
-        (one.cluster, one.topology): place for place, one in enumerate(scopes)
+        one.period.job: place for place, one in enumerate(scopes)
     }
     known = np.asarray(
         [
@@ -167,7 +150,7 @@ def _assigned(samples: Arrays, scopes: Sequence[Scope]) -> tuple[Whole, Whole]:
     rows, jobs = [np.flatnonzero(job >= 0)], [job[job >= 0]]
     hosts = np.flatnonzero(topology == NO_WORD)
     node, machine = samples.codes["node"][hosts], samples.codes["machine"][hosts]
-    for place, one in enumerate(scopes) if len(hosts) else ():
+    for place, one in enumerate([each.period for each in scopes] if len(hosts) else ()):
         here = cluster[hosts] == code_of(samples, "cluster", one.cluster)
         nodes = [code_of(samples, "node", name) for name in one.nodes]
         machines = [code_of(samples, "machine", name) for name in one.machines]
@@ -220,8 +203,8 @@ def rows_among(columns: Sequence[npt.NDArray[Any]], rows: Sequence[Sequence[int]
 
 def in_period(readings: Readings, scopes: Sequence[Scope], look_back: bool = False) -> Bools:
     """Which lie in the period of their topology as a whole."""
-    first = np.asarray([one.from_us - look_back * one.look_back_us for one in scopes])
-    last = np.asarray([one.to_us for one in scopes])
+    first = np.asarray([one.period.from_us - look_back * one.look_back_us for one in scopes])
+    last = np.asarray([one.period.to_us for one in scopes])
     start = readings.start_us
     inside: Bools = (start >= first[readings.job]) & (
         start + readings.bucket_us <= last[readings.job]
@@ -274,16 +257,12 @@ def table_of(
     made: dict[str, pa.Array] = {
         name: named[name].combine_chunks().cast(SERIES_SUMS.field(name).type) for name in columns
     }
-    taken = [scopes[job] for job in heads.job.tolist()]
+    periods = [scopes[job].period for job in heads.job.tolist()]
     made["kind"] = pa.array([kind.value] * size, pa.string())
     made["own_plan"] = made["plan_id"]
-    made["topology"] = pa.array([one.topology for one in taken], pa.string())
-    if not own_plan:
-        made["plan_id"] = pa.array([one.plan_id for one in taken], pa.string())
-    made["block_us"] = pa.array(heads.block_us, pa.int64())
-    made["common_block_seconds"] = pa.array(
-        [one.common_block_seconds for one in taken], pa.float64()
-    )
+    for name in ("topology", "bucket_us", "block_us", *(() if own_plan else ("plan_id",))):
+        values = [getattr(period, name) for period in periods]
+        made[name] = pa.array(values, SERIES_SUMS.field(name).type)
     for name in ARRAYS:
         made[name] = _lists(*arrays.get(name, (np.zeros(0, np.int64),) * 2), size)
     return pa.table(

@@ -253,55 +253,28 @@ class Shape:
     """Where the variability and quantiles of a time come from: sums of squares, and bins."""
 
     total: Metric
-    squares: Metric | None = None
-    bins: Metric | None = None
+    squares: Metric
+    bins: Metric
+
+    @classmethod
+    def of(cls, name: str) -> Shape:
+        """The metrics of a time, whose names begin alike."""
+        return cls(
+            total=Metric[f"{name}_SUM"],
+            squares=Metric[f"{name}_SQUARES"],
+            bins=Metric[f"{name}_BIN"],
+        )
 
 
-SHAPES: dict[FigureName, Shape] = {
-    FigureName.SERVICE_WALL: Shape(
-        total=Metric.EXECUTE_LATENCY_SUM,
-        squares=Metric.EXECUTE_LATENCY_SQUARES,
-        bins=Metric.EXECUTE_LATENCY_BIN,
-    ),
-    FigureName.SERVICE_CPU: Shape(
-        total=Metric.EXECUTE_CPU_SUM,
-        squares=Metric.EXECUTE_CPU_SQUARES,
-        bins=Metric.EXECUTE_CPU_BIN,
-    ),
-    FigureName.EMIT_WALL: Shape(
-        total=Metric.EMIT_LATENCY_SUM,
-        squares=Metric.EMIT_LATENCY_SQUARES,
-        bins=Metric.EMIT_LATENCY_BIN,
-    ),
-    FigureName.EMIT_CPU: Shape(
-        total=Metric.EMIT_CPU_SUM, squares=Metric.EMIT_CPU_SQUARES, bins=Metric.EMIT_CPU_BIN
-    ),
-    FigureName.COMPLETE: Shape(
-        total=Metric.COMPLETE_LATENCY_SUM,
-        squares=Metric.COMPLETE_LATENCY_SQUARES,
-        bins=Metric.COMPLETE_LATENCY_BIN,
-    ),
-    FigureName.ROOT: Shape(
-        total=Metric.ROOT_LATENCY_SUM,
-        squares=Metric.ROOT_LATENCY_SQUARES,
-        bins=Metric.ROOT_LATENCY_BIN,
-    ),
-    FigureName.END_TO_END: Shape(
-        total=Metric.END_TO_END_LATENCY_SUM,
-        squares=Metric.END_TO_END_LATENCY_SQUARES,
-        bins=Metric.END_TO_END_LATENCY_BIN,
-    ),
-    FigureName.WINDOW_WALL: Shape(
-        total=Metric.WINDOW_LATENCY_SUM,
-        squares=Metric.WINDOW_LATENCY_SQUARES,
-        bins=Metric.WINDOW_LATENCY_BIN,
-    ),
-    FigureName.WINDOW_CPU: Shape(
-        total=Metric.WINDOW_CPU_SUM, squares=Metric.WINDOW_CPU_SQUARES, bins=Metric.WINDOW_CPU_BIN
-    ),
-    FigureName.SOJOURN: Shape(
-        total=Metric.QUEUE_SOJOURN_SUM,
-        squares=Metric.QUEUE_SOJOURN_SQUARES,
-        bins=Metric.QUEUE_SOJOURN_BIN,
-    ),
+SHAPES = {
+    FigureName.SERVICE_WALL: Shape.of("EXECUTE_LATENCY"),
+    FigureName.SERVICE_CPU: Shape.of("EXECUTE_CPU"),
+    FigureName.EMIT_WALL: Shape.of("EMIT_LATENCY"),
+    FigureName.EMIT_CPU: Shape.of("EMIT_CPU"),
+    FigureName.COMPLETE: Shape.of("COMPLETE_LATENCY"),
+    FigureName.ROOT: Shape.of("ROOT_LATENCY"),
+    FigureName.END_TO_END: Shape.of("END_TO_END_LATENCY"),
+    FigureName.WINDOW_WALL: Shape.of("WINDOW_LATENCY"),
+    FigureName.WINDOW_CPU: Shape.of("WINDOW_CPU"),
+    FigureName.SOJOURN: Shape.of("QUEUE_SOJOURN"),
 }

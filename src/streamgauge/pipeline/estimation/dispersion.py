@@ -15,13 +15,12 @@ import numpy as np
 import pandas as pd
 
 from streamgauge.lake.metrics import Metric
-from streamgauge.pipeline.estimation.arrays import Floats, Whole
-from streamgauge.pipeline.estimation.batches import Batch
 from streamgauge.pipeline.estimation.blocks import MICROSECONDS
 from streamgauge.pipeline.estimation.catalogue import FigureName
 from streamgauge.pipeline.estimation.reading import Layout
+from streamgauge.pipeline.estimation.schemas import Floats, Whole
 from streamgauge.pipeline.estimation.standard_errors import (
-    LEAST_BLOCKS,
+    Batch,
     Bootstrap,
     Estimates,
     Groups,
@@ -32,6 +31,8 @@ from streamgauge.pipeline.estimation.standard_errors import (
 LEAST_FACTOR = 1.5
 # Intervals of which less than this part was known are left out.
 LEAST_KNOWN = 0.9
+# Fewer intervals than this do not tell how counts vary.
+LEAST_INTERVALS = 8
 _KEYS = ["subject", "stream", "source"]
 
 
@@ -48,7 +49,7 @@ def _arrivals(layout: Layout) -> pd.DataFrame:
     numbers = np.concatenate(
         [layout.series_of(metric) for metric in (Metric.EXECUTED, Metric.EXECUTED_TOTAL)]
     )
-    both = layout.partials.series.iloc[numbers][_KEYS].assign(series=numbers)
+    both = layout.series.iloc[numbers][_KEYS].assign(series=numbers)
     chosen = both.drop_duplicates(_KEYS).sort_values(_KEYS, ignore_index=True)
     groups = Groups(
         offsets=layout.series_offsets,
@@ -57,7 +58,7 @@ def _arrivals(layout: Layout) -> pd.DataFrame:
     )
     numbers = chosen["series"].to_numpy()
     sums = {
-        name: groups.sums(layout.partials.sums[name].to_numpy())[numbers]
+        name: groups.sums(layout.sums[name].to_numpy())[numbers]
         for name in ("total", "observations", "buckets")
     }
     factor = sums["total"] / np.maximum(sums["observations"], 1.0)
@@ -72,7 +73,7 @@ def _arrivals(layout: Layout) -> pd.DataFrame:
 
 def _longest_bucket(layout: Layout) -> Floats:
     """How long the buckets of each series are: some are cut short, at the ends of a run."""
-    sums = layout.partials.sums
+    sums = layout.sums
     lengths = sums["span_us"].to_numpy() / sums["buckets"].to_numpy()
     return np.asarray(np.maximum.reduceat(lengths, layout.series_offsets[:-1]))
 
@@ -80,11 +81,11 @@ def _longest_bucket(layout: Layout) -> Floats:
 def _by_bucket(layout: Layout, chosen: pd.DataFrame, bootstrap: Bootstrap) -> Batch:
     subjects, numbers = chosen["subject"].to_numpy(), chosen["series"].to_numpy()
     group, block = layout.blocks_of(subjects)
-    coverage = layout.partials.coverage
+    coverage = layout.coverage
     groups = Groups.of(
         group,
         coverage["start_us"].to_numpy()[block],
-        layout.partials.steps_us[subjects[group]],
+        layout.steps_us[subjects[group]],
     )
     buckets = coverage["alive_us"].to_numpy()[block] / chosen["bucket_us"].to_numpy()[group]
     estimates = smooth(
@@ -129,9 +130,9 @@ def _by_blocks(layout: Layout, chosen: pd.DataFrame) -> list[Batch]:
     """Indices over ever longer intervals, as long as there are enough of them."""
     subjects = chosen["subject"].to_numpy()
     figure, block = layout.blocks_of(subjects)
-    coverage = layout.partials.coverage
+    coverage = layout.coverage
     alive = coverage["alive_us"].to_numpy()[block]
-    steps = layout.partials.steps_us[subjects]
+    steps = layout.steps_us[subjects]
     number = coverage["start_us"].to_numpy()[block] // steps[figure]
     totals = layout.spread(chosen["series"].to_numpy(), "total")
     batches: list[Batch] = []
@@ -167,7 +168,7 @@ def _over_blocks(
         mean = groups.sums(counts) / intervals
         variance = groups.sums(residuals * residuals) / (intervals - 1)
         index = (variance - chosen["noise"].to_numpy()[kept]) / mean
-        index = np.where(intervals >= LEAST_BLOCKS, np.maximum(index, 0.0), np.nan)
+        index = np.where(intervals >= LEAST_INTERVALS, np.maximum(index, 0.0), np.nan)
         # The variance of n normal counts has a relative error of √(2/(n − 1)).
         errors = index * np.sqrt(2.0 / (intervals - 1))
     keys = chosen.iloc[kept].drop(columns=["series", "bucket_us", "noise"])

@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamgauge.pipeline.estimation.arrays import Floats, Whole
+from streamgauge.pipeline.estimation.schemas import Floats, Whole
 
 _BITS = 40
 _MASK = (1 << _BITS) - 1
 _HALF = 24
-# So many values below this have a sum that fits a long: a block holds at most 2^15 of them.
-_SMALL = 2.0**47
+# Sums of 2^22 numbers little larger than this fit a long. No more come at once: a block of so many
+# buckets would last seven weeks with buckets of a second.
+_SMALL = 2.0**_BITS
 
 
 class Limbs(NamedTuple):
@@ -59,18 +60,17 @@ def limb_sums(values: Floats, first: Whole) -> Limbs:
 def square_sums(values: Floats, first: Whole) -> Limbs:
     """Sums of the squares of whole doubles from zero to below 2^47."""
     whole = values.astype(np.int64)
-    if not len(whole) or int(whole.max()) < 1 << (_HALF - 1):
+    if not len(whole) or int(whole.max()) < 1 << (_BITS // 2):
         return Limbs(_added(whole * whole, first))
     high, low = whole >> _HALF, whole & ((1 << _HALF) - 1)
-    squares, mixed, rest = (
-        _added(part, first) for part in (high * high, 2 * high * low, low * low)
-    )
+    squares, mixed, rest = high * high, 2 * high * low, low * low
     # squares·2^48 + mixed·2^24 + rest, dealt to limbs of 40 bits.
-    return Limbs(
+    limbs = (
         ((mixed & 0xFFFF) << _HALF) + (rest & _MASK),
         ((squares & 0xFFFF_FFFF) << 8) + (mixed >> 16) + (rest >> _BITS),
         squares >> 32,
     )
+    return Limbs(*(_added(limb, first) for limb in limbs))
 
 
 def carried(limbs: Limbs) -> Limbs:

@@ -15,17 +15,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamgauge.pipeline.estimation.arrays import Bools, Floats
 from streamgauge.pipeline.estimation.catalogue import FigureName
 from streamgauge.pipeline.estimation.measured import (
     Estimate,
     Measured,
     Recorder,
-    Subject,
     combined,
     total,
 )
 from streamgauge.pipeline.estimation.roster import Roster
+from streamgauge.pipeline.estimation.schemas import Bools, Floats
 from streamgauge.profile.figures import Juice, TaskId
 from streamgauge.topology.topology import SYSTEM_PREFIX, StreamKey
 
@@ -136,11 +135,7 @@ def _is_system(key: StreamKey) -> bool:
 
 def _sent(measured: Measured, roster: Roster, operator: str) -> Estimate:
     """All copies of an operator's tuples: counted task by task, else stream by stream."""
-    subjects = [
-        Subject("task", operator, number)
-        for task, number in roster.tasks.items()
-        if task.operator == operator
-    ]
+    subjects = [subject for task, subject in roster.tasks.items() if task.operator == operator]
     for word in (FigureName.TRANSFER, FigureName.SENT_RATE):
         rows = [row for subject in subjects for row in measured.rows(subject, word)]
         if rows:
@@ -157,11 +152,9 @@ def _acked(measured: Measured, roster: Roster, begun: Estimate) -> Estimate | No
     """Acked roots over emitted ones, where trees are tracked (eq. 2.7)."""
     rows = [
         row.mean
-        for task, number in roster.tasks.items()
+        for task, subject in roster.tasks.items()
         if roster.is_source(task.operator)
-        for row in measured.rows(
-            Subject("task", task.operator, number), FigureName.ROOTS_ACKED_RATE
-        )
+        for row in measured.rows(subject, FigureName.ROOTS_ACKED_RATE)
     ]
     if not rows or not roster.topology.acked or begun.value <= 0.0:
         return None

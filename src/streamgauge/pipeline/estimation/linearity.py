@@ -25,13 +25,12 @@ import pandas as pd
 from scipy import special
 
 from streamgauge.lake.metrics import Metric
-from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
-from streamgauge.pipeline.estimation.batches import Batch
 from streamgauge.pipeline.estimation.catalogue import FigureName
 from streamgauge.pipeline.estimation.reading import Layout
-from streamgauge.pipeline.estimation.standard_errors import Estimates, Groups
+from streamgauge.pipeline.estimation.schemas import Bools, Floats, Whole
+from streamgauge.pipeline.estimation.standard_errors import Batch, Estimates, Groups
 
-LEAST_BLOCKS = 12
+BLOCKS_TO_JUDGE = 12
 SIGNIFICANCE = 0.01
 LEAST_EFFECT = 0.02
 MOST_UNEXPLAINED = 0.3
@@ -60,14 +59,14 @@ def linearity_figures(layout: Layout) -> list[Batch]:
 
 
 def _series(layout: Layout, metric: Metric, taken: set[int]) -> pd.DataFrame:
-    series = layout.partials.series.iloc[layout.series_of(metric)]
+    series = layout.series.iloc[layout.series_of(metric)]
     return series[~series["subject"].isin(taken)]
 
 
 def _judged(layout: Layout, inputs: pd.DataFrame, outputs: pd.DataFrame, size: int) -> Batch:
     subjects = outputs["subject"].to_numpy()
     group, block = layout.blocks_of(subjects)
-    starts = layout.partials.coverage["start_us"].to_numpy()[block]
+    starts = layout.coverage["start_us"].to_numpy()[block]
     # The inputs of a subject stand together, in the same order everywhere.
     first = np.searchsorted(inputs["subject"].to_numpy(), subjects)
     numbers = inputs.index.to_numpy()
@@ -76,7 +75,7 @@ def _judged(layout: Layout, inputs: pd.DataFrame, outputs: pd.DataFrame, size: i
     y = layout.spread(outputs.index.to_numpy(), "total")
     busy = x.sum(axis=1) > 0.0
     kept, group = np.unique(group[busy], return_inverse=True)
-    groups = Groups.of(group, starts[busy], layout.partials.steps_us[subjects[kept]][group])
+    groups = Groups.of(group, starts[busy], layout.steps_us[subjects[kept]][group])
     told, linear = is_linear(x[busy], y[busy], groups)
     keys = outputs.iloc[kept][["subject", "stream"]].reset_index(drop=True)
     values = np.where(told, linear.astype(np.float64), np.nan)
@@ -113,7 +112,7 @@ def is_linear(x: Floats, y: Floats, groups: Groups) -> tuple[Bools, Bools]:
     gained, freedom = _gain(x_scaled, left, features, groups)
     unexplained, output = groups.sums(left * left), groups.sums(y_scaled * y_scaled)
     rest = groups.counts - x.shape[1] - freedom
-    told = (groups.counts >= LEAST_BLOCKS) & (rest > 0) & (output > 0.0)
+    told = (groups.counts >= BLOCKS_TO_JUDGE) & (rest > 0) & (output > 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         f = np.nan_to_num(gained / freedom / ((unexplained - gained) / rest), posinf=np.inf)
         surprise = special.fdtrc(np.maximum(freedom, 1), np.maximum(rest, 1), f)

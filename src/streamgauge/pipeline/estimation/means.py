@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
-from streamgauge.pipeline.estimation.arrays import Whole
-from streamgauge.pipeline.estimation.batches import Batch
 from streamgauge.pipeline.estimation.blocks import MICROSECONDS
 from streamgauge.pipeline.estimation.catalogue import SHARES, SOURCES, How, Source
-from streamgauge.pipeline.estimation.reading import NOTHING, Layout
+from streamgauge.pipeline.estimation.reading import Layout
+from streamgauge.pipeline.estimation.schemas import NOTHING, Whole
 from streamgauge.pipeline.estimation.standard_errors import (
+    Batch,
     Bootstrap,
     Groups,
     ratios,
@@ -28,8 +30,8 @@ def mean_figures(layout: Layout, bootstrap: Bootstrap) -> list[Batch]:
     batches = []
     for how, build in (
         (How.RATE, _rates),
-        (How.LEVEL, _levels),
-        (How.MEAN, _means),
+        (How.LEVEL, partial(_over, "span_us")),
+        (How.MEAN, partial(_over, "observations")),
         (How.PER, _pers),
     ):
         part = chosen[chosen["how"] == how]
@@ -45,7 +47,7 @@ def _choose(layout: Layout) -> pd.DataFrame:
     rank = np.repeat(np.arange(len(SOURCES)), [len(series) for series, _ in found])
     series = np.concatenate([series for series, _ in found])
     per = np.concatenate([per for _, per in found])
-    keys = layout.partials.series.iloc[np.where(series == NOTHING, per, series)]
+    keys = layout.series.iloc[np.where(series == NOTHING, per, series)]
     figure, how, scale = (
         np.asarray([getattr(source, name) for source in SOURCES], dtype=kind)
         for name, kind in (("figure", object), ("how", object), ("scale", np.float64))
@@ -71,13 +73,13 @@ def _candidates(layout: Layout, source: Source) -> tuple[Whole, Whole]:
 
 
 def _groups(layout: Layout, group: Whole, starts_us: Whole, subjects: Whole) -> Groups:
-    return Groups.of(group, starts_us, layout.partials.steps_us[subjects[group]])
+    return Groups.of(group, starts_us, layout.steps_us[subjects[group]])
 
 
 def _rates(layout: Layout, chosen: pd.DataFrame, bootstrap: Bootstrap) -> Batch:
     series, subjects = chosen["series"].to_numpy(), chosen["subject"].to_numpy()
     group, block = layout.blocks_of(subjects)
-    coverage = layout.partials.coverage
+    coverage = layout.coverage
     seconds = coverage["alive_us"].to_numpy()[block] / MICROSECONDS
     groups = _groups(layout, group, coverage["start_us"].to_numpy()[block], subjects)
     totals = layout.spread(series, "total") * chosen["scale"].to_numpy()[group]
@@ -85,19 +87,11 @@ def _rates(layout: Layout, chosen: pd.DataFrame, bootstrap: Bootstrap) -> Batch:
     return Batch.of(_counted(layout, chosen, series), estimates)
 
 
-def _levels(layout: Layout, chosen: pd.DataFrame, bootstrap: Bootstrap) -> Batch:
-    return _over(layout, chosen, "span_us", bootstrap)
-
-
-def _means(layout: Layout, chosen: pd.DataFrame, bootstrap: Bootstrap) -> Batch:
-    return _over(layout, chosen, "observations", bootstrap)
-
-
-def _over(layout: Layout, chosen: pd.DataFrame, by: str, bootstrap: Bootstrap) -> Batch:
+def _over(by: str, layout: Layout, chosen: pd.DataFrame, bootstrap: Bootstrap) -> Batch:
     """Totals over another column of the same rows."""
     series, subjects = chosen["series"].to_numpy(), chosen["subject"].to_numpy()
     group, row = layout.rows_of(series)
-    sums = layout.partials.sums
+    sums = layout.sums
     groups = _groups(layout, group, sums["start_us"].to_numpy()[row], subjects)
     totals = sums["total"].to_numpy()[row] * chosen["scale"].to_numpy()[group]
     estimates = ratios(totals, sums[by].to_numpy()[row], groups, bootstrap)
@@ -112,7 +106,7 @@ def _pers(layout: Layout, chosen: pd.DataFrame, bootstrap: Bootstrap) -> Batch:
     parts *= chosen["scale"].to_numpy()[group]
     wholes = layout.spread_for(per, subjects, "total")
     seen = (parts != 0.0) | (wholes != 0.0)
-    starts = layout.partials.coverage["start_us"].to_numpy()[block]
+    starts = layout.coverage["start_us"].to_numpy()[block]
     kept, group = np.unique(group[seen], return_inverse=True)
     chosen = chosen.iloc[kept].reset_index(drop=True)
     groups = _groups(layout, group, starts[seen], subjects[kept])
@@ -130,7 +124,7 @@ def _pers(layout: Layout, chosen: pd.DataFrame, bootstrap: Bootstrap) -> Batch:
 
 def _counted(layout: Layout, chosen: pd.DataFrame, series: Whole) -> pd.DataFrame:
     """The keys of figures with the observations and buckets of the series they rest on."""
-    sums, offsets = layout.partials.sums, layout.series_offsets
+    sums, offsets = layout.sums, layout.series_offsets
     running = {
         name: np.concatenate([[0.0], np.cumsum(sums[name].to_numpy())])
         for name in ("observations", "buckets")

@@ -5,25 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from streamgauge.pipeline.estimation.arrays import Floats
 from streamgauge.pipeline.estimation.catalogue import FigureName
-from streamgauge.pipeline.estimation.schemas import FIGURES, REPLICAS
+from streamgauge.pipeline.estimation.roster import Subject
+from streamgauge.pipeline.estimation.schemas import FIGURES, REPLICAS, Floats
 from streamgauge.pipeline.estimation.standard_errors import stated_error
 from streamgauge.profile.figures import Figure, TimeFigures
-
-
-class Subject(NamedTuple):
-    """Whoever figures are about: `kind` and what names it."""
-
-    kind: str
-    name: str
-    task: int = -1
-    queue: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -237,7 +229,12 @@ def parts_of(estimates: list[Estimate]) -> list[Estimate] | None:
 
 def path_of(*places: str | int) -> str:
     """A figure's place in the profile as a text; slashes within names are escaped."""
-    return "/".join(str(place).replace("%", "%25").replace("/", "%2F") for place in places)
+    return "/".join(map(_escaped, places))
+
+
+@lru_cache(maxsize=10_000)
+def _escaped(place: str | int) -> str:
+    return str(place).replace("%", "%25").replace("/", "%2F")
 
 
 class Recorder:

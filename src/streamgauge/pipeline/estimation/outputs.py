@@ -6,9 +6,9 @@
   time and windows that fired. A thread burns CPU while it polls; dividing all of it by the tuples
   would invent service time at low rates.
 
-Numbers are multiplied slot by slot: a fifteenth of a block, which no bucket is shorter than, unless
-it is shorter than two seconds. Where only totals of blocks came, as of the engine's own counters,
-each block is taken as one long bucket (flag `block-totals`).
+Numbers are multiplied bucket by bucket; buckets shorter than the topology's usual ones are added
+first. Where only totals of blocks came, as of the engine's own counters, each block is taken as one
+long bucket (flag `block-totals`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ import numpy as np
 import pandas as pd
 
 from streamgauge.lake.metrics import Metric
-from streamgauge.pipeline.estimation.arrays import Floats, Whole
-from streamgauge.pipeline.estimation.batches import Batch
 from streamgauge.pipeline.estimation.catalogue import FigureName
-from streamgauge.pipeline.estimation.reading import CODES, NOTHING, Layout, dense, ranges
+from streamgauge.pipeline.estimation.reading import CODES, Layout, dense, ranges
 from streamgauge.pipeline.estimation.regression import Design, Fits, fit
-from streamgauge.pipeline.estimation.standard_errors import Bootstrap, Estimates, Groups
+from streamgauge.pipeline.estimation.schemas import NOTHING, Floats, Whole
+from streamgauge.pipeline.estimation.standard_errors import Batch, Bootstrap, Estimates, Groups
 
 BLOCK_TOTALS = "block-totals"
 _ENGINES_OWN = {
@@ -105,9 +104,8 @@ def regression_figures(layout: Layout, bootstrap: Bootstrap) -> list[Batch]:
 
 
 def _products(layout: Layout, relation: Relation) -> Products | None:
-    """Sums of products over the slots of each block."""
-    partials = layout.partials
-    factors = partials.factors.reset_index(names="row")
+    """Sums of products over the buckets of each block."""
+    factors = layout.factors.reset_index(names="row")
     x = factors[factors["metric"].isin([CODES[metric.label] for metric in relation.figures])]
     y = factors[factors["metric"] == CODES[relation.explained.label]]
     # A subject without what is explained has nothing to fit, and one without tuples or triggers
@@ -124,18 +122,18 @@ def _products(layout: Layout, relation: Relation) -> Products | None:
     x, y = x.assign(x=number), y.assign(y=y_number)
     pairs = x.merge(x[["run", "x", "row"]], on="run", suffixes=("", "_other"))
     pairs = pairs.rename(columns={"x_other": "other_x"})
-    squares = _multiplied(pairs[pairs["x"] <= pairs["other_x"]], "other_x", partials.slots)
+    squares = _multiplied(pairs[pairs["x"] <= pairs["other_x"]], "other_x", layout.slots)
     mixed = x.merge(y[["run", "y", "row"]], on="run", suffixes=("", "_other"))
     return Products(
         squares=squares,
-        mixed=_multiplied(mixed, "y", partials.slots),
+        mixed=_multiplied(mixed, "y", layout.slots),
         explaining=_counted(layout, explaining, squares[squares["x"] == squares["other_x"]]),
         explained=explained.assign(flags=""),
     )
 
 
 def _multiplied(pairs: pd.DataFrame, other: str, slots: Floats) -> pd.DataFrame:
-    """Sums of the products of pairs of factors, by subject and common block."""
+    """Sums of the products of pairs of factors, by subject and block."""
     one, two = slots[pairs["row"].to_numpy()], slots[pairs["row_other"].to_numpy()]
     names = ("subject", "start_us", "x", other)
     place, keys = dense({name: pairs[name].to_numpy() for name in names})
@@ -150,13 +148,13 @@ def _multiplied(pairs: pd.DataFrame, other: str, slots: Floats) -> pd.DataFrame:
 def _counted(layout: Layout, explaining: pd.DataFrame, squares: pd.DataFrame) -> pd.DataFrame:
     """What every regressor rests on: the counts of its series, else the slots it has."""
     own = squares.groupby("x")["slots"].sum().reindex(range(len(explaining))).to_numpy()
-    series = layout.partials.series
+    series = layout.series
     series = series[series["metric"].isin(explaining["metric"])]
     place = pd.MultiIndex.from_frame(series[_REGRESSOR]).get_indexer(
         pd.MultiIndex.from_frame(explaining[_REGRESSOR])
     )
     group, row = ranges(layout.series_offsets, series.index.to_numpy()[place[place >= 0]])
-    sums = layout.partials.sums
+    sums = layout.sums
     counted = {}
     for name, column in (("samples", "observations"), ("buckets", "buckets")):
         values = own.copy()
@@ -206,11 +204,11 @@ def _totals(layout: Layout, relation: Relation, taken: set[int]) -> Products | N
 
 def _plain(layout: Layout, metric: Metric, taken: set[int]) -> pd.DataFrame:
     """The block totals of a metric, of subjects that are not taken."""
-    series = layout.partials.series.iloc[layout.series_of(metric)]
+    series = layout.series.iloc[layout.series_of(metric)]
     chosen = series[~series["subject"].isin(taken)]
     group, row = layout.rows_of(chosen.index.to_numpy())
     frame = chosen[_REGRESSOR].iloc[group].reset_index(drop=True)
-    sums = layout.partials.sums.iloc[row].reset_index(drop=True)
+    sums = layout.sums.iloc[row].reset_index(drop=True)
     return frame.join(sums[["start_us", "total", "observations", "buckets"]])
 
 
@@ -229,7 +227,7 @@ def _fitted(
     batches = []
     for size in np.unique(last - first).tolist():
         chosen = np.flatnonzero(last - first == size)
-        design = _design(products, chosen, first[chosen], size, layout.partials.steps_us)
+        design = _design(products, chosen, first[chosen], size, layout.steps_us)
         fits = fit(design, bootstrap)
         batches += [
             _batch(products, relation, chosen, first[chosen] + place, fits, place)

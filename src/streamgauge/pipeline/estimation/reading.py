@@ -1,4 +1,4 @@
-"""Sums of series as arrays: a row for each series and common block, and how to get at them.
+"""Sums of series as arrays: a row for each series and block, and how to get at them.
 
 The order is that of the texts themselves, so that sums of the same rows are the same numbers
 however the rows came and whatever came with them.
@@ -17,23 +17,24 @@ import pyarrow.compute as pc
 
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.metrics import METRICS, Metric
-from streamgauge.pipeline.estimation.arrays import Floats, Whole
-from streamgauge.pipeline.estimation.blocks import MICROSECONDS, SLOTS, starts_of
+from streamgauge.pipeline.estimation.blocks import BUCKETS_PER_BLOCK
 from streamgauge.pipeline.estimation.exact_sums import Limbs, added, carried, rounded
 from streamgauge.pipeline.estimation.schemas import (
     NAMED_BY,
+    NOTHING,
     OWNER,
     SERIES_SUMS,
     TRANSFERS,
+    Floats,
+    Whole,
     flattened,
 )
 
-# Where a text or number is null.
-NOTHING = -1
 LABELS = tuple(sorted(METRICS))
 CODES = {label: code for code, label in enumerate(LABELS)}
 # What makes a series, besides its subject.
 SERIES = ("metric", "stream", "source", "target", "target_task", "bin")
+_HEARTBEATS = CODES[Metric.WORKER_HEARTBEATS.label]
 _TUPLES = tuple(CODES[metric.label] for metric in (Metric.EXECUTED, Metric.WINDOW_TRIGGERS))
 _LIMBS = ("low", "middle", "top")
 _COUNTED = ("observations", "buckets", "span_us")
@@ -41,8 +42,8 @@ _TEXTS = tuple(field.name for field in SERIES_SUMS if pa.types.is_string(field.t
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Partials:
-    """All that is known of some subjects.
+class Layout:
+    """All sums of some subjects, and where those of every series and subject stand.
 
     Attributes:
         words: Every name that occurs, sorted; columns hold places in it, -1 for none.
@@ -53,10 +54,15 @@ class Partials:
         coverage: A row a subject and block in which it was known: `subject`, `start_us`,
             `alive_us`.
         steps_us: How long the blocks of each subject are.
-        factors: What regressions multiply: a row a series and block of its own length, with
-            `subject`, `metric`, `stream`, `source` and `start_us` of the common block. Rows of one
-            `run`, which is a subject in a worker in a block, are multiplied with each other.
-        slots: A row for each of these: its numbers by fifteenth of the block, NaN for none.
+        factors: What regressions multiply: a row a series and some buckets that follow each other,
+            with `subject`, `metric`, `stream`, `source` and `start_us` of the block. Rows of one
+            `run`, which is a subject in a worker in these buckets, are multiplied with each other.
+        slots: A row for each of these: its numbers by bucket, NaN for none.
+        series_offsets: Where the sums of each series begin, and the end of the last.
+        cover_offsets: Where the known blocks of each subject begin, and the end of the last.
+        cover: For each sum the row of its subject's block in the coverage.
+        by_metric: The series of each metric, in their order.
+        about: Equal for series of different metrics with the same subject, stream and source.
     """
 
     words: tuple[str, ...]
@@ -67,9 +73,52 @@ class Partials:
     steps_us: Whole
     factors: pd.DataFrame
     slots: Floats
+    series_offsets: Whole
+    cover_offsets: Whole
+    cover: Whole
+    by_metric: Mapping[int, Whole]
+    about: Whole
+
+    def series_of(self, metric: Metric) -> Whole:
+        """The series of a metric, in their order."""
+        return self.by_metric.get(CODES[metric.label], np.zeros(0, np.int64))
+
+    def beside(self, series: Whole, metric: Metric) -> Whole:
+        """The series of a metric about the same as each of `series`, -1 for none."""
+        other = self.series_of(metric)
+        if not len(other):
+            return np.full(len(series), NOTHING)
+        place = np.searchsorted(self.about[other], self.about[series])
+        place = np.minimum(place, len(other) - 1)
+        same = self.about[other][place] == self.about[series]
+        return np.where(same, other[place], NOTHING)
+
+    def rows_of(self, series: Whole) -> tuple[Whole, Whole]:
+        """The sums of some series, one behind the other: whose each is, and its row."""
+        return ranges(self.series_offsets, series)
+
+    def blocks_of(self, subjects: Whole) -> tuple[Whole, Whole]:
+        """The known blocks of some subjects, likewise."""
+        return ranges(self.cover_offsets, subjects)
+
+    def spread(self, series: Whole, column: str) -> Floats:
+        """A column of some series over all known blocks of their subjects, zero where no row is."""
+        return self.spread_for(series, self.series["subject"].to_numpy()[series], column)
+
+    def spread_for(self, series: Whole, subjects: Whole, column: str) -> Floats:
+        """As `spread`, where a series may be missing (-1): all zero."""
+        lengths = np.diff(self.cover_offsets)[subjects]
+        begins = np.concatenate([[0], np.cumsum(lengths)])
+        values = np.zeros(int(begins[-1]))
+        present = np.flatnonzero(series != NOTHING)
+        group, row = self.rows_of(series[present])
+        group = present[group]
+        place = begins[group] + self.cover[row] - self.cover_offsets[subjects[group]]
+        values[place] = self.sums[column].to_numpy()[row]
+        return values
 
 
-def read(table: pa.Table) -> Partials:
+def read(table: pa.Table) -> Layout:
     """The sums of series of a table with the columns of `SERIES_SUMS`, in any order.
 
     A series may come in several rows, from different files; blocks that it has in several are
@@ -92,26 +141,32 @@ def read(table: pa.Table) -> Partials:
         "target_task": target["task"],
         "bin": codes["bin"],
     }
-    common_us = _common(columns, subject)
     steps = np.zeros(len(owners), dtype=np.int64)
-    steps[subject] = common_us
+    steps[subject] = columns["block_us"]
     worker = np.where(codes["metric"] == CODES[Metric.RECEIVED.label], NOTHING, codes["worker"])
     # What the tasks of an executor executed comes for it too, to be multiplied with its CPU time.
     own = ~(np.isin(codes["metric"], _TUPLES) & (codes["task"] == NOTHING))
-    blocks = _merged_blocks(table, codes, subject, columns["block_us"], common_us)
+    blocks = _added_blocks(table, codes, subject)
     place, series = dense({name: column[own] for name, column in named.items()})
     places = np.full(len(own), NOTHING)
     places[own] = place
-    factors, slots = _factors(table, columns["block_us"], named, common_us, worker)
-    return Partials(
+    factors, slots = _factors(table, columns, named, worker)
+    sums, coverage = _sums(blocks, places), _coverage(blocks, subject, worker, codes["metric"])
+    of_sum = sums["series"].to_numpy()
+    return Layout(
         words=words,
         owners=owners,
         series=series,
-        sums=_sums(blocks, places),
-        coverage=_coverage(blocks, subject, worker),
+        sums=sums,
+        coverage=coverage,
         steps_us=steps,
         factors=factors,
         slots=slots,
+        series_offsets=np.searchsorted(of_sum, np.arange(len(series) + 1)),
+        cover_offsets=np.searchsorted(coverage["subject"].to_numpy(), np.arange(len(owners) + 1)),
+        cover=_cover(series["subject"].to_numpy()[of_sum], sums, coverage),
+        by_metric=_by_metric(series),
+        about=dense({name: series[name].to_numpy() for name in ("subject", "stream", "source")})[0],
     )
 
 
@@ -151,8 +206,6 @@ def _columns(table: pa.Table) -> dict[str, Any]:
         column = table[field.name].combine_chunks()
         if pa.types.is_string(field.type):
             columns[field.name] = column.cast(pa.string()).dictionary_encode()
-        elif pa.types.is_floating(field.type):
-            columns[field.name] = column.to_numpy(zero_copy_only=False)
         else:
             columns[field.name] = _numbers(column)
     return columns
@@ -202,47 +255,33 @@ def _owners(codes: dict[str, Whole]) -> tuple[dict[str, Whole], dict[str, Whole]
     return owner, target
 
 
-def _common(columns: dict[str, Any], subject: Whole) -> Whole:
-    """The common block length of each row, in microseconds."""
-    longest = np.zeros(int(subject.max(initial=-1)) + 1, dtype=np.int64)
-    np.maximum.at(longest, subject, columns["block_us"])
-    given = np.asarray(columns["common_block_seconds"], dtype=np.float64) * MICROSECONDS
-    common: Whole = np.where(np.isnan(given), longest[subject], np.rint(given)).astype(np.int64)
-    return common
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Blocks:
     """Blocks of whatever has all names alike, one entry each, in order of these and of time.
 
     Attributes:
         row: A row that the block is of.
-        block: When it begins.
-        start: When the common block does that it begins in.
+        start: When it begins.
         numbers: Its buckets, span and observations.
         total: The sum of its values.
         squares: That of their squares.
     """
 
     row: Whole
-    block: Whole
     start: Whole
     numbers: dict[str, Whole]
     total: Limbs
     squares: Limbs
 
 
-def _merged_blocks(
-    table: pa.Table, codes: dict[str, Whole], subject: Whole, block_us: Whole, common_us: Whole
-) -> _Blocks:
+def _added_blocks(table: pa.Table, codes: dict[str, Whole], subject: Whole) -> _Blocks:
     """All blocks; what several rows have of one is added."""
-    lengths, block = flattened(table["start"])
+    lengths, start = flattened(table["start"])
     row = np.repeat(np.arange(len(lengths)), lengths)
-    names = [*(name for name in codes if name not in ("kind", "own_plan")), "block_us"]
-    everything = {"subject": subject, **codes, "block_us": block_us}
-    whole, _ = dense({name: everything[name] for name in ("subject", *names)})
-    order, first = _grouped(whole[row], block)
-    row, block = row[order], block[order]
+    names = {name: codes[name] for name in codes if name not in ("kind", "own_plan")}
+    whole, _ = dense({"subject": subject, **names})
+    order, first = _grouped(whole[row], start)
+    row, start = row[order], start[order]
 
     def summed(values: Whole) -> Whole:
         return np.add.reduceat(values[order], first) if len(first) else values
@@ -254,8 +293,7 @@ def _merged_blocks(
 
     return _Blocks(
         row=row[first],
-        block=block[first],
-        start=starts_of(block[first], common_us[row[first]]),
+        start=start[first],
         numbers={name: summed(flattened(table[name])[1]) for name in _COUNTED},
         total=limbs("total"),
         squares=limbs("square"),
@@ -285,7 +323,7 @@ def _spread(lists: pa.ChunkedArray, lengths: Whole) -> Whole | None:
 
 
 def _sums(blocks: _Blocks, places: Whole) -> pd.DataFrame:
-    """A row a series and common block."""
+    """A row a series and block."""
     own = places[blocks.row] != NOTHING
     series, starts = places[blocks.row[own]], blocks.start[own]
     order, first = _grouped(series, starts)
@@ -300,7 +338,7 @@ def _sums(blocks: _Blocks, places: Whole) -> pd.DataFrame:
 
 
 def _factors(
-    table: pa.Table, block_us: Whole, named: dict[str, Whole], common_us: Whole, worker: Whole
+    table: pa.Table, columns: dict[str, Any], named: dict[str, Whole], worker: Whole
 ) -> tuple[pd.DataFrame, Floats]:
     """What is multiplied, by run and series; rows of one series and run are added first."""
     lengths, slot = flattened(table["slot"])
@@ -310,138 +348,60 @@ def _factors(
             ("sums", "slot_sum"), seen=f"{len(numbers)} numbers", expected=f"{len(slot)}, as slots"
         )
     row = np.repeat(np.arange(len(lengths)), lengths)
-    block = slot // SLOTS
-    run, runs = dense(
-        {
-            "subject": named["subject"][row],
-            "block": block,
-            "length": block_us[row],
-            "worker": worker[row],
-        }
-    )
+    bucket_us, block_us = columns["bucket_us"], columns["block_us"]
+    # No run crosses the end of a block, which has five buckets or fewer, or is merged of such.
+    buckets = block_us // bucket_us
+    fives = np.where(buckets % BUCKETS_PER_BLOCK == 0, BUCKETS_PER_BLOCK, 1)
+    width = np.where(buckets < BUCKETS_PER_BLOCK, buckets, fives)[row]
+    number, place = slot // width, slot % width
+    run, runs = dense({"subject": named["subject"][row], "number": number, "worker": worker[row]})
+    begin = np.zeros(len(runs), dtype=np.int64)
+    begin[run] = number * width * bucket_us[row] // block_us[row] * block_us[row]
     names = ("metric", "stream", "source")
-    place, rows = dense({"run": run, **{name: named[name][row] for name in names}})
-    summed, known = np.zeros((len(rows), SLOTS)), np.zeros((len(rows), SLOTS), dtype=bool)
-    np.add.at(summed, (place, slot % SLOTS), numbers)
-    known[place, slot % SLOTS] = True
-    begins = runs["block"].to_numpy() * runs["length"].to_numpy()
-    steps = np.zeros(int(named["subject"].max(initial=-1)) + 1, dtype=np.int64)
-    steps[named["subject"]] = common_us
-    owner = runs["subject"].to_numpy()
-    starts = starts_of(begins, steps[owner])
-    frame = rows.assign(subject=owner[rows["run"]], start_us=starts[rows["run"]])
-    return frame, np.where(known, summed, np.nan)
+    factor, factors = dense({"run": run, **{name: named[name][row] for name in names}})
+    summed = np.full((len(factors), BUCKETS_PER_BLOCK), np.nan)
+    summed[factor, place] = 0.0
+    np.add.at(summed, (factor, place), numbers)
+    of_run = factors["run"].to_numpy()
+    frame = factors.assign(subject=runs["subject"].to_numpy()[of_run], start_us=begin[of_run])
+    return frame, summed
 
 
-def _coverage(blocks: _Blocks, subject: Whole, worker: Whole) -> pd.DataFrame:
-    """How long each subject was known alive in each common block.
+def _coverage(blocks: _Blocks, subject: Whole, worker: Whole, metric: Whole) -> pd.DataFrame:
+    """How long each subject was known alive in each block.
 
-    The longest span of any series of a worker, for each worker that ran the subject in the block;
-    rows that name no worker count where none of the block does.
+    For each worker that ran the subject in the block, its heartbeats say so; where there are none,
+    the series with most buckets does. Rows that name no worker count where none of the block does.
     """
-    who, by, span = subject[blocks.row], worker[blocks.row], blocks.numbers["span_us"]
-    order, first = _grouped(who, blocks.start, blocks.block, by)
-    who, start, block, by = (
-        column[order][first] for column in (who, blocks.start, blocks.block, by)
-    )
-    alive = np.maximum.reduceat(span[order], first) if len(first) else span
+    who, by = subject[blocks.row], worker[blocks.row]
+    span, buckets = blocks.numbers["span_us"], blocks.numbers["buckets"]
+    beats = (metric[blocks.row] == _HEARTBEATS).astype(np.int64)
+    order = np.lexsort((span, buckets, beats, by, blocks.start, who))
+    who, start, by, span = (one[order] for one in (who, blocks.start, by, span))
+    new_block = (np.diff(who) != 0) | (np.diff(start) != 0)
+    ends_block = np.append(new_block, True)[: len(who)]
+    ends_worker = np.append(new_block | (np.diff(by) != 0), True)[: len(who)]
     # Of a block, workers come in order: those who name none first.
-    last = np.append((np.diff(who) != 0) | (np.diff(block) != 0), True)[: len(who)]
-    counted = (by != NOTHING) | last
-    who, start, alive = who[counted], start[counted], alive[counted]
+    counted = ends_worker & ((by != NOTHING) | ends_block)
+    who, start, span = who[counted], start[counted], span[counted]
     _, first = _grouped(who, start)
     return pd.DataFrame(
         {
             "subject": who[first],
             "start_us": start[first],
-            "alive_us": (np.add.reduceat(alive, first) if len(first) else alive).astype(np.float64),
+            "alive_us": (np.add.reduceat(span, first) if len(first) else span).astype(np.float64),
         }
     )
 
 
-_ABOUT = ("subject", "stream", "source")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Layout:
-    """Where the rows of every series and subject stand.
-
-    Attributes:
-        partials: What was read.
-        series_offsets: Where the sums of each series begin, and the end of the last.
-        cover_offsets: Where the known blocks of each subject begin, and the end of the last.
-        cover: For each sum the row of its subject's block in the coverage.
-        by_metric: The series of each metric, in their order.
-        about: Equal for series of different metrics with the same subject, stream and source.
-    """
-
-    partials: Partials
-    series_offsets: Whole
-    cover_offsets: Whole
-    cover: Whole
-    by_metric: Mapping[int, Whole]
-    about: Whole
-
-    @classmethod
-    def of(cls, partials: Partials) -> Layout:
-        """The layout of what was read."""
-        sums, coverage = partials.sums, partials.coverage
-        series = sums["series"].to_numpy()
-        owner = partials.series["subject"].to_numpy()[series]
-        starts = np.unique(coverage["start_us"].to_numpy())
-        width = len(starts)
-        known = coverage["subject"].to_numpy() * width + np.searchsorted(
-            starts, coverage["start_us"].to_numpy()
-        )
-        wanted = owner * width + np.searchsorted(starts, sums["start_us"].to_numpy())
-        return cls(
-            partials=partials,
-            series_offsets=np.searchsorted(series, np.arange(len(partials.series) + 1)),
-            cover_offsets=np.searchsorted(
-                coverage["subject"].to_numpy(), np.arange(len(partials.owners) + 1)
-            ),
-            cover=np.searchsorted(known, wanted),
-            by_metric=_by_metric(partials.series),
-            about=dense({name: partials.series[name].to_numpy() for name in _ABOUT})[0],
-        )
-
-    def series_of(self, metric: Metric) -> Whole:
-        """The series of a metric, in their order."""
-        return self.by_metric.get(CODES[metric.label], np.zeros(0, np.int64))
-
-    def beside(self, series: Whole, metric: Metric) -> Whole:
-        """The series of a metric about the same as each of `series`, -1 for none."""
-        other = self.series_of(metric)
-        if not len(other):
-            return np.full(len(series), NOTHING)
-        place = np.searchsorted(self.about[other], self.about[series])
-        place = np.minimum(place, len(other) - 1)
-        same = self.about[other][place] == self.about[series]
-        return np.where(same, other[place], NOTHING)
-
-    def rows_of(self, series: Whole) -> tuple[Whole, Whole]:
-        """The sums of some series, one behind the other: whose each is, and its row."""
-        return ranges(self.series_offsets, series)
-
-    def blocks_of(self, subjects: Whole) -> tuple[Whole, Whole]:
-        """The known blocks of some subjects, likewise."""
-        return ranges(self.cover_offsets, subjects)
-
-    def spread(self, series: Whole, column: str) -> Floats:
-        """A column of some series over all known blocks of their subjects, zero where no row is."""
-        return self.spread_for(series, self.partials.series["subject"].to_numpy()[series], column)
-
-    def spread_for(self, series: Whole, subjects: Whole, column: str) -> Floats:
-        """As `spread`, where a series may be missing (-1): all zero."""
-        lengths = np.diff(self.cover_offsets)[subjects]
-        begins = np.concatenate([[0], np.cumsum(lengths)])
-        values = np.zeros(int(begins[-1]))
-        present = np.flatnonzero(series != NOTHING)
-        group, row = self.rows_of(series[present])
-        group = present[group]
-        place = begins[group] + self.cover[row] - self.cover_offsets[subjects[group]]
-        values[place] = self.partials.sums[column].to_numpy()[row]
-        return values
+def _cover(owner: Whole, sums: pd.DataFrame, coverage: pd.DataFrame) -> Whole:
+    """Where the block of each sum stands among the known blocks of its subject."""
+    starts = np.unique(coverage["start_us"].to_numpy())
+    known, wanted = (
+        who * len(starts) + np.searchsorted(starts, rows["start_us"].to_numpy())
+        for who, rows in ((coverage["subject"].to_numpy(), coverage), (owner, sums))
+    )
+    return np.asarray(np.searchsorted(known, wanted))
 
 
 def ranges(offsets: Whole, chosen: Whole) -> tuple[Whole, Whole]:

@@ -2,7 +2,7 @@
 
 y = Σⱼ βⱼ·xⱼ (Cooper 2020, eq. 4.9) by the normal equations Gβ = c, G = Σx·xᵀ, c = Σx·y over
 buckets. They are known block by block, which gives errors that need no constant variance: with
-zᵦ = G⁻¹·(cᵦ − Gᵦ·β), the sandwich over blocks (Liang and Zeger 1986), see `ratios.block_errors`.
+zᵦ = G⁻¹·(cᵦ − Gᵦ·β), the sandwich over blocks (Liang and Zeger 1986), see `block_errors`.
 
 Regressors are scaled to G's diagonal first. Where the condition number is then above 1e8 a ridge of
 1e-6 is added, which shares an effect that cannot be told apart between those that may have it.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, optimize
 
-from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
+from streamgauge.pipeline.estimation.schemas import Bools, Floats, Whole
 from streamgauge.pipeline.estimation.standard_errors import (
     Bootstrap,
     Groups,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from streamgauge.lake.records import PlacedExecutor, Plan
 from streamgauge.profile.figures import HostFigures, TaskId, WorkerFigures
@@ -12,6 +13,15 @@ from streamgauge.topology.cluster import Cluster, Machine, Node
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import OperatorKind, StreamKey
+
+
+class Subject(NamedTuple):
+    """Whoever figures are about: `kind` and what names it."""
+
+    kind: str
+    name: str
+    task: int = -1
+    queue: str = ""
 
 
 class Roster:
@@ -23,7 +33,7 @@ class Roster:
     Attributes:
         job: The job.
         topology: The job's topology with its ackers.
-        tasks: The engine's number of every task of the plan, in the topology's order.
+        tasks: Every task of the plan, in the topology's order, as figures name it.
         executor_of: The label of every task's executor.
         placement: Executor label → worker.
         unplaced: Tasks of the plan that the topology does not have.
@@ -35,7 +45,7 @@ class Roster:
     def __init__(self, plan: Plan) -> None:
         self.job = parse_job(plan.document, name=f"plan {plan.plan_id} of {plan.topology}")
         self.topology = self.job.topology.with_ackers(self.job.configuration.acker_count)
-        self.tasks: dict[TaskId, int] = {}
+        self.tasks: dict[TaskId, Subject] = {}
         self.executor_of: dict[TaskId, str] = {}
         self.placement: dict[str, str] = {}
         self.unplaced: list[str] = []
@@ -63,7 +73,7 @@ class Roster:
                     continue
                 task = TaskId(name, len(places))
                 places[number] = task.place
-                self.tasks[task] = number
+                self.tasks[task] = Subject("task", name, number)
                 self.executor_of[task] = label_of(executor)
 
     def place_of(self, operator: str, number: int) -> int | None:

@@ -15,7 +15,7 @@ sums they are read as follows; `owner_key` says the same in SQL, for Spark to pa
 * `executed` and `window_triggers` of an executor, which name no task, are its tasks' once more, to
   be multiplied with its CPU time and for nothing else; `source_task` says which task's.
 * Where a subject can be silent for a whole block, rows of `worker_heartbeats` with the columns of
-  the subject say that it was there; it lived as long as the longest span of its rows.
+  the subject say that it was there.
 * `cluster`, `topology` and `plan_id` are always part of it. Rows of nodes and machines, which have
   no topology of their own, come once for every topology that runs there, with its name.
 """
@@ -27,10 +27,15 @@ from enum import StrEnum
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.schemas import SAMPLES
-from streamgauge.pipeline.estimation.arrays import Whole
+
+# Names for the arrays that estimation works on.
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 OWNER = (
     "cluster",
@@ -44,6 +49,8 @@ OWNER = (
     "node",
     "machine",
 )
+# Where a text or number is null, among numbers.
+NOTHING = -1
 # The first of these that a row gives is its subject; the others are null in the subject's key.
 NAMED_BY = ("task", "executor", "worker", "node", "machine")
 # Counted for each pair of tasks, and a matter of the one that sends.
@@ -57,7 +64,7 @@ class Kind(StrEnum):
     COUNTER: Samples of a counter as they are, with their values as bits.
     HEARD: Buckets in which something was written of somebody who sends no heartbeats.
     HISTORY: Of all times, by step: what was executed or emitted, or how long a worker was known.
-    PRESSED: Of all times, by block: for how long a task held its senders back.
+    PRESSED: Of all times, by minute: for how long a task held its senders back.
     MINUTES: Minutes of the period in which any task did, with the longest bucket of each.
     """
 
@@ -85,7 +92,7 @@ _ARRAYS = {
     "square_low": "Sum of their squares, likewise; empty where",
     "square_middle": "nobody asks",
     "square_top": "for it.",
-    "slot": "Of what regressions multiply: fifteenths of blocks, counted from 1970,",
+    "slot": "Of what regressions multiply: buckets of the usual length, counted from 1970,",
     "slot_sum": "and the sums in them, times in whole microseconds.",
 }
 ARRAYS = tuple(_ARRAYS)
@@ -95,13 +102,8 @@ SERIES_SUMS = pa.schema(
         _column("kind", pa.string(), "A word of `Kind`."),
         *(SAMPLES.schema.field(name).with_nullable(True) for name in _SERIES),
         _column("own_plan", pa.string(), "The plan that samples named, where that matters."),
+        _column("bucket_us", pa.int64(), "How long buckets of the topology usually are."),
         _column("block_us", pa.int64(), "How long its blocks are."),
-        _column(
-            "common_block_seconds",
-            pa.float64(),
-            "Length of the blocks that all figures of the topology are resampled by; see"
-            " `blocks.common_block_seconds`. Null: the subject's longest block.",
-        ),
         *(_column(name, pa.list_(pa.int64()), meaning) for name, meaning in _ARRAYS.items()),
     ]
 )

@@ -27,19 +27,20 @@ they are two numbers picked by comparing whole numbers, so they are the same on 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse, special
 
-from streamgauge.pipeline.estimation.arrays import Bools, Floats, Whole
+from streamgauge.pipeline.estimation.schemas import NOTHING, Bools, Floats, Whole
 from streamgauge.profile.figures import Figure
 
 COUNT = 100
-LEAST_BLOCKS = 8
+LEAST_RESAMPLED = 8
 
 _GOLDEN = (1.0 + math.sqrt(5.0)) / 2.0
 LOW, HIGH = 2.0 - _GOLDEN, 1.0 + _GOLDEN
@@ -88,6 +89,16 @@ def resampled(values: Floats, offsets: Whole, blocks: Whole, by_block: Floats) -
     return np.asarray(sparse.csr_matrix((values, blocks, offsets), shape=shape) @ by_block)
 
 
+# What tells figures of one subject apart, with the value of a figure that has none.
+KEYS: dict[str, float | int | str] = {
+    "figure": "",
+    "stream": NOTHING,
+    "source": NOTHING,
+    "input_stream": NOTHING,
+    "target": NOTHING,
+    "target_task": NOTHING,
+    "seconds": np.nan,
+}
 MOST_CORRELATION = 0.5
 LEVEL = 0.95
 RULE_OF_THREE = 1.5
@@ -149,6 +160,52 @@ class Estimates:
     replicas: Floats
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Batch:
+    """Some estimates with their names.
+
+    Attributes:
+        frame: A row a figure: `subject`, the columns of `KEYS`, `value`, `error` and the rest;
+            `row` is the figure's row in the replicas, -1 for none.
+        replicas: A row for every figure that has them.
+    """
+
+    frame: pd.DataFrame
+    replicas: Floats
+
+    @classmethod
+    def of(cls, keys: pd.DataFrame, estimates: Estimates) -> Batch:
+        """A batch of estimates, one for each row of `keys`; what is not finite is left out."""
+        row = np.where(estimates.resampled, np.cumsum(estimates.resampled) - 1, NOTHING)
+        frame = keys.assign(
+            value=estimates.values, error=estimates.errors, blocks=estimates.blocks, row=row
+        )
+        finite = np.isfinite(estimates.values)
+        return cls(frame=frame[finite].reset_index(drop=True), replicas=estimates.replicas)
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """All of them as one, in the order of subjects and keys."""
+    frames, matrices, rows = [], [], 0
+    for batch in batches:
+        frame = batch.frame.assign(
+            **{name: default for name, default in KEYS.items() if name not in batch.frame}
+        )
+        for name in ("row", "scv_row"):
+            if name in frame:
+                frame[name] = np.where(frame[name] >= 0, frame[name] + rows, NOTHING)
+        if len(frame):
+            frames.append(frame)
+        if len(batch.replicas):
+            matrices.append(batch.replicas)
+            rows += len(batch.replicas)
+    if not frames:
+        return Batch(frame=pd.DataFrame(columns=["subject", *KEYS]), replicas=np.zeros((0, 0)))
+    frame = pd.concat(frames, ignore_index=True)
+    frame = frame.sort_values(["subject", *KEYS], kind="stable", ignore_index=True)
+    return Batch(frame=frame, replicas=np.concatenate(matrices) if matrices else np.zeros((0, 0)))
+
+
 class Bootstrap:
     """The weights of all blocks that occur.
 
@@ -175,7 +232,7 @@ class Bootstrap:
         """Which groups have blocks enough."""
         if self.count == 0:
             return np.zeros(len(groups.counts), dtype=bool)
-        return np.asarray(groups.counts >= LEAST_BLOCKS)
+        return np.asarray(groups.counts >= LEAST_RESAMPLED)
 
 
 def block_errors(influences: Floats, groups: Groups, *, parameters: int = 1) -> Floats:

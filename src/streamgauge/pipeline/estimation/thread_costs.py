@@ -11,7 +11,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from streamgauge.pipeline.estimation.catalogue import FigureName
-from streamgauge.pipeline.estimation.measured import Estimate, Measured, Subject, added, combined
+from streamgauge.pipeline.estimation.measured import Estimate, Measured, added, combined
+from streamgauge.pipeline.estimation.roster import Subject
 
 MS_PER_SECOND = 1e3
 # Fewer blocks say nothing of a line through them.

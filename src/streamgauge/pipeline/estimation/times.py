@@ -12,14 +12,15 @@ import numpy as np
 import pandas as pd
 
 from streamgauge.lake.histogram import EDGES, LAST_BIN
-from streamgauge.pipeline.estimation.arrays import Floats, Whole
-from streamgauge.pipeline.estimation.batches import Batch, joined
 from streamgauge.pipeline.estimation.catalogue import PROBABILITIES, SHAPES
-from streamgauge.pipeline.estimation.reading import CODES, NOTHING, Layout, dense
+from streamgauge.pipeline.estimation.reading import CODES, Layout, dense
+from streamgauge.pipeline.estimation.schemas import NOTHING, Floats, Whole
 from streamgauge.pipeline.estimation.standard_errors import (
+    Batch,
     Bootstrap,
     Estimates,
     Groups,
+    joined,
     ratios,
     smooth,
 )
@@ -114,7 +115,7 @@ def _slopes(counts: Floats, sums: Floats, squares: Floats) -> tuple[Floats, Floa
 MILLISECONDS = 1e-6
 FROM_BINS = "from-bins"
 _KEYS = ["subject", "figure", "stream", "source"]
-_BIN_METRICS = {CODES[shape.bins.label]: word for word, shape in SHAPES.items() if shape.bins}
+_BIN_METRICS = {CODES[shape.bins.label]: word for word, shape in SHAPES.items()}
 
 
 def with_shapes(batch: Batch, layout: Layout, bootstrap: Bootstrap) -> Batch:
@@ -155,14 +156,13 @@ def _by_squares(layout: Layout, bootstrap: Bootstrap) -> Batch:
     """Squared coefficients of variation from sums and sums of squares of the same blocks."""
     words, totals, squares = [], [], []
     for word, shape in SHAPES.items():
-        if shape.squares is not None:
-            own = layout.series_of(shape.total)
-            beside = layout.beside(own, shape.squares)
-            known = beside != NOTHING
-            words += [word] * int(known.sum())
-            totals.append(own[known])
-            squares.append(beside[known])
-    keys = layout.partials.series.iloc[np.concatenate(totals)]
+        own = layout.series_of(shape.total)
+        beside = layout.beside(own, shape.squares)
+        known = beside != NOTHING
+        words += [word] * int(known.sum())
+        totals.append(own[known])
+        squares.append(beside[known])
+    keys = layout.series.iloc[np.concatenate(totals)]
     keys = keys[["subject", "stream", "source"]].assign(
         figure=words, total=np.concatenate(totals), square=np.concatenate(squares)
     )
@@ -174,13 +174,13 @@ def _by_squares(layout: Layout, bootstrap: Bootstrap) -> Batch:
     group, block = layout.blocks_of(subjects)
     counts = layout.spread(total, "observations")
     seen = counts > 0.0
-    starts = layout.partials.coverage["start_us"].to_numpy()[block][seen]
+    starts = layout.coverage["start_us"].to_numpy()[block][seen]
     kept, group = np.unique(group[seen], return_inverse=True)
     estimates = squared_variations(
         counts[seen],
         layout.spread(total, "total")[seen],
         layout.spread(square, "total")[seen],
-        Groups.of(group, starts, layout.partials.steps_us[subjects[kept]][group]),
+        Groups.of(group, starts, layout.steps_us[subjects[kept]][group]),
         bootstrap,
     )
     return Batch.of(keys.iloc[kept][_KEYS], estimates)
@@ -215,7 +215,7 @@ class Histograms:
     @classmethod
     def of(cls, layout: Layout) -> Histograms | None:
         """All histograms of times; observations lie evenly on the logarithm within a bin."""
-        series = layout.partials.series
+        series = layout.series
         chosen = series[series["metric"].isin(list(_BIN_METRICS))]
         if chosen.empty:
             return None
@@ -224,7 +224,7 @@ class Histograms:
         keys = keys.assign(figure=[_BIN_METRICS[metric] for metric in keys["metric"]])[_KEYS]
         place, row = layout.rows_of(chosen.index.to_numpy())
         bins = chosen["bin"].to_numpy()
-        sums = layout.partials.sums
+        sums = layout.sums
         starts = sums["start_us"].to_numpy()[row]
         order = np.lexsort((bins[place], starts, histogram[place]))
         by_block, starts = histogram[place][order], starts[order]
@@ -232,7 +232,7 @@ class Histograms:
         new[1:] = (np.diff(by_block) != 0) | (np.diff(starts) != 0)
         first = np.flatnonzero(new)
         counts, in_block = sums["total"].to_numpy()[row][order], bins[place][order]
-        steps = layout.partials.steps_us[keys["subject"].to_numpy()]
+        steps = layout.steps_us[keys["subject"].to_numpy()]
         # Series stand in the order of histograms and bins.
         in_bins: Floats = np.bincount(
             place, sums["total"].to_numpy(dtype=np.float64)[row], minlength=len(chosen)

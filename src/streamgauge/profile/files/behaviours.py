@@ -31,7 +31,7 @@ from streamgauge.profile.distribution import (
     RoundedNormal,
     Uniform,
 )
-from streamgauge.profile.keys import GivenKeys, LetterKeys, UniformKeys, ZipfKeys
+from streamgauge.profile.files.keys import KeysFile
 from streamgauge.topology.files.schema import FileModel, build_part, one_of
 from streamgauge.topology.topology import StreamKey
 
@@ -43,7 +43,6 @@ DistributionFile = one_of(
 CountFile = one_of(
     "Count", [Fixed, RoundedNormal, PoissonCount, Geometric, EmpiricalCount], shorthand="fixed"
 )
-KeysFile = one_of("Keys", [UniformKeys, ZipfKeys, LetterKeys, GivenKeys])
 JoinFile = one_of("Join", [JoinOnKey, JoinByParity])
 
 CountsFile = dict[str, CountFile]  # type: ignore[valid-type]  # a model made at import

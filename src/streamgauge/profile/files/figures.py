@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema
 
 from streamgauge.errors import Findings, InvalidInput, Place
 from streamgauge.profile.figures import Figure, LinkFigures, Shares, TaskId, TaskProfile
-from streamgauge.profile.files.behaviours import KeysFile
+from streamgauge.profile.files.keys import KeysFile
 from streamgauge.profile.keys import KeyDistribution
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.field_checks import format_value, natural_key

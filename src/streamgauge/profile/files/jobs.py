@@ -7,17 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from streamgauge.errors import InvalidInput, Problem, suggest_name
-from streamgauge.profile.files.behaviours import BehavioursFile
-from streamgauge.profile.files.figures import FiguresFile
-from streamgauge.profile.job import Assignment, Job, Step
+from streamgauge.plugins import resolve
+from streamgauge.profile.job import Job, Step
 from streamgauge.profile.profile import Profile
-from streamgauge.topology.cluster import Slot
-from streamgauge.topology.configuration import Configuration, Setting
+from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.document import (
     Document,
@@ -28,125 +24,25 @@ from streamgauge.topology.files.document import (
     read_file,
     write_whole,
 )
-from streamgauge.topology.files.schema import FileModel, Name, build_part, list_keys, validate
-from streamgauge.topology.files.sections import (
-    ClusterFile,
-    ConfigurationFile,
-    ResourcesFile,
-    TopologyFile,
-    WorkloadFile,
-    build_resources,
-    write_resources,
-)
-from streamgauge.topology.logical_plan import TaskOrder
+from streamgauge.topology.files.schema import build_part, list_keys, validate
 from streamgauge.topology.topology import Topology
 
 VERSION = 1
 MAX_REFERENCES = 8
 
 
-class PlanWorkerFile(FileModel):
-    """One worker of an explicit plan."""
-
-    node: Name
-    port: int
-    executors: list[str] = Field(examples=[["splitter[7-8]", "counter[11]"]])
-
-
-class PlanFile(FileModel):
-    """An explicit plan in place of a scheduled one."""
-
-    task_order: Literal["declared", "alphabetical"] = "declared"
-    workers: list[PlanWorkerFile]
-
-    def build(self) -> Assignment:
-        """The assignment."""
-        workers = ((Slot(one.node, one.port), tuple(one.executors)) for one in self.workers)
-        return Assignment(workers=tuple(workers), task_order=TaskOrder(self.task_order))
-
-    @classmethod
-    def of(cls, plan: Assignment) -> dict[str, Any]:
-        """What to write for it."""
-        workers = [
-            {"node": slot.node, "port": slot.port, "executors": list(labels)}
-            for slot, labels in plan.workers
-        ]
-        order = (
-            {} if plan.task_order is TaskOrder.DECLARED else {"task_order": str(plan.task_order)}
-        )
-        return {**order, "workers": workers}
-
-
-class StepFile(FileModel):
-    """What a step changes of the configuration."""
-
-    executors: int | dict[str, int] | None = Field(
-        default=None, description="per operator, or one number for every operator"
-    )
-    workers: int | None = None
-    ackers: int | None = None
-    settings: dict[str, Setting] = {}
-    resources: dict[str, ResourcesFile] = {}
-
-    def build(self, topology: Topology) -> Step:
-        """The step."""
-        executors = {} if self.executors is None else self.executors
-        if isinstance(executors, int):
-            executors = dict.fromkeys(topology.operator_names, executors)
-        return Step(
-            executors=executors,
-            workers=self.workers,
-            ackers=self.ackers,
-            settings=self.settings,
-            resources=build_resources(self.resources),
-        )
-
-    @classmethod
-    def of(cls, step: Step) -> dict[str, Any]:
-        """What to write for it."""
-        written = {
-            "executors": dict(step.executors),
-            "workers": step.workers,
-            "ackers": step.ackers,
-            "settings": dict(step.settings),
-            "resources": {
-                operator: file.model_dump(exclude_defaults=True)
-                for operator, file in write_resources(step.resources).items()
-            },
-        }
-        return {name: part for name, part in written.items() if part not in ({}, None)}
-
-
-class ReferenceFile(FileModel):
-    """A section that is in another file, named relative to this one."""
-
-    file: str
-
-
-class DescriptionFile(FileModel):
-    """A streaming job: each section here, or `{file: other.yaml}`."""
-
-    streamgauge: Literal[1] = Field(description="version of this file format")
-    about: str = ""
-    topology: TopologyFile | ReferenceFile | None = None
-    behaviours: BehavioursFile | ReferenceFile | None = None
-    configuration: ConfigurationFile | ReferenceFile | None = None
-    cluster: ClusterFile | ReferenceFile | None = None
-    workload: WorkloadFile | ReferenceFile | None = None
-    plan: PlanFile | ReferenceFile | None = None
-    steps: dict[str, StepFile] | ReferenceFile | None = None
-    profile: FiguresFile | ReferenceFile | None = None
-
-
-SECTIONS: Mapping[str, Any] = {
-    "topology": TopologyFile,
-    "behaviours": BehavioursFile,
-    "configuration": ConfigurationFile,
-    "cluster": ClusterFile,
-    "workload": WorkloadFile,
-    "plan": PlanFile,
-    "profile": FiguresFile,
+# Models of sections, imported when a file has the section: each takes longer than reading it.
+SECTIONS: Mapping[str, str] = {
+    "topology": "streamgauge.topology.files.sections:TopologyFile",
+    "behaviours": "streamgauge.profile.files.behaviours:BehavioursFile",
+    "configuration": "streamgauge.topology.files.sections:ConfigurationFile",
+    "cluster": "streamgauge.topology.files.sections:ClusterFile",
+    "workload": "streamgauge.topology.files.workloads:WorkloadFile",
+    "plan": "streamgauge.profile.files.plans:PlanFile",
+    "steps": "streamgauge.profile.files.plans:StepFile",
+    "profile": "streamgauge.profile.files.figures:FiguresFile",
 }
+HEAD = ("streamgauge", "about")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +55,9 @@ class _Section:
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of the combined file, for editors."""
-    schema = DescriptionFile.model_json_schema(by_alias=True)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "streamgauge-1.schema.json",
-        **schema,
-    }
+    from streamgauge.profile.files.description import describe_file
+
+    return describe_file()
 
 
 def load_job(path: str | Path) -> Job:
@@ -184,12 +77,12 @@ def parse_job(text: str | bytes, name: str = "") -> Job:
 
 def load_profile(path: str | Path) -> Profile:
     """The profile in a file."""
-    return _build_profile(read_document(path))
+    return build_profile(read_document(path))
 
 
 def parse_profile(text: str | bytes, name: str = "") -> Profile:
     """The profile in a text; it may not refer to files."""
-    return _build_profile(parse_document(text, name))
+    return build_profile(parse_document(text, name))
 
 
 def job_to_data(job: Job) -> dict[str, Any]:
@@ -197,13 +90,13 @@ def job_to_data(job: Job) -> dict[str, Any]:
     written: dict[str, Any] = {
         "streamgauge": VERSION,
         "about": job.about,
-        "topology": TopologyFile.of(job.topology),
-        "behaviours": BehavioursFile.of(job.behaviours),
-        "configuration": ConfigurationFile.of(job.configuration),
-        "cluster": None if job.cluster is None else ClusterFile.of(job.cluster),
-        "workload": None if job.workload is None else WorkloadFile.of(job.workload),
-        "plan": None if job.plan is None else PlanFile.of(job.plan),
-        "steps": {name: StepFile.of(step) for name, step in job.steps.items()},
+        "topology": _write("topology", job.topology),
+        "behaviours": _write("behaviours", job.behaviours),
+        "configuration": _write("configuration", job.configuration),
+        "cluster": _write("cluster", job.cluster),
+        "workload": _write("workload", job.workload),
+        "plan": _write("plan", job.plan),
+        "steps": {name: _write("steps", step) for name, step in job.steps.items()},
     }
     empty_workload = job.workload is not None and not job.workload.emissions
     kept = {key: part for key, part in written.items() if part not in ("", None, {}, [])}
@@ -212,18 +105,23 @@ def job_to_data(job: Job) -> dict[str, Any]:
 
 def profile_to_data(profile: Profile) -> dict[str, Any]:
     """The profile as a file holds it; the same for equal profiles, the order of keys included."""
-    configuration = ConfigurationFile.of(profile.configuration)
+    configuration = _write("configuration", profile.configuration)
     for name in ("executors", "settings", "resources"):
         if name in configuration:
             configuration[name] = dict(sorted(configuration[name].items()))
     written: dict[str, Any] = {
         "streamgauge": VERSION,
-        "topology": TopologyFile.of(profile.topology),
+        "topology": _write("topology", profile.topology),
         "configuration": configuration,
     }
     if profile.cluster is not None:
-        written["cluster"] = ClusterFile.of(profile.cluster)
-    return {**written, "profile": FiguresFile.of(profile)}
+        written["cluster"] = _write("cluster", profile.cluster)
+    return {**written, "profile": _write("profile", profile)}
+
+
+def _write(section: str, noun: object) -> Any:
+    """What a section holds for a noun; None for None."""
+    return None if noun is None else resolve(SECTIONS[section]).of(noun)
 
 
 def profile_to_json(profile: Profile) -> str:
@@ -247,7 +145,7 @@ def _read_sections(document: Document) -> dict[str, _Section]:
     _check_head(document)
     sections = {}
     for name, data in document.data.items():
-        if name not in ("streamgauge", "about") and data is not None:
+        if name not in HEAD and data is not None:
             sections[name] = _resolve_reference(name, _Section(data, document), [document.name])
         elif name == "about":
             sections[name] = _Section(data, document)
@@ -268,14 +166,15 @@ def _check_head(document: Document) -> None:
                 else "newer formats need a newer Streamgauge",
             )
         )
+    known = [*HEAD, *SECTIONS]
     for key in document.data:
-        if key not in DescriptionFile.model_fields:
+        if key not in known:
             problems.append(
                 Problem(
                     place=(key,),
                     seen=f"unknown section {key!r}",
-                    expected=f"one of {', '.join(DescriptionFile.model_fields)}",
-                    remedy=suggest_name(key, list(DescriptionFile.model_fields)),
+                    expected=f"one of {', '.join(known)}",
+                    remedy=suggest_name(key, known),
                 )
             )
     about = document.data.get("about")
@@ -335,7 +234,7 @@ def _build(sections: Mapping[str, _Section], name: str) -> Any:
         return None
     with _add_locations(sections):
         try:
-            file = validate(SECTIONS[name], section.data, _known_keys)
+            file = validate(resolve(SECTIONS[name]), section.data, _known_keys)
         except InvalidInput as error:
             raise error.below(name) from None
         return file if name == "profile" else build_part(file, name)
@@ -408,7 +307,7 @@ def _build_steps(sections: Mapping[str, _Section], topology: Topology) -> dict[s
     steps = {}
     for name, data in section.data.items():
         try:
-            file = validate(StepFile, {} if data is None else data, _known_keys)
+            file = validate(resolve(SECTIONS["steps"]), {} if data is None else data, _known_keys)
             steps[name] = file.build(topology)
         except InvalidInput as error:
             raise error.below("steps", name) from None
@@ -417,10 +316,11 @@ def _build_steps(sections: Mapping[str, _Section], topology: Topology) -> dict[s
 
 def find_profile(document: Document) -> Profile | None:
     """The profile that a document holds in addition to its job; None where it holds none."""
-    return _build_profile(document) if "profile" in _read_sections(document) else None
+    return build_profile(document) if "profile" in _read_sections(document) else None
 
 
-def _build_profile(document: Document) -> Profile:
+def build_profile(document: Document) -> Profile:
+    """The profile in a document that was read already."""
     sections = _read_sections(document)
     _require(sections, "topology", "a profile", document)
     _require(sections, "profile", "what was measured", document)

@@ -287,28 +287,33 @@ def _parse_json(text: str, name: str) -> object:
         raise _too_deep(name) from None
     except ValueError as error:
         raise _unreadable(name, f"a value that cannot be read: {error}", "plain values") from None
-    _check_values(data, name)
+    # Plain letters without escapes hold no half of a pair.
+    _check_values(data, name, texts=not text.isascii() or "\\u" in text)
     return data
 
 
-def _check_values(data: object, name: str) -> None:
-    """Nesting as for YAML, and texts that can be written again."""
+def _check_values(data: object, name: str, *, texts: bool) -> None:
+    """Nesting as for YAML; and of `texts`, where wanted, that they can be written again."""
     pending = [(data, 1)]
     while pending:
         value, depth = pending.pop()
-        if isinstance(value, str) and not value.isascii():
+        if isinstance(value, str):
             try:
                 value.encode("utf-8")
             except UnicodeEncodeError:
                 raise _unreadable(name, "an unpaired surrogate", "text in UTF-8") from None
-        if not isinstance(value, dict | list):
             continue
         if depth > MAX_DEPTH:
             raise _too_deep(name)
+        inner: Iterable[object] = ()
         if isinstance(value, dict):
-            pending += [(key, depth) for key in value]
-        inner = value.values() if isinstance(value, dict) else value
-        pending += [(child, depth + 1) for child in inner]
+            inner = value.values()
+            if texts:
+                pending += [(key, depth) for key in value]
+        elif isinstance(value, list):
+            inner = value
+        kinds = (dict, list, str) if texts else (dict, list)
+        pending += [(child, depth + 1) for child in inner if isinstance(child, kinds)]
 
 
 class _BadJson(ValueError):
@@ -446,6 +451,7 @@ WIDTH = 100
 INDENT = 2
 # A mapping of so few plain values is one line, however long: a figure with all its digits.
 FEW = 6
+_PLAIN = frozenset({int, float, str, bool, type(None)})
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -462,6 +468,8 @@ def _lay_out(value: Any, before: str, depth: int) -> str:
     out once, the inner ones first.
     """
     if isinstance(value, dict):
+        if len(value) <= FEW and _PLAIN.issuperset(map(type, value.values())):
+            return before + _few_form(tuple(value)) % tuple(map(_plain, value.values()))
         opening, closing = "{}"
         parts = [_lay_out(one, f"{_text(name)}: ", depth + 1) for name, one in value.items()]
         flat = _is_flat(value.values())
@@ -479,6 +487,13 @@ def _lay_out(value: Any, before: str, depth: int) -> str:
     margin = " " * (INDENT * (depth + 1))
     body = f",\n{margin}".join(lines)
     return f"{before}{opening}\n{margin}{body}\n{' ' * (INDENT * depth)}{closing}"
+
+
+@lru_cache(maxsize=1000)
+def _few_form(names: tuple[str, ...]) -> str:
+    """What a few values of these names are put into: figures, most of a profile, are alike."""
+    parts = (_text(name).replace("%", "%%") + ": %s" for name in names)
+    return f"{{{', '.join(parts)}}}"
 
 
 def _fill_lines(parts: list[str], depth: int) -> list[str]:

@@ -44,8 +44,14 @@ Name = Annotated[
 class FileModel(BaseModel):
     """A part of a file: types as written, no unknown keys."""
 
+    # Pydantic builds what validates when it is first used: a file has few of all sections.
     model_config = ConfigDict(
-        extra="forbid", strict=True, allow_inf_nan=False, frozen=True, populate_by_name=True
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        frozen=True,
+        populate_by_name=True,
+        defer_build=True,
     )
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The sections of a file that hold nouns: topology, configuration, cluster, workload.
+"""The sections of a file that hold nouns: topology, configuration, cluster.
 
 Each model mirrors a noun, with `build` towards it and `of` from it; what is a default is left
 out of what is written.
@@ -7,15 +7,14 @@ out of what is written.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field, RootModel
+from pydantic import Field
 
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.plugins import ENGINES, check_plugin
 from streamgauge.topology.cluster import Cluster, Link, Machine, Node, number_ports
 from streamgauge.topology.configuration import DEFAULT_ENGINE, Configuration, Resources, Setting
-from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.files.schema import FileModel, Name, build_part, one_of
 from streamgauge.topology.grouping import (
     All,
@@ -35,25 +34,9 @@ from streamgauge.topology.topology import (
     Topology,
     Window,
 )
-from streamgauge.topology.workload import (
-    MOST_PER_SECOND,
-    Burst,
-    Emission,
-    Modulated,
-    Poisson,
-    Recorded,
-    Regular,
-    Sawtooth,
-    Seasonal,
-    Unlimited,
-    Workload,
-)
 
 GroupingFile = one_of(
     "Grouping", [Shuffle, LocalOrShuffle, Fields, PartialKey, All, Global, Direct, Custom]
-)
-ShapeFile = one_of(
-    "Shape", [Poisson, Regular, Unlimited, Burst, Modulated, Seasonal, Sawtooth, Recorded]
 )
 
 DEFAULT_RACK = "default-rack"
@@ -205,6 +188,7 @@ class MachineFile(FileModel):
     cores: float
     memory_bytes: int | None = None
     background_cores: float = 0.0
+    balance_ms: float | None = None
 
 
 class NodeFile(FileModel):
@@ -301,48 +285,6 @@ class ClusterFile(FileModel):
         return file.model_dump(exclude_defaults=True, by_alias=True)
 
 
-class EmissionFile(FileModel):
-    """What one source emits on one stream."""
-
-    source: Name
-    stream: Name = DEFAULT_STREAM
-    per_second: Annotated[float | None, Field(description="mean over all its executors")] = None
-    shape: ShapeFile | None = None  # type: ignore[valid-type]
-    shares: list[float] | None = Field(default=None, description="per task; even if not given")
-
-    def build(self) -> Emission:
-        """The emission."""
-        if self.per_second is not None:
-            with Findings() as findings:
-                check_number(findings, self.per_second, "per_second", most=MOST_PER_SECOND)
-        shape = Poisson() if self.shape is None else build_part(self.shape, "shape")
-        return Emission(
-            source=self.source,
-            stream=self.stream,
-            per_second=self.per_second,
-            shape=shape,
-            shares=None if self.shares is None else tuple(self.shares),
-        )
-
-
-class WorkloadFile(RootModel[list[EmissionFile]]):
-    """What every source emits."""
-
-    def build(self) -> Workload:
-        """The workload."""
-        with Findings() as findings:
-            emissions = []
-            for index, emission in enumerate(self.root):
-                with findings.at(index):
-                    emissions.append(emission.build())
-        return Workload(emissions=tuple(emissions))
-
-    @classmethod
-    def of(cls, workload: Workload) -> list[dict[str, Any]]:
-        """What to write for it."""
-        return [_emission(emission) for emission in workload.emissions]
-
-
 def _operator(operator: Operator) -> dict[str, Any]:
     result: dict[str, Any] = {}
     if operator.kind is not OperatorKind.PROCESSOR:
@@ -360,16 +302,3 @@ def _stream(stream: Stream) -> dict[str, Any]:
         **({"stream": stream.name} if stream.name != DEFAULT_STREAM else {}),
         "grouping": GroupingFile.dump(stream.grouping),
     }
-
-
-def _emission(emission: Emission) -> dict[str, Any]:
-    result: dict[str, Any] = {"source": emission.source}
-    if emission.stream != DEFAULT_STREAM:
-        result["stream"] = emission.stream
-    if emission.per_second is not None:
-        result["per_second"] = emission.per_second
-    if emission.shape != Poisson():
-        result["shape"] = ShapeFile.dump(emission.shape)
-    if emission.shares is not None:
-        result["shares"] = list(emission.shares)
-    return result

@@ -9,7 +9,7 @@ import pytest
 
 from streamgauge.lake.histogram import EDGES, bin_of
 from streamgauge.lake.records import Hop, Link, Trace
-from streamgauge.pipeline.calibrate.extras import (
+from streamgauge.pipeline.calibrate.links_and_keys import (
     bin_number,
     clock_skews,
     corrected,
@@ -47,7 +47,7 @@ def period():
         plan_id="p",
         from_us=DAY_US,
         to_us=DAY_US + 60 * SECOND,
-        block_seconds=60,
+        bucket_us=10 * SECOND,
         nodes=("a", "b"),
     )
 
@@ -141,7 +141,7 @@ def test_keys_and_times_of_hops_that_paths_share_count_once(spark):
         plan_id="p",
         from_us=DAY_US,
         to_us=DAY_US + 10 * SECOND,
-        block_seconds=30,
+        bucket_us=SECOND,
     )
     traces = [
         trace("1", 0, born, first, hop("b", 4, 200, 210, "out", "k1")),

@@ -1,40 +1,91 @@
-"""What was seen of tasks: their inputs, outputs, windows and latencies."""
+"""What was seen of tasks, executors, workers, nodes and machines, and of their queues."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
+from streamgauge.lake.definition import Queue
 from streamgauge.pipeline.estimation.catalogue import FigureName
 from streamgauge.pipeline.estimation.measured import (
     Estimate,
     Measured,
     Recorder,
     Row,
-    Subject,
     parts_of,
     total,
 )
-from streamgauge.pipeline.estimation.roster import Roster
+from streamgauge.pipeline.estimation.roster import Roster, Subject
+from streamgauge.pipeline.estimation.thread_costs import find_cost_of_more, find_slowdown
 from streamgauge.profile.figures import (
+    ExecutorFigures,
     Figure,
+    HostFigures,
     InputFigures,
     OutputFigures,
+    QueueFigures,
     Shares,
     TaskId,
     TaskProfile,
     TimeFigures,
+    WorkerFigures,
 )
 from streamgauge.topology.topology import StreamKey
 
+# Which figure is which field.
+_EXECUTOR = {
+    "cores": FigureName.EXECUTOR_CORES,
+    "idle_cores": FigureName.IDLE_CORES,
+    "run_delay": FigureName.RUN_DELAY,
+    "idle": FigureName.IDLE,
+    "held": FigureName.HELD,
+}
+_WORKER = {
+    "cores": FigureName.WORKER_CORES,
+    "threads": FigureName.WORKER_THREADS,
+    "transfer_cores": FigureName.TRANSFER_CORES,
+    "network_cores": FigureName.NETWORK_CORES,
+    "gc_cores": FigureName.GC_CORES,
+    "window_cores": FigureName.WINDOW_CORES,
+    "timer_cores": FigureName.TIMER_CORES,
+    "jit_cores": FigureName.JIT_CORES,
+    "agent_cores": FigureName.AGENT_CORES,
+    "run_delay": FigureName.RUN_DELAY,
+    "executed_per_second": FigureName.EXECUTED_RATE,
+    "messages_per_second": FigureName.MESSAGE_RATE,
+    "heap_bytes": FigureName.HEAP_BYTES,
+    "memory_bytes": FigureName.MEMORY_BYTES,
+    "bytes_per_second": FigureName.BYTES_RATE,
+}
+_HOST = {
+    "cores": FigureName.HOST_CORES,
+    "threads": FigureName.HOST_THREADS,
+    "available": FigureName.AVAILABLE,
+    "stolen": FigureName.STOLEN,
+}
+_QUEUE = {
+    "per_second": FigureName.QUEUE_RATE,
+    "tuples_per_list": FigureName.TUPLES_PER_LIST,
+    "length": FigureName.QUEUE_LENGTH,
+    "overflow": FigureName.QUEUE_OVERFLOW,
+    "limit": FigureName.QUEUE_LIMIT,
+    "drops_per_second": FigureName.DROP_RATE,
+}
+_TASK = {
+    "window_tuples": FigureName.WINDOW_TUPLES,
+    "triggers_per_second": FigureName.TRIGGER_RATE,
+    "backpressure": FigureName.BACKPRESSURE,
+}
 _Shares = dict[tuple[TaskId, StreamKey], Estimate]
 
 
-class TaskProfiles:
-    """Builds the profiles of all tasks of a topology.
+class SubjectProfiles:
+    """Builds what a profile says of all subjects of a topology.
 
     Args:
         measured: All figures.
-        roster: Which tasks there are.
+        roster: Who there is.
         recorder: Where replicas go.
 
     Attributes:
@@ -53,12 +104,15 @@ class TaskProfiles:
         self.emissions = _rates_out(measured, roster)
         self._input_shares = _shares(self.arrivals)
         self._output_shares = _shares(self.emissions)
+        self._members: dict[str, list[TaskId]] = {}
+        for task, label in roster.executor_of.items():
+            self._members.setdefault(label, []).append(task)
 
-    def all(self) -> dict[TaskId, TaskProfile]:
+    def tasks(self) -> dict[TaskId, TaskProfile]:
         """Every task of the plan of which something was seen, in the topology's order."""
         profiles = {}
-        for task, number in self._roster.tasks.items():
-            profile = self._profile(task, Subject("task", task.operator, number))
+        for task, subject in self._roster.tasks.items():
+            profile = self._profile(task, subject)
             if profile != TaskProfile():
                 profiles[task] = profile
         return profiles
@@ -84,16 +138,8 @@ class TaskProfiles:
             },
             window=recorder.time(measured.one(subject, FigureName.WINDOW_WALL), *place, "window"),
             window_cpu=self._window_cpu(task, subject),
-            window_tuples=recorder.value(
-                measured.one(subject, FigureName.WINDOW_TUPLES), *place, "window_tuples"
-            ),
-            triggers_per_second=recorder.value(
-                measured.one(subject, FigureName.TRIGGER_RATE), *place, "triggers_per_second"
-            ),
             end_to_end={source: one for source, one in end_to_end.items() if one is not None},
-            backpressure=recorder.value(
-                measured.one(subject, FigureName.BACKPRESSURE), *place, "backpressure"
-            ),
+            **self._figures(subject, _TASK, *place),
         )
 
     def _has_input(self, task: TaskId, subject: Subject, key: StreamKey) -> bool:
@@ -235,12 +281,104 @@ class TaskProfiles:
             )
         return found
 
+    def executors(self) -> dict[str, ExecutorFigures]:
+        """By label, those of the plan."""
+        found = {}
+        for label in self._roster.placement:
+            subject, place = Subject("executor", label), ("executors", label)
+            figures = ExecutorFigures(
+                capacity=self._capacity(label, subject),
+                slowdown=self._recorder.figure(
+                    find_slowdown(self._measured, label), *place, "slowdown"
+                ),
+                receive=self._queue(label, Queue.RECEIVE, *place),
+                send=self._queue(label, Queue.SEND, *place),
+                **self._figures(subject, _EXECUTOR, *place),
+            )
+            if figures != ExecutorFigures():
+                found[label] = figures
+        return found
+
+    def workers(self) -> dict[str, WorkerFigures]:
+        """By slot, those of the plan."""
+        found = {}
+        for worker in sorted(set(self._roster.placement.values())):
+            subject, place = Subject("worker", worker), ("workers", worker)
+            executors = [label for label, slot in self._roster.placement.items() if slot == worker]
+            figures = WorkerFigures(
+                engine_ms_per_tuple=self._recorder.figure(
+                    find_cost_of_more(self._measured, worker, executors),
+                    *place,
+                    "engine_ms_per_tuple",
+                ),
+                transfer=self._queue(worker, Queue.TRANSFER, *place),
+                network=self._queue(worker, Queue.NETWORK, *place),
+                **self._figures(subject, _WORKER, *place),
+            )
+            if figures != WorkerFigures():
+                found[worker] = figures
+        return found
+
+    def hosts(self, kind: str) -> dict[str, HostFigures]:
+        """Nodes or machines, by name."""
+        return {
+            subject.name: HostFigures(**self._figures(subject, _HOST, f"{kind}s", subject.name))
+            for subject in self._measured.subjects(kind)
+        }
+
+    def _figures(
+        self, subject: Subject, names: Mapping[str, FigureName], *place: str | int
+    ) -> dict[str, Any]:
+        """Figures of a subject by the fields of its record."""
+        return {
+            field: self._recorder.value(self._measured.one(subject, name), *place, field)
+            for field, name in names.items()
+        }
+
+    def _queue(self, owner: str, queue: Queue, *place: str) -> QueueFigures | None:
+        subject, place = Subject("queue", owner, queue=queue.label), (*place, queue.label)
+        sojourn = self._measured.one(subject, FigureName.SOJOURN)
+        figures = QueueFigures(
+            sojourn=self._recorder.time(sojourn, *place, "sojourn"),
+            **self._figures(subject, _QUEUE, *place),
+        )
+        return None if figures == QueueFigures() else figures
+
+    def _capacity(self, label: str, subject: Subject) -> Figure | None:
+        """Executed × mean execute time over all tasks and inputs, else what the engine says."""
+        busy = []
+        for task in self._members.get(label, ()):
+            if self._roster.is_source(task.operator):
+                return None
+            for row in self._measured.rows(self._roster.tasks[task], FigureName.SERVICE_WALL):
+                rate = self.arrivals.get((task, StreamKey(row.source, row.stream)))
+                if rate is not None:
+                    busy.append(_busy(rate, row.mean))
+        place = ("executors", label, "capacity")
+        if busy:
+            return self._recorder.figure(total(busy), *place)
+        engines = self._measured.one(subject, FigureName.ENGINE_CAPACITY)
+        return self._recorder.value(engines, *place)
+
+
+def _busy(rate: Estimate, mean_ms: Estimate) -> Estimate:
+    """The part of its time that a task executes tuples that come so often and take so long."""
+    replicas = None
+    if rate.replicas is not None and mean_ms.replicas is not None:
+        replicas = rate.replicas * mean_ms.replicas / 1e3
+    return replace(mean_ms, value=capacity(rate.value, mean_ms.value, 1.0), replicas=replicas)
+
+
+def capacity(executed: float, mean_ms: float, seconds: float) -> float:
+    """Tuples executed × mean execute time / time; not clipped, as pauses count as executing."""
+    return executed * mean_ms / (1e3 * seconds)
+
 
 def _rates_in(measured: Measured, roster: Roster) -> dict[tuple[TaskId, StreamKey], Estimate]:
     """What tasks say they executed, by stream."""
     rates = {}
-    for task, number in roster.tasks.items():
-        for row in measured.rows(Subject("task", task.operator, number), FigureName.ARRIVAL_RATE):
+    for task, subject in roster.tasks.items():
+        for row in measured.rows(subject, FigureName.ARRIVAL_RATE):
             key = StreamKey(row.source, row.stream)
             if roster.receives(task.operator, key):
                 rates[task, key] = row.mean
@@ -250,8 +388,8 @@ def _rates_in(measured: Measured, roster: Roster) -> dict[tuple[TaskId, StreamKe
 def _incoming(measured: Measured, roster: Roster) -> dict[tuple[TaskId, StreamKey], Estimate]:
     """What senders say they sent to each task, by stream."""
     sent: dict[tuple[TaskId, StreamKey], list[Estimate]] = {}
-    for task, number in roster.tasks.items():
-        for row in measured.rows(Subject("task", task.operator, number), FigureName.TRANSFER):
+    for task, subject in roster.tasks.items():
+        for row in measured.rows(subject, FigureName.TRANSFER):
             key = StreamKey(task.operator, row.stream)
             place = roster.place_of(row.target, row.target_task)
             if place is not None and roster.receives(row.target, key):
@@ -261,8 +399,8 @@ def _incoming(measured: Measured, roster: Roster) -> dict[tuple[TaskId, StreamKe
 
 def _rates_out(measured: Measured, roster: Roster) -> dict[tuple[TaskId, StreamKey], Estimate]:
     rates = {}
-    for task, number in roster.tasks.items():
-        for row in measured.rows(Subject("task", task.operator, number), FigureName.EMISSION_RATE):
+    for task, subject in roster.tasks.items():
+        for row in measured.rows(subject, FigureName.EMISSION_RATE):
             if row.stream in roster.outputs(task.operator):
                 rates[task, StreamKey(task.operator, row.stream)] = row.mean
     return rates

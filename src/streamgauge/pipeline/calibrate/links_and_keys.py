@@ -23,7 +23,7 @@ from streamgauge.lake.records import LinkKind
 from streamgauge.lake.schemas import LINKS, TRACES
 from streamgauge.pipeline.calibrate.lake_parts import Pinned
 from streamgauge.pipeline.calibrate.periods import StablePeriod, instant
-from streamgauge.pipeline.estimation.links import LinkCounts
+from streamgauge.pipeline.estimation.assembly import LinkCounts
 from streamgauge.topology.topology import StreamKey
 
 # Keys of a stream that are told apart; the rest is one number.

@@ -1,0 +1,259 @@
+"""`sg.judge`: how near predictions come to what an experiment measured, each step from each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamgauge.api.models import ALL, DEFAULT, SIMULATION
+from streamgauge.api.simulator import Say, load_simulator, stay_silent
+from streamgauge.api.spark import HERE, SparkOptions, open_session
+from streamgauge.errors import InvalidInput, MissingExtra, NotEnoughData
+
+if TYPE_CHECKING:
+    from streamgauge.experiments.cross_prediction import StepPrediction
+    from streamgauge.experiments.journal import Journal, Repetition
+    from streamgauge.experiments.judged_steps import JudgedStep
+    from streamgauge.experiments.judgement import Judgement
+    from streamgauge.experiments.truth import StepTruth
+    from streamgauge.profile.profile import Profile
+    from streamgauge.reports.judgement import JudgementReport
+
+
+def judge(
+    folder: str | Path,
+    *,
+    model: str | Sequence[str] = DEFAULT,
+    spark: SparkOptions = HERE,
+    say: Say = stay_silent,
+) -> JudgementReport:
+    """Predict every step of an experiment from every step, and compare with what was measured.
+
+    Profiles and predictions are kept in the folder, under ``judge``: a judgement that was
+    interrupted goes on where it stopped. Spark runs only for profiles that are not there.
+
+    Args:
+        folder: Of an experiment that has run.
+        model: Which model predicts, or several; ``all`` asks every model.
+        spark: Where Spark runs.
+        say: Takes what is being done, in words.
+
+    Raises:
+        InvalidInput: The folder holds no experiment, or judgements of another one.
+        NotEnoughData: No repetition is done, or no step can be judged.
+        JobFailed: Spark could not finish.
+        MissingExtra: What Spark or a model needs is not installed.
+    """
+    from streamgauge.experiments.controller import lock_folder
+    from streamgauge.experiments.journal import read_journal
+    from streamgauge.reports.judgement import JudgementReport
+
+    path = Path(folder)
+    journal = read_journal(path)
+    _check_journal(journal, path)
+    models, skipped = _list_models(model, say)
+    with lock_folder(path):
+        judged = _Judge(journal, path, models, spark, say).judge()
+    return JudgementReport(
+        judgement=replace(judged, warnings=(*skipped, *judged.warnings)), folder=str(folder)
+    )
+
+
+def _check_journal(journal: Journal, folder: Path) -> None:
+    from streamgauge.experiments.journal import VERSION
+
+    if not journal.done:
+        raise NotEnoughData(
+            f"{folder}: no repetition is done of {len(journal.left)}; expected at least one"
+            " (run the experiment again: it continues where it stopped)"
+        )
+    if journal.version < VERSION:
+        raise InvalidInput.single(
+            (),
+            file=str(folder),
+            seen="an experiment that an earlier version of Streamgauge measured",
+            expected="one whose latencies count from emission and from when tuples were due",
+            remedy="run the experiment again in another folder",
+        )
+
+
+def _list_models(model: str | Sequence[str], say: Say) -> tuple[list[str], list[str]]:
+    """Names of the models to ask, and why some are not."""
+    from streamgauge.models.contract import load_model, model_names
+
+    names = [model] if isinstance(model, str) else list(dict.fromkeys(model))
+    every = ALL in names
+    if every:
+        names = sorted(model_names(), key=lambda name: name != DEFAULT)
+    for name in names:
+        load_model(name)
+    skipped: list[str] = []
+    if SIMULATION in names:
+        try:
+            load_simulator(say)
+        except MissingExtra as error:
+            if not every:
+                raise
+            names.remove(SIMULATION)
+            skipped.append(f"model {SIMULATION} is skipped: {error}")
+    return names, skipped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measured:
+    """A step that has a truth, and the repetition of it that a profile is made of."""
+
+    truth: StepTruth
+    source: Repetition
+
+
+class _Judge:
+    """One judgement: what was measured, then profiles, then predictions, then the comparison."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        folder: Path,
+        models: Sequence[str],
+        spark: SparkOptions,
+        say: Say,
+    ) -> None:
+        from streamgauge.experiments.judge_folder import JudgeFolder
+
+        self._journal, self._folder = journal, folder
+        self._models, self._spark, self._say = models, spark, say
+        self._kept = JudgeFolder(journal, folder)
+
+    def judge(self) -> Judgement:
+        """All of it."""
+        from streamgauge.experiments.judgement import Judgement, compare_figures
+
+        steps, measured = self._observe()
+        if not measured:
+            reasons = "; ".join(f"{step.name}: {step.no_truth}" for step in steps)
+            raise NotEnoughData(f"{self._folder}: no step can be judged: {reasons}")
+        faults = self._make_profiles(measured)
+        steps = [replace(step, no_source=faults.get(step.name, step.no_truth)) for step in steps]
+        made = {
+            (step.name, proposed, model): prediction
+            for step in steps
+            if not step.no_source
+            for proposed, model, prediction in self._predict_from(step.name, measured)
+        }
+        cells = compare_figures(
+            {case: prediction.figures for case, prediction in made.items()},
+            {name: one.truth for name, one in measured.items()},
+            [step.name for step in steps if step.overloads],
+            one_clock=self._has_one_clock(),
+        )
+        return Judgement(
+            experiment=self._journal.experiment.name,
+            engine=self._journal.engine,
+            models=tuple(self._models),
+            steps=tuple(steps),
+            cells=tuple(cells),
+            refusals=tuple((*case, one.refusal) for case, one in made.items() if one.refusal),
+            verdicts={case: one.fits for case, one in made.items() if one.fits is not None},
+            warnings=tuple(self._list_warnings(made.values())),
+        )
+
+    def _observe(self) -> tuple[list[JudgedStep], dict[str, _Measured]]:
+        """What each step is good for, and the truth of those that have one."""
+        from streamgauge.experiments.judged_steps import judge_step
+        from streamgauge.experiments.observing import observe
+
+        self._say("reading what was measured")
+        truth = observe(self._journal, self._folder, stages=True)
+        steps: list[JudgedStep] = []
+        measured: dict[str, _Measured] = {}
+        for step in self._journal.experiment.steps:
+            done, found = self._journal.of_step(step.name), truth.step(step.name)
+            judged = judge_step(step.name, done, found, self._folder)
+            steps.append(judged)
+            if found is not None and not judged.no_truth:
+                measured[step.name] = _Measured(truth=found, source=_choose_source(done, found))
+        return steps, measured
+
+    def _has_one_clock(self) -> bool:
+        """Whether the engine's machines share a clock, as simulated ones do."""
+        from streamgauge.engines.runner import load_runner
+
+        return load_runner(self._journal.engine).simulates
+
+    def _make_profiles(self, measured: Mapping[str, _Measured]) -> dict[str, str]:
+        """Make what profiles are not there, in one session; why some could not be made."""
+        missing = [
+            name for name, one in measured.items() if not self._kept.has_profile(name, one.source)
+        ]
+        faults: dict[str, str] = {}
+        if not missing:
+            return faults
+        with open_session("judge", self._spark):
+            for name in missing:
+                try:
+                    self._make_profile(name, measured[name].source)
+                except (InvalidInput, NotEnoughData) as error:
+                    faults[name] = f"no profile: {error}"
+        return faults
+
+    def _make_profile(self, name: str, repetition: Repetition) -> None:
+        from streamgauge.api.calibrate import calibrate
+        from streamgauge.api.ingest import ingest
+
+        kept = self._kept
+        self._say(f"making the profile of {name}, of {repetition.folder}")
+        kept.begin_profile(name, repetition)
+        ingest([self._folder / repetition.folder], kept.lake(name), spark=self._spark)
+        calibrate(
+            kept.lake(name),
+            self._journal.experiment.step(name).job.topology.name,
+            output=kept.profile(name),
+            start=repetition.measured_from,
+            end=repetition.measured_to,
+            warmup_seconds=0.0,
+            spark=self._spark,
+        )
+        kept.end_profile(name, repetition)
+
+    def _predict_from(
+        self, source: str, measured: Mapping[str, _Measured]
+    ) -> Iterator[tuple[str, str, StepPrediction]]:
+        """Every step by every model, from the profile of one step."""
+        from streamgauge.api.loading import load_profile
+        from streamgauge.experiments.cross_prediction import STAGES, CrossPrediction
+
+        experiment = self._journal.experiment
+        profile: Profile | None = None
+        for proposed, one in measured.items():
+            case: CrossPrediction | None = None
+            for model in (STAGES, *self._models):
+                made = self._kept.read_prediction(source, proposed, model)
+                if made is None:
+                    if profile is None:
+                        self._say(f"predicting from {source}")
+                        profile = load_profile(self._kept.profile(source))
+                    case = case or CrossPrediction(
+                        profile=profile,
+                        experiment=experiment,
+                        step=experiment.step(proposed),
+                        repetition=one.source,
+                        measured={figure.key: figure.value for figure in one.truth.figures},
+                    )
+                    made = case.predict(model)
+                    self._kept.keep_prediction(source, proposed, model, made)
+                yield proposed, model, made
+
+    def _list_warnings(self, made: Iterable[StepPrediction]) -> Iterator[str]:
+        if self._journal.left:
+            yield f"{len(self._journal.left)} repetitions of the experiment are not done yet"
+        if self._journal.experiment.repetitions == 1:
+            yield "floors are not known from one repetition"
+        yield from dict.fromkeys(text for one in made for text in one.warnings)
+
+
+def _choose_source(done: Sequence[Repetition], truth: StepTruth) -> Repetition:
+    """The repetition with the most windows that count; the last of several."""
+    best = max(truth.repetitions, key=lambda one: (len(one.counted), one.turn.repetition))
+    return next(one for one in done if one.turn == best.turn)
