@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -24,12 +25,15 @@ from benchmarks.pipeline_fleet import (
     all_tasks,
     job_series,
 )
+from benchmarks.processes import Answer
 from streamgauge.lake.tables import Lake, LakeTable
 
 RECEIVED = datetime(2027, 1, 1, tzinfo=UTC)
 # Long before the first sample: no warm-up is left out.
 VALID_FROM = START - timedelta(days=1)
-ROWS_PER_GROUP, ROWS_PER_FILE = 500_000, 4_000_000
+ROWS_PER_GROUP, ROWS_PER_FILE = 200_000, 4_000_000
+FOLDER = "part-made"
+FEW_LINES = 1_000
 
 
 def _place(topology: str, worker: int) -> dict[str, str]:
@@ -44,7 +48,7 @@ def _labels(topology: str, one: Series) -> dict[str, Any]:
 
 
 def _rows_by_day(
-    fleet: Fleet, number: int, topology: str, schema: pa.Schema
+    fleet: Fleet, number: int, topology: str, schema: pa.Schema, shift_us: int
 ) -> Iterator[tuple[date, pa.Table]]:
     """The samples of a job by day, sorted as the table is, in the columns of its files."""
     series, starts = job_series(fleet, number), fleet.starts_us(number)
@@ -53,11 +57,19 @@ def _rows_by_day(
         "received_at": RECEIVED,
         "file": "made",
     }
-    heads = pa.Table.from_pylist([_labels(topology, one) | same for one in series], schema)
+    whole = pa.Table.from_pylist([_labels(topology, one) | same for one in series], schema)
+    # Names as dictionaries: they take a fraction of the memory.
+    heads = pa.table(
+        [
+            column.dictionary_encode() if pa.types.is_string(column.type) else column
+            for column in whole.columns
+        ],
+        names=schema.names,
+    )
     for day, buckets in fleet.each_day(number):
         rows = heads.take(np.repeat(np.arange(len(series)), len(starts[buckets])))
         for name, column in {
-            "bucket_start": np.tile(starts[buckets], len(series)),
+            "bucket_start": np.tile(starts[buckets] + shift_us, len(series)),
             "value": np.concatenate([one.values[buckets] for one in series]).astype(np.float64),
             "count": np.concatenate([one.counts[buckets] for one in series]),
         }.items():
@@ -112,48 +124,79 @@ def _plan_row(topology: str) -> dict[str, Any]:
     }
 
 
-def write_lake(folder: Path, fleet: Fleet) -> None:
-    """A lake with the samples and plans of a fleet, as an ingest and a compaction leave it."""
+class _DayWriter:
+    """The files of one day of a table; holds rows of one row group at most."""
+
+    def __init__(self, table: LakeTable, day: date) -> None:
+        self._folder = Path(table.uri, FOLDER, f"date={day}")
+        self._folder.mkdir(parents=True)
+        self._waiting: list[pa.Table] = []
+        self._rows = self._files = 0
+        self._file: pq.ParquetWriter | None = None
+
+    def add(self, rows: pa.Table) -> None:
+        self._waiting.append(rows)
+        if sum(map(len, self._waiting)) >= ROWS_PER_GROUP:
+            self._write()
+
+    def close(self) -> None:
+        self._write()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _write(self) -> None:
+        if not self._waiting:
+            return
+        rows = pa.concat_tables(self._waiting).unify_dictionaries().combine_chunks()
+        self._waiting = []
+        if self._file is None:
+            place = self._folder / f"{self._files:04d}.parquet"
+            self._file = pq.ParquetWriter(
+                place, rows.schema, compression="zstd", store_schema=False
+            )
+        self._file.write_table(rows, row_group_size=ROWS_PER_GROUP)
+        self._rows += len(rows)
+        if self._rows >= ROWS_PER_FILE:
+            self._file.close()
+            self._file, self._rows, self._files = None, 0, self._files + 1
+
+
+def write_lake(folder: Path, fleet: Fleet, *, shift_us: int = 0) -> Answer:
+    """A lake with the samples and plans of a fleet, as an ingest and a compaction leave it.
+
+    What is held in memory grows with the days, by a row group each, not with the samples.
+
+    Args:
+        folder: Where to.
+        fleet: Whose.
+        shift_us: By which all times are later, within their days.
+    """
     lake = Lake(folder)
     samples, plans = lake.table("samples"), lake.table("plans")
-    waiting: dict[date, list[pa.Table]] = {}
-    files = 0
+    days: dict[date, _DayWriter] = {}
     for number, topology in enumerate(fleet.names()):
-        for day, rows in _rows_by_day(fleet, number, topology, samples.file_schema):
-            waiting.setdefault(day, []).append(rows)
-            if sum(map(len, waiting[day])) >= ROWS_PER_FILE:
-                _write(samples, f"{files:04d}", day, waiting.pop(day))
-                files += 1
-    for day, parts in waiting.items():
-        _write(samples, f"{files:04d}", day, parts)
+        for day, rows in _rows_by_day(fleet, number, topology, samples.file_schema, shift_us):
+            if day not in days:
+                days[day] = _DayWriter(samples, day)
+            days[day].add(rows)
+    days[VALID_FROM.date()] = plan_files = _DayWriter(plans, VALID_FROM.date())
     plan_rows = [_plan_row(topology) for topology in fleet.names()]
-    rows = pa.Table.from_pylist(plan_rows, plans.file_schema)
-    _write(plans, "plans", VALID_FROM.date(), [rows])
+    plan_files.add(pa.Table.from_pylist(plan_rows, plans.file_schema))
+    for files in days.values():
+        files.close()
     for table in (samples, plans):
-        table.commit(after=table.snapshot(), added=["part-made"])
+        table.commit(after=table.snapshot(), added=[FOLDER])
+    return {"rows": samples.snapshot().rows}
 
 
-def _write(table: LakeTable, name: str, day: date, parts: list[pa.Table]) -> None:
-    folder = Path(table.uri, "part-made", f"date={day}")
-    folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(
-        pa.concat_tables(parts),
-        folder / f"{name}.parquet",
-        compression="zstd",
-        row_group_size=ROWS_PER_GROUP,
-        store_schema=False,
-    )
-
-
-def write_lines(folder: Path, fleet: Fleet) -> int:
-    """The samples of a fleet as agents write them, a file for each job and day; gives the lines."""
+def write_lines(folder: Path, fleet: Fleet) -> Answer:
+    """The samples of a fleet as agents write them, a file for each job and day."""
     folder.mkdir(parents=True)
     for number, topology in enumerate(fleet.names()):
         series, starts = job_series(fleet, number), fleet.starts_us(number)
         seconds = fleet.bucket_us(number) / 1e6
-        heads = [
-            json.dumps({"type": "sample", "v": 1} | _labels(topology, one))[:-1] for one in series
-        ]
+        heads = [_head(topology, one) for one in series]
         values = np.array([one.values for one in series]).T
         counts = np.array([one.counts for one in series]).T
         for day, buckets in fleet.each_day(number):
@@ -163,8 +206,45 @@ def write_lines(folder: Path, fleet: Fleet) -> int:
                     starts[buckets], values[buckets].tolist(), counts[buckets].tolist(), strict=True
                 ):
                     file.writelines(
-                        f'{head},"bucket_start_us":{start},"bucket_seconds":{seconds:.12g},'
-                        f'"value":{value},"count":{count}}}\n'
+                        f"{head},{_tail(start, seconds, value, count)}\n"
                         for head, value, count in zip(heads, *columns, strict=True)
                     )
-    return fleet.samples
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    return {"lines": fleet.samples, "bytes": size}
+
+
+def write_few_lines(folder: Path, fleet: Fleet, *, after_us: int, value: int) -> None:
+    """A file with `FEW_LINES` lines of all jobs of a fleet but the watched one.
+
+    Args:
+        folder: Where to.
+        fleet: Whose jobs.
+        after_us: How long after the begin of the fleet's last bucket they are of.
+        value: What was measured; a line of a greater value was received later.
+    """
+    folder.mkdir()
+    names = fleet.names()[1:]
+    each = -(-FEW_LINES // len(names))
+    start = int(fleet.starts_us(1)[-1]) + after_us
+    tail = _tail(start, fleet.bucket_us(1) / 1e6, value, value)
+    # What names a series does not depend on the days.
+    brief = Fleet(topologies=fleet.topologies, days=1)
+    heads = [
+        _head(name, one)
+        for number, name in enumerate(names, start=1)
+        for one in job_series(brief, number)[:each]
+    ]
+    path = folder / "lines.jsonl"
+    path.write_text("".join(f"{head},{tail}\n" for head in heads[:FEW_LINES]), encoding="ascii")
+    os.utime(path, (RECEIVED.timestamp() + value,) * 2)
+
+
+def _head(topology: str, one: Series) -> str:
+    return json.dumps({"type": "sample", "v": 1} | _labels(topology, one))[:-1]
+
+
+def _tail(start_us: int, seconds: float, value: int, count: int) -> str:
+    return (
+        f'"bucket_start_us":{start_us},"bucket_seconds":{seconds:.12g},'
+        f'"value":{value},"count":{count}}}'
+    )

@@ -112,7 +112,13 @@ def ingest_on_spark(folder: Path, target: Path) -> Answer:
     with _session(f"local[{CORES}]", rows) as (spark, starting):
         working = Stopwatch()
         tally = ingest_files(spark, Lake(target), find_files([str(folder)]))
-        return {**working.read(), "starting": starting, "lines": sum(tally.taken.values())}
+        return {
+            **working.read(),
+            "starting": starting,
+            "taken": sum(tally.taken.values()),
+            "duplicates": tally.duplicates,
+            "superseded": tally.superseded,
+        }
 
 
 def read_in_duckdb(folder: Path, target: Path) -> Answer:

@@ -88,10 +88,27 @@ def growth(small: float, large: float, size_ratio: float) -> float:
     return math.log(large / small) / math.log(size_ratio)
 
 
-def write_report(path: Path, entries: Sequence[Entry], seconds: float) -> None:
+def read_report(path: Path, *, large: bool) -> list[Entry]:
+    """The entries of a report that was written before; none where there is no report.
+
+    Raises:
+        ValueError: It was measured at the other size.
+    """
+    if not path.exists():
+        return []
+    document = json.loads(path.read_text(encoding="utf-8"))
+    if document.get("large") != large:
+        raise ValueError(
+            f"{path}: not measured at the same size; name another --output or leave out --resume"
+        )
+    return [Entry(**entry) for entry in document["entries"]]
+
+
+def write_report(path: Path, entries: Sequence[Entry], seconds: float, *, large: bool) -> None:
     """The report as one JSON document, with the machine and versions that its figures hold for."""
     document = {
         "schema_version": 1,
+        "large": large,
         "environment": {
             "python": platform.python_version(),
             "machine": platform.machine(),

@@ -22,6 +22,10 @@ EVENT_LOG = {
     "spark.eventLog.enabled": "true",
     "spark.eventLog.compress": "false",
     "spark.eventLog.rolling.enabled": "false",
+    # What the processes of each executor hold, its Python ones apart.
+    "spark.eventLog.logStageExecutorMetrics": "true",
+    "spark.executor.processTreeMetrics.enabled": "true",
+    "spark.executor.metrics.pollingInterval": "2s",
 }
 
 
@@ -109,41 +113,47 @@ def _wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes], l
         time.sleep(0.1)
 
 
-def read_event_log(folder: Path) -> dict[str, Any]:
-    """What the tasks of one application did: in all, and by executor.
+# What is told of tasks, and the most that executors held (resident sets, but for the heap).
+_COUNTS = (
+    "tasks",
+    "seconds",
+    "jvm_cpu_seconds",
+    "input_bytes",
+    "shuffle_written_bytes",
+    "shuffle_read_bytes",
+    "shuffle_read_remote_bytes",
+    "spilled_bytes",
+)
+_HELD = {
+    "jvm_heap_bytes": "JVMHeapMemory",
+    "jvm_bytes": "ProcessTreeJVMRSSMemory",
+    "python_bytes": "ProcessTreePythonRSSMemory",
+}
 
-    Bytes are those of tasks that ended well. Memory is the most that a task's own structures
-    (sorts, hash tables) held; the heap and Python's processes are larger.
+
+def read_event_log(folder: Path) -> dict[str, Any]:
+    """What the tasks of one application did, and what memory it took: in all, and by executor.
+
+    Bytes are those of tasks that ended well; those of memory in all are the most of one executor.
     """
     (path,) = folder.iterdir()
-    totals = _count_nothing()
-    executors: dict[str, dict[str, float]] = {}
+    nothing = dict.fromkeys((*_COUNTS, *_HELD), 0.0)
+    totals, executors = dict(nothing), dict[str, dict[str, float]]()
     stages: dict[int, list[float]] = {}
     for line in path.open(encoding="utf-8"):
         event = json.loads(line)
-        if event["Event"] != "SparkListenerTaskEnd" or "Task Metrics" not in event:
-            continue
-        metrics, info = event["Task Metrics"], event["Task Info"]
-        read = metrics["Shuffle Read Metrics"]
-        seconds = metrics["Executor Run Time"] / 1e3
-        stages.setdefault(event["Stage ID"], []).append(seconds)
-        counts = {
-            "tasks": 1,
-            "seconds": seconds,
-            "jvm_cpu_seconds": metrics["Executor CPU Time"] / 1e9,
-            "input_bytes": metrics["Input Metrics"]["Bytes Read"],
-            "shuffle_written_bytes": metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"],
-            "shuffle_read_bytes": read["Remote Bytes Read"] + read["Local Bytes Read"],
-            "shuffle_read_remote_bytes": read["Remote Bytes Read"],
-            "spilled_bytes": metrics["Disk Bytes Spilled"],
-        }
-        own = executors.setdefault(info["Executor ID"], _count_nothing())
-        for name, value in counts.items():
-            totals[name] += value
-            own[name] += value
-        peak = metrics["Peak Execution Memory"]
-        for held in (totals, own):
-            held["peak_task_memory_bytes"] = max(held["peak_task_memory_bytes"], peak)
+        if event["Event"] == "SparkListenerStageExecutorMetrics":
+            own = executors.setdefault(event["Executor ID"], dict(nothing))
+            for name, theirs in _HELD.items():
+                own[name] = max(own[name], event["Executor Metrics"][theirs])
+                totals[name] = max(totals[name], own[name])
+        elif event["Event"] == "SparkListenerTaskEnd" and "Task Metrics" in event:
+            own = executors.setdefault(event["Task Info"]["Executor ID"], dict(nothing))
+            counts = _count_task(event["Task Metrics"])
+            stages.setdefault(event["Stage ID"], []).append(counts["seconds"])
+            for name, value in counts.items():
+                totals[name] += value
+                own[name] += value
     slowest = {
         f"stage {number}, {len(times)} tasks": max(times) / sorted(times)[len(times) // 2]
         for number, times in stages.items()
@@ -157,16 +167,16 @@ def read_event_log(folder: Path) -> dict[str, Any]:
     }
 
 
-def _count_nothing() -> dict[str, float]:
-    names = (
-        "tasks",
-        "seconds",
-        "jvm_cpu_seconds",
-        "input_bytes",
-        "shuffle_written_bytes",
-        "shuffle_read_bytes",
-        "shuffle_read_remote_bytes",
-        "spilled_bytes",
-        "peak_task_memory_bytes",
+def _count_task(metrics: Mapping[str, Any]) -> dict[str, float]:
+    read = metrics["Shuffle Read Metrics"]
+    values = (
+        1,
+        metrics["Executor Run Time"] / 1e3,
+        metrics["Executor CPU Time"] / 1e9,
+        metrics["Input Metrics"]["Bytes Read"],
+        metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"],
+        read["Remote Bytes Read"] + read["Local Bytes Read"],
+        read["Remote Bytes Read"],
+        metrics["Disk Bytes Spilled"],
     )
-    return dict.fromkeys(names, 0.0)
+    return dict(zip(_COUNTS, values, strict=True))

@@ -115,11 +115,12 @@ def test_text_page_and_document_say_the_same(judged):
     assert not judged.to_pandas().empty
 
 
-def test_what_was_predicted_is_kept_and_not_predicted_again(judged, copied, monkeypatch):
-    def refuse(*_args):
+def test_what_was_read_and_predicted_is_kept_and_not_done_again(judged, copied, monkeypatch):
+    def refuse(*_args, **_options):
         raise AssertionError("asked again")
 
     monkeypatch.setattr("streamgauge.experiments.cross_prediction.CrossPrediction.predict", refuse)
+    monkeypatch.setattr("streamgauge.experiments.observing.observe_repetition", refuse)
     again = sg.judge(copied)
     assert again.judgement == judged.judgement
 

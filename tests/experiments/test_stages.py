@@ -142,6 +142,18 @@ def test_messages_of_the_engine_are_no_stage(tmp_path):
     lines = [
         counted("transferred", 7, "in", stream="__ack_ack", source_component="near", source_task=2),
         counted("executed", 7, "in", stream="__ack_ack", source_component="near"),
+        counted("emitted", 7, "near", stream="__ack_ack"),
+        sample(
+            "transferred",
+            7,
+            count=7,
+            topology="t",
+            component="__acker",
+            task=9,
+            stream="__ack_init",
+            source_component="in",
+            source_task=1,
+        ),
     ]
     found = stages(tmp_path, lines)
     assert not [key for key in found if key[0] != FigureKind.LOAD]

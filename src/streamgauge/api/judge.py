@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from streamgauge.experiments.journal import Journal, Repetition
     from streamgauge.experiments.judged_steps import JudgedStep
     from streamgauge.experiments.judgement import Judgement
-    from streamgauge.experiments.truth import StepTruth
+    from streamgauge.experiments.truth import RepetitionTruth, StepTruth
     from streamgauge.profile.profile import Profile
     from streamgauge.reports.judgement import JudgementReport
 
@@ -162,10 +162,9 @@ class _Judge:
     def _observe(self) -> tuple[list[JudgedStep], dict[str, _Measured]]:
         """What each step is good for, and the truth of those that have one."""
         from streamgauge.experiments.judged_steps import judge_step
-        from streamgauge.experiments.observing import observe
+        from streamgauge.experiments.observing import gather_truth
 
-        self._say("reading what was measured")
-        truth = observe(self._journal, self._folder, stages=True)
+        truth = gather_truth(self._journal, self._observe_repetition)
         steps: list[JudgedStep] = []
         measured: dict[str, _Measured] = {}
         for step in self._journal.experiment.steps:
@@ -175,6 +174,17 @@ class _Judge:
             if found is not None and not judged.no_truth:
                 measured[step.name] = _Measured(truth=found, source=_choose_source(done, found))
         return steps, measured
+
+    def _observe_repetition(self, repetition: Repetition) -> RepetitionTruth:
+        """What a repetition comes to; read once, however often it is judged."""
+        from streamgauge.experiments.observing import observe_repetition
+
+        truth = self._kept.read_truth(repetition)
+        if truth is None:
+            self._say(f"reading {repetition.folder}")
+            truth = observe_repetition(self._journal, repetition, self._folder, stages=True)
+            self._kept.keep_truth(repetition, truth)
+        return truth
 
     def _has_one_clock(self) -> bool:
         """Whether the engine's machines share a clock, as simulated ones do."""

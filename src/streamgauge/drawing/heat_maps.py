@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from streamgauge.drawing.charts import HEADING
-from streamgauge.drawing.svg import CHARTS, HEAT, STYLE, Svg, clip, text_width
+from streamgauge.drawing.svg import CHARTS, HEAT, STYLE, Svg, text_width
+from streamgauge.drawing.wording import clip
 
 CELL_WIDTH, CELL_HEIGHT = 68.0, 26.0
 GAP = 2.0

@@ -20,7 +20,8 @@ from streamgauge.errors import InvalidInput
 from streamgauge.experiments.experiment import Experiment, ExperimentStep, Marking, Turn
 from streamgauge.experiments.studies import BottleneckSearch, EventRule, Fidelity, LoadSweep, Study
 from streamgauge.lake.records import PlacedExecutor
-from streamgauge.profile.files.jobs import PlanFile, job_to_data, parse_job
+from streamgauge.profile.files.jobs import job_to_data, parse_job
+from streamgauge.profile.files.plans import PlanFile
 from streamgauge.profile.job import Assignment
 from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.document import dump_json, write_whole

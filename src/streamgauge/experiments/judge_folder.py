@@ -1,7 +1,8 @@
 """What is kept of a judgement in its experiment's folder, so that a killed one goes on.
 
-Profiles and predictions are files of their own, each with the prints of what it was made from: the
-raw lines, the experiment, and the code that made it. One whose prints are others now is made anew.
+Truths, profiles and predictions are files of their own, each with the prints of what it was made
+from: the raw lines, the experiment, and the code that made it. One whose prints are others now is
+made anew.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -18,17 +19,19 @@ from typing import Any
 import streamgauge
 from streamgauge.errors import InvalidInput
 from streamgauge.experiments.cross_prediction import StepPrediction
-from streamgauge.experiments.figures import FigureKind, Key
+from streamgauge.experiments.figures import FigureKind, Figures, Key, Value
 from streamgauge.experiments.journal import Journal, Repetition, experiment_to_data
 from streamgauge.experiments.predicted_figures import Predicted
 from streamgauge.experiments.readings import list_raw_files
+from streamgauge.experiments.truth import Course, RepetitionTruth, WindowTruth
 from streamgauge.topology.files.document import dump_json, write_whole
 
 FOLDER = "judge"
 NAME = "judge.json"
 VERSION = 1
-# Rooms whose code decides what profiles and predictions say.
+# Rooms whose code decides what profiles, truths and predictions say.
 PROFILE_ROOMS = ("topology", "profile", "lake", "pipeline")
+TRUTH_ROOMS = ("topology", "lake", "experiments")
 PREDICTION_ROOMS = ("topology", "profile", "transport", "models", "simulation", "experiments")
 
 
@@ -106,6 +109,26 @@ class JudgeFolder:
     def _list_profile_prints(self, step: str, repetition: Repetition) -> list[str]:
         return [self._print_step(step), repetition.folder, print_code(PROFILE_ROOMS)]
 
+    def read_truth(self, repetition: Repetition) -> RepetitionTruth | None:
+        """What was observed of a repetition, if it was of the same lines and by the same code."""
+        found = _read_kept(self._truth(repetition))
+        if found is None or found.get("prints") != self._list_truth_prints(repetition):
+            return None
+        return _read_truth(repetition, found)
+
+    def keep_truth(self, repetition: Repetition, truth: RepetitionTruth) -> None:
+        """Keep it, whole or not at all."""
+        path = self._truth(repetition)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = {"prints": self._list_truth_prints(repetition), **_write_truth(truth)}
+        write_whole(path, dump_json(data))
+
+    def _truth(self, repetition: Repetition) -> Path:
+        return self._folder / "truths" / f"{Path(repetition.folder).name}.json"
+
+    def _list_truth_prints(self, repetition: Repetition) -> list[str]:
+        return [self._print_step(repetition.turn.step), print_code(TRUTH_ROOMS)]
+
     def read_prediction(self, source: str, proposed: str, model: str) -> StepPrediction | None:
         """What was kept, if it was made of the same profile, lines and code."""
         found = _read_kept(self._prediction(source, proposed, model))
@@ -179,6 +202,48 @@ def _read_kept(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _write_truth(truth: RepetitionTruth) -> dict[str, Any]:
+    """A repetition's figures; how they went over time is not needed."""
+    return {
+        "began_at": truth.began_at,
+        "windows": [
+            [window.start, window.seconds, list(window.marks), _write_values(window.figures)]
+            for window in truth.windows
+        ],
+        "pooled": _write_values(truth.pooled),
+        "notes": list(truth.notes),
+        "faults": list(truth.faults),
+    }
+
+
+def _read_truth(repetition: Repetition, data: Mapping[str, Any]) -> RepetitionTruth:
+    return RepetitionTruth(
+        turn=repetition.turn,
+        began_at=data["began_at"],
+        windows=tuple(
+            WindowTruth(
+                start=start, seconds=seconds, marks=tuple(marks), figures=_read_values(figures)
+            )
+            for start, seconds, marks, figures in data["windows"]
+        ),
+        pooled=_read_values(data["pooled"]),
+        course=Course(bucket_seconds=1.0, latency_seconds=(), emitted_per_second=(), held=()),
+        notes=tuple(data["notes"]),
+        faults=tuple(data["faults"]),
+    )
+
+
+def _write_values(figures: Figures) -> list[list[Any]]:
+    return [[*key, *value] for key, value in figures.items()]
+
+
+def _read_values(rows: Sequence[Sequence[Any]]) -> Figures:
+    return {
+        Key(FigureKind(kind), subject, quantity): Value(value, observed)
+        for kind, subject, quantity, value, observed in rows
+    }
 
 
 def _write_figure(figure: Predicted) -> list[Any]:

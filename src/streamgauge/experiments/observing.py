@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -51,14 +52,16 @@ EARLIER = (
 HELD = 1e-9
 
 
-def observe(journal: Journal, folder: Path, *, stages: bool = False) -> Truth:
-    """What the raw lines of all repetitions that are done come to; stage by stage where asked."""
+def observe(journal: Journal, folder: Path) -> Truth:
+    """What the raw lines of all repetitions that are done come to."""
+    return gather_truth(journal, lambda one: observe_repetition(journal, one, folder))
+
+
+def gather_truth(journal: Journal, observe_one: Callable[[Repetition], RepetitionTruth]) -> Truth:
+    """The truth of all repetitions that are done, each observed in a way of its own."""
     steps = []
     for step in journal.experiment.steps:
-        repetitions = [
-            observe_repetition(journal, repetition, folder, stages=stages)
-            for repetition in journal.of_step(step.name)
-        ]
+        repetitions = [observe_one(repetition) for repetition in journal.of_step(step.name)]
         if repetitions:
             steps.append(summarise_step(step.name, repetitions))
     return Truth(
@@ -120,9 +123,10 @@ def observe_repetition(
         notes=(
             *repetition.notes,
             *([EARLIER] if is_earlier else []),
-            *_list_faults(readings),
+            *_list_holes(readings),
+            *_list_repeats(readings),
         ),
-        faults=tuple(f"read only in part: {fault}" for fault in readings.faults),
+        faults=tuple(_list_holes(readings)),
     )
 
 
@@ -193,12 +197,14 @@ def _divide_latency(total_ns: Vector, arrived: Vector) -> tuple[float, ...]:
     return tuple(mean.tolist())
 
 
-def _list_faults(readings: Readings) -> list[str]:
-    faults = [f"read only in part: {fault}" for fault in readings.faults]
+def _list_holes(readings: Readings) -> list[str]:
+    holes = [f"read only in part: {fault}" for fault in readings.faults]
     if readings.rejected:
-        faults.append(f"{readings.rejected:,} of {readings.lines:,} lines are not valid records")
-    if readings.repeated:
-        faults.append(
-            f"{readings.repeated:,} of {readings.lines:,} lines are duplicates; each counts once"
-        )
-    return faults
+        holes.append(f"{readings.rejected:,} of {readings.lines:,} lines are not valid records")
+    return holes
+
+
+def _list_repeats(readings: Readings) -> list[str]:
+    if not readings.repeated:
+        return []
+    return [f"{readings.repeated:,} of {readings.lines:,} lines are duplicates; each counts once"]

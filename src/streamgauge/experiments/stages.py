@@ -33,7 +33,7 @@ KEYS: Mapping[Metric, tuple[str, ...]] = {
 RECEIVE = "receive"
 # Who serves, or emits, a smaller part than this of what comes, or is due, is overloaded.
 SERVED = 0.98
-# Components of the engine itself begin with this.
+# Components and streams of the engine itself begin with this.
 SYSTEM = "__"
 
 Names = tuple[str | int, ...]
@@ -51,10 +51,12 @@ class StageSums:
         by = KEYS[metric]
         summed = rows.group_by(["window", *by]).aggregate([("value", "sum"), ("count", "sum")])
         for row in summed.to_pylist():
+            names = tuple(row[name] for name in by)
+            if any(str(name).startswith(SYSTEM) for name in names):
+                continue
             sums = self._windows[row["window"]]
-            key = (metric, tuple(row[name] for name in by))
-            value, count = sums.get(key, (0.0, 0.0))
-            sums[key] = (value + row["value_sum"], count + row["count_sum"])
+            value, count = sums.get((metric, names), (0.0, 0.0))
+            sums[metric, names] = (value + row["value_sum"], count + row["count_sum"])
 
     def pool(self, windows: Sequence[int]) -> Sums:
         """The sums of several windows together."""
@@ -145,7 +147,7 @@ class _Stages:
         """Tuples executed a second: by input, by executor, by operator."""
         totals: dict[str, float] = defaultdict(float)
         for (component, task, source, stream), value, _ in self._of(Metric.EXECUTED):
-            if task not in self._label or str(component).startswith(SYSTEM):
+            if task not in self._label:
                 continue
             label = self._label[int(task)]
             subjects = (name_input(label, str(source), str(stream)), label, str(component))
@@ -185,8 +187,8 @@ class _Stages:
     def _mean_times(self, *metrics: Metric) -> dict[str, tuple[float, int]]:
         totals: dict[str, tuple[float, float]] = {}
         for metric in metrics:
-            for (component, task), value, count in self._of(metric):
-                if task in self._label and not str(component).startswith(SYSTEM):
+            for (_, task), value, count in self._of(metric):
+                if task in self._label:
                     label = self._label[int(task)]
                     before = totals.get(label, (0.0, 0.0))
                     totals[label] = (before[0] + value, before[1] + count)
@@ -207,7 +209,7 @@ class _Stages:
             for metric in (Metric.QUEUE_ARRIVALS, Metric.QUEUE_LISTS)
         )
         for label, value in lists.items():
-            if value > 0.0 and not label.startswith(SYSTEM):
+            if value > 0.0:
                 key = Key(FigureKind.LIST_SIZE, label, "tuples_per_list")
                 yield key, Value(tuples.get(label, 0.0) / value, int(value))
 
@@ -241,8 +243,8 @@ class _Stages:
         """Tuples sent to every executor, and executed by it."""
         sent: dict[str, float] = defaultdict(float)
         served: dict[str, float] = defaultdict(float)
-        for (_, _, component, _, task), value, _ in self._of(Metric.TRANSFERRED):
-            if task in self._label and not str(component).startswith(SYSTEM):
+        for (_, _, _, _, task), value, _ in self._of(Metric.TRANSFERRED):
+            if task in self._label:
                 sent[self._label[int(task)]] += value
         for (_, task, _, _), value, _ in self._of(Metric.EXECUTED):
             if task in self._label:

@@ -63,7 +63,7 @@ class RepetitionTruth:
     Attributes:
         began_at: When its plan was in place.
         pooled: Figures of all windows that count together.
-        faults: Files that could be read only in part, and why.
+        faults: What is missing of its lines: files read only in part, lines that are no records.
     """
 
     turn: Turn

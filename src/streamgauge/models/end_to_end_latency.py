@@ -20,7 +20,7 @@ from streamgauge.models import transforms
 from streamgauge.models.delays import DelayLevels, Delays, Part
 from streamgauge.models.flow import Traffic, gain
 from streamgauge.models.lateness import Lateness
-from streamgauge.models.network import HopTransforms, Network, locate_nodes
+from streamgauge.models.network import Distances, HopTransforms, Network
 from streamgauge.models.transforms import Complex, Vector
 from streamgauge.topology.topology import Operator, OperatorKind, Subscription
 from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, as_slice
@@ -174,8 +174,9 @@ class _WaysAtLevel:
         self._flow, self._rates = traffic.flow, traffic.rates
         self._mean = delays.executor_mean
         flow, plan = traffic.flow, traffic.flow.plan
-        self._worker = np.asarray(plan.placement, dtype=np.intp)
-        self._node = locate_nodes(flow)
+        self._distances = Distances(flow, network)
+        self._worker, self._node = self._distances.worker, self._distances.node
+        self._onward_of: dict[Subscription, list[tuple[ConnectionBlock, Vector]]] = {}
         order = {
             one.name: rank for rank, one in enumerate(plan.logical.topology.topological_order())
         }
@@ -217,7 +218,10 @@ class _WaysAtLevel:
         return found[::-1]
 
     def _onward(self, block: ConnectionBlock) -> list[tuple[ConnectionBlock, Vector]]:
-        return list_onward(self._traffic, block)
+        key = block.stream.subscription
+        if key not in self._onward_of:
+            self._onward_of[key] = list_onward(self._traffic, block)
+        return self._onward_of[key]
 
     def _reaching(self) -> dict[Subscription, Vector]:
         """Tuples that come to a sink for each that comes to an executor."""
@@ -353,7 +357,7 @@ class _WaysAtLevel:
         """Σ over tuples at sinks of e^(−sT)."""
         late = self._lateness(since_due)
         points = s.reshape(-1, 1)
-        hops = HopTransforms(self._flow, self._delays, self._network, points)
+        hops = HopTransforms(self._flow, self._delays, self._network, points, self._distances)
         found: dict[Subscription, Complex] = {}
 
         def step(block: ConnectionBlock) -> Complex:

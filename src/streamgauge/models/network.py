@@ -7,6 +7,7 @@ description counts, and else the median of all probed pairs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from streamgauge.models.delays import Delays
 from streamgauge.models.job_behaviour import JobBehaviour, TimeMoments
 from streamgauge.models.transforms import Complex
 from streamgauge.topology.physical_plan import ConnectionType, PhysicalPlan
+from streamgauge.topology.topology import Subscription
 from streamgauge.topology.tuple_flow import (
     CONNECTION_TYPES,
     ConnectionBlock,
@@ -94,25 +96,83 @@ def _at(latency: TimeMoments, percentile: float) -> float:
     return float(quantile) * SECONDS_PER_MS
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Near:
+    """Connections of a block inside one node: its executors' places, and the shares by type."""
+
+    senders: Places
+    receivers: Places
+    in_worker: Matrix
+    between_workers: Matrix
+
+
+class Distances:
+    """How far the connections of a plan lead, whatever the points at which hops are taken."""
+
+    def __init__(self, flow: TupleFlow, network: Network) -> None:
+        self.network = network
+        self.worker = np.asarray(flow.plan.placement, dtype=np.intp)
+        self.node = locate_nodes(flow)
+        apart = ~np.eye(len(network.seconds), dtype=bool)
+        self.is_uniform = bool(apart.any()) and all(
+            np.ptp(matrix[apart]) == 0.0 for matrix in (network.seconds, network.variance)
+        )
+        self._near: dict[Subscription, list[_Near]] = {}
+        self._remote: dict[Subscription, Matrix | None] = {}
+
+    def list_near(self, block: ConnectionBlock) -> list[_Near]:
+        """What stays inside its node, by node."""
+        key = block.stream.subscription
+        if key not in self._near:
+            self._near[key] = list(self._find_near(block))
+        return self._near[key]
+
+    def _find_near(self, block: ConnectionBlock) -> Iterator[_Near]:
+        senders, receivers = self.node[as_slice(block.sources)], self.node[as_slice(block.targets)]
+        for node in sorted(set(receivers.tolist())):
+            here, there = np.flatnonzero(senders == node), np.flatnonzero(receivers == node)
+            if len(here):
+                pairs = np.ix_(here, there)
+                local, shares = block.types[pairs] == 0, block.shares[pairs]
+                yield _Near(here, there, np.where(local, shares, 0.0), np.where(local, 0.0, shares))
+
+    def find_remote(self, block: ConnectionBlock) -> Matrix | None:
+        """Shares that go from node to node; None where no connection does."""
+        key = block.stream.subscription
+        if key not in self._remote:
+            remote = block.types == REMOTE
+            self._remote[key] = np.where(remote, block.shares, 0.0) if remote.any() else None
+        return self._remote[key]
+
+
 class HopTransforms:
     """The ways between executors of a plan.
 
-    Attributes:
+    Args:
+        flow: The plan.
+        delays: In its elements.
+        network: Between its nodes.
         points: Where transforms are taken, a column.
+        distances: Of the same plan and network, where they are known already.
+
+    Attributes:
         executors: E[e^(−sT)] of executors' delays, points × executors.
     """
 
-    def __init__(self, flow: TupleFlow, delays: Delays, network: Network, points: Complex) -> None:
+    def __init__(
+        self,
+        flow: TupleFlow,
+        delays: Delays,
+        network: Network,
+        points: Complex,
+        distances: Distances | None = None,
+    ) -> None:
         self.executors = delays.executor_transform(points)
-        self.points, self._network = points, network
+        self.points = points
+        self._distances = Distances(flow, network) if distances is None else distances
         self._send = delays.send_transform(points)
         self._transfer = delays.transfer_transform(points)
-        self._worker = np.asarray(flow.plan.placement, dtype=np.intp)
-        self._node = locate_nodes(flow)
-        apart = ~np.eye(len(network.seconds), dtype=bool)
-        self._is_uniform = bool(apart.any()) and all(
-            np.ptp(matrix[apart]) == 0.0 for matrix in (network.seconds, network.variance)
-        )
+        self._wires: dict[int, Complex] = {}
 
     def carried(self, block: ConnectionBlock, onward: Complex) -> Complex:
         """What holds for tuples that leave, from what holds for them where they arrive.
@@ -120,48 +180,54 @@ class HopTransforms:
         Points × sending executors: Σ share · E[e^(−s·hop)] · onward.
         """
         rows = as_slice(block.sources)
-        senders, receivers = self._node[rows], self._node[as_slice(block.targets)]
-        near = np.zeros((len(onward), len(senders)), dtype=np.complex128)
+        near = np.zeros((len(onward), len(block.sources)), dtype=np.complex128)
         far = np.zeros_like(near)
-        for node in sorted(set(receivers.tolist())):
-            here, there = np.flatnonzero(senders == node), np.flatnonzero(receivers == node)
-            if len(here):
-                pairs = np.ix_(here, there)
-                local, shares = block.types[pairs] == 0, block.shares[pairs]
-                near[:, here] = _mixed(onward[:, there], np.where(local, shares, 0.0))
-                far[:, here] = _mixed(onward[:, there], np.where(local, 0.0, shares))
-        if np.any(block.types == REMOTE):
-            far += self._over_network(block, onward, senders, receivers)
-        transfer = self._transfer[:, self._worker[rows]]
+        for one in self._distances.list_near(block):
+            arriving = _split(onward[:, one.receivers])
+            near[:, one.senders] = _mixed(arriving, one.in_worker)
+            far[:, one.senders] = _mixed(arriving, one.between_workers)
+        remote = self._distances.find_remote(block)
+        if remote is not None:
+            far += self._over_network(block, onward, remote)
+        transfer = self._transfer[:, self._distances.worker[rows]]
         return np.asarray(self._send[:, rows] * (near + transfer * far))
 
-    def _over_network(
-        self, block: ConnectionBlock, onward: Complex, senders: Places, receivers: Places
-    ) -> Complex:
+    def _over_network(self, block: ConnectionBlock, onward: Complex, remote: Matrix) -> Complex:
         """The part of what is carried that goes from node to node."""
-        remote = np.where(block.types == REMOTE, block.shares, 0.0)
-        if self._is_uniform:
+        if self._distances.is_uniform:
             # From the second node to the first it is as far as between any two.
-            return np.asarray(self._wire(0)[:, 1:2] * _mixed(onward, remote))
+            return np.asarray(self._wire(0)[:, 1:2] * _mixed(_split(onward), remote))
+        node = self._distances.node
+        senders, receivers = node[as_slice(block.sources)], node[as_slice(block.targets)]
         total = np.zeros((len(onward), len(senders)), dtype=np.complex128)
-        for node in sorted(set(receivers.tolist())):
-            there = np.flatnonzero(receivers == node)
+        for place in sorted(set(receivers.tolist())):
+            there = np.flatnonzero(receivers == place)
             if remote[:, there].any():
-                wire = self._wire(node)[:, senders]
-                total += wire * _mixed(onward[:, there], remote[:, there])
+                wire = self._wire(place)[:, senders]
+                total += wire * _mixed(_split(onward[:, there]), remote[:, there])
         return total
 
     def _wire(self, node: int) -> Complex:
         """The network to a node, points × nodes it may come from."""
-        seconds, variance = self._network.seconds[:, node], self._network.variance[:, node]
-        scv = np.divide(variance, seconds**2, out=np.zeros_like(seconds), where=seconds > 0)
-        return transforms.gamma(self.points, seconds, scv)
+        if node not in self._wires:
+            network = self._distances.network
+            seconds, variance = network.seconds[:, node], network.variance[:, node]
+            scv = np.divide(variance, seconds**2, out=np.zeros_like(seconds), where=seconds > 0)
+            self._wires[node] = transforms.gamma(self.points, seconds, scv)
+        return self._wires[node]
 
 
-def _mixed(values: Complex, shares: Matrix) -> Complex:
-    """Σ over receivers, points × senders; a complex matrix times a real one, without waste."""
-    both = np.concatenate([values.real, values.imag]) @ shares.T
-    return np.asarray(both[: len(values)] + 1j * both[len(values) :])
+def _split(values: Complex) -> Matrix:
+    """Real parts above imaginary ones, for products with real matrices."""
+    return np.concatenate([values.real, values.imag])
+
+
+def _mixed(values: Matrix, shares: Matrix) -> Complex:
+    """Σ over receivers, points × senders, of values as `_split` gives them."""
+    both = values @ shares.T
+    mixed = np.empty((len(both) // 2, both.shape[1]), dtype=np.complex128)
+    mixed.real, mixed.imag = both[: len(mixed)], both[len(mixed) :]
+    return mixed
 
 
 def locate_nodes(flow: TupleFlow) -> Places:

@@ -487,8 +487,8 @@ def as_vector(value: ArrayLike) -> Vector:
 
 def divide_or(numerator: Vector, denominator: Vector, otherwise: float = np.inf) -> Vector:
     """The ratio where the denominator is positive, `otherwise` elsewhere."""
-    above, below = np.broadcast_arrays(as_vector(numerator), as_vector(denominator))
-    rest = np.full(above.shape, otherwise)
+    above, below = as_vector(numerator), as_vector(denominator)
+    rest = np.full(np.broadcast_shapes(above.shape, below.shape), otherwise)
     return np.asarray(np.divide(above, below, out=rest, where=below > 0.0))
 
 

@@ -13,7 +13,8 @@ from streamgauge.drawing.topology_picture import draw_topology, without_ackers
 from streamgauge.drawing.wording import count, format_number, printable
 from streamgauge.errors import CyclicTopology
 from streamgauge.planning.scheduling.contract import Schedule
-from streamgauge.profile.files.jobs import PlanFile, job_to_data
+from streamgauge.profile.files.jobs import job_to_data
+from streamgauge.profile.files.plans import PlanFile
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.reports.content import (
     Chart,

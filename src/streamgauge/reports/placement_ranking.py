@@ -35,7 +35,8 @@ from streamgauge.planning.scheduling.ranking import (
     Placement,
     RankedPlacements,
 )
-from streamgauge.profile.files.jobs import PlanFile, job_to_data, save
+from streamgauge.profile.files.jobs import job_to_data, save
+from streamgauge.profile.files.plans import PlanFile
 from streamgauge.profile.job import Assignment
 from streamgauge.reports.content import (
     Chart,

@@ -229,17 +229,17 @@ class Topology:
     def _by_target(self) -> dict[str, tuple[Stream, ...]]:
         return _group_streams(self.streams, lambda stream: stream.target)
 
-    @property
+    @cached_property
     def operator_names(self) -> tuple[str, ...]:
         """All names, in declared order."""
         return tuple(operator.name for operator in self.operators)
 
-    @property
+    @cached_property
     def sources(self) -> tuple[Operator, ...]:
         """The operators through which tuples enter."""
         return tuple(op for op in self.operators if op.kind is OperatorKind.SOURCE)
 
-    @property
+    @cached_property
     def sinks(self) -> tuple[Operator, ...]:
         """The processors that emit no data: where paths end."""
         emitting = {stream.source for stream in self.data_streams}
@@ -249,12 +249,12 @@ class Topology:
             if op.kind is OperatorKind.PROCESSOR and op.name not in emitting
         )
 
-    @property
+    @cached_property
     def data_streams(self) -> tuple[Stream, ...]:
         """The streams that carry the job's own tuples."""
         return tuple(stream for stream in self.streams if not stream.is_system)
 
-    @property
+    @cached_property
     def has_ackers(self) -> bool:
         """Whether acker operators have been added."""
         return any(op.kind is OperatorKind.ACKER for op in self.operators)
@@ -269,6 +269,10 @@ class Topology:
 
     def cycle(self) -> tuple[str, ...] | None:
         """One cycle of data streams, first operator repeated at its end, or None."""
+        return self._cycle
+
+    @cached_property
+    def _cycle(self) -> tuple[str, ...] | None:
         try:
             self._sorter().prepare()
         except graphlib.CycleError as error:
@@ -281,14 +285,17 @@ class Topology:
         Raises:
             CyclicTopology: There is no such order.
         """
-        cycle = self.cycle()
-        if cycle is not None:
+        if self._cycle is not None:
             raise CyclicTopology.single(
                 ("streams",),
-                seen=f"the cycle {' → '.join(cycle)}",
+                seen=f"the cycle {' → '.join(self._cycle)}",
                 expected="a topology without cycles",
                 remedy="remove a feedback stream, or use the simulation model",
             )
+        return self._order
+
+    @cached_property
+    def _order(self) -> tuple[Operator, ...]:
         return tuple(self.operator(name) for name in self._sorter().static_order())
 
     def with_ackers(self, tasks: int) -> Topology:

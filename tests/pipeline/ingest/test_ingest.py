@@ -2,16 +2,19 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from streamgauge.lake.repair import repair
+from streamgauge.lake.schemas import SAMPLES
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.ingest import job
 from streamgauge.pipeline.ingest.committing import commit_files
 from streamgauge.pipeline.ingest.job import ingest_files
-from streamgauge.pipeline.ingest.listing import find_files
+from streamgauge.pipeline.ingest.listing import find_files, known_files
+from streamgauge.pipeline.ingest.quarantine import superseded_records
 from streamgauge.pipeline.ingest.retrying import retry
 from tests.pipeline.ingest.deliveries import RECEIVED, content, deliver, expected, line
 
@@ -132,3 +135,32 @@ def test_what_stopped_between_two_commits_is_completed(spark, tmp_path, monkeypa
     tally = ingest_files(spark, lake, [second.file])
     assert content(lake) == expected([first, second])
     assert (tally.lines, tally.taken["samples"], tally.quarantined) == (3, 1, 2)
+
+
+def test_only_what_was_received_since_may_have_been_superseded(spark, tmp_path):
+    month = 31 * 8640
+    deliveries = [deliver(tmp_path, str(hour), hour, [line(1, hour)]) for hour in range(3)]
+    lake = Lake(tmp_path / "lake")
+    for one in deliveries:
+        ingest_files(spark, lake, [one.file])
+
+    def count(bucket):
+        first = RECEIVED - timedelta(days=31) + timedelta(seconds=10 * bucket)
+        rows = superseded_records(spark, lake, SAMPLES, first, RECEIVED + timedelta(days=9))
+        return None if rows is None else rows.count()
+
+    # Both are of the first bucket; one was received a month after it, the other an hour later.
+    assert [count(bucket) for bucket in (0, 1, month + 360, month + 361)] == [2, 0, 0, None]
+
+
+def test_what_tells_of_other_files_is_not_opened_to_see_whether_one_is_known(spark, tmp_path):
+    deliveries = [deliver(tmp_path, name, 0, [line(1, 1)]) for name in "abc"]
+    lake = Lake(tmp_path / "lake")
+    for one in deliveries[:2]:
+        ingest_files(spark, lake, [one.file])
+    table = lake.table("files")
+    (of_a,) = (one for one in table.snapshot().files if one.sources[0].endswith("a.jsonl"))
+    Path(table.uri, of_a.path).unlink()
+    assert known_files(lake, [one.file for one in deliveries[1:]]) == {deliveries[1].file.uri: 1}
+    with pytest.raises(FileNotFoundError):
+        known_files(lake, [deliveries[0].file])

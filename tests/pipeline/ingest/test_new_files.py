@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from streamgauge.lake.raw import decode, encode
-from streamgauge.lake.records import SampleGroup
+from streamgauge.lake.records import PlacedExecutor, Plan, SampleGroup
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.ingest import repeats, row_files
 from streamgauge.pipeline.ingest.job import ingest_files, take_staged
 from streamgauge.pipeline.ingest.retrying import retry
 from streamgauge.pipeline.ingest.staging import stage_files
 from streamgauge.pipeline.ingest.tally import Tally
-from tests.pipeline.ingest.deliveries import RECEIVED, content, deliver, expected, line
+from tests.pipeline.ingest.deliveries import RECEIVED, START_US, content, deliver, expected, line
 from tests.pipeline.ingest.test_ingest import check_any_order
 from tests.pipeline.ingest.test_kill import run_and_kill
 
@@ -150,6 +150,47 @@ def test_a_histogram_comes_back_from_quarantine_with_all_its_bins(spark, tmp_pat
     again = retry(spark, lake, received_at=RECEIVED)
     assert (again.lines, again.taken["samples"], again.released) == (2, 2, 1)
     assert content(lake)[1] == []
+
+
+def plan(number, engine):
+    """A plan with executors: values that are lists."""
+    tasks = {"first_task": 1, "last_task": number}
+    executors = (PlacedExecutor(component="a", **tasks, worker="n:1", node="n"),)
+    return encode(
+        Plan(
+            topology="t",
+            plan_id=f"p{number}",
+            engine=engine,
+            valid_from_us=START_US,
+            document="{}",
+            executors=executors,
+        )
+    ).encode()
+
+
+def test_corrected_plans_leave_the_others_of_their_file_as_they_are(spark, tmp_path):
+    first = deliver(tmp_path, "first", 0, [plan(number, "storm-1") for number in range(1, 6)])
+    second = deliver(tmp_path, "second", 1, [plan(2, "storm-2"), plan(4, "storm-2")])
+    lake = Lake(tmp_path / "lake")
+    tallies = [ingest_files(spark, lake, [one.file]) for one in (first, second)]
+    assert (tallies[1].taken["plans"], tallies[1].quarantined) == (0, 2)
+    columns = ["plan_id", "engine", "executors"]
+    rows = lake.table("plans").read(columns).read_all().to_pylist()
+    found = {row["plan_id"]: (row["engine"], row["executors"][0]["last_task"]) for row in rows}
+    engines = {1: "storm-1", 2: "storm-2", 3: "storm-1", 4: "storm-2", 5: "storm-1"}
+    assert found == {f"p{number}": (engine, number) for number, engine in engines.items()}
+    assert len(rows) == 5
+    assert content(lake)[1] == sorted([plan(2, "storm-1"), plan(4, "storm-1")])
+
+
+def test_a_file_all_of_whose_rows_are_corrected_is_gone(spark, tmp_path):
+    first = deliver(tmp_path, "first", 0, [line(task, 1) for task in range(3)])
+    second = deliver(tmp_path, "second", 1, [line(task, 2) for task in range(3)])
+    lake = Lake(tmp_path / "lake")
+    for one in (first, second):
+        ingest_files(spark, lake, [one.file])
+    assert content(lake) == expected([first, second])
+    assert len(lake.table("samples").snapshot().files) == 1
 
 
 def check_killed(spark, tmp_path, seed):

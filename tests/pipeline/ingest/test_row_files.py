@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from streamgauge.pipeline.ingest.row_files import (
     read_near,
     sorted_rows,
     split_file,
+    write_without,
 )
 from tests.lake.random_records import samples
 from tests.pipeline.ingest.deliveries import RECEIVED, line
@@ -76,27 +78,30 @@ def written(tmp_path):
     return lake, [row for batch in batches for row in batch.to_pylist()]
 
 
+def read(table, path):
+    return ds.dataset(f"{table.uri}/{path}", schema=table.file_schema).to_table()
+
+
 def test_each_day_has_a_file_whose_rows_are_sorted(written):
     lake, (first, second) = written
     assert (first["day"], first["rows"]) == (date(2026, 1, 1), 10)
     assert (second["day"], second["rows"]) == (date(2026, 1, 2), 1)
     assert (first["least_topology"], first["greatest_topology"]) == ("t", "t")
-    rows = row_files._read(lake.table("samples"), first["path"])
+    rows = read(lake.table("samples"), first["path"])
     assert rows.schema == lake.table("samples").file_schema
     assert rows["task"].to_pylist() == list(range(10))
 
 
 def test_a_new_file_is_split_and_another_only_read(written):
     lake, (first, _) = written
-    target, day = lake.table("samples"), first["day"]
-    spans = {day: Span(day=day, first=first["first"], last=first["last"], topologies=("a", "z"))}
+    target = lake.table("samples")
     folder = lake.folder("_staging", "run")
     places = np.array([2, 5])
-    doubtful, rest = split_file(target, folder, "run", spans, first["path"], places)
+    doubtful, rest = split_file(target, folder, "run", first["path"], places)
     assert (doubtful["rows"], doubtful["detail"], rest["rows"]) == (2, "new", 8)
-    tasks = row_files._read(target, rest["path"])["task"].to_pylist()
+    tasks = read(target, rest["path"])["task"].to_pylist()
     assert tasks == [0, 1, 3, 4, 6, 7, 8, 9]
-    (kept,) = split_file(target, folder, "another", spans, first["path"], places)
+    (kept,) = split_file(target, folder, "another", first["path"], places)
     assert (kept["rows"], kept["detail"]) == (2, "kept")
 
 
@@ -105,6 +110,39 @@ def test_of_a_file_of_the_table_only_what_may_meet_new_rows_is_read(written):
     day, moment = first["day"], first["first"]
     span = Span(day=day, first=moment, last=moment, topologies=("u", "z"))
     assert not len(read_near(lake.table("samples"), first["path"], {day: span}))
+
+
+def test_places_count_from_the_begin_of_the_file_whatever_was_skipped(written, monkeypatch):
+    lake, (first, _) = written
+    target, day, moment = lake.table("samples"), first["day"], first["first"]
+    rows = read(target, first["path"])
+    path = f"part-x/date={day}/x.parquet"
+    names = pa.array(["a"] * 4 + ["b"] * 6)
+    monkeypatch.setattr(row_files, "ROWS_PER_GROUP", 3)
+    row_files.write_parquet(f"{target.uri}/{path}", rows.set_column(1, "topology", names))
+    span = Span(day=day, first=moment, last=moment, topologies=("b", "c"))
+    near = read_near(target, path, {day: span})
+    assert near["place"].to_pylist() == [4, 5, 6, 7, 8, 9]
+    assert near["task"].to_pylist() == [4, 5, 6, 7, 8, 9]
+
+
+def test_a_file_is_written_again_without_some_rows_in_files_that_are_not_too_large(
+    written, monkeypatch
+):
+    lake, (first, _) = written
+    target = lake.table("samples")
+    monkeypatch.setattr(row_files, "ROWS_PER_GROUP", 2)
+    monkeypatch.setattr(row_files, "ROWS_PER_FILE", 4)
+    (whole,) = write_without(target, "run", first["path"], np.array([9], dtype=np.int32))
+    # Groups of two rows, one of them empty now and one with a single row.
+    places = np.array([2, 3, 6], dtype=np.int32)
+    pieces = list(write_without(target, "run", whole["path"], places))
+    tasks = [read(target, piece["path"])["task"].to_pylist() for piece in pieces]
+    assert tasks == [[0, 1, 4, 5], [7, 8]]
+    assert [piece["rows"] for piece in pieces] == [4, 2]
+    assert {piece["file"] for piece in pieces} == {whole["path"]}
+    everything = np.arange(9, dtype=np.int32)
+    assert list(write_without(target, "run", whole["path"], everything)) == []
 
 
 def test_tasks_read_about_equal_parts_and_small_files_go_together():

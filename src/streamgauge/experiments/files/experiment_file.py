@@ -26,7 +26,8 @@ from streamgauge.experiments.studies import (
     scale_service,
     set_rate,
 )
-from streamgauge.profile.files.jobs import PlanFile, StepFile, load_job, parse_job
+from streamgauge.profile.files.jobs import load_job, parse_job
+from streamgauge.profile.files.plans import PlanFile, StepFile
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.field_checks import format_value

@@ -15,27 +15,33 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from streamgauge.lake.schemas import FILES, QUARANTINE, Table
-from streamgauge.lake.tables import DataFile, Lake, LakeTable
+from streamgauge.lake.tables import DataFile, Lake
 from streamgauge.lake.uris import joined, open_store
 from streamgauge.pipeline.ingest import merging, quarantine
 from streamgauge.pipeline.ingest.committing import Batch, commit_files
 from streamgauge.pipeline.ingest.listing import InputFile, known_files
-from streamgauge.pipeline.ingest.repeats import split_repeated
+from streamgauge.pipeline.ingest.repeats import split_repeated, write_chosen
 from streamgauge.pipeline.ingest.row_files import (
+    DOUBTFUL,
+    HOLDER,
+    NEW,
     ORIGIN,
+    PLACE,
     SUPERSEDED,
     Span,
     new_path,
     write_parquet,
+    write_without,
 )
 from streamgauge.pipeline.ingest.staging import RECORD_TABLES, Staged, stage_answers, stage_files
 from streamgauge.pipeline.ingest.tally import Tally
@@ -44,7 +50,6 @@ from streamgauge.pipeline.range_queries import RangeRequest
 from streamgauge.pipeline.schemas import spark_schema
 from streamgauge.pipeline.table_files import (
     deal_rows,
-    read_files,
     spark_uri,
     tasks_for,
     with_day,
@@ -233,9 +238,9 @@ class Merge:
         self, files: tuple[DataFile, ...], found: _Found
     ) -> tuple[list[str], list[DataFile]]:
         near = _near(files, self.spans.values())
-        superseded = quarantine.superseded_records(self.spark, self.lake, self.table)
-        if superseded is not None:
-            superseded = superseded.where(_within(self.table, self.spans.values()))
+        first = min(span.first for span in self.spans.values())
+        last = max(span.last for span in self.spans.values())
+        superseded = quarantine.superseded_records(self.spark, self.lake, self.table, first, last)
         split = split_repeated(self.spark, self.target, self.staged, near, superseded)
         touched = {one["file"] for one in split}
         direct = [one for path, one in self.new.items() if path not in touched]
@@ -247,82 +252,67 @@ class Merge:
         if not doubtful:
             return added, []
         hit = [file for file in near if file.path in touched]
-        more, removed = self._compare(doubtful, superseded, hit, found)
+        compared = sum(one["rows"] for one in doubtful if one["detail"] == NEW)
+        verdicts = self._judge(doubtful, superseded).localCheckpoint()
+        more, removed = self._settle(verdicts, compared, hit, found)
         return [*added, *more], removed
 
-    def _compare(
-        self,
-        doubtful: Sequence[Mapping[str, Any]],
-        superseded: DataFrame | None,
-        hit: Sequence[DataFile],
-        found: _Found,
-    ) -> tuple[list[str], list[DataFile]]:
-        """Compare rows by their keys and values, and write those that are plainly new."""
-        distinct = self._distinct(doubtful, superseded)
-        seen, plain = Observation(), merging.is_plainly_new()
-        counted = distinct.observe(
-            seen,
-            f.coalesce(f.sum(plain.cast("long")), f.lit(0)).alias("taken"),
-            f.coalesce(f.sum(merging.is_doubtful().cast("long")), f.lit(0)).alias("doubtful"),
-            f.coalesce(f.sum(merging.duplicates()), f.lit(0)).alias("duplicates"),
-        )
-        folder = write_files(counted.where(plain), self.target)
-        counts = seen.get
-        found.taken += counts["taken"]
-        found.duplicates = counts["duplicates"]
-        folders = [folder] if counts["taken"] else []
-        if not counts["doubtful"]:
-            return folders, []
-        more, removed = self._settle(hit, distinct, found)
-        return [*folders, *more], removed
-
-    def _distinct(
+    def _judge(
         self, doubtful: Sequence[Mapping[str, Any]], superseded: DataFrame | None
     ) -> DataFrame:
-        schema = spark_schema(self.target.file_schema.append(pa.field(ORIGIN, pa.string())))
+        """Compare rows by their keys and values; gives those that are not in the lake just so."""
+        schema = spark_schema(pa.schema([*self.target.file_schema, *DOUBTFUL]))
         paths = [spark_uri(one["path"]) for one in doubtful]
         candidates = with_day(self.spark.read.schema(schema).parquet(*paths), self.table)
         if superseded is not None:
-            candidates = candidates.unionByName(superseded.withColumn(ORIGIN, f.lit(SUPERSEDED)))
+            labelled = superseded.withColumn(ORIGIN, f.lit(SUPERSEDED))
+            candidates = candidates.unionByName(labelled, allowMissingColumns=True)
         tasks = tasks_for(self.spark, sum(one["rows"] for one in doubtful))
-        ranges = merging.range_columns(self.table)
-        return merging.distinct_rows(deal_rows(candidates, tasks, ranges), self.table)
+        dealt = deal_rows(candidates, tasks, merging.range_columns(self.table))
+        return merging.judged(merging.distinct_rows(dealt, self.table), self.table)
 
     def _settle(
-        self, hit: Sequence[DataFile], distinct: DataFrame, found: _Found
+        self, verdicts: DataFrame, compared: int, hit: Sequence[DataFile], found: _Found
     ) -> tuple[list[str], list[DataFile]]:
-        """Decide about doubtful rows; rewrite the files that hold what is no longer right."""
-        table, target = self.table, self.target
-        verdicts = merging.judged(distinct.where(merging.is_doubtful()), table).localCheckpoint()
-        right = f.col("right")
-        earlier = f.col("superseded") & (f.col("received_at") < f.col("superseded_at"))
-        stamped = verdicts.where(~right & earlier)
-        if stamped.limit(1).count():
-            rows = quarantine.superseded_rows(stamped, table)
-            quarantine.restamp(self.spark, self.lake, rows)
-        gone = verdicts.where(~right & ~f.col("superseded"))
-        if gone.limit(1).count():
-            rows = quarantine.superseded_rows(gone, table)
-            found.quarantined = quarantine.put(self.spark, self.lake, rows)
-        back = verdicts.where(right & f.col("superseded"))
-        if back.limit(1).count():
-            found.released = quarantine.superseded_rows(back, table).select("raw")
-        # Of an ingest that was killed between two commits: each of them leaves one of two places.
-        found.doubled = verdicts.where(f.col("kept") & f.col("superseded")).count()
-        moved = f.col("kept") & (~right | (f.col("received_at") < f.col("kept_at")))
-        leaving = verdicts.where(moved)
-        coming = verdicts.where(right & (~f.col("kept") | moved))
-        added, removed = coming.count(), leaving.count()
-        found.taken += added - removed
-        folders = [write_files(coming.repartition(1), target)] if added else []
-        if not removed:
+        """Bring rows where they belong.
+
+        Args:
+            verdicts: Judged rows.
+            compared: How many new ones were compared.
+            hit: Files of the table that hold some of them.
+            found: Told what it came to.
+
+        Returns:
+            Folders and files that come, and files that go.
+        """
+        table, target, sorts = self.table, self.target, merging.sorts_of_verdicts()
+        counts = verdicts.agg(*(f.count_if(one).alias(name) for name, one in sorts.items())).head()
+        assert counts is not None
+
+        def gave_way(sort: str) -> DataFrame:
+            return quarantine.superseded_rows(verdicts.where(sorts[sort]), table)
+
+        if counts["restamped"]:
+            quarantine.restamp(self.spark, self.lake, gave_way("restamped"))
+        if counts["gone"]:
+            found.quarantined = quarantine.put(self.spark, self.lake, gave_way("gone"))
+        if counts["back"]:
+            found.released = gave_way("back").select("raw")
+        found.doubled = counts["doubled"]
+        found.duplicates = compared - counts["fresh"]
+        found.taken += counts["coming"] - counts["leaving"]
+        coming = verdicts.where(sorts["coming"])
+        folders = [write_files(coming, target)] if counts["coming"] else []
+        if not counts["leaving"]:
             return folders, []
-        stale = _files_of(self.spark, target, hit, leaving, table)
-        rest = _without(read_files(self.spark, target, stale), leaving, table)
-        tasks = tasks_for(self.spark, sum(file.rows for file in stale))
-        columns = merging.range_columns(table)
-        ordered = deal_rows(rest, tasks, columns).sortWithinPartitions(*merging.key_columns(table))
-        return [*folders, write_files(ordered, target)], stale
+        held = verdicts.where(sorts["leaving"]).select("kept_in.*")
+        places = held.groupBy(HOLDER).agg(f.collect_list(PLACE).alias("places"))
+        stale = {row[0] for row in places.select(HOLDER).collect()}
+        tasks = min(len(stale), self.spark.sparkContext.defaultParallelism)
+        write = partial(write_without, target, self.staged.run)
+        again = [one["path"] for one in write_chosen(places.repartition(tasks), write)]
+        found.files.update(again)
+        return [*folders, *again], [file for file in hit if file.path in stale]
 
 
 @dataclass
@@ -330,7 +320,7 @@ class _Found:
     """What one comparison came to.
 
     Attributes:
-        files: Files of rows that were not compared.
+        files: Files that were written by themselves, not in a folder.
         taken: Rows that the table has more.
         quarantined: Rows that quarantine has more.
         duplicates: New rows that are there already.
@@ -361,38 +351,3 @@ def _near(files: Sequence[DataFile], spans: Iterable[Span]) -> list[DataFile]:
 
 def _may_share(one: tuple[str, str] | None, other: tuple[str, str] | None) -> bool:
     return one is None or other is None or (one[0] <= other[1] and other[0] <= one[1])
-
-
-def _within(table: Table, spans: Iterable[Span]) -> Column:
-    """Rows from the first to the last time that is new."""
-    ends = [(span.first, span.last) for span in spans]
-    first, last = min(end[0] for end in ends), max(end[1] for end in ends)
-    return f.col(table.day_of).between(f.lit(first), f.lit(last))
-
-
-def _same_key(table: Table, left: DataFrame, right: DataFrame) -> Column:
-    """Equal keys, where nothing equals nothing."""
-    condition = f.lit(True)
-    for column in table.key:
-        condition = condition & left[column].eqNullSafe(right[column])
-    return condition
-
-
-def _without(rows: DataFrame, leaving: DataFrame, table: Table) -> DataFrame:
-    keys = f.broadcast(leaving.select(*table.key))
-    return rows.join(keys, _same_key(table, rows, keys), "left_anti")
-
-
-def _files_of(
-    spark: SparkSession,
-    target: LakeTable,
-    files: Sequence[DataFile],
-    leaving: DataFrame,
-    table: Table,
-) -> list[DataFile]:
-    """The files that hold rows which leave."""
-    rows = read_files(spark, target, files).withColumn("path", f.col("_metadata.file_path"))
-    keys = f.broadcast(leaving.select(*table.key))
-    hit = rows.join(keys, _same_key(table, rows, keys), "left_semi")
-    paths = [row[0] for row in hit.select("path").distinct().collect()]
-    return [file for file in files if any(path.endswith(file.path) for path in paths)]

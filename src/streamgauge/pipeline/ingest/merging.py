@@ -13,7 +13,7 @@ from pyspark.sql import functions as f
 
 from streamgauge.lake.columns import columns_of
 from streamgauge.lake.schemas import PARTITION, Table
-from streamgauge.pipeline.ingest.row_files import KEPT, NEW, ORIGIN, SUPERSEDED
+from streamgauge.pipeline.ingest.row_files import HOLDER, KEPT, NEW, ORIGIN, PLACE, SUPERSEDED
 
 _FIRST, _LAST = Window.unboundedPreceding, Window.unboundedFollowing
 
@@ -42,9 +42,9 @@ def distinct_rows(candidates: DataFrame, table: Table) -> DataFrame:
         table: Their table.
 
     Returns:
-        The row that was received first, with `came` (new rows among the equal ones), `kept` and
-        `superseded` (whether it was found there), `kept_at` and `superseded_at` (when the one
-        found there was received) and `contested` (whether others of its key have other values).
+        The row that was received first, with `kept` and `superseded` (whether it was found there),
+        `kept_at` and `superseded_at` (when the one found there was received), `kept_in` (its file
+        and its place there) and `contested` (whether others of its key have other values).
     """
     key, values = key_columns(table), value_columns(table)
     alike = Window.partitionBy(*key, *values).orderBy("received_at", "file")
@@ -59,11 +59,11 @@ def distinct_rows(candidates: DataFrame, table: Table) -> DataFrame:
             f.row_number().over(up_to_now).alias("number"),
             f.max(is_kept).over(together).alias("kept"),
             f.max(is_superseded).over(together).alias("superseded"),
-            f.sum(is_new.cast("int")).over(together).alias("came"),
             f.min(f.when(is_kept, f.col("received_at"))).over(together).alias("kept_at"),
             f.min(f.when(is_superseded, f.col("received_at")))
             .over(together)
             .alias("superseded_at"),
+            f.max(f.when(is_kept, f.struct(HOLDER, PLACE))).over(together).alias("kept_in"),
         )
         .select(
             "*",
@@ -71,37 +71,46 @@ def distinct_rows(candidates: DataFrame, table: Table) -> DataFrame:
             (f.sum((f.col("number") == 1).cast("int")).over(of_key) > 1).alias("contested"),
         )
         .where((f.col("number") == 1) & f.col("touched"))
-        .drop("number", "touched", ORIGIN)
+        .drop("number", "touched", ORIGIN, HOLDER, PLACE)
     )
 
 
-def is_plainly_new() -> Column:
-    """Distinct rows whose key nobody else has."""
-    return ~f.col("contested") & ~f.col("kept") & ~f.col("superseded")
+def judged(distinct: DataFrame, table: Table) -> DataFrame:
+    """Distinct rows that are not in the lake just so, and whether each is `right`.
 
-
-def is_doubtful() -> Column:
-    """Distinct rows that take a closer look: several values, or an earlier receipt than known."""
-    earlier = f.col("kept") & (f.col("received_at") < f.col("kept_at"))
-    return f.col("contested") | f.col("superseded") | earlier
-
-
-def duplicates() -> Column:
-    """How many of the new rows of a distinct row the lake has already, or came twice."""
-    known = f.col("kept") | f.col("superseded") | (f.col("came") == 0)
-    return f.col("came") - f.when(known, 0).otherwise(1)
-
-
-def judged(doubtful: DataFrame, table: Table) -> DataFrame:
-    """For doubtful rows, whether each is `right`: alone in having been received last."""
+    One is right if it alone, of all of its key, was received last.
+    """
     of_key = Window.partitionBy(*key_columns(table)).rowsBetween(_FIRST, _LAST)
     latest = f.max("received_at").over(of_key)
+    earlier = f.col("received_at") < f.col("kept_at")
     return (
-        doubtful.withColumn("latest", f.col("received_at") == latest)
+        distinct.withColumn("latest", f.col("received_at") == latest)
         .withColumn("latest_ones", f.sum(f.col("latest").cast("int")).over(of_key))
         .withColumn("right", f.col("latest") & (f.col("latest_ones") == 1))
-        .drop("latest", "latest_ones")
+        .where(f.col("contested") | f.col("superseded") | ~f.col("kept") | earlier)
+        .drop("latest", "latest_ones", "contested")
     )
+
+
+def sorts_of_verdicts() -> dict[str, Column]:
+    """What becomes of judged rows; one may be of several sorts.
+
+    In quarantine they are `restamped`, are new there (`gone`) or leave it (`back`); in their table
+    they are `leaving` or `coming`. `doubled` ones were in both places, after an ingest that was
+    killed between two commits: each leaves one. `fresh` ones were in neither.
+    """
+    right, kept, superseded = f.col("right"), f.col("kept"), f.col("superseded")
+    received_at = f.col("received_at")
+    moved = kept & (~right | (received_at < f.col("kept_at")))
+    return {
+        "restamped": ~right & superseded & (received_at < f.col("superseded_at")),
+        "gone": ~right & ~superseded,
+        "back": right & superseded,
+        "doubled": kept & superseded,
+        "leaving": moved,
+        "coming": right & (~kept | moved),
+        "fresh": ~kept & ~superseded,
+    }
 
 
 def row_key(table: Table) -> Column:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 
+import pyarrow as pa
+import pyarrow.dataset as ds
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from streamgauge.lake.columns import columns_of
 from streamgauge.lake.record_rules import Reason
-from streamgauge.lake.schemas import TABLES, Table
+from streamgauge.lake.schemas import TABLES, TIMESTAMP, Table
 from streamgauge.lake.tables import DataFile, Lake
 from streamgauge.pipeline.ingest.committing import commit_files
 from streamgauge.pipeline.ingest.merging import row_key
@@ -60,11 +63,27 @@ def superseded_rows(rows: DataFrame, table: Table) -> DataFrame:
     )
 
 
-def superseded_records(spark: SparkSession, lake: Lake, table: Table) -> DataFrame | None:
-    """Superseded rows of a table in its own columns; nothing where there are none."""
+def superseded_records(
+    spark: SparkSession, lake: Lake, table: Table, first: datetime, last: datetime
+) -> DataFrame | None:
+    """Superseded rows of a table in its own columns; nothing where there are none.
+
+    A row is refused unless it is of before its receipt: what was received before `first` is of
+    before `first`, too. So old corrections cost what comes today nothing.
+
+    Args:
+        spark: The session.
+        lake: The lake.
+        table: Whose rows.
+        first: Earliest time that is asked for, of the table's `day_of`.
+        last: Latest time.
+    """
     quarantine = lake.table(NAME)
-    files = quarantine.snapshot().files
-    if not files or not _has_superseded(lake, table):
+    files = quarantine.snapshot().within(first, None)
+    reason, received_at = str(Reason.SUPERSEDED), pa.scalar(first, TIMESTAMP)
+    where = (ds.field("reason") == reason) & (ds.field("table") == table.name)
+    found = quarantine.dataset(files=files).filter(where & (ds.field("received_at") >= received_at))
+    if not found.head(1, columns=["reason"]).num_rows:
         return None
     schema = t.StructType(
         [
@@ -75,17 +94,12 @@ def superseded_records(spark: SparkSession, lake: Lake, table: Table) -> DataFra
     )
     lines = (
         read_files(spark, quarantine, files)
-        .where((f.col("reason") == str(Reason.SUPERSEDED)) & (f.col("table") == table.name))
+        .where((f.col("reason") == reason) & (f.col("table") == table.name))
+        .where(f.col("received_at") >= f.lit(first))
         .select(f.col("raw").alias("line"), *_OWN)
     )
-    return with_day(lines.mapInArrow(partial(typed_rows, table.name), schema), table)
-
-
-def _has_superseded(lake: Lake, table: Table) -> bool:
-    import pyarrow.dataset as ds
-
-    where = (ds.field("reason") == str(Reason.SUPERSEDED)) & (ds.field("table") == table.name)
-    return any(len(batch) for batch in lake.table(NAME).read(["reason"], where))
+    rows = with_day(lines.mapInArrow(partial(typed_rows, table.name), schema), table)
+    return rows.where(f.col(table.day_of).between(f.lit(first), f.lit(last)))
 
 
 def put(spark: SparkSession, lake: Lake, rows: DataFrame) -> int:

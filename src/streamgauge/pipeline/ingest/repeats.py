@@ -20,12 +20,12 @@ from streamgauge.lake.schemas import TABLES
 from streamgauge.lake.tables import DataFile, LakeTable
 from streamgauge.pipeline.ingest.row_files import (
     hash_near,
-    key_hashes,
     listed,
     read_hashes,
     split_file,
     write_hashes,
 )
+from streamgauge.pipeline.ingest.row_keys import key_hashes
 from streamgauge.pipeline.ingest.staging import Staged, Written, written_by
 
 # Rows of the table up to so many are read here: that takes less time than a job of Spark.
@@ -36,6 +36,7 @@ _LEAST_HASH, _ALL_HASHES = -(2**63), 2**64
 
 # By file, the places of rows.
 Places = dict[str, NDArray[np.int32]]
+WritePlaces = Callable[[str, NDArray[np.int32]], Iterator[Written]]
 
 
 def split_repeated(
@@ -66,7 +67,7 @@ def split_repeated(
         read = partial(_hash_rows, target.table.name, folder)
         hashed += written_by(superseded.select(*target.table.key), read)
     find = partial(repeated_places, hashed, len(new))
-    split = partial(split_file, target, folder, staged.run, spans)
+    split = partial(split_file, target, folder, staged.run)
     ranges = _ranges(sum(one["rows"] for one in hashed))
     if len(ranges) == 1:
         places = find(*ranges[0])
@@ -77,7 +78,7 @@ def split_repeated(
         .groupBy("path")
         .agg(f.flatten(f.collect_list("places")).alias("places"))
     )
-    return written_by(chosen, partial(_split_chosen, split))
+    return write_chosen(chosen, split)
 
 
 def _ranges(hashes: int) -> list[tuple[int, int]]:
@@ -156,13 +157,15 @@ def _find_numbered(
             yield pa.RecordBatch.from_arrays(columns, names=["path", "places"])
 
 
-def _split_chosen(
-    split: Callable[[str, NDArray[np.int32]], Iterator[Written]],
-    chosen: Iterable[pa.RecordBatch],
-) -> Iterator[pa.RecordBatch]:
+def write_chosen(chosen: DataFrame, write: WritePlaces) -> list[Written]:
+    """Call a function that writes for rows of files: paths, each with the places of its rows."""
+    return written_by(chosen, partial(_write_each, write))
+
+
+def _write_each(write: WritePlaces, chosen: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in chosen:
         for path, places in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            yield from listed(split(path, np.sort(np.array(places, dtype=np.int32))))
+            yield from listed(write(path, np.sort(np.array(places, dtype=np.int32))))
 
 
 def _numbers_in(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from hashlib import blake2b
 from typing import Any
 from uuid import uuid4
 
@@ -26,6 +25,7 @@ from streamgauge.lake.schemas import FILES, PARTITION, QUARANTINE, SAMPLES, TABL
 from streamgauge.lake.tables import Lake, LakeTable
 from streamgauge.lake.uris import joined, open_store
 from streamgauge.pipeline.ingest.reading import typed_rows
+from streamgauge.pipeline.ingest.row_keys import key_hashes, sorted_rows
 
 # What a worker holds before it writes; a file of so many rows has about ten megabytes.
 ROWS_PER_FILE = 1_000_000
@@ -34,7 +34,14 @@ ROWS_PER_GROUP = 200_000
 # Where a row was found: new, in its table, or in quarantine as superseded.
 NEW, KEPT, SUPERSEDED = "new", "kept", "superseded"
 ORIGIN = "origin"
-_WORD_BITS = 63
+# The file that it was found in, and its place there.
+HOLDER, PLACE = "holder", "place"
+# What rows that are compared have more than those of their table.
+DOUBTFUL = (
+    pa.field(PLACE, pa.int32()),
+    pa.field(ORIGIN, pa.string()),
+    pa.field(HOLDER, pa.string()),
+)
 
 # What a worker says it wrote: a file of rows, or how many lines a part of the input had.
 WRITTEN = pa.schema(
@@ -173,12 +180,20 @@ def write_parquet(uri: str, rows: pa.Table) -> None:
     )
 
 
-def write_hashes(staging: str, hashes: NDArray[np.int64]) -> tuple[str, bool]:
-    """Write the hashes of rows, in the order of the rows; gives where, and if one stands twice."""
+def write_hashes(
+    staging: str, hashes: NDArray[np.int64], places: NDArray[np.int32] | None = None
+) -> tuple[str, bool]:
+    """Write the hashes of rows; gives where, and if one stands twice.
+
+    Args:
+        staging: Below which folder.
+        hashes: In the order of the rows.
+        places: Of the rows in their file, where these are not all of it.
+    """
     uri = joined(staging, "hashes", f"{uuid4().hex}.parquet")
-    places = np.argsort(hashes, kind="stable").astype(np.int32)
-    ordered = hashes[places]
-    columns = [pa.array(ordered), pa.array(places)]
+    order = np.argsort(hashes, kind="stable").astype(np.int32)
+    ordered = hashes[order]
+    columns = [pa.array(ordered), pa.array(order if places is None else places[order])]
     write_parquet(uri, pa.Table.from_arrays(columns, schema=HASHES))
     return uri, bool((ordered[1:] == ordered[:-1]).any())
 
@@ -220,117 +235,52 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.string())
 
 
-def sorted_rows(rows: pa.Table, table: Table) -> pa.Table:
-    """Rows in the order of the table and of the rest of its key, what is missing first."""
-    columns = [*table.order, *(name for name in table.key if name not in table.order)]
-    words: list[NDArray[np.int64]] = []
-    left = 0
-    for ranks in (_ranks(rows[name]) for name in columns):
-        bits = int(ranks.max(initial=0)).bit_length()
-        if not bits:
-            continue
-        if bits > left:
-            words.append(ranks)
-            left = _WORD_BITS - bits
-        else:
-            words[-1] = (words[-1] << bits) | ranks
-            left -= bits
-    if not words:
-        return rows
-    order = np.argsort(words[0], kind="stable") if len(words) == 1 else np.lexsort(words[::-1])
-    return rows.take(pa.array(order))
-
-
-def _ranks(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Numbers from zero that are in the order of the values, nulls first."""
-    whole = column.combine_chunks()
-    if not pa.types.is_string(whole.type) and not pa.types.is_dictionary(whole.type):
-        numbers = whole.cast(pa.int64())
-        least = pc.min(numbers).as_py()
-        if least is None:
-            return np.zeros(len(whole), dtype=np.int64)
-        shifted = pc.add(pc.subtract(numbers, least), 1)
-        return np.asarray(pc.fill_null(shifted, 0))
-    encoded = whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()
-    names = encoded.dictionary.to_pylist()
-    rank = np.zeros(len(names) + 1, dtype=np.int64)
-    rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(1, len(names) + 1)
-    places = np.asarray(pc.fill_null(encoded.indices, len(names)))
-    return np.asarray(rank[places])
-
-
-_MISSING = np.uint64(0x9E3779B97F4A7C15)
-
-
-def key_hashes(rows: pa.Table, table: Table) -> NDArray[np.int64]:
-    """A hash of the natural key of every row; equal keys have equal ones, in every process."""
-    hashes = np.zeros(len(rows), dtype=np.uint64)
-    for name in table.key:
-        hashes = _mixed(hashes * np.uint64(31) + _column_hashes(rows[name]))
-    return hashes.view(np.int64)
-
-
-def _column_hashes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
-    whole = column.combine_chunks()
-    if not pa.types.is_string(whole.type) and not pa.types.is_dictionary(whole.type):
-        numbers = pc.fill_null(whole.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-        return np.where(
-            whole.is_valid().to_numpy(zero_copy_only=False),
-            _mixed(numbers.view(np.uint64)),
-            _MISSING,
-        )
-    encoded = whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()
-    digests = b"".join(
-        blake2b(name.encode(), digest_size=8).digest() for name in encoded.dictionary.to_pylist()
-    )
-    values = np.append(np.frombuffer(digests, dtype="<u8"), _MISSING)
-    places = np.asarray(pc.fill_null(encoded.indices, len(values) - 1))
-    return np.asarray(values[places])
-
-
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Every bit depends on every bit (the finaliser of SplitMix64, Steele et al. 2014)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
-
-
-def read_near(
-    target: LakeTable,
-    path: str,
-    spans: Mapping[date, Span],
-    columns: Sequence[str] | None = None,
-) -> pa.Table:
-    """Rows of a file of a table that new ones may meet; always in the same order."""
+def read_near(target: LakeTable, path: str, spans: Mapping[date, Span]) -> pa.Table:
+    """Keys of rows of a file that new ones may meet, each with its `place` in the file."""
     span = spans[day_of_path(path)]
     time, name = ds.field(target.table.day_of), ds.field("topology")
     where = (time >= pa.scalar(span.first, TIMESTAMP)) & (time <= pa.scalar(span.last, TIMESTAMP))
     if span.topologies is not None:
         least, greatest = span.topologies
         where &= name.is_null() | ((name >= least) & (name <= greatest))
-    return _read(target, path, columns, where)
-
-
-def _read(
-    target: LakeTable,
-    path: str,
-    columns: Sequence[str] | None = None,
-    where: ds.Expression | None = None,
-) -> pa.Table:
     store, place = open_store(joined(target.uri, path))
     fragment = ds.ParquetFileFormat().make_fragment(place, store)
-    schema = target.file_schema
-    names = list(columns or schema.names)
-    return fragment.to_table(schema=schema, columns=names, filter=where, use_threads=False)
+    near = fragment.subset(where, schema=target.file_schema).row_groups
+    with _open(target, path) as file:
+        return _read_groups(file, [group.id for group in near], target.table.key).filter(where)
+
+
+def _open(target: LakeTable, path: str) -> pq.ParquetFile:
+    """A file of a table, names as the dictionaries that they are in it: those are read sooner."""
+    store, place = open_store(joined(target.uri, path))
+    names = [one.name for one in target.file_schema if pa.types.is_string(one.type)]
+    return pq.ParquetFile(place, filesystem=store, read_dictionary=names)
+
+
+def _read_groups(
+    file: pq.ParquetFile, groups: Sequence[int], columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Row groups of a file, each row with its `place` in the file."""
+    begins = _begins(file.metadata)
+    names = None if columns is None else list(columns)
+    rows = file.read_row_groups(list(groups), columns=names, use_threads=False)
+    places = [np.arange(begins[one], begins[one + 1], dtype=np.int32) for one in groups]
+    return rows.append_column(PLACE, pa.chunked_array(places, pa.int32()))
+
+
+def _begins(footer: pq.FileMetaData) -> NDArray[np.int32]:
+    """The places of the first rows of row groups, and of the end."""
+    sizes = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+    return np.cumsum([0, *sizes], dtype=np.int32)
 
 
 def hash_near(
     target: LakeTable, staging: str, spans: Mapping[date, Span], path: str
 ) -> Iterator[dict[str, Any]]:
     """Write the hashes of rows of the table's file that new ones may meet; as in `WRITTEN`."""
-    rows = read_near(target, path, spans, target.table.key)
+    rows = read_near(target, path, spans)
     if len(rows):
-        place, _ = write_hashes(staging, key_hashes(rows, target.table))
+        place, _ = write_hashes(staging, key_hashes(rows, target.table), rows[PLACE].to_numpy())
         yield {"table": target.table.name, "path": path, "hashes": place, "rows": len(rows)}
 
 
@@ -341,20 +291,14 @@ def day_of_path(path: str) -> date:
 
 
 def split_file(
-    target: LakeTable,
-    staging: str,
-    run: str,
-    spans: Mapping[date, Span],
-    path: str,
-    places: NDArray[np.int32],
+    target: LakeTable, staging: str, run: str, path: str, places: NDArray[np.int32]
 ) -> Iterator[dict[str, Any]]:
     """Write rows that are to be compared to the staging, and a new file again without them.
 
     Args:
         target: The table.
-        staging: Where rows go that are to be compared, with their `origin`.
+        staging: Where rows go that are to be compared, with their `origin` and whence they are.
         run: Of the ingest; files under its name are new.
-        spans: By day, what was read of the table's own files.
         path: Of the file.
         places: Of the rows to compare, ascending.
 
@@ -363,18 +307,56 @@ def split_file(
         for a file with the others.
     """
     is_new = path.startswith(f"part-{run}/")
-    rows = _read(target, path) if is_new else read_near(target, path, spans)
-    doubtful = rows.take(pa.array(places))
+    with _open(target, path) as file:
+        groups = np.unique(np.searchsorted(_begins(file.metadata), places, side="right") - 1)
+        rows = _read_groups(file, groups.tolist())
+    doubtful = rows.take(pa.array(np.searchsorted(rows[PLACE].to_numpy(), places)))
     origin = NEW if is_new else KEPT
+    for name, text in ((ORIGIN, origin), (HOLDER, path)):
+        doubtful = doubtful.append_column(name, pa.repeat(pa.scalar(text), len(doubtful)))
     place = joined(staging, "doubtful", f"{uuid4().hex}.parquet")
-    labels = pa.repeat(pa.scalar(origin), len(doubtful))
-    write_parquet(place, doubtful.append_column(ORIGIN, labels))
+    write_parquet(place, doubtful)
+    yield {
+        "table": target.table.name,
+        "file": path,
+        "path": place,
+        "rows": len(doubtful),
+        "detail": origin,
+    }
+    if is_new:
+        yield from write_without(target, run, path, places)
+
+
+def write_without(
+    target: LakeTable, run: str, path: str, places: NDArray[np.int32]
+) -> Iterator[dict[str, Any]]:
+    """Write a file of a table again without some rows; a large one becomes several.
+
+    Args:
+        target: The table.
+        run: Of the ingest; the new files have its name.
+        path: Of the file.
+        places: Of the rows that go, ascending.
+
+    Returns:
+        As in `WRITTEN`, `file` being the one that is written again.
+    """
     same = {"table": target.table.name, "file": path}
-    yield {**same, "path": place, "rows": len(doubtful), "detail": origin}
-    if is_new and len(doubtful) < len(rows):
-        others = np.ones(len(rows), dtype=bool)
-        others[places] = False
-        rest = rows.filter(pa.array(others))
-        again = new_path(run, day_of_path(path))
-        write_parquet(joined(target.uri, again), rest)
-        yield {**same, "path": again, "rows": len(rest), "detail": None}
+    waiting: list[pa.Table] = []
+    with _open(target, path) as file:
+        begins = _begins(file.metadata)
+        for group in range(file.num_row_groups):
+            rows = file.read_row_group(group, use_threads=False)
+            first, end = np.searchsorted(places, begins[group : group + 2])
+            if first < end:
+                stays = np.ones(len(rows), dtype=bool)
+                stays[places[first:end] - begins[group]] = False
+                rows = rows.filter(pa.array(stays))
+            waiting.append(rows)
+            count = sum(map(len, waiting))
+            if count >= ROWS_PER_FILE or (count and group == file.num_row_groups - 1):
+                again = new_path(run, day_of_path(path))
+                rest = pa.concat_tables(waiting).unify_dictionaries()
+                write_parquet(joined(target.uri, again), rest)
+                waiting = []
+                yield {**same, "path": again, "rows": len(rest), "detail": None}
