@@ -28,14 +28,15 @@ cluster: {uniform: {nodes: 3, cores: 4}}
 workload: [{source: s, per_second: 4000}]
 """
 PLANTED = {
-    "network_cores": 0.03,
+    "network_cores": 0.06,
     "worker_cores": 0.05,
     "sent_seconds": 9e-6,
     "received_seconds": 6e-6,
     "executed_seconds": 0.4e-6,
 }
 HANDLED = {"s": 8e-6, "a": 12e-6, "b": 3e-6}
-WAKING = 0.006
+# Cores of a thread that sleeps alone; together they use this power of their number as much.
+WAKING, TOGETHER = 0.017, 0.7
 NANO = 1e9
 
 
@@ -78,9 +79,13 @@ def planted(bare, *, noise, groups):
     idle = {
         (one.bucket_start_us, one.executor): one.value / NANO for one in bare.of("executor_idle")
     }
+    asleep = Counter()
+    for one in bare.of("executor_idle"):
+        asleep[one.bucket_start_us, one.worker] += one.value / NANO / one.bucket_seconds
     for one in bare.of("executor_cpu"):
         key = (one.bucket_start_us, one.executor)
-        waking[key] = WAKING * idle[key] * draw.normal(1.0, noise)
+        crowd = asleep[one.bucket_start_us, one.worker] ** (TOGETHER - 1.0)
+        waking[key] = WAKING * idle[key] * crowd * draw.normal(1.0, noise)
         more[key] = HANDLED[one.component] * handled[key] + waking[key]
         parts[one.bucket_start_us, one.worker][one.executor] = more[key]
     for one in bare.samples:

@@ -20,6 +20,7 @@ from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.transport.costs import Cost, EngineCosts
 from streamgauge.transport.engine import load_engine
+from streamgauge.transport.storm2 import DEFAULTS
 
 # A source in one worker, two bolts in another; nothing polls.
 JOB = """
@@ -102,9 +103,9 @@ def test_workers_and_machines_say_what_their_cores_do():
     first, second = found.workers
     assert first.work == pytest.approx(100 * 0.1e-3)
     assert second.work == pytest.approx(100 * 1e-3 + 200 * 0.5e-3)
-    # Every idle thread wakes up a thousand times a second, for 6.9 µs.
-    assert first.polling == pytest.approx((1.0 - 0.01) * 6.9e-3)
-    assert second.polling == pytest.approx((2.0 - 0.2) * 6.9e-3)
+    # A thread alone that wakes up a thousand times a second uses 0.020 cores, n of them n^0.7.
+    assert first.polling == pytest.approx((1.0 - 0.01) * 0.020)
+    assert second.polling == pytest.approx((2.0 - 0.2) ** 0.7 * 0.020)
     for worker, machine in zip(found.workers, found.machines, strict=True):
         assert worker.cores == pytest.approx(worker.work + worker.engine + worker.polling)
         assert machine.busy == pytest.approx(worker.work)
@@ -118,15 +119,28 @@ def test_threads_that_poll_share_what_their_machine_polls():
     text = JOB.replace("level2.count: 0", "level2.count: 1000000")
     found = AnalyticModel().predict(*case(text, EngineCosts()))
     first, second = found.workers
-    law = 0.3 * (0.9**2 * 2**0.434 + 2 * 0.9 * 0.1)
-    assert first.polling == pytest.approx((1.0 - 0.01) * 6.9e-3)
+    law = 0.235 * (0.9**2 * 2**0.56 + 2 * 0.9 * 0.1)
+    assert first.polling == pytest.approx((1.0 - 0.01) * 0.020)
     assert second.polling == pytest.approx(law, rel=0.03)
 
 
 def test_idle_threads_use_as_much_as_was_learned():
     half = replace(COSTS, waking=Cost(0.5))
     found = AnalyticModel().predict(*case(costs=half))
-    assert found.workers[0].polling == pytest.approx(0.5 * (1.0 - 0.01) * 6.9e-3)
+    assert found.workers[0].polling == pytest.approx(0.5 * (1.0 - 0.01) * 0.020)
+
+
+@pytest.mark.parametrize(("threads", "measured"), [(1, 0.020), (4, 0.055), (16, 0.138), (64, 0.40)])
+def test_threads_that_sleep_use_what_was_measured(threads, measured):
+    law = DEFAULTS.wake_seconds / DEFAULTS.bolt_sleep * threads**DEFAULTS.wake_growth
+    assert law == pytest.approx(measured, rel=0.1)
+
+
+@pytest.mark.parametrize(("threads", "measured"), [(1, 0.235), (4, 0.59), (16, 1.05), (64, 2.0)])
+def test_threads_that_park_use_what_was_measured(threads, measured):
+    law = DEFAULTS.poll_cores * threads**DEFAULTS.poll_growth
+    # Two cores are all there was.
+    assert min(law, 2.0) == pytest.approx(measured, rel=0.15)
 
 
 def test_a_declared_job_has_no_engine():
@@ -154,8 +168,9 @@ def test_to_other_threads_the_engine_is_what_others_load_would_be():
         wait_seconds=[0.0, 0.0],
         polls=[False, False],
     )
-    engine = Machines(cores=[2.0], background_cores=[0.1], engine_cores=[0.5])
-    others = Machines(cores=[2.0], background_cores=[0.6])
+    like = {"cores": [2.0], "balance_seconds": [0.006]}
+    engine = Machines(background_cores=[0.1], engine_cores=[0.5], **like)
+    others = Machines(background_cores=[0.6], **like)
     assert contention(threads, engine).stretch == pytest.approx(contention(threads, others).stretch)
 
 

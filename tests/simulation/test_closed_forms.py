@@ -154,15 +154,15 @@ def test_sleeping_bolts_notice_a_tuple_half_a_sleep_late():
     sleepy = {"bolt_spin": storm2.DEFAULTS.bolt_spin, "bolt_sleep": storm2.DEFAULTS.bolt_sleep}
     quiet = runs(lambda r: r.latency.mean, emission="per_second: 5")
     asleep = runs(lambda r: r.latency.mean, emission="per_second: 5", mechanics=sleepy)
-    # The same random numbers: what differs is waking. A bolt sleeps if nothing came for 55 ms
-    # after the last was done: with exp(−5·0.055) or a little more, and then half a millisecond.
+    # The same random numbers: what differs is waking. A bolt sleeps if nothing came for 75 ms
+    # after the last was done: with exp(−5·0.075) or a little more, and then half a millisecond.
     late = [b - a for a, b in zip(quiet, asleep, strict=True)]
     assert 0.0005 < sum(late) / len(late) < 0.001
 
 
 def test_idle_threads_burn_what_was_measured():
     # Two idle executors (b and, most of the time, a) on four cores: 0.3·2^0.434 of a core while
-    # they poll, which is 55 ms after each tuple, at 2/s: about a tenth of the time each.
+    # they poll, which is here all the time that they have no tuple.
     burning = {"poll_cores": 0.3, "poll_growth": 0.434, "bolt_spin": 1e9, "bolt_sleep": 0.001}
     found = runs(
         lambda r: r.machines[0].polling,

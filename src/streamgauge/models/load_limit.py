@@ -129,12 +129,13 @@ def find_machines(parameters: Parameters, factor: float = 1.0) -> tuple[Machines
     And by executor the cores of it that go to waking up.
     """
     plan = parameters.flow.plan
+    machine = machine_of_executor(plan)
     waking = wake_sleepers(
-        parameters.works, parameters.mechanics, mark_bolts(parameters.flow), factor
+        parameters.works, parameters.mechanics, mark_bolts(parameters.flow), machine, factor
     )
     count = len(plan.cluster.machines)
     engine = sum_at(machine_of_worker(plan), parameters.engine.cores(factor), count)
-    engine += sum_at(machine_of_executor(plan), waking, count)
+    engine += sum_at(machine, waking, count)
     return replace(Machines.of(plan.cluster), engine_cores=engine), waking
 
 

@@ -3,12 +3,12 @@
 The one account of cores: models feed it into contention, predictions show it.
 
     engine  = network + worker + sent·s + received·r + executed·e + Σ handled·n
-    waking  = Σ asleep·wake/sleep          asleep = (1 − busy)·exp(−rate·spin)
+    waking  = Σ asleep·w/sleep·A^(g − 1)   asleep = (1 − busy)·exp(−rate·spin)
 
-by worker: s and r are messages a second to and from other workers, e what its executors execute, n
-what each of them handles. Idle bolts first poll for a while (that is part of contention, as polling
-takes cores from others), then sleep a little at a time and use CPU time whenever they wake up;
-sources sleep at once.
+s and r are messages a second that a worker sends to and gets from others, e what its executors
+execute, n what each of them handles; A is the number of threads asleep on a machine, at least one.
+Idle bolts first poll for a while (that is part of contention, as polling takes cores from others),
+then sleep a little at a time and use CPU time whenever they wake up; sources sleep at once.
 """
 
 from __future__ import annotations
@@ -125,7 +125,11 @@ def scale_polling(mechanics: Mechanics, costs: CostEstimates) -> Mechanics:
 
 
 def wake_sleepers(
-    works: Works, mechanics: Mechanics, is_bolt: NDArray[np.bool_], factor: float = 1.0
+    works: Works,
+    mechanics: Mechanics,
+    is_bolt: NDArray[np.bool_],
+    machine: NDArray[np.int64],
+    factor: float = 1.0,
 ) -> Vector:
     """Cores by executor that it uses to wake up and find nothing, with rates so many times as high.
 
@@ -136,7 +140,9 @@ def wake_sleepers(
     asleep = idle * np.exp(-factor * tuples.per_second * is_bolt * mechanics.bolt_spin)
     sleep = np.where(is_bolt, mechanics.bolt_sleep, mechanics.source_sleep)
     wakes = np.divide(asleep, sleep, out=np.zeros_like(asleep), where=sleep > 0.0)
-    return np.asarray(wakes * mechanics.wake_seconds)
+    together = np.maximum(np.bincount(machine, weights=np.where(sleep > 0.0, asleep, 0.0)), 1.0)
+    each = mechanics.wake_seconds * together ** (mechanics.wake_growth - 1.0)
+    return np.asarray(wakes * each[machine])
 
 
 def machine_of_worker(plan: PhysicalPlan) -> NDArray[np.int64]:

@@ -41,7 +41,10 @@ class Mechanics:
         transfer_sleep: How long a transfer thread sleeps when its queue is empty.
         poll_cores: Cores that one polling thread of a machine uses.
         poll_growth: n polling threads use poll_cores · n to this power.
-        wake_seconds: CPU time of a thread that wakes up from such a sleep and finds nothing to do.
+        wake_seconds: CPU time of the only thread of a machine that wakes up from such sleeps, each
+            time that it finds nothing to do.
+        wake_growth: n such threads use n to this power times as much: a core that is awake wakes
+            threads at less cost.
         send_seconds: CPU time of a send thread for one tuple.
         transfer_seconds: CPU time of a transfer thread for one tuple.
         load_aware: Whether shuffle looks at loads and nearness.
@@ -72,6 +75,7 @@ class Mechanics:
     poll_cores: float = 0.0
     poll_growth: float = 1.0
     wake_seconds: float = 0.0
+    wake_growth: float = 1.0
     send_seconds: float = 0.0
     transfer_seconds: float = 0.0
     load_aware: bool = False

@@ -48,6 +48,7 @@ DEFAULTS = Mechanics(
     transfer_limit=1024,
     source_sleep=0.001,
     wake_seconds=storm2.DEFAULTS.wake_seconds,
+    wake_growth=storm2.DEFAULTS.wake_growth,
     # Not measured: those of Storm 2.x, of which one is half as sure.
     costs=storm2.COSTS.less_sure(2.0),
 )
