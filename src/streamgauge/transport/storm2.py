@@ -32,7 +32,7 @@ HOPS: Hops = {
     ),
 }
 
-# Workers of Storm 2.8 on two idle cores, after their warm-up: network threads 0.031 cores, transfer
+# Workers of Storm 2.8 on two cores that were otherwise idle: network threads 0.031 cores, transfer
 # thread 0.017, timers 0.005, agent 0.005, compiler 0.008. For a message, three workers with a few
 # hundred a second, in their first minute (tests/engines/storm/data/agent-lines.jsonl.gz): transfer
 # threads 4.7 µs; the collector 0.1 µs a tuple. In that minute network and transfer threads used
