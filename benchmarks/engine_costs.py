@@ -182,7 +182,9 @@ def summarise(workers: list[WorkerSums]) -> Entry:
             entry.ratios[f"± {one.name}"] = float(costs.values.standard_error[place])
     idle = sum(one.idle for one in workers)
     waits = sum(one.cpu["executor_idle_cpu"] for one in workers)
-    entry.ratios["wake_seconds"] = waits / idle * DEFAULTS.bolt_sleep if idle else math.nan
+    # Less than `Mechanics.wake_seconds`, which is of a thread that sleeps alone on its machine.
+    each = waits / idle * DEFAULTS.bolt_sleep if idle else math.nan
+    entry.ratios["seconds each time a thread wakes up, beside others"] = each
     return entry
 
 
