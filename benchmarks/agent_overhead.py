@@ -88,7 +88,7 @@ def _run_pair(
 ) -> Pair:
     """The topology with and without the agent at the same time, in new processes."""
     order = (WITH, WITHOUT) if number % 2 == 0 else (WITHOUT, WITH)
-    with _cleared(cluster, bridge):
+    with cleared(cluster, bridge):
         for name in order:
             settings = {**QUIET, **(agent_settings() if name == WITH else {})}
             submit_jar(cluster, jar, "Words", (name, *arguments), settings=settings)
@@ -106,7 +106,7 @@ def _run_pair(
 
 
 @contextmanager
-def _cleared(cluster: StormCluster, bridge: Bridge) -> Iterator[None]:
+def cleared(cluster: StormCluster, bridge: Bridge) -> Iterator[None]:
     """Whatever is submitted inside is gone in the end."""
     try:
         yield

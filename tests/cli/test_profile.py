@@ -88,7 +88,7 @@ def test_everything_fits_a_hundred_columns(run, saved):
 
 def test_a_good_profile_says_so(run, saved):
     out = run("profile", "show", saved(word_count())).out
-    assert "Well measured: 23 of 23 figures. Thin: none. Missing: none." in out
+    assert "Well measured: 27 of 27 figures. Thin: none. Missing: none." in out
     assert "Thin or missing figures" not in out
     assert "the first 2 minutes were left out as warm-up" in out
 

@@ -54,7 +54,7 @@ def test_python_on_the_pages_runs(project, monkeypatch, capsys):
     assert shown[1].startswith("Fits. Up to 183,000 tuples/s would, 91.4 times the load")
     assert shown[2].startswith("traffic-aware is the best of 6 plans by p99.")
     assert "splitter" in shown[3]
-    assert shown[4].startswith("Fits. Up to 337,000 tuples/s would, 169 times the load")
+    assert shown[4].startswith("Fits. Up to 340,000 tuples/s would, 170 times the load")
     assert shown[5].startswith("Fine: the busiest executor, splitter")
     assert len(shown) == 6
 

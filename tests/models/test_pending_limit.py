@@ -178,7 +178,7 @@ def simulated(limit, *, seconds, seeds=2, **changes):
         load_aware=False,
         max_pending=limit,
         transfer_sleep=0.001,
-        bolt_spin=0.055,
+        bolt_spin=0.075,
         spout_spin=0.0,
     )
     runs = [simulate_network(same, seconds=seconds, warmup=4, seed=one) for one in range(seeds)]

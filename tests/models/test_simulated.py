@@ -224,7 +224,9 @@ def test_jitter_is_no_more_than_the_latency_it_is_part_of():
         links=(LinkFigures(source="n1", target="n2", latency=times(2.0, 9.0)),)
     )
     behaviour = JobBehaviour.from_profile(profile)
-    informed, _, _ = build_simulation(find_parameters(behaviour, plan, job.workload))
+    informed, _, _ = build_simulation(
+        find_parameters(behaviour, plan, job.workload), np.zeros(len(plan.cluster.machines))
+    )
     cluster = informed.cluster
     assert cluster.latency_between("n1", "n2") == pytest.approx(2.0)
     assert cluster.latency_between("n2", "n1") == pytest.approx(2.0)

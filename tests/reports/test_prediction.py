@@ -120,12 +120,27 @@ def predicted(plan: PhysicalPlan, busy: dict[str, list[float]], **changes) -> Pr
         operators=operators,
         executors=tuple(executors),
         workers=tuple(
-            WorkerPrediction(name=str(one), executors=4, cores=1.25, sent_per_second=12.5)
+            WorkerPrediction(
+                name=str(one),
+                executors=4,
+                cores=1.25,
+                work=1.0,
+                engine=0.15,
+                engine_error=0.02,
+                polling=0.1,
+                sent_per_second=12.5,
+            )
             for one in plan.workers
         ),
         machines=tuple(
             MachinePrediction(
-                name=one.name, cores=4.0, background=0.5, busy=1.0, polling=0.5, overloaded=False
+                name=one.name,
+                cores=4.0,
+                background=0.5,
+                busy=1.0,
+                engine=0.25,
+                polling=0.25,
+                overloaded=False,
             )
             for one in plan.cluster.machines
         ),

@@ -179,7 +179,7 @@ def test_sleeps_that_vary_do_not_stay_in_step_with_what_comes():
 
 def test_idle_threads_burn_what_was_measured():
     # Two idle executors (b and, most of the time, a) on four cores: 0.3·2^0.434 of a core while
-    # they poll, which is 55 ms after each tuple, at 2/s: about a tenth of the time each.
+    # they poll, which is here all the time that they have no tuple.
     burning = {"poll_cores": 0.3, "poll_growth": 0.434, "bolt_spin": 1e9, "bolt_sleep": 0.001}
     found = runs(
         lambda r: r.machines[0].polling,

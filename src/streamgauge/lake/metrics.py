@@ -220,18 +220,39 @@ class Metric(Enum):
 
     # Time of threads.
     EXECUTOR_CPU = summed(_EXECUTOR, (), "CPU time of the executor's thread, polling included.")
+    EXECUTOR_RUN_DELAY = summed(
+        _EXECUTOR, (), "Time in which the executor's thread wanted a core and had none."
+    )
     EXECUTOR_IDLE = summed(_EXECUTOR, (), "Wall-clock time in which the thread had no tuple.")
+    EXECUTOR_IDLE_CPU = summed(
+        _EXECUTOR, (), "The part of `executor_cpu` without a tuple: polling, waking up from sleeps."
+    )
+    EXECUTOR_IDLE_RUN_DELAY = summed(
+        _EXECUTOR, (), "The part of `executor_run_delay` without a tuple."
+    )
     EXECUTOR_CAPACITY = gauge(
         _EXECUTOR, Unit.RATIO, "Share of time spent in execute, by the engine."
     )
     TRANSFER_THREAD_CPU = summed(_WORKER, (), "CPU time of the transfer thread.")
     NETWORK_THREADS_CPU = summed(_WORKER, (), "CPU time of the network threads.")
+    WINDOW_THREADS_CPU = summed(_WORKER, (), "CPU time of all threads that fire time windows.")
+    TIMER_THREADS_CPU = summed(_WORKER, (), "CPU time of the engine's timers, such as heartbeats.")
+    AGENT_CPU = summed(_WORKER, (), "CPU time of the agent's own thread.")
+    JIT_CPU = summed(_WORKER, (), "CPU time of the compiler's threads.")
     GC_CPU = summed(_WORKER, (), "CPU time of the garbage collector's threads.")
     GC_TIME = summed(_WORKER, (), "Wall-clock time in garbage collections.")
     GC_RUNS = counted(_WORKER, (), "Garbage collections.", Unit.RUNS)
 
     # Workers, nodes and machines.
     WORKER_CPU = summed(_WORKER, (), "CPU time of the process, all its threads.")
+    WORKER_RUN_DELAY = summed(
+        _WORKER,
+        (),
+        "Time in which threads of the process wanted a core and had none, all together.",
+    )
+    WORKER_EXECUTED = counted(
+        _WORKER, (), "Tuples and messages whose execution ended, of all tasks in the process."
+    )
     WORKER_CORES = gauge(_WORKER, Unit.CORES, "Cores the process keeps busy, by the engine.")
     WORKER_THREADS = gauge(_WORKER, Unit.THREADS, "Executor threads of the process.")
     WORKER_HEARTBEATS = counted(_WORKER, (), "Heartbeats of the process.", Unit.HEARTBEATS)

@@ -153,13 +153,18 @@ class Traffic:
 
     def leaving_workers(self) -> Vector:
         """Tuples and messages a second that each worker sends to others."""
+        return self.crossing_workers()[0]
+
+    def crossing_workers(self) -> tuple[Vector, Vector]:
+        """Tuples and messages a second that each worker sends to others, and gets from others."""
         workers = np.asarray(self.flow.plan.placement, dtype=np.intp)
-        sent = np.zeros(len(self.flow.plan.workers))
+        sent, received = np.zeros((2, len(self.flow.plan.workers)))
         for block in self.flow.blocks:
-            away = np.where(block.types > 0, block.shares, 0.0).sum(axis=1)
-            leaving = self.rates.emitted[block.stream.key] * away
-            np.add.at(sent, workers[as_slice(block.sources)], leaving)
-        return sent
+            away = np.where(block.types > 0, block.shares, 0.0)
+            emitted = self.rates.emitted[block.stream.key]
+            np.add.at(sent, workers[as_slice(block.sources)], emitted * away.sum(axis=1))
+            np.add.at(received, workers[as_slice(block.targets)], emitted @ away)
+        return sent, received
 
     def transfer_load(self) -> Vector:
         """Part of what each worker's transfer queue can take; one and more: it is overloaded."""

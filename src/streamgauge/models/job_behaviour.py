@@ -244,6 +244,38 @@ class TaskShares:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CostEstimates:
+    """What the engine itself costs, beside the work of the job's own code.
+
+    Attributes:
+        names: Of the costs: fields of `transport.costs.EngineCosts`, and `handling` of operators.
+        values: A number for each, in the field's unit.
+        covariance: Of their errors: one load says what costs are together rather than each.
+    """
+
+    names: tuple[str, ...] = ()
+    values: Estimate = field(default_factory=lambda: Estimate.of((), Origin.ASSUMED))
+    covariance: Array = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def value(self, name: str) -> float:
+        """The cost of that name."""
+        return float(self.values.value[self.names.index(name)])
+
+    def name_handling(self, operator: str) -> str:
+        """The name of what handling a tuple costs an operator: its own, or that of all others."""
+        own = handling(operator)
+        return own if own in self.names else HANDLING
+
+
+HANDLING = "handled_seconds"
+
+
+def handling(operator: str) -> str:
+    """The name of what handling a tuple costs one operator."""
+    return f"{HANDLING} of {operator}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JobBehaviour:
     """What the operators of a job do, with cores to spare.
 
@@ -256,7 +288,7 @@ class JobBehaviour:
         links: Latency from node to node, where it was probed.
         stretch: By operator, how many times as long its time on a core took where it was measured;
             taken off the service times.
-        engine_cores: By worker, CPU time a second of the engine's own threads, where known.
+        costs: What the engine itself costs; none: nothing.
         notes: What was assumed, corrected or left out.
         provenance: Which plan and period the figures come from.
     """
@@ -269,7 +301,7 @@ class JobBehaviour:
     keys: Mapping[StreamKey, KeyDistribution] = field(default_factory=FrozenDict)
     links: Mapping[tuple[str, str], TimeMoments] = field(default_factory=FrozenDict)
     stretch: Mapping[str, Estimate] = field(default_factory=FrozenDict)
-    engine_cores: Mapping[str, Estimate] = field(default_factory=FrozenDict)
+    costs: CostEstimates = CostEstimates()
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=FrozenDict)
     _key_shares: dict[tuple[str, Subscription], Array] = field(

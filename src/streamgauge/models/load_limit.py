@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,12 @@ from streamgauge.models.machine_threads import Machines, Threads, multiply
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.processor_sharing import TOLERANCE
 from streamgauge.models.service import ServiceTimes, stretch_service
+from streamgauge.models.worker_cpu import (
+    machine_of_worker,
+    share_polling,
+    sum_at,
+    wake_sleepers,
+)
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import TupleFlow
@@ -42,6 +48,8 @@ class Loaded:
         contention: Of all threads: executors first, then the triggers of time windows.
         utilisation: Offered load of each executor; one and more: overloaded.
         transfer_load: Offered load of each worker's transfer queue, likewise.
+        cores: By executor: that its tuples and its windows keep busy.
+        waking: By executor: cores that it uses to wake up and find nothing.
         overloaded: What is overloaded, the worst first: executors, transfer queues and machines,
             with their load.
         variation: Of each machine's crowd: the squared coefficient of variation of a factor by
@@ -53,6 +61,8 @@ class Loaded:
     service: ServiceTimes
     utilisation: Vector
     transfer_load: Vector
+    cores: Vector
+    waking: Vector
     overloaded: Mapping[str, float]
     variation: Callable[[], Vector]
     at_crowd: Callable[[Vector], ServiceTimes]
@@ -87,7 +97,7 @@ def load(
         wait_seconds=np.concatenate([tuples.wait + share * triggers.wait, triggers.wait[alone]]),
         polls=np.concatenate([mark_bolts(flow), np.zeros(len(alone), dtype=bool)]),
     )
-    machines = Machines.of(plan.cluster)
+    machines, waking = find_machines(parameters, factor)
     shared = contention(
         threads,
         machines,
@@ -99,6 +109,8 @@ def load(
     trigger_stretch = stretch.copy()
     trigger_stretch[alone] = shared.stretch[len(rate) :]
     service = stretch_service(works, stretch, trigger_stretch)
+    cores = shared.used_cores[: len(rate)].copy()
+    cores[alone] += shared.used_cores[len(rate) :]
     utilisation = multiply(rate, service.mean) + np.where(
         on_thread, multiply(fired, service.trigger_mean), 0.0
     )
@@ -108,17 +120,39 @@ def load(
         service=service,
         utilisation=utilisation,
         transfer_load=transfer_load,
+        cores=cores,
+        waking=waking,
         overloaded=_overloaded(plan, shared, threads, utilisation, transfer_load, machines),
         variation=lambda: find_variation(threads, machines, shared),
         at_crowd=lambda factor: stretch_service(works, stretch * factor, trigger_stretch * factor),
     )
 
 
+def find_machines(parameters: Parameters, factor: float = 1.0) -> tuple[Machines, Vector]:
+    """The machines of a plan with what the engine itself takes of them, all rates so much higher.
+
+    And by executor the cores of it that go to waking up.
+    """
+    plan = parameters.flow.plan
+    machine = machine_of_executor(plan)
+    waking = wake_sleepers(
+        parameters.works, parameters.mechanics, mark_bolts(parameters.flow), machine, factor
+    )
+    count = len(plan.cluster.machines)
+    engine = sum_at(machine_of_worker(plan), parameters.engine.cores(factor), count)
+    engine += sum_at(machine, waking, count)
+    return replace(Machines.of(plan.cluster), engine_cores=engine), waking
+
+
+def find_polling(parameters: Parameters, loaded: Loaded) -> Vector:
+    """Cores by executor that it uses to poll."""
+    polling = loaded.contention.polling_cores
+    return share_polling(parameters, loaded.utilisation, polling, mark_bolts(parameters.flow))
+
+
 def machine_of_executor(plan: PhysicalPlan) -> NDArray[np.int64]:
     """The place of each executor's machine in the cluster."""
-    place = {one.name: index for index, one in enumerate(plan.cluster.machines)}
-    of_worker = [place[plan.cluster.machine_of(worker.node).name] for worker in plan.workers]
-    return np.asarray([of_worker[worker] for worker in plan.placement], dtype=np.int64)
+    return machine_of_worker(plan)[np.asarray(plan.placement, dtype=np.intp)]
 
 
 def is_bolt(flow: TupleFlow, operator: str) -> bool:
@@ -147,9 +181,7 @@ def _overloaded(
     transfer_load: Vector,
     machines: Machines,
 ) -> dict[str, float]:
-    wanted = np.bincount(
-        threads.machine, weights=threads.rate * threads.cpu_seconds, minlength=len(machines.cores)
-    )
+    wanted = sum_at(threads.machine, threads.rate * threads.cpu_seconds, len(machines.cores))
     worst = {
         plan.cluster.machines[index].name: _ratio(float(wanted[index]), float(machines.free[index]))
         for index in shared.overloaded_machines
@@ -283,10 +315,14 @@ def _bounds(parameters: Parameters) -> tuple[float, float]:
     fired = np.where(on_thread, triggers.per_second, 0.0)
     busy = tuples.per_second * (tuples.cpu + tuples.wait) + fired * (triggers.cpu + triggers.wait)
     cores = tuples.per_second * tuples.cpu + fired * triggers.cpu
-    wanted = np.bincount(
-        machine_of_executor(plan), weights=cores, minlength=len(plan.cluster.machines)
+    count = len(plan.cluster.machines)
+    wanted = sum_at(machine_of_executor(plan), cores, count)
+    fixed, all_of_it = (
+        sum_at(machine_of_worker(plan), parameters.engine.cores(factor), count)
+        for factor in (0.0, 1.0)
     )
-    free = Machines.of(plan.cluster).free
+    wanted += all_of_it - fixed
+    free = np.maximum(Machines.of(plan.cluster).free - fixed, 0.0)
     busiest = np.concatenate([busy, parameters.transfer_load()])
     with np.errstate(divide="ignore"):
         return float((1.0 / busiest).min()), float(

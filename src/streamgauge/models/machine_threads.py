@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,15 +90,20 @@ class Machines:
         background_cores: That something else keeps busy.
         balance_seconds: How often a core with less to do takes over a thread that waits elsewhere;
             zero where threads find any free core at once, infinite where they stay where they are.
+        engine_cores: That the job's engine itself keeps busy, beside its executors' work; none
+            where not given. It grows with the load.
     """
 
     cores: Vector
     background_cores: Vector
     balance_seconds: Vector
+    engine_cores: Vector = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         findings = Findings()
-        for name in ("cores", "background_cores", "balance_seconds"):
+        if not len(self.engine_cores):
+            object.__setattr__(self, "engine_cores", np.zeros(len(self.cores)))
+        for name in ("cores", "background_cores", "balance_seconds", "engine_cores"):
             values = np.asarray(getattr(self, name), dtype=np.float64)
             object.__setattr__(self, name, values)
             if _check_length(findings, values, len(self.cores), name) and name.endswith("cores"):
@@ -117,7 +122,7 @@ class Machines:
     @property
     def free(self) -> Vector:
         """Cores that are left for threads."""
-        return self.cores - self.background_cores
+        return self.cores - self.background_cores - self.engine_cores
 
     def check_threads(self, machine: Whole) -> None:
         """Raise InvalidInput where a thread runs on a machine that is not there."""

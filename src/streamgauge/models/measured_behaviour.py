@@ -31,6 +31,7 @@ from streamgauge.models.job_behaviour import (
     TimeMoments,
     WindowBehaviour,
 )
+from streamgauge.models.measured_engine import learn_costs
 from streamgauge.models.measured_plan import find_crowding
 from streamgauge.profile.figures import (
     Figure,
@@ -71,7 +72,9 @@ def describe_profile(profile: Profile) -> JobBehaviour:
         links={(one.source, one.target): _link(one.latency) for one in profile.links},
         provenance=_provenance(profile),
     )
-    return _take_off_crowding(measured, profile)
+    relieved = _take_off_crowding(measured, profile)
+    costs, note = learn_costs(relieved, profile)
+    return replace(relieved, costs=costs, notes=(*relieved.notes, *([note] if note else [])))
 
 
 def _check_measured(

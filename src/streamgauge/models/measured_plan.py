@@ -2,7 +2,8 @@
 
 Crowding: the wall-clock time beyond a tuple's time on a core is waiting only where cores were to be
 had. On a crowded plan part of it is the crowd's, which another plan may not have (Cooper 2020,
-section 5.5: errors of 20 to 300 %). `find_crowding` computes the stretch of every thread.
+section 5.5: errors of 20 to 300 %). `find_crowding` computes the stretch of every thread, or takes
+the slowdown of threads that was measured.
 
 Measured parameters are the profile's own plan with what was seen of it, and nothing predicted:
 shares, rates and service times executor by executor, contention included. What then differs from
@@ -17,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.models.cpu_contention import measure_stretch
@@ -26,8 +28,9 @@ from streamgauge.models.load_limit import Loaded, load, machine_of_executor
 from streamgauge.models.machine_threads import Machines, MeasuredThreads
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.routing import keyed_shares
+from streamgauge.models.worker_cpu import machine_of_worker, sum_at
 from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile, TimeFigures
-from streamgauge.profile.pooling import pool_times
+from streamgauge.profile.pooling import pool_slowdown, pool_times
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.cluster import Cluster, Machine, Node, Slot
 from streamgauge.topology.configuration import Configuration
@@ -39,6 +42,8 @@ from streamgauge.topology.workload import Emission, Workload
 from streamgauge.transport.engine import load_engine
 
 SECONDS_PER_MS = 1e-3
+# A slowdown that was measured counts where its standard error is at most this part of it.
+WELL_KNOWN = 0.1
 
 
 def measured_plan(profile: Profile) -> PhysicalPlan:
@@ -71,11 +76,23 @@ def place_as_measured(
     """
     order = load_engine(configuration.engine).task_order
     logical = LogicalPlan.of(topology, configuration, task_order=order)
+    slots: dict[Slot, list[str]] = {}
+    for executor, label in zip(logical.executors, match_executors(placement, logical), strict=True):
+        slots.setdefault(_slot(placement[label]), []).append(executor.label)
+    return PhysicalPlan.explicit(logical, cluster or _cluster(list(slots)), slots)
+
+
+def match_executors(placement: Mapping[str, str], logical: LogicalPlan) -> list[str]:
+    """What an engine that placed executors so calls each of a plan, in the order of these.
+
+    Raises:
+        NotEnoughData: Executors of the plan are missing.
+    """
     by_operator: dict[str, list[Executor]] = {}
     for label in placement:
         executor = Executor.parse(label)
         by_operator.setdefault(executor.operator, []).append(executor)
-    slots: dict[Slot, list[str]] = {}
+    labels = []
     for name in logical.spans:
         executors = logical.executors_of(name)
         placed = sorted(by_operator.get(name, []))
@@ -84,9 +101,8 @@ def place_as_measured(
                 f"the profile places {len(placed)} executors of {name}, its configuration has"
                 f" {len(executors)}: name the plan to predict, or profile a period with one plan"
             )
-        for mine, theirs in zip(executors, placed, strict=True):
-            slots.setdefault(_slot(placement[theirs.label]), []).append(mine.label)
-    return PhysicalPlan.explicit(logical, cluster or _cluster(list(slots)), slots)
+        labels += [one.label for one in placed]
+    return labels
 
 
 def measured_workload(profile: Profile) -> Workload:
@@ -157,16 +173,20 @@ def find_crowding(profile: Profile) -> tuple[dict[str, float], tuple[str, ...]] 
         for tasks in _tasks_by_executor(profile, logical, name)
     ]
     rate, wall, cpu = np.asarray(loads).T
+    is_bolt = np.asarray([one.operator not in sources for one in logical.executors])
+    mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
+    work = rate * np.where(np.isnan(cpu), 0.0, cpu)
+    engine = _engine_cores(profile, plan, work, polls=is_bolt & (mechanics.bolt_spin > 0.0))
     stretch, warnings = measure_stretch(
         MeasuredThreads(
             machine=machine_of_executor(plan),
             rate=rate,
             wall_seconds=wall,
             cpu_seconds=cpu,
-            polls=np.asarray([one.operator not in sources for one in logical.executors]),
+            polls=is_bolt,
         ),
-        Machines.of(plan.cluster),
-        load_engine(configuration.engine).mechanics(configuration.settings),
+        replace(Machines.of(plan.cluster), engine_cores=engine),
+        mechanics,
     )
     stretches = {}
     for name, span in logical.spans.items():
@@ -174,7 +194,33 @@ def find_crowding(profile: Profile) -> tuple[dict[str, float], tuple[str, ...]] 
         if known and name != ACKER:
             weights = rate[known]
             stretches[name] = float(weights @ stretch[known] / weights.sum())
-    return stretches, warnings
+    measured = {
+        name: max(slowdown.value, 1.0)
+        for name, slowdown in pool_slowdown(profile.executors).items()
+        if slowdown.standard_error is not None
+        and slowdown.standard_error <= WELL_KNOWN * slowdown.value
+    }
+    return {name: measured.get(name, by) for name, by in stretches.items()}, warnings
+
+
+def _engine_cores(
+    profile: Profile, plan: PhysicalPlan, work: Vector, *, polls: NDArray[np.bool_]
+) -> Vector:
+    """By machine, what workers used for anything but work, as far as that was measured.
+
+    Without what idle threads polled, which is a part of what sharing does.
+    """
+    cores = [
+        math.nan if figures is None or figures.cores is None else figures.cores.value
+        for figures in map(profile.executors.get, match_executors(profile.placement, plan.logical))
+    ]
+    taken = sum_at(plan.placement, np.where(polls, cores, work), len(plan.workers))
+    by_machine = np.zeros(len(plan.cluster.machines))
+    for slot, machine, mine in zip(plan.workers, machine_of_worker(plan), taken, strict=True):
+        figures = profile.workers.get(str(slot))
+        if figures is not None and figures.cores is not None and not math.isnan(mine):
+            by_machine[machine] += max(figures.cores.value - mine, 0.0)
+    return by_machine
 
 
 def _load(tasks: list[TaskProfile], *, is_source: bool) -> tuple[float, float, float]:

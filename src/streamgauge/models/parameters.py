@@ -17,6 +17,7 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_aware_shuffle import SCOPES
 from streamgauge.models.routing import Routing, route
 from streamgauge.models.service import Works, find_work
+from streamgauge.models.worker_cpu import EngineLoad, find_engine_load, scale_polling
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
@@ -35,12 +36,14 @@ class Parameters(Traffic):
     """Everything that a plan's delays follow from.
 
     Attributes:
+        engine: What the engine itself has to do.
         rescaled: The same with all sources' rates so many times as high.
     """
 
     behaviour: JobBehaviour
     routing: Routing
     works: Works
+    engine: EngineLoad
     notes: tuple[str, ...]
     rescaled: Callable[[float], Parameters]
 
@@ -78,7 +81,7 @@ def find_parameters(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workl
     """Routing, rates and work of a plan that has never run."""
     configuration = plan.logical.configuration
     transport = load_engine(configuration.engine)
-    mechanics = transport.mechanics(configuration.settings)
+    mechanics = scale_polling(transport.mechanics(configuration.settings), behaviour.costs)
     routing = route(TupleFlow.of(plan, transport.hops), behaviour, mechanics)
     flow, logical = routing.flow, plan.logical
     conversions = {
@@ -120,6 +123,7 @@ def find_parameters(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workl
         mechanics=mechanics,
         routing=routing,
         works=works,
+        engine=find_engine_load(traffic, behaviour.costs),
         notes=tuple(notes),
         rescaled=lambda factor: find_parameters(behaviour, plan, workload.times(factor)),
     )

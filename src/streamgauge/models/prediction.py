@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -10,19 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.cpu_contention import Contention
 from streamgauge.models.delays import DelayLevels, Delays, Part
 from streamgauge.models.end_to_end_latency import ENDLESS, PROBABILITIES, Latency, Ways
-from streamgauge.models.load_limit import Limit, Loaded, is_bolt
+from streamgauge.models.load_limit import Limit, Loaded, find_polling, is_bolt
 from streamgauge.models.network import MEDIAN, find_network
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.pending_limit import Pending
+from streamgauge.models.worker_cpu import WorkerCores, divide_cores, machine_of_worker, sum_at
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.tuple_flow import as_slice
 
 Vector = NDArray[np.float64]
 
+# Part of a machine's cores in use from which latencies of real Storm no longer repeated.
+FULL = 0.8
+UNSTEADY = f"on real Storm they exploded at about {FULL:.0%}, and no run was like the other"
 # Of an executor's delay, what is not waiting in a queue.
 _OWN = (Part.SERVICE, Part.WINDOW)
 
@@ -93,13 +97,21 @@ class WorkerPrediction:
 
     Attributes:
         name: ``NODE:PORT``.
-        cores: CPU time of its executors, per second.
+        cores: That its process keeps busy, made up of the following three.
+        work: For tuples and windows, in the job's own code.
+        engine: For what the engine itself does.
+        engine_error: Standard error of that.
+        polling: For threads without work, which poll, or wake up from short sleeps.
         sent_per_second: Tuples and messages to other workers.
     """
 
     name: str
     executors: int
     cores: float
+    work: float
+    engine: float
+    engine_error: float
+    polling: float
     sent_per_second: float
 
 
@@ -110,6 +122,7 @@ class MachinePrediction:
     Attributes:
         background: Cores that something else keeps busy.
         busy: Cores that the job's work keeps busy.
+        engine: Cores that its engine keeps busy beside that.
         polling: Cores that its idle threads keep busy.
         overloaded: Whether threads want more than there is.
     """
@@ -118,8 +131,14 @@ class MachinePrediction:
     cores: float
     background: float
     busy: float
+    engine: float
     polling: float
     overloaded: bool
+
+    @property
+    def in_use(self) -> float:
+        """The part of its cores that anything keeps busy."""
+        return (self.busy + self.engine + self.polling + self.background) / self.cores
 
 
 class Drawback(StrEnum):
@@ -274,6 +293,12 @@ def assemble(
     since_due = None
     if delays.lateness is not None and not is_brief:
         since_due = ways.latency(probabilities, since_due=True)
+    used = divide_cores(
+        parameters,
+        work=sum_at(plan.placement, loaded.cores, len(plan.workers)),
+        idle=find_polling(parameters, loaded) + loaded.waking,
+    )
+    machines = list_machines(plan, used, loaded.contention.overloaded)
     return Prediction(
         model=model,
         verdict=Verdict.OVERLOADED if loaded.overloaded else Verdict.FITS,
@@ -283,13 +308,13 @@ def assemble(
         by_source=ways.by_source(latency, probabilities),
         operators=_operators(parameters, loaded, delays),
         executors=_executors(parameters, loaded, delays),
-        workers=_workers(parameters, loaded),
-        machines=_machines(plan, loaded.contention),
+        workers=list_workers(plan, used, parameters.leaving_workers()),
+        machines=machines,
         since_due=since_due,
         since_due_by_source={}
         if since_due is None
         else ways.by_source(since_due, probabilities, since_due=True),
-        notes=(*parameters.notes, *network.notes),
+        notes=(*parameters.notes, *network.notes, *warn_of_full_machines(machines, limit)),
         provenance=parameters.behaviour.provenance,
     )
 
@@ -385,33 +410,65 @@ def _mean(weights: Vector, values: Vector) -> float:
     return float(weights[busy] @ values[busy] / weights[busy].sum())
 
 
-def _workers(parameters: Parameters, loaded: Loaded) -> tuple[WorkerPrediction, ...]:
-    flow = parameters.flow
-    place = np.asarray(flow.plan.placement, dtype=np.intp)
-    sent = parameters.leaving_workers()
-    cores = np.bincount(
-        place, weights=loaded.contention.used_cores[: len(place)], minlength=len(sent)
-    )
+def list_workers(
+    plan: PhysicalPlan, used: WorkerCores, sent: Vector
+) -> tuple[WorkerPrediction, ...]:
+    """Every worker, in the plan's order, with what it sends to others."""
+    total = used.total
     return tuple(
         WorkerPrediction(
             name=str(worker),
-            executors=int(np.count_nonzero(place == index)),
-            cores=float(cores[index]),
+            executors=plan.placement.count(index),
+            cores=float(total[index]),
+            work=float(used.work[index]),
+            engine=float(used.engine[index]),
+            engine_error=float(used.engine_error[index]),
+            polling=float(used.polling[index]),
             sent_per_second=float(sent[index]),
         )
-        for index, worker in enumerate(flow.plan.workers)
+        for index, worker in enumerate(plan.workers)
     )
 
 
-def _machines(plan: PhysicalPlan, contention: Contention) -> tuple[MachinePrediction, ...]:
+def list_machines(
+    plan: PhysicalPlan, used: WorkerCores, overloaded: Sequence[bool] | NDArray[np.bool_]
+) -> tuple[MachinePrediction, ...]:
+    """Every machine, in the cluster's order."""
+    place, count = machine_of_worker(plan), len(plan.cluster.machines)
+    work, engine, polling = (
+        sum_at(place, part, count) for part in (used.work, used.engine, used.polling)
+    )
     return tuple(
         MachinePrediction(
             name=one.name,
             cores=one.cores,
             background=one.background_cores,
-            busy=float(contention.busy_cores[index]),
-            polling=float(contention.polling_cores[index]),
-            overloaded=bool(contention.overloaded[index]),
+            busy=float(work[index]),
+            engine=float(engine[index]),
+            polling=float(polling[index]),
+            overloaded=bool(overloaded[index]),
         )
         for index, one in enumerate(plan.cluster.machines)
     )
+
+
+def warn_of_full_machines(machines: Iterable[MachinePrediction], limit: Limit) -> Iterator[str]:
+    """A word on machines that are, or soon will be, so full that latency is anybody's guess.
+
+    Between this load and the highest that fits, use of a machine is taken to grow in proportion.
+    """
+    full = []
+    for one in machines:
+        if one.in_use >= FULL and not one.overloaded:
+            full.append(f"{one.in_use:.0%} of {one.name}")
+        elif one.name == limit.by and 1.0 < limit.factor < math.inf and one.in_use < FULL:
+            part = (FULL - one.in_use) / (1.0 - one.in_use)
+            from_rate = (1.0 + part * (limit.factor - 1.0)) * limit.per_second / limit.factor
+            yield (
+                f"latency cannot be predicted from about {from_rate:,.3g} tuples/s on, where"
+                f" {FULL:.0%} of {one.name} would be in use: {UNSTEADY}"
+            )
+    if full:
+        yield (
+            f"{', '.join(full)} would be in use, so do not count on predicted latencies: {UNSTEADY}"
+        )

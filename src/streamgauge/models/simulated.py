@@ -23,7 +23,7 @@ from streamgauge.errors import Findings, InvalidInput
 from streamgauge.models.chained import split_chains
 from streamgauge.models.end_to_end_latency import ENDLESS, PROBABILITIES, Latency
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.load_limit import Loaded, find_limit, load, mark_bolts
+from streamgauge.models.load_limit import Loaded, find_limit, find_machines, load, mark_bolts
 from streamgauge.models.network import find_network
 from streamgauge.models.observed import (
     Observed,
@@ -39,15 +39,17 @@ from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.pending_limit import hold_back, is_limited
 from streamgauge.models.plan_check import check_case
 from streamgauge.models.prediction import (
-    MachinePrediction,
     Prediction,
     Swing,
     Verdict,
-    WorkerPrediction,
+    list_machines,
+    list_workers,
+    warn_of_full_machines,
 )
 from streamgauge.models.regimes import Regimes, find_regimes
 from streamgauge.models.run_length import MOST_HOPS, RunLength, steady_length, transient_length
 from streamgauge.models.simulated_job import build_simulation, fill_in_rates
+from streamgauge.models.worker_cpu import WorkerCores, divide_cores, share_polling
 from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER
@@ -131,7 +133,8 @@ class SimulationModel:
         # Of what sources could emit at most, the plan lets through what it can do at most.
         part = 1.0 if steady is workload else min(limit.factor, 1.0)
         length = self._length(parameters, steady, regimes, part)
-        informed, behaviours, assumed = build_simulation(parameters)
+        taken, waking = find_machines(parameters, part)
+        informed, behaviours, assumed = build_simulation(parameters, taken.engine_cores)
         run = partial(
             simulate,
             informed,
@@ -146,6 +149,9 @@ class SimulationModel:
         acked = plan.logical.topology.has_ackers
         sources = [source.name for source in plan.logical.topology.sources]
         eager = workload.eager_sources
+        used = runs.cores(waking)
+        crowded = [one.name in runs.overloaded for one in plan.cluster.machines]
+        machines = list_machines(plan, used, crowded)
         return Prediction(
             model=self.name,
             verdict=Verdict.OVERLOADED if runs.overloaded else Verdict.FITS,
@@ -155,8 +161,8 @@ class SimulationModel:
             by_source={name: runs.latency(_of_source(name), name) for name in sources},
             operators=operator_predictions(parameters, runs.observed, runs.overload),
             executors=executor_predictions(parameters, runs.observed, runs.overload),
-            workers=runs.workers(),
-            machines=runs.machines(),
+            workers=list_workers(plan, used, runs.sent()),
+            machines=machines,
             complete=runs.latency(lambda one: one.complete) if acked else None,
             seen_by_source=runs.latency(lambda one: one.seen_by_source) if acked else None,
             since_due=None if eager else runs.latency(lambda one: one.since_due),
@@ -173,6 +179,7 @@ class SimulationModel:
                 *_of_length(length),
                 *ended,
                 *runs.notes(),
+                *warn_of_full_machines(machines, limit),
                 *_of_eager_sources(workload, steady),
                 "the highest rate is by formula, not simulated",
             ),
@@ -320,37 +327,23 @@ class _Runs:
             return ENDLESS
         return combine_latencies([pick(one) for one in self._results])
 
-    def workers(self) -> tuple[WorkerPrediction, ...]:
-        """Every worker, in the plan's order."""
-        cores = self._mean(lambda one: [figures.cores for figures in one.workers])
-        sent = self._mean(
-            lambda one: [figures.transfer.arrived_per_second for figures in one.workers]
-        )
-        return tuple(
-            WorkerPrediction(
-                name=str(worker),
-                executors=self._plan.placement.count(place),
-                cores=float(cores[place]),
-                sent_per_second=float(sent[place]),
-            )
-            for place, worker in enumerate(self._plan.workers)
+    def cores(self, waking: Vector) -> WorkerCores:
+        """What workers use: work and polling as simulated, the rest as in formulas."""
+        polling = np.asarray(self._mean(lambda one: [each.polling for each in one.machines]))
+        bolts = mark_bolts(self._parameters.flow)
+        idle = share_polling(self._parameters, self.observed.utilisation, polling, bolts)
+        return divide_cores(
+            self._parameters,
+            work=np.asarray(self._mean(lambda one: [each.cores for each in one.workers])),
+            idle=idle + waking,
         )
 
-    def machines(self) -> tuple[MachinePrediction, ...]:
-        """Every machine, in the cluster's order."""
-        busy = self._mean(lambda one: [figures.busy for figures in one.machines])
-        polling = self._mean(lambda one: [figures.polling for figures in one.machines])
-        return tuple(
-            MachinePrediction(
-                name=one.name,
-                cores=one.cores,
-                background=one.background,
-                busy=float(busy[place]),
-                polling=float(polling[place]),
-                overloaded=one.name in self.overloaded,
-            )
-            for place, one in enumerate(self._results[0].machines)
+    def sent(self) -> Vector:
+        """Tuples and messages to other workers, by worker."""
+        arrived = self._mean(
+            lambda one: [figures.transfer.arrived_per_second for figures in one.workers]
         )
+        return np.asarray(arrived)
 
     def _swing(self) -> Swing:
         """How latency goes up and down, where shuffle widens and narrows."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamgauge.models.distribution_fitting import fit_distribution
 from streamgauge.models.job_behaviour import JobBehaviour, OperatorBehaviour, ServiceTime
@@ -31,16 +32,30 @@ from streamgauge.topology.workload import Poisson, Workload
 # Executors that emit so much more or less than others of their operator deserve a word.
 NOTEWORTHY = 0.05
 MS_PER_SECOND = 1e3
+# The simulator wants some of a machine to be free, however little.
+FULLEST = 0.999
 
 
 def build_simulation(
-    parameters: Parameters,
+    parameters: Parameters, engine_cores: NDArray[np.float64]
 ) -> tuple[PhysicalPlan, dict[str, Behaviour], tuple[str, ...]]:
-    """Plan, behaviours (ackers included) and notes on what was assumed, of the job to simulate."""
+    """Plan, behaviours (ackers included) and notes on what was assumed, of the job to simulate.
+
+    What the engine itself takes of each machine is background load there.
+    """
     plan, behaviour = parameters.flow.plan, parameters.behaviour
     network = find_network(plan, behaviour)
+    cluster = _linked(plan, network)
+    machines = tuple(
+        replace(one, background_cores=min(one.background_cores + taken, FULLEST * one.cores))
+        if taken > 0.0
+        else one
+        for one, taken in zip(cluster.machines, engine_cores.tolist(), strict=True)
+    )
     informed = replace(
-        plan, logical=_routed(plan.logical, behaviour), cluster=_linked(plan, network)
+        plan,
+        logical=_routed(plan.logical, behaviour),
+        cluster=replace(cluster, machines=machines),
     )
     return informed, _behaviours(parameters), (*network.notes, *_uneven(parameters))
 

@@ -12,11 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models.cpu_contention import Contention
-from streamgauge.models.load_limit import Limit, Loaded, fires_on_thread, machine_of_executor
-from streamgauge.models.machine_threads import Machines
+from streamgauge.models.load_limit import (
+    Limit,
+    Loaded,
+    find_machines,
+    fires_on_thread,
+    machine_of_executor,
+)
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.queueing import divide_or
 from streamgauge.models.service import stretch_service
+from streamgauge.models.worker_cpu import sum_at
 from streamgauge.topology.tuple_flow import as_slice
 from streamgauge.topology.workload import Workload
 
@@ -97,10 +103,9 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
     """
     busy = stations.utilisation
     service = stretch_service(parameters.works, np.ones_like(busy), np.ones_like(busy))
-    machine, free = (
-        machine_of_executor(parameters.flow.plan),
-        Machines.of(parameters.flow.plan.cluster).free,
-    )
+    machine = machine_of_executor(parameters.flow.plan)
+    machines, waking = find_machines(parameters)
+    free = machines.free
     growing, fixed = _wanted_cores(parameters)
     wanted = _by_machine(parameters, growing + fixed)
     overloaded = (wanted > 0.0) & (wanted >= free)
@@ -120,6 +125,8 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
         service=service,
         utilisation=busy,
         transfer_load=np.zeros(len(parameters.flow.plan.workers)),
+        cores=used,
+        waking=waking,
         variation=lambda: np.zeros(len(free)),
         at_crowd=lambda factor: service,
         overloaded=_worst(parameters, busy, np.where(overloaded, divide_or(wanted, free), 0.0)),
@@ -139,7 +146,9 @@ def uncontended_limit(parameters: Parameters, workload: Workload, stations: Stat
     Of a machine, what windows by the clock take does not grow with the rate.
     """
     growing, fixed = (_by_machine(parameters, one) for one in _wanted_cores(parameters))
-    left = np.maximum(Machines.of(parameters.flow.plan.cluster).free - fixed, 0.0)
+    idle, busy = (find_machines(parameters, factor)[0] for factor in (0.0, 1.0))
+    growing += np.maximum(busy.engine_cores - idle.engine_cores, 0.0)
+    left = np.maximum(idle.free - fixed, 0.0)
     machines = np.where((fixed > 0.0) & (left <= 0.0), 0.0, divide_or(left, growing))
     executors = divide_or(np.ones_like(stations.mean), stations.utilisation)
     factors = _named(parameters, executors, machines)
@@ -170,7 +179,5 @@ def _wanted_cores(parameters: Parameters) -> tuple[Vector, Vector]:
 
 def _by_machine(parameters: Parameters, amounts: Vector) -> Vector:
     """Sums of what executors have, of each machine."""
-    size = len(parameters.flow.plan.cluster.machines)
-    sums = np.bincount(machine_of_executor(parameters.flow.plan), weights=amounts, minlength=size)
-    # Of no executors at all, NumPy would make whole numbers.
-    return sums.astype(np.float64, copy=False)
+    plan = parameters.flow.plan
+    return sum_at(machine_of_executor(plan), amounts, len(plan.cluster.machines))

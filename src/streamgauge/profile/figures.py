@@ -229,6 +229,10 @@ class ExecutorFigures:
         capacity: Share of time in execute: tuples executed × mean execute time / time (Henge,
             eq. 2.3); may exceed one.
         cores: Cores in use by its thread, polling included.
+        idle_cores: The part of them without a tuple: polling, waking up from sleeps.
+        run_delay: Share of time in which its thread wanted a core and had none.
+        slowdown: How many times as long its work took for want of a core: 1 + run delay over CPU
+            time, both while it had tuples, where that can be told.
         idle: Share of time in which it had no tuple.
         held: Share of time in which a full queue downstream blocked it.
         receive: Its receive queue.
@@ -237,6 +241,9 @@ class ExecutorFigures:
 
     capacity: Figure | None = None
     cores: Figure | None = None
+    idle_cores: Figure | None = None
+    run_delay: Figure | None = None
+    slowdown: Figure | None = None
     idle: Figure | None = None
     held: Figure | None = None
     receive: QueueFigures | None = None
@@ -253,6 +260,15 @@ class WorkerFigures:
         transfer_cores: Cores in use by its transfer thread.
         network_cores: Cores in use by its network threads.
         gc_cores: Cores in use by its garbage collector.
+        window_cores: Cores in use by threads that fire windows by time.
+        timer_cores: Cores in use by the engine's timers.
+        jit_cores: Cores in use by the compiler.
+        agent_cores: Cores in use by the agent.
+        run_delay: Threads of the process that wanted a core and had none, on the mean.
+        executed_per_second: Tuples and messages that its executors execute.
+        messages_per_second: Messages that it sends to other workers.
+        engine_ms_per_tuple: CPU time of all but executors and windows, for each tuple or message
+            more that executors execute; from times in which there were more or fewer.
         heap_bytes: Heap in use.
         memory_bytes: Memory the process holds.
         bytes_per_second: Bytes sent to other workers.
@@ -265,6 +281,14 @@ class WorkerFigures:
     transfer_cores: Figure | None = None
     network_cores: Figure | None = None
     gc_cores: Figure | None = None
+    window_cores: Figure | None = None
+    timer_cores: Figure | None = None
+    jit_cores: Figure | None = None
+    agent_cores: Figure | None = None
+    run_delay: Figure | None = None
+    executed_per_second: Figure | None = None
+    messages_per_second: Figure | None = None
+    engine_ms_per_tuple: Figure | None = None
     heap_bytes: Figure | None = None
     memory_bytes: Figure | None = None
     bytes_per_second: Figure | None = None

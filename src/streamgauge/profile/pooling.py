@@ -8,9 +8,10 @@ assumed to be independent.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from streamgauge.profile.figures import Figure, TimeFigures
+from streamgauge.profile.figures import ExecutorFigures, Figure, TimeFigures
+from streamgauge.topology.logical_plan import Executor
 
 
 def weigh_by_samples(figures: Sequence[Figure]) -> list[float]:
@@ -29,6 +30,27 @@ def pool_mean(figures: Sequence[Figure]) -> Figure | None:
 def pool_total(figures: Sequence[Figure]) -> Figure | None:
     """The sum, such as the rate of all tasks; None without figures."""
     return _combine(figures, [1.0] * len(figures)) if figures else None
+
+
+def pool_slowdown(executors: Mapping[str, ExecutorFigures]) -> dict[str, Figure]:
+    """By operator, how many times as long its work took for want of a core.
+
+    Executors count by the CPU time of their work.
+    """
+    by_operator: dict[str, list[tuple[Figure, float]]] = {}
+    for label, one in executors.items():
+        if one.slowdown is not None and one.cores is not None:
+            idle = 0.0 if one.idle_cores is None else one.idle_cores.value
+            worked = max(one.cores.value - idle, 0.0)
+            name = Executor.parse(label).operator
+            by_operator.setdefault(name, []).append((one.slowdown, worked))
+    found = {}
+    for name, known in by_operator.items():
+        total = math.fsum(worked for _, worked in known)
+        if total > 0.0:
+            weights = [worked / total for _, worked in known]
+            found[name] = _combine([figure for figure, _ in known], weights)
+    return found
 
 
 def pool_times(times: Sequence[TimeFigures]) -> TimeFigures | None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from streamgauge.errors import InvalidInput
 from streamgauge.profile.figures import Figure, OutputFigures, Shares, TaskProfile, TimeFigures
-from streamgauge.profile.pooling import pool_mean, pool_times, pool_total
+from streamgauge.profile.pooling import pool_mean, pool_slowdown, pool_times, pool_total
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.field_checks import natural_key
 from streamgauge.topology.grouping import Direct, Fields, PartialKey
@@ -157,6 +157,7 @@ def assess_profile(profile: Profile) -> tuple[Assessment, ...]:
             found += _assess_window(operator, tasks)
         found += _assess_outputs(profile, operator, tasks)
     found += _assess_links(profile)
+    found += _assess_slowdown(profile)
     found += _assess_workers(profile)
     return tuple(found)
 
@@ -402,6 +403,12 @@ def _find_node_pairs(profile: Profile) -> list[tuple[str, str]]:
 def parse_node(worker: str) -> str:
     """The node of a worker, which is named NODE:PORT."""
     return worker.rpartition(":")[0] or worker
+
+
+def _assess_slowdown(profile: Profile) -> Iterator[Assessment]:
+    """Only where it was measured: without it, models compute it."""
+    for name, figure in sorted(pool_slowdown(profile.executors).items()):
+        yield _Need(name, "", "slowdown by crowded cores").judge(figure)
 
 
 def _assess_workers(profile: Profile) -> Iterator[Assessment]:

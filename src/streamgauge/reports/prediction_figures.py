@@ -18,7 +18,7 @@ from streamgauge.drawing.wording import (
     format_utilisation,
     name_percentile,
 )
-from streamgauge.models.prediction import Drawback
+from streamgauge.models.prediction import FULL, Drawback
 from streamgauge.reports.content import (
     Cell,
     Column,
@@ -49,9 +49,11 @@ if TYPE_CHECKING:
     from streamgauge.models.prediction import (
         Bottleneck,
         ExecutorPrediction,
+        MachinePrediction,
         OperatorPrediction,
         Prediction,
         Sensitivity,
+        WorkerPrediction,
     )
     from streamgauge.reports.prediction import PredictedPlan
 
@@ -227,7 +229,7 @@ def _show_number(value: float) -> str:
 
 
 def tabulate_workers(prediction: Prediction) -> Table:
-    """Workers in the plan's order."""
+    """Workers in the plan's order, and what keeps their cores busy."""
     return tabulate(
         "Workers",
         [
@@ -235,12 +237,20 @@ def tabulate_workers(prediction: Prediction) -> Table:
                 Column("worker"): worker.name,
                 Column("executors"): worker.executors,
                 Column("CPU", "cores"): format_number(worker.cores),
+                Column("the job's work", "cores"): format_number(worker.work),
+                Column("the engine", "cores"): _show_engine(worker),
+                Column("idle threads", "cores"): format_number(worker.polling),
                 Column("sends to other workers", PER_SECOND): format_number(worker.sent_per_second),
             }
             for worker in prediction.workers
         ],
-        page_only=True,
+        note="CPU is made up of the three that follow. ± one standard error.",
     )
+
+
+def _show_engine(worker: WorkerPrediction) -> str:
+    shown = format_number(worker.engine)
+    return f"{shown} ± {format_number(worker.engine_error)}" if worker.engine_error > 0.0 else shown
 
 
 def tabulate_machines(prediction: Prediction) -> Table:
@@ -252,16 +262,21 @@ def tabulate_machines(prediction: Prediction) -> Table:
                 Column("machine"): machine.name,
                 Column("cores"): f"{machine.cores:g}",
                 Column("the job's work", "cores"): format_number(machine.busy),
+                Column("its engine", "cores"): format_number(machine.engine),
                 Column("its idle threads", "cores"): format_number(machine.polling),
                 Column("others", "cores"): format_number(machine.background),
-                Column("in use"): format_utilisation(
-                    (machine.busy + machine.polling + machine.background) / machine.cores
-                ),
-                Column("state", words=True): "overloaded" if machine.overloaded else "",
+                Column("in use"): format_utilisation(machine.in_use),
+                Column("state", words=True): _judge_machine(machine),
             }
             for machine in prediction.machines
         ],
     )
+
+
+def _judge_machine(machine: MachinePrediction) -> str:
+    if machine.overloaded:
+        return "overloaded"
+    return "nearly full" if machine.in_use >= FULL else ""
 
 
 def list_prediction_figures(prediction: Prediction, plan: str = "") -> Iterator[FigureRow]:

@@ -14,6 +14,7 @@ from streamgauge.drawing.wording import (
     format_utilisation,
     list_names,
 )
+from streamgauge.models.prediction import FULL
 from streamgauge.reports.content import Grade, Verdict
 
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ def judge_prediction(prediction: Prediction) -> Verdict:
             f". Up to {format_estimate(limit.per_second)} tuples/s would,"
             f" {format_estimate(limit.factor)} times the load; {_say_what_is_full(prediction)}."
         )
-    nearly_full = limit.factor * HIGH_LEVEL < 1.0 or find_busiest(prediction) >= HIGH_LEVEL
+    nearly_full = (
+        limit.factor * HIGH_LEVEL < 1.0
+        or find_busiest(prediction) >= HIGH_LEVEL
+        or any(machine.in_use >= FULL for machine in prediction.machines)
+    )
     return Verdict(grade=Grade.WARNING if nearly_full else Grade.FINE, word=FITS, sentence=sentence)
 
 

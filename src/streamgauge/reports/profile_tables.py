@@ -412,6 +412,7 @@ def tabulate_queues(profile: Profile, labels: Sequence[str]) -> Table:
                 Column("busy"): show_part(executor.capacity),
                 Column("idle"): show_part(executor.idle),
                 Column("held back"): show_part(executor.held),
+                Column("slowed down", "times"): show_value(executor.slowdown),
                 Column("waiting", "tuples"): show_figure(queue.length),
                 Column("limit", "tuples"): show_level(queue.limit),
                 Column("overflow", "tuples"): show_value(queue.overflow),
@@ -438,6 +439,10 @@ def tabulate_hosts(profile: Profile) -> Table:
             Column("transfer", "cores"): show_value(worker.transfer_cores),
             Column("network", "cores"): show_value(worker.network_cores),
             Column("gc", "cores"): show_value(worker.gc_cores),
+            Column("windows", "cores", page_only=True): show_value(worker.window_cores),
+            Column("timers", "cores", page_only=True): show_value(worker.timer_cores),
+            Column("compiler", "cores", page_only=True): show_value(worker.jit_cores),
+            Column("agent", "cores", page_only=True): show_value(worker.agent_cores),
             Column("heap", "MB"): show_value(worker.heap_bytes, MILLION),
             Column("sent", "MB/s"): show_value(worker.bytes_per_second, MILLION),
         }

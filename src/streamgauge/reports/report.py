@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streamgauge.topology.physical_plan import PhysicalPlan
 
 SCHEMA_VERSION = 1
-# By the end of a figure's name; of a machine, its cores by what they do.
+# By the end of a figure's name; of workers and machines, their cores by what they do.
 UNITS = {
     "_per_second": "1/s",
     "_seconds": "s",
@@ -30,6 +30,9 @@ UNITS = {
     "_bytes": "bytes",
     "cores": "cores",
     "busy": "cores",
+    "work": "cores",
+    "engine": "cores",
+    "engine_error": "cores",
     "polling": "cores",
     "background": "cores",
 }

@@ -163,6 +163,7 @@ THREAD = _record(
     extra=_F8,  # CPU time of sending, to be spent before delivery
     busy=_F8,
     cpu=_F8,
+    rested=_F8,  # the waiting time of all services that have begun
     blocked=_F8,
     throttled_time=_F8,
     executed=_I8,

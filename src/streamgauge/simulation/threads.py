@@ -162,6 +162,7 @@ def serve(p: Program, s: State, thread: int, work: float, rest: float, now: floa
     t = s.thread[thread]
     t.work, t.rest = work, rest
     t.cpu += work
+    t.rested += rest
     if work > 0.0:
         t.phase = ON_CORE
         start(s.cores, t.machine, thread, work, now)

@@ -89,6 +89,12 @@ def is_past(timers: Timers, timer: int, now: float) -> Any:
     return place == UNSET or timers.heap[place].time <= now
 
 
+def times_of(timers: Timers, which: slice) -> NDArray[Any]:
+    """When some timers go off; never where they are not set. Not for compiled code."""
+    place = timers.place[which]
+    return np.where(place == UNSET, np.inf, timers.heap["time"][place])
+
+
 @primitive
 def _settle(timers: Timers, timer: int, time: float, place: int) -> None:
     """Put a timer into the gap at `place`, or where the gap goes as others move into it."""

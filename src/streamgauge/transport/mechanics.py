@@ -15,6 +15,7 @@ from streamgauge.topology.configuration import Setting
 from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.tuple_flow import Hops
+from streamgauge.transport.costs import NO_COSTS, EngineCosts
 from streamgauge.transport.hashing import KeyValue, task_index, two_choices
 
 NO_LIMIT = 2**31 - 1
@@ -41,6 +42,10 @@ class Mechanics:
         sleep_jitter: Standard deviation of each of these sleeps, which are never equally long.
         poll_cores: Cores that one polling thread of a machine uses.
         poll_growth: n polling threads use poll_cores · n to this power.
+        wake_seconds: CPU time of the only thread of a machine that wakes up from such sleeps, each
+            time that it finds nothing to do.
+        wake_growth: n such threads use n to this power times as much: a core that is awake wakes
+            threads at less cost.
         send_seconds: CPU time of a send thread for one tuple.
         transfer_seconds: CPU time of a transfer thread for one tuple.
         load_aware: Whether shuffle looks at loads and nearness.
@@ -54,6 +59,7 @@ class Mechanics:
             they continue; None where queues do not stop sources.
         max_pending: Roots that one task of a source may have open.
         time_out_seconds: After this, and before twice this, a root that is still open fails.
+        costs: What the engine's own threads and steps cost, before anything was measured.
     """
 
     send_threads: bool = False
@@ -70,6 +76,8 @@ class Mechanics:
     sleep_jitter: float = 0.0
     poll_cores: float = 0.0
     poll_growth: float = 1.0
+    wake_seconds: float = 0.0
+    wake_growth: float = 1.0
     send_seconds: float = 0.0
     transfer_seconds: float = 0.0
     load_aware: bool = False
@@ -82,6 +90,7 @@ class Mechanics:
     watermarks: tuple[float, float] | None = None
     max_pending: int = NO_LIMIT
     time_out_seconds: float = 30.0
+    costs: EngineCosts = NO_COSTS
 
     def __post_init__(self) -> None:
         findings = Findings()

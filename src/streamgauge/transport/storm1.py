@@ -11,6 +11,7 @@ from streamgauge.topology.configuration import Setting
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.tuple_flow import Element, Hops
+from streamgauge.transport import storm2
 from streamgauge.transport.mechanics import (
     SLEEP_JITTER,
     Mechanics,
@@ -49,6 +50,10 @@ DEFAULTS = Mechanics(
     transfer_limit=1024,
     source_sleep=sleep_milliseconds(1),
     sleep_jitter=SLEEP_JITTER,
+    wake_seconds=storm2.DEFAULTS.wake_seconds,
+    wake_growth=storm2.DEFAULTS.wake_growth,
+    # Not measured: those of Storm 2.x, of which one is half as sure.
+    costs=storm2.COSTS.less_sure(2.0),
 )
 
 SETTINGS: Mapping[str, Reader] = {

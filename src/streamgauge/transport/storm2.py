@@ -9,6 +9,7 @@ from streamgauge.topology.configuration import Setting
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.physical_plan import ConnectionType
 from streamgauge.topology.tuple_flow import Element, Hops
+from streamgauge.transport.costs import Cost, EngineCosts
 from streamgauge.transport.mechanics import (
     NO_LIMIT,
     SLEEP_JITTER,
@@ -33,6 +34,23 @@ HOPS: Hops = {
     ),
 }
 
+# Workers of Storm 2.8 on two cores that were otherwise idle: network threads 0.031 cores, transfer
+# thread 0.017, timers 0.005, agent 0.005, compiler 0.008. For a message, three workers with a few
+# hundred a second, in their first minute (tests/engines/storm/data/agent-lines.jsonl.gz): transfer
+# threads 4.7 µs; the collector 0.1 µs a tuple. In that minute network and transfer threads used
+# half as much and all else twice as much, so deviations are large. What a message costs its
+# receiver was not measured; what handling a tuple costs is taken for none, as CPU time of executors
+# mostly contains it. `python -m benchmarks --only engine_costs` measures (docs/worker-cpu.md).
+COSTS = EngineCosts(
+    network_cores=Cost(0.048, 0.016),
+    worker_cores=Cost(0.018, 0.012),
+    sent_seconds=Cost(5e-6, 3e-6),
+    received_seconds=Cost(3e-6, 3e-6),
+    executed_seconds=Cost(0.1e-6, 0.1e-6),
+    handled_seconds=Cost(0.0, 5e-6),
+    polling=Cost(1.0, 0.3),
+    waking=Cost(1.0, 0.3),
+)
 # An idle bolt parks 1,000 times, each for about 75 µs (measured), before it sleeps.
 PARK_SECONDS = 75e-6
 DEFAULTS = Mechanics(
@@ -43,10 +61,14 @@ DEFAULTS = Mechanics(
     source_sleep=sleep_milliseconds(1),
     transfer_sleep=sleep_milliseconds(1),
     sleep_jitter=SLEEP_JITTER,
-    # One polling thread used 0.3 of a core, 16 used 1.0, 64 two (measured on two cores).
-    poll_cores=0.3,
-    poll_growth=0.434,
+    # Of 1, 4, 16 and 64 threads that park all the time: 0.235, 0.59, 1.05 and 2.0 cores (measured).
+    poll_cores=0.235,
+    poll_growth=0.56,
+    # The same of threads that sleep a millisecond at a time: 0.020, 0.055, 0.138, 0.35 to 0.44.
+    wake_seconds=20e-6,
+    wake_growth=0.7,
     load_aware=True,
+    costs=COSTS,
 )
 
 SETTINGS: Mapping[str, Reader] = {

@@ -80,3 +80,50 @@ def test_threads_are_charged_for_what_they_got_however_they_share_cores(tmp_path
         spent = seconds(job, "machine_cpu", machine=machine.name) / job.result.seconds
         parts = machine.busy + machine.polling + machine.background
         assert spent == pytest.approx(parts, abs=1e-6)
+
+
+# Both bolts begin at the same moment, and share the one core until both are done.
+CROWDED = """
+streamgauge: 1
+topology:
+  name: crowded
+  operators: {s: {kind: source}, a: {}, b: {}}
+  streams: [{from: s, to: a, grouping: shuffle}, {from: s, to: b, grouping: shuffle}]
+behaviours:
+  a: {service: {cpu_ms: 10}}
+  b: {service: {cpu_ms: 10, wait_ms: 30}}
+configuration:
+  workers: 1
+  settings:
+    topology.bolt.wait.progressive.level2.count: 0
+    topology.bolt.wait.progressive.level3.sleep.millis: 0
+cluster: {uniform: {nodes: 1, cores: 1}}
+workload: [{source: s, per_second: 10, shape: regular}]
+"""
+
+
+def test_two_that_share_a_core_are_delayed_as_long_as_they_work(tmp_path):
+    job = emulated(CROWDED, tmp_path, seconds=10.0, bucket_seconds=0.513)
+    for operator in ("a", "b"):
+        work = seconds(job, "executor_cpu", component=operator)
+        assert work == pytest.approx(1.0, rel=0.02)
+        assert seconds(job, "executor_run_delay", component=operator) == pytest.approx(
+            work, abs=0.0101
+        )
+        # A bucket ends in the middle of services and waits: none has more than its part.
+        for one in job.of("executor_run_delay", component=operator):
+            assert 0.0 <= one.value <= 1e9 * one.bucket_seconds * 0.12
+    assert seconds(job, "worker_run_delay") == pytest.approx(
+        seconds(job, "executor_run_delay"), abs=1e-6
+    )
+
+
+def test_a_worker_executed_what_its_tasks_did(any_job):
+    for worker in any_job.plan.workers:
+        tasks = any_job.total("executed", worker=str(worker))
+        assert any_job.total("worker_executed", worker=str(worker)) == tasks
+
+
+def test_idle_cpu_is_what_polling_burnt(any_job):
+    polled = sum(one.polling for one in any_job.result.machines) * any_job.result.seconds
+    assert seconds(any_job, "executor_idle_cpu") == pytest.approx(polled, abs=1e-6)

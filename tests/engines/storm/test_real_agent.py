@@ -65,6 +65,33 @@ def test_two_lines_measure_a_topology_that_knows_nothing_of_us(words):
     assert set(parse_job(document).topology.operator_names) == {"sentences", "split", "count"}
 
 
+GROUPS = (
+    "executor_cpu",
+    "transfer_thread_cpu",
+    "network_threads_cpu",
+    "window_threads_cpu",
+    "timer_threads_cpu",
+    "agent_cpu",
+    "gc_cpu",
+    "jit_cpu",
+)
+
+
+def test_groups_of_threads_are_most_of_a_worker_and_every_executor_has_a_run_delay(words):
+    spent, delayed = defaultdict(lambda: defaultdict(float)), defaultdict(set)
+    for one in records(words):
+        if isinstance(one, Sample) and one.worker is not None:
+            spent[one.worker][one.metric] += one.value
+            if one.executor is not None:
+                delayed[one.metric].add(one.executor)
+    assert spent
+    for worker in spent.values():
+        groups = sum(worker[metric] for metric in GROUPS)
+        # Processes are counted in steps of 10 ms; the rest is the virtual machine's own.
+        assert 0.7 * worker["worker_cpu"] <= groups <= 1.02 * worker["worker_cpu"] + 2e7
+    assert delayed["executor_run_delay"] == delayed["executor_cpu"]
+
+
 def test_a_rebalance_is_seen_from_outside(storm, bridge):
     described = job("moved", executors={"source": 1, "work": 2, "end": 1}, ackers=1)
     collector = Collector(

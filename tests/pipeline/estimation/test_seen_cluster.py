@@ -2,7 +2,7 @@ import pytest
 
 from streamgauge.lake.records import PlacedExecutor, Plan
 from streamgauge.pipeline.estimation.roster import seen_cluster
-from streamgauge.profile.figures import Figure, HostFigures
+from streamgauge.profile.figures import Figure, HostFigures, WorkerFigures
 
 
 def plan(*placed):
@@ -55,3 +55,23 @@ def test_where_the_cores_of_a_node_are_not_known_neither_is_the_cluster():
 def test_addresses_are_not_names():
     placed = plan(("10.0.0.1:6700", "a"), ("10.0.0.2:6700", None))
     assert seen_cluster(placed, {**cores(a=4.0), **cores(**{"10.0.0.9": 4.0})}) is None
+
+
+def busy(**seen):
+    return {
+        name.replace("_", ":"): WorkerFigures(cores=Figure(value=v)) for name, v in seen.items()
+    }
+
+
+def test_what_a_machine_used_beyond_the_workers_is_background():
+    placed = plan(("a:1", "m"), ("a:2", "m"))
+    machine = HostFigures(cores=Figure(value=1.5), available=Figure(value=4.0))
+    found = seen_cluster(placed, {"m": machine}, busy(a_1=0.5, a_2=0.6))
+    assert found.machines[0].background_cores == 0.4
+
+
+@pytest.mark.parametrize("workers", [busy(a_1=0.5), busy(a_1=0.9, a_2=0.9)])
+def test_there_is_no_background_where_a_worker_is_unknown_or_nothing_is_left(workers):
+    placed = plan(("a:1", "m"), ("a:2", "m"))
+    machine = HostFigures(cores=Figure(value=1.5), available=Figure(value=4.0))
+    assert seen_cluster(placed, {"m": machine}, workers).machines[0].background_cores == 0.0

@@ -144,11 +144,19 @@ class ThreadSamples:
         by_worker = of_threads + np.bincount(self._worker, polled, minlength=workers)
         yield from self._executors(bucket, cpu, polled)
         yield from self._back_pressure(bucket)
-        who = [self._subjects.tasks[self._window_tasks[n]] for n in self._timed]
-        mine = [self._at.triggers + n for n in self._timed]
-        yield from bucket.spent(Metric.WINDOW_THREAD_CPU, who, cpu[mine])
+        yield from self._windows(bucket, cpu)
         yield from self._workers(bucket, cpu, by_worker)
         yield from self._hardware(bucket, by_worker)
+
+    def _windows(self, bucket: Bucket, cpu: NDArray[Any]) -> Iterator[Sample]:
+        who = [self._subjects.tasks[self._window_tasks[n]] for n in self._timed]
+        mine = [self._at.triggers + n for n in self._timed]
+        if mine:
+            of_worker = np.bincount(
+                self._worker_of_thread[mine], cpu[mine], minlength=self._at.workers
+            )
+            yield from bucket.spent(Metric.WINDOW_THREAD_CPU, who, cpu[mine])
+            yield from bucket.spent(Metric.WINDOW_THREADS_CPU, self._subjects.workers, of_worker)
 
     def _polling(self, bucket: Bucket) -> NDArray[Any]:
         """Core-seconds that each executor polled, by its part of its machine's idle time."""
@@ -163,8 +171,11 @@ class ThreadSamples:
     ) -> Iterator[Sample]:
         who, mine = self._subjects.executors, slice(0, self._at.executors)
         idle = bucket.grown_whole("idle", NANOSECONDS)[mine]
+        delay = bucket.grown_whole("run_delay", NANOSECONDS)[mine]
         yield from bucket.spent(Metric.EXECUTOR_CPU, who, cpu[mine] + polled)
+        yield from bucket.spent(Metric.EXECUTOR_RUN_DELAY, who, delay)
         yield from bucket.spent(Metric.EXECUTOR_IDLE, who, idle)
+        yield from bucket.spent(Metric.EXECUTOR_IDLE_CPU, who, polled)
         # Storm's capacity: sampled executions times their mean time, by a clock of milliseconds.
         sampled = np.bincount(
             self._input_executor,
@@ -200,6 +211,15 @@ class ThreadSamples:
         yield from bucket.gauged(Metric.WORKER_UPTIME, who, ones * bucket.after["time"])
         yield from bucket.gauged(Metric.WORKER_THREADS, who, self._executors_of_worker)
         yield from bucket.spent(Metric.WORKER_CPU, who, by_worker)
+        delay = bucket.grown_whole("run_delay", NANOSECONDS)
+        of_worker = np.bincount(self._worker_of_thread, delay, minlength=at.workers)
+        yield from bucket.spent(Metric.WORKER_RUN_DELAY, who, of_worker)
+        executed = np.bincount(
+            self._worker[self._input_executor],
+            bucket.grown("inputs", "executed"),
+            minlength=at.workers,
+        )
+        yield from bucket.counted(Metric.WORKER_EXECUTED, who, executed.astype(np.int64))
         cores = np.maximum(by_worker, 0.0) / (NANOSECONDS * bucket.seconds)
         yield from bucket.gauged(Metric.WORKER_CORES, who, cores)
         yield from bucket.spent(Metric.TRANSFER_THREAD_CPU, who, cpu[at.transfers : at.receives])

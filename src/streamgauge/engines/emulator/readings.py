@@ -13,8 +13,10 @@ from streamgauge.engines.emulator.subjects import Rows, Subject
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.records import Sample
 from streamgauge.simulation.program import Compiled
+from streamgauge.simulation.records import ON_CORE, WAITING
 from streamgauge.simulation.snapshots import machine_accounts, queue_accounts, thread_accounts
 from streamgauge.simulation.state import State
+from streamgauge.simulation.timers import times_of
 
 MILLISECONDS = 1e3
 MICROSECONDS = 1e6
@@ -59,8 +61,10 @@ def take_reading(s: State, compiled: Compiled, rows: Rows) -> Reading:
         # Tuples in each queue now, and how many of them are behind it.
         "length": spent["length"],
         "overflow": _overflow(queue, batched=compiled.mechanics.send_threads),
-        # Time of each thread: on a core, without work, waiting for room, or not allowed to emit.
+        # Time of each thread: on a core, without one that it wanted, without work, waiting for
+        # room, or not allowed to emit.
         "cpu": thread["cpu"],
+        "run_delay": _run_delays(s, at.thread_timers, thread),
         "idle": float(s.now[0]) - thread["busy"] - thread["blocked"],
         "blocked": thread["blocked"],
         "throttled": thread["throttled"],
@@ -76,6 +80,15 @@ def take_reading(s: State, compiled: Compiled, rows: Rows) -> Reading:
         "due": s.latency[at.due_rows :].copy(),
         "due_sum": s.latency_sum[at.due_rows :].copy(),
     }
+
+
+def _run_delays(s: State, first_timer: int, thread: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """How long each thread wanted a core and had none: busy, but neither on one nor waiting."""
+    t, now = s.thread, float(s.now[0])
+    ends = times_of(s.timers, slice(first_timer, first_timer + len(t)))
+    yet_to_rest = np.where(t["phase"] == ON_CORE, t["rest"], 0.0)
+    yet_to_rest = np.where(t["phase"] == WAITING, ends - now, yet_to_rest)
+    return np.asarray(thread["busy"] - thread["cpu"] - (t["rested"] - yet_to_rest))
 
 
 def _overflow(queue: NDArray[Any], *, batched: bool) -> NDArray[Any]:

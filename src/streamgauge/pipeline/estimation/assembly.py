@@ -117,14 +117,14 @@ def profile_of(
     roster, recorder = Roster(plan), Recorder()
     measured = Measured(figures, plan.plan_id)
     subjects = SubjectProfiles(measured, roster, recorder)
-    tasks, machines = subjects.tasks(), subjects.hosts("machine")
+    tasks, workers, machines = subjects.tasks(), subjects.workers(), subjects.hosts("machine")
     profile = Profile(
         topology=roster.job.topology,
         configuration=roster.job.configuration,
-        cluster=roster.job.cluster or seen_cluster(plan, machines),
+        cluster=roster.job.cluster or seen_cluster(plan, machines, workers),
         tasks=tasks,
         executors=subjects.executors(),
-        workers=subjects.workers(),
+        workers=workers,
         nodes=subjects.hosts("node"),
         machines=machines,
         links=link_figures(extra.links),

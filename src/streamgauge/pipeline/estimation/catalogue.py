@@ -47,6 +47,9 @@ class FigureName(StrEnum):
     # Executors.
     EXECUTOR_CORES = "executor_cores"
     IDLE = "idle"
+    IDLE_CORES = "idle_cores"
+    RUN_DELAY = "run_delay"
+    IDLE_RUN_DELAY = "idle_run_delay"
     HELD = "held"
     ENGINE_CAPACITY = "engine_capacity"
     # Queues.
@@ -63,6 +66,12 @@ class FigureName(StrEnum):
     TRANSFER_CORES = "transfer_cores"
     NETWORK_CORES = "network_cores"
     GC_CORES = "gc_cores"
+    WINDOW_CORES = "window_cores"
+    TIMER_CORES = "timer_cores"
+    JIT_CORES = "jit_cores"
+    AGENT_CORES = "agent_cores"
+    EXECUTED_RATE = "executed_rate"
+    MESSAGE_RATE = "message_rate"
     HEAP_BYTES = "heap_bytes"
     MEMORY_BYTES = "memory_bytes"
     BYTES_RATE = "bytes_rate"
@@ -183,6 +192,9 @@ SOURCES: tuple[Source, ...] = (
     # Executors.
     *_rate(FigureName.EXECUTOR_CORES, Metric.EXECUTOR_CPU, scale=_NANO),
     *_rate(FigureName.IDLE, Metric.EXECUTOR_IDLE, scale=_NANO),
+    *_rate(FigureName.IDLE_CORES, Metric.EXECUTOR_IDLE_CPU, scale=_NANO),
+    *_rate(FigureName.RUN_DELAY, Metric.EXECUTOR_RUN_DELAY, Metric.WORKER_RUN_DELAY, scale=_NANO),
+    *_rate(FigureName.IDLE_RUN_DELAY, Metric.EXECUTOR_IDLE_RUN_DELAY, scale=_NANO),
     *_rate(FigureName.HELD, Metric.BACKPRESSURE_HELD, scale=_NANO),
     _level(FigureName.ENGINE_CAPACITY, Metric.EXECUTOR_CAPACITY),
     # Queues.
@@ -212,6 +224,12 @@ SOURCES: tuple[Source, ...] = (
     *_rate(FigureName.TRANSFER_CORES, Metric.TRANSFER_THREAD_CPU, scale=_NANO),
     *_rate(FigureName.NETWORK_CORES, Metric.NETWORK_THREADS_CPU, scale=_NANO),
     *_rate(FigureName.GC_CORES, Metric.GC_CPU, scale=_NANO),
+    *_rate(FigureName.WINDOW_CORES, Metric.WINDOW_THREADS_CPU, scale=_NANO),
+    *_rate(FigureName.TIMER_CORES, Metric.TIMER_THREADS_CPU, scale=_NANO),
+    *_rate(FigureName.JIT_CORES, Metric.JIT_CPU, scale=_NANO),
+    *_rate(FigureName.AGENT_CORES, Metric.AGENT_CPU, scale=_NANO),
+    *_rate(FigureName.EXECUTED_RATE, Metric.WORKER_EXECUTED),
+    *_rate(FigureName.MESSAGE_RATE, Metric.NETWORK_MESSAGES_SENT),
     _level(FigureName.HEAP_BYTES, Metric.HEAP_USED),
     _level(FigureName.MEMORY_BYTES, Metric.RESIDENT_MEMORY),
     *_rate(FigureName.BYTES_RATE, Metric.NETWORK_BYTES_SENT),

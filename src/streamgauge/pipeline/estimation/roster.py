@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from streamgauge.lake.records import PlacedExecutor, Plan
-from streamgauge.profile.figures import HostFigures, TaskId
+from streamgauge.profile.figures import HostFigures, TaskId, WorkerFigures
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.topology.cluster import Cluster, Machine, Node
+from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.logical_plan import Executor
 from streamgauge.topology.topology import OperatorKind, StreamKey
 
@@ -115,10 +117,15 @@ def label_of(executor: PlacedExecutor) -> str:
     return Executor(executor.first_task, executor.last_task, executor.component).label
 
 
-def seen_cluster(plan: Plan, machines: Mapping[str, HostFigures]) -> Cluster | None:
+def seen_cluster(
+    plan: Plan,
+    machines: Mapping[str, HostFigures],
+    workers: Mapping[str, WorkerFigures] = FrozenDict(),
+) -> Cluster | None:
     """Nodes with the slots that executors were in, on the machines whose cores were measured.
 
-    A worker knows its own machine only. Of another node the machine is taken to be the one that has
+    What a machine used beyond the job's workers is its background load, where all were measured. A
+    worker knows its own machine only. Of another node the machine is taken to be the one that has
     its name, with or without a domain; where there is none the cluster is not known.
     """
     cores = {name: one.available.value for name, one in machines.items() if one.available}
@@ -135,13 +142,34 @@ def seen_cluster(plan: Plan, machines: Mapping[str, HostFigures]) -> Cluster | N
     if not ports or any(cores.get(machine_of.get(node, ""), 0.0) <= 0.0 for node in ports):
         return None
     used = sorted(set(machine_of.values()))
+    slots = {executor.worker: machine_of[executor.node] for executor in plan.executors}
     return Cluster(
-        machines=tuple(Machine(name=name, cores=cores[name]) for name in used),
+        machines=tuple(
+            Machine(
+                name=name,
+                cores=cores[name],
+                background_cores=_background(
+                    machines[name], [workers.get(slot) for slot, on in slots.items() if on == name]
+                ),
+            )
+            for name in used
+        ),
         nodes=tuple(
-            Node(name=node, machine=machine_of[node], ports=tuple(sorted(slots)))
-            for node, slots in sorted(ports.items())
+            Node(name=node, machine=machine_of[node], ports=tuple(sorted(slots_there)))
+            for node, slots_there in sorted(ports.items())
         ),
     )
+
+
+def _background(machine: HostFigures, workers: Sequence[WorkerFigures | None]) -> float:
+    """Cores that everything but these workers used, to the nearest of ten thousand parts."""
+    known = [one.cores.value for one in workers if one is not None and one.cores is not None]
+    if machine.cores is None or len(known) < len(workers):
+        return 0.0
+    assert machine.available is not None
+    others = machine.cores.value - math.fsum(known)
+    # Times of machines are counted in larger steps: what is left may be less than nothing.
+    return min(max(round(others, 4), 0.0), machine.available.value)
 
 
 def _namesake(node: str, machines: Mapping[str, float]) -> str | None:

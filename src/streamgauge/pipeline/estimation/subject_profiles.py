@@ -17,6 +17,7 @@ from streamgauge.pipeline.estimation.measured import (
     total,
 )
 from streamgauge.pipeline.estimation.roster import Roster, Subject
+from streamgauge.pipeline.estimation.thread_costs import find_cost_of_more, find_slowdown
 from streamgauge.profile.figures import (
     ExecutorFigures,
     Figure,
@@ -35,6 +36,8 @@ from streamgauge.topology.topology import StreamKey
 # Which figure is which field.
 _EXECUTOR = {
     "cores": FigureName.EXECUTOR_CORES,
+    "idle_cores": FigureName.IDLE_CORES,
+    "run_delay": FigureName.RUN_DELAY,
     "idle": FigureName.IDLE,
     "held": FigureName.HELD,
 }
@@ -44,6 +47,13 @@ _WORKER = {
     "transfer_cores": FigureName.TRANSFER_CORES,
     "network_cores": FigureName.NETWORK_CORES,
     "gc_cores": FigureName.GC_CORES,
+    "window_cores": FigureName.WINDOW_CORES,
+    "timer_cores": FigureName.TIMER_CORES,
+    "jit_cores": FigureName.JIT_CORES,
+    "agent_cores": FigureName.AGENT_CORES,
+    "run_delay": FigureName.RUN_DELAY,
+    "executed_per_second": FigureName.EXECUTED_RATE,
+    "messages_per_second": FigureName.MESSAGE_RATE,
     "heap_bytes": FigureName.HEAP_BYTES,
     "memory_bytes": FigureName.MEMORY_BYTES,
     "bytes_per_second": FigureName.BYTES_RATE,
@@ -278,6 +288,9 @@ class SubjectProfiles:
             subject, place = Subject("executor", label), ("executors", label)
             figures = ExecutorFigures(
                 capacity=self._capacity(label, subject),
+                slowdown=self._recorder.figure(
+                    find_slowdown(self._measured, label), *place, "slowdown"
+                ),
                 receive=self._queue(label, Queue.RECEIVE, *place),
                 send=self._queue(label, Queue.SEND, *place),
                 **self._figures(subject, _EXECUTOR, *place),
@@ -291,7 +304,13 @@ class SubjectProfiles:
         found = {}
         for worker in sorted(set(self._roster.placement.values())):
             subject, place = Subject("worker", worker), ("workers", worker)
+            executors = [label for label, slot in self._roster.placement.items() if slot == worker]
             figures = WorkerFigures(
+                engine_ms_per_tuple=self._recorder.figure(
+                    find_cost_of_more(self._measured, worker, executors),
+                    *place,
+                    "engine_ms_per_tuple",
+                ),
                 transfer=self._queue(worker, Queue.TRANSFER, *place),
                 network=self._queue(worker, Queue.NETWORK, *place),
                 **self._figures(subject, _WORKER, *place),

@@ -14,6 +14,7 @@ import numpy as np
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.routing import KEYED, keyed_shares
+from streamgauge.models.worker_cpu import find_handling_cores
 from streamgauge.planning.scheduling.contract import (
     Expected,
     PlacementRequest,
@@ -131,8 +132,9 @@ def expected_of(
 ) -> Expected:
     """What a job would do under another configuration and load.
 
-    Cores are the part of service times that is spent on a core, times rates. What serialising
-    costs depends on the placement and is left out, and so is what idle threads poll.
+    Cores are the part of service times that is spent on a core, and what the engine takes to handle
+    a tuple, times rates. What depends on the placement is left out: sending and receiving, workers
+    that are there, and threads that poll.
 
     Raises:
         InvalidInput: A source has no rate.
@@ -154,11 +156,13 @@ def _cores(parameters: Parameters) -> dict[str, float]:
     """By operator: seconds on a core per second. An acker that was not measured is left out."""
     tuples, triggers = parameters.works.tuples, parameters.works.triggers
     busy = tuples.per_second * tuples.cpu + triggers.per_second * triggers.cpu
+    engine = find_handling_cores(parameters, parameters.behaviour.costs)
     spans = parameters.flow.plan.logical.spans
-    cores = {name: float(busy[as_slice(span)].sum()) for name, span in spans.items()}
-    if ACKER in cores and cores[ACKER] <= 0.0:
-        del cores[ACKER]
-    return cores
+    return {
+        name: float((busy + engine)[as_slice(span)].sum())
+        for name, span in spans.items()
+        if name != ACKER or busy[as_slice(span)].any()
+    }
 
 
 def _task_shares(

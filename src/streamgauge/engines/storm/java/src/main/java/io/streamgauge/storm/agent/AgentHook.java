@@ -69,6 +69,7 @@ public final class AgentHook extends BaseTaskHook {
             return;
         }
         try {
+            task.executor.ownThread();
             long took = task.executor.executionEnded(System.nanoTime());
             Tuple tuple = info.tuple;
             InputTally input = task.input(tuple.getSourceComponent(), tuple.getSourceStreamId());

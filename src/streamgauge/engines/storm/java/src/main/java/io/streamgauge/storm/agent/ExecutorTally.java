@@ -13,8 +13,11 @@ final class ExecutorTally {
     final String component;
     final Count idle = new Count();
     final Count held = new Count();
+    final LookedAtWaits waits = new LookedAtWaits();
     private final List<TaskTally> tasks = new CopyOnWriteArrayList<>();
+    private volatile long threadNumber = OwnThread.UNKNOWN;
     // Touched by the executor's own thread alone.
+    private OwnThread thread;
     private boolean watched;
     private long freeSince;
 
@@ -40,6 +43,20 @@ final class ExecutorTally {
 
     String label() {
         return Names.executor(component, firstTask(), lastTask());
+    }
+
+    /** The thread that asks, which must be the executor's own. */
+    OwnThread ownThread() {
+        if (thread == null) {
+            thread = OwnThread.current();
+            threadNumber = thread.number();
+        }
+        return thread;
+    }
+
+    /** The system's number of the executor's thread, once that has been here. */
+    long threadNumber() {
+        return threadNumber;
     }
 
     /** The thread waited for tuples. */

@@ -1,11 +1,11 @@
 package io.streamgauge.storm.agent;
 
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
+import java.util.HashMap;
+import java.util.Map;
 
 /** What Linux says of the machine and of this process; below zero where it does not. */
 final class ProcFiles {
@@ -14,9 +14,6 @@ final class ProcFiles {
     private static final Path STAT = Path.of("/proc/stat");
     // The unit of /proc/stat is fixed for programs, whatever the kernel's own.
     private static final long NANOS_PER_TICK = 10_000_000;
-    private static final List<String> COLLECTORS =
-        List.of("GC Thread", "G1 ", "Shenandoah", "ZDriver", "ZWorker", "ZStat", "XDriver");
-    private static final String SERIAL_THREAD = "VM Thread";
     private static final int USER = 1;
     private static final int NICE = 2;
     private static final int SYSTEM = 3;
@@ -27,33 +24,49 @@ final class ProcFiles {
     private ProcFiles() {
     }
 
-    /** CPU time that the garbage collector's threads have spent. */
-    static long collectorNanos() {
-        boolean serial = ManagementFactory.getGarbageCollectorMXBeans().stream()
-            .anyMatch(one -> one.getName().equals("Copy"));
-        long nanos = 0;
-        try (DirectoryStream<Path> tasks = Files.newDirectoryStream(TASKS)) {
-            for (Path task : tasks) {
-                nanos += collectorNanos(task, serial);
-            }
-        } catch (IOException | RuntimeException unreadable) {
-            return -1;
-        }
-        return nanos;
+    /** The file that says how long a thread has had a core, and wanted one. */
+    static Path account(String thread) {
+        return TASKS.resolve(thread).resolve("schedstat");
     }
 
-    private static long collectorNanos(Path task, boolean serial) {
-        try {
-            String name = Files.readString(task.resolve("comm")).strip();
-            boolean collects = COLLECTORS.stream().anyMatch(name::startsWith)
-                || (serial && name.equals(SERIAL_THREAD));
-            if (!collects) {
-                return 0;
+    static Account parseAccount(String text) {
+        String[] times = text.strip().split(" ");
+        return new Account(Long.parseLong(times[0]), Long.parseLong(times[1]));
+    }
+
+    /**
+     * All threads of this process by their numbers, those of the virtual machine too; null where
+     * the system does not tell.
+     *
+     * @param before what was found before, whose names are not read again
+     */
+    static Map<Long, NativeThread> threads(Map<Long, NativeThread> before) {
+        Map<Long, NativeThread> found = new HashMap<>();
+        try (DirectoryStream<Path> tasks = Files.newDirectoryStream(TASKS)) {
+            for (Path task : tasks) {
+                String number = task.getFileName().toString();
+                NativeThread known = before.get(Long.parseLong(number));
+                NativeThread now = thread(task, known);
+                if (now != null) {
+                    found.put(Long.parseLong(number), now);
+                }
             }
-            String[] times = Files.readString(task.resolve("schedstat")).strip().split(" ");
-            return Long.parseLong(times[0]);
+        } catch (IOException | RuntimeException unreadable) {
+            return null;
+        }
+        // A kernel that keeps no such account says zero of everybody.
+        boolean told = found.values().stream().anyMatch(one -> one.account.runDelay > 0);
+        return told ? found : null;
+    }
+
+    private static NativeThread thread(Path task, NativeThread known) {
+        try {
+            Account account = parseAccount(Files.readString(task.resolve("schedstat")));
+            boolean same = known != null && known.account().cpu() <= account.cpu();
+            String name = same ? known.name() : Files.readString(task.resolve("comm")).strip();
+            return new NativeThread(name, account);
         } catch (IOException ended) {
-            return 0;
+            return null;
         }
     }
 
@@ -88,5 +101,21 @@ final class ProcFiles {
 
     /** Nanoseconds since the machine started. */
     record Machine(long busy, long stolen) {
+    }
+
+    /** Nanoseconds on a core, and runnable without one, since a thread started. */
+    record Account(long cpu, long runDelay) {
+    }
+
+    /** A thread as the system knows it: its name has at most fifteen letters. */
+    record NativeThread(String name, Account account) {
+        /** What it has spent since an earlier look; everything where there was none. */
+        Account since(NativeThread earlier) {
+            boolean same = earlier != null && earlier.account.cpu <= account.cpu;
+            return same
+                ? new Account(
+                    account.cpu - earlier.account.cpu, account.runDelay - earlier.account.runDelay)
+                : account;
+        }
     }
 }

@@ -20,25 +20,30 @@ final class TaskSamples {
 
     void write(Bucket bucket) {
         Subject whole = worker.seat().subject();
+        long executed = 0;
         for (ExecutorTally executor : worker.executors()) {
             Subject who = whole.executor(executor.component, executor.label());
             if (executor.idle.total() > 0) {
                 bucket.spent(who, "executor_idle", executor.idle.take());
             }
+            executor.waits.write(bucket, who, executor.threadNumber() != OwnThread.UNKNOWN);
             long held = executor.held.take();
             if (held > 0) {
                 bucket.spent(who, "backpressure_held", held);
             }
             for (TaskTally task : executor.tasks()) {
-                one(bucket, who.task(task.component, task.task), whole, task);
+                executed += one(bucket, who.task(task.component, task.task), whole, task);
             }
         }
+        bucket.counted(whole, "worker_executed", Keys.NONE, executed);
     }
 
-    private void one(Bucket bucket, Subject who, Subject whole, TaskTally task) {
+    /** Writes what a task did, and says how many tuples and messages it executed. */
+    private long one(Bucket bucket, Subject who, Subject whole, TaskTally task) {
+        long executed = 0;
         for (InputTally input : task.inputs()) {
             if (!input.source.equals(Names.SYSTEM) && Names.isCounted(input.stream)) {
-                input(bucket, who, input);
+                executed += input(bucket, who, input);
             }
         }
         for (OutputTally output : task.outputs()) {
@@ -54,11 +59,13 @@ final class TaskSamples {
         if (acked && worker.isSource(task.component)) {
             roots(bucket, who, task);
         }
+        return executed;
     }
 
-    private static void input(Bucket bucket, Subject who, InputTally input) {
+    private static long input(Bucket bucket, Subject who, InputTally input) {
         Keys keys = Keys.input(input.source, input.stream);
-        bucket.counted(who, "executed", keys, input.executed.take());
+        long executed = input.executed.take();
+        bucket.counted(who, "executed", keys, executed);
         bucket.counted(who, "acked", keys, input.acked.take());
         bucket.counted(who, "failed", keys, input.failed.take());
         bucket.times(who, "execute_latency", keys, input.executeWall);
@@ -68,6 +75,7 @@ final class TaskSamples {
             input.sampledExecutes.take());
         bucket.mean(who, "process_latency_mean", keys, input.sampledProcessMs.take(),
             input.sampledProcesses.take());
+        return executed;
     }
 
     private void output(

@@ -1,6 +1,8 @@
 package io.streamgauge.storm.agent;
 
 import com.sun.management.OperatingSystemMXBean;
+import io.streamgauge.storm.agent.ProcFiles.Account;
+import io.streamgauge.storm.agent.ProcFiles.NativeThread;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
@@ -9,13 +11,28 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Time of the process and of its threads, which are known by their names. */
+/**
+ * Time of the process and of its threads, which are known by their names.
+ *
+ * <p>The virtual machine knows Java's threads, and their whole names. Its own, and how long any
+ * thread wanted a core in vain, are known to the system only.
+ */
 final class ThreadTimes {
     private static final String TRANSFER = "Worker-Transfer";
-    private static final List<String> NETWORK =
-        List.of("Netty-server-", "client-worker-", "client-schedule-service-");
-    private static final List<String> WINDOWS =
-        List.of("time-trigger-policy-", "watermark-event-generator-");
+    private static final String NETWORK = "network";
+    private static final String WINDOWS = "windows";
+    private static final String TIMERS = "timers";
+    private static final String AGENT = "agent";
+    private static final Map<String, List<String>> GROUPS = Map.of(
+        TRANSFER, List.of(TRANSFER),
+        NETWORK, List.of("Netty-", "client-worker-", "client-schedule-service-"),
+        WINDOWS, List.of("time-trigger-policy-", "watermark-event-generator-"),
+        AGENT, List.of("streamgauge-"));
+    private static final List<String> COLLECTORS =
+        List.of("GC Thread", "G1 ", "Shenandoah", "ZDriver", "ZWorker", "ZStat", "XDriver");
+    private static final String SERIAL_THREAD = "VM Thread";
+    private static final List<String> COMPILERS =
+        List.of("C1 CompilerThre", "C2 CompilerThre", "JVMCI", "Sweeper thread");
 
     private final com.sun.management.ThreadMXBean threads =
         (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -25,9 +42,11 @@ final class ThreadTimes {
     private final int windowTask;
     private final Level heap = new Level();
     private final Level resident = new Level();
+    private final boolean collectsInSerial = ManagementFactory.getGarbageCollectorMXBeans().stream()
+        .anyMatch(one -> one.getName().equals("Copy"));
     private Map<Long, Long> before = new HashMap<>();
+    private Map<Long, NativeThread> nativeBefore = new HashMap<>();
     private long processBefore;
-    private long collectorBefore;
     private long pausesBefore;
     private long runsBefore;
 
@@ -48,18 +67,19 @@ final class ThreadTimes {
         Map<String, Long> grown = grown();
         List<ExecutorTally> executors = worker.executors();
         for (ExecutorTally executor : executors) {
-            Long spent = grown.get(WorkerTallies.threadOf(executor));
-            if (spent != null) {
-                Subject one = who.executor(executor.component, executor.label());
-                bucket.spent(one, "executor_cpu", spent);
-            }
+            Subject one = who.executor(executor.component, executor.label());
+            spent(bucket, one, "executor_cpu", grown.get(WorkerTallies.threadOf(executor)));
         }
         spent(bucket, who, "transfer_thread_cpu", grown.get(TRANSFER));
-        spent(bucket, who, "network_threads_cpu", grown.get(NETWORK.get(0)));
+        spent(bucket, who, "network_threads_cpu", grown.get(NETWORK));
+        spent(bucket, who, "window_threads_cpu", grown.get(WINDOWS));
+        spent(bucket, who, "timer_threads_cpu", grown.get(TIMERS));
+        spent(bucket, who, "agent_cpu", grown.get(AGENT));
         if (windowTask >= 0) {
             Subject task = who.task(worker.componentOf(windowTask), windowTask);
-            spent(bucket, task, "window_thread_cpu", grown.get(WINDOWS.get(0)));
+            spent(bucket, task, "window_thread_cpu", grown.get(WINDOWS));
         }
+        natives(bucket, who, executors);
         bucket.gauge(who, "worker_threads", executors.size(), 1);
         collections(bucket, who);
         memory(bucket, who);
@@ -81,12 +101,45 @@ final class ThreadTimes {
         bucket.counted(who, "gc_runs", Keys.NONE, runs - runsBefore);
         pausesBefore = pauses;
         runsBefore = runs;
-        // Where the system does not tell, nobody knows: pauses are no CPU time.
-        long collector = ProcFiles.collectorNanos();
-        if (collector >= 0 && collectorBefore >= 0) {
-            bucket.spent(who, "gc_cpu", Math.max(collector - collectorBefore, 0));
+    }
+
+    /** What only the system knows; where it does not tell, nobody does: pauses are no CPU time. */
+    private void natives(Bucket bucket, Subject who, List<ExecutorTally> executors) {
+        Map<Long, NativeThread> now = ProcFiles.threads(nativeBefore);
+        if (now == null) {
+            return;
         }
-        collectorBefore = collector;
+        long collector = 0;
+        long compiler = 0;
+        long delay = 0;
+        Map<Long, Account> grown = new HashMap<>();
+        for (Map.Entry<Long, NativeThread> one : now.entrySet()) {
+            Account since = one.getValue().since(nativeBefore.get(one.getKey()));
+            grown.put(one.getKey(), since);
+            String name = one.getValue().name();
+            delay += since.runDelay();
+            if (isCollector(name)) {
+                collector += since.cpu();
+            } else if (COMPILERS.stream().anyMatch(name::startsWith)) {
+                compiler += since.cpu();
+            }
+        }
+        nativeBefore = now;
+        bucket.spent(who, "gc_cpu", collector);
+        bucket.spent(who, "jit_cpu", compiler);
+        bucket.spent(who, "worker_run_delay", delay);
+        for (ExecutorTally executor : executors) {
+            Account thread = grown.get(executor.threadNumber());
+            if (thread != null) {
+                Subject one = who.executor(executor.component, executor.label());
+                bucket.spent(one, "executor_run_delay", thread.runDelay());
+            }
+        }
+    }
+
+    private boolean isCollector(String name) {
+        return COLLECTORS.stream().anyMatch(name::startsWith)
+            || (collectsInSerial && name.equals(SERIAL_THREAD));
     }
 
     private void memory(Bucket bucket, Subject who) {
@@ -98,7 +151,7 @@ final class ThreadTimes {
         }
     }
 
-    /** CPU time since the last call by executor's thread name, and by the first word of a group. */
+    /** CPU time since the last call by executor's thread name, and by group. */
     private Map<String, Long> grown() {
         long[] ids = threads.getAllThreadIds();
         ThreadInfo[] infos = threads.getThreadInfo(ids);
@@ -121,16 +174,12 @@ final class ThreadTimes {
     }
 
     private static String groupOf(String name) {
-        if (name.equals(TRANSFER)) {
-            return TRANSFER;
+        for (Map.Entry<String, List<String>> group : GROUPS.entrySet()) {
+            if (group.getValue().stream().anyMatch(name::startsWith)) {
+                return group.getKey();
+            }
         }
-        if (NETWORK.stream().anyMatch(name::startsWith)) {
-            return NETWORK.get(0);
-        }
-        if (WINDOWS.stream().anyMatch(name::startsWith)) {
-            return WINDOWS.get(0);
-        }
-        return Names.executorThread(name);
+        return name.endsWith("timer") ? TIMERS : Names.executorThread(name);
     }
 
     private static long pauses() {

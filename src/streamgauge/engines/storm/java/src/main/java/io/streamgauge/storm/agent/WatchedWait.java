@@ -72,6 +72,9 @@ public final class WatchedWait implements IWaitStrategy {
         // An idle bolt waits again and again, and does nothing in between but look for tuples.
         boolean goesOn = forTuples && idleCounter > 0 && mine.isWatched();
         long before = goesOn ? mine.freeSince() : System.nanoTime();
+        if (!forRoom && !goesOn && mine.waits.isLooking()) {
+            mine.waits.begin(mine.ownThread());
+        }
         try {
             return original.idle(idleCounter);
         } finally {
@@ -80,6 +83,7 @@ public final class WatchedWait implements IWaitStrategy {
                 mine.wasHeld(before, after);
             } else {
                 mine.waited(before, after);
+                mine.waits.end(mine.ownThread());
             }
         }
     }
