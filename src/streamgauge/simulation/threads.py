@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from streamgauge.simulation.compiling import inlined, internal
-from streamgauge.simulation.cores import add_polling, has_running, next_finish, start
+from streamgauge.simulation.compiling import inlined, internal, rare
+from streamgauge.simulation.cores import add_polling, next_finish, start
 from streamgauge.simulation.records import (
     BLOCKED,
     EXECUTOR,
@@ -30,19 +30,29 @@ from streamgauge.simulation.timers import UNSET, clear_timer, next_tick, set_tim
 
 
 @inlined
-def wakes_at(idle_since: float, spin: float, sleep: float, now: float) -> Any:
+def _wakes_at(p: Program, s: State, which: int, now: float) -> Any:
     """When an idle thread notices its work: at once while it polls, else when its sleep ends."""
-    asleep = now - idle_since - spin
+    t = s.thread[which]
+    spin, sleep = 0.0, 0.0
+    if t.what == EXECUTOR:
+        if t.kind == SOURCE:
+            sleep = p.rules.source_sleep
+        else:
+            spin, sleep = p.rules.bolt_spin, p.rules.bolt_sleep
+    elif t.what == TRANSFER:
+        sleep = p.rules.transfer_sleep
+    asleep = now - t.idle_since - spin
     if sleep <= 0.0 or asleep <= 0.0:
         return now
-    return max(now, idle_since + spin + np.ceil(asleep / sleep) * sleep)
+    return max(now, t.idle_since + spin + np.ceil(asleep / sleep) * sleep)
 
 
 @inlined
 def _change_polling(p: Program, s: State, machine: int, threads: int, now: float) -> None:
     add_polling(s.cores, machine, threads, now)
-    if has_running(s.cores, machine):
-        set_timer(s.timers, p.at.machine_timers + machine, next_finish(s.cores, machine))
+    finish = next_finish(s.cores, machine)
+    if finish < np.inf:
+        set_timer(s.timers, p.at.machine_timers + machine, finish)
 
 
 @internal
@@ -79,17 +89,9 @@ def wake(p: Program, s: State, which: int, now: float) -> None:
         _wake_idle(p, s, which, now)
 
 
-@internal
+@inlined
 def _wake_idle(p: Program, s: State, which: int, now: float) -> None:
     t = s.thread[which]
-    spin, sleep = 0.0, 0.0
-    if t.what == EXECUTOR:
-        if t.kind == SOURCE:
-            sleep = p.rules.source_sleep
-        else:
-            spin, sleep = p.rules.bolt_spin, p.rules.bolt_sleep
-    elif t.what == TRANSFER:
-        sleep = p.rules.transfer_sleep
     if p.rules.polls == 1:
         stop_polling(p, s, which, now)
     if p.rules.flushes == 1 and t.what == EXECUTOR:
@@ -98,15 +100,16 @@ def _wake_idle(p: Program, s: State, which: int, now: float) -> None:
             phase = s.queue[which].phase
             set_timer(s.timers, timer, next_tick(phase, p.rules.flush, now))
     t.phase = WAKING
-    when = wakes_at(t.idle_since, spin, sleep, now)
+    when = _wakes_at(p, s, which, now) if p.rules.sleeps == 1 else now
     if when > now:
         set_timer(s.timers, p.at.thread_timers + which, when)
     else:
-        clear_timer(s.timers, p.at.thread_timers + which)
+        if p.rules.polls == 1:
+            clear_timer(s.timers, p.at.thread_timers + which)
         make_ready(s, which)
 
 
-@internal
+@rare
 def block(s: State, which: int, at: int, far: bool, now: float) -> None:
     """Let a thread wait for room in a queue, or until another worker lifts its back-pressure."""
     t, q = s.thread[which], s.queue[at]
@@ -122,7 +125,7 @@ def block(s: State, which: int, at: int, far: bool, now: float) -> None:
         q.last_waiter = which
 
 
-@internal
+@rare
 def unblock(s: State, which: int, now: float) -> None:
     """Count the time that a thread was blocked, now that it is not."""
     t = s.thread[which]
@@ -131,7 +134,7 @@ def unblock(s: State, which: int, now: float) -> None:
     t.busy_since = now
 
 
-@internal
+@rare
 def make_way(s: State, at: int) -> None:
     """Let the threads that wait for room in a queue try again, as many as there is room for."""
     q = s.queue[at]
