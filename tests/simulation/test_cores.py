@@ -9,7 +9,6 @@ from streamgauge.simulation.cores import (
     NOBODY,
     add_polling,
     advance,
-    has_running,
     make_cores,
     next_finish,
     polled_seconds,
@@ -117,7 +116,7 @@ def run_threads(works, *, cores, balance):
     for thread, work in enumerate(works):
         start(made, 0, thread, work, 0.0)
     done, now = {}, 0.0
-    while has_running(made, 0):
+    while next_finish(made, 0) < np.inf:
         assert next_finish(made, 0) >= now
         now = next_finish(made, 0)
         thread = stop_first(made, 0, now)

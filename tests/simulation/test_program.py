@@ -87,8 +87,8 @@ def test_executors_keep_their_kind_worker_and_machine():
 def test_times_are_seconds():
     found = compiled()
     operator = 1
-    cpu = found.draws.parameters[found.program.cpu[operator, 0], 0]
-    wait = found.draws.parameters[found.program.wait[operator, 0], 0]
+    service = found.program.service[operator * (found.program.at.subscriptions + 1)]
+    cpu, wait = (found.draws.law["first"][service[name]] for name in ("cpu", "wait"))
     assert (cpu, wait) == pytest.approx((0.002, 0.004))
     assert found.program.latency.tolist() == [[0.0, 0.003], [0.003, 0.0]]
     assert found.program.operator["ack"][operator] == pytest.approx(0.0005)

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamgauge.simulation.compiling import inlined, internal
+from streamgauge.simulation.compiling import inlined, internal, rare
 from streamgauge.simulation.queues import (
     free_message,
     has_room,
     insert,
-    pop,
     push,
     push_flush,
     push_over,
     take_all,
+    take_list,
     take_message,
 )
 from streamgauge.simulation.random_streams import exponential
@@ -53,7 +53,7 @@ def _notify(p: Program, s: State, at: int, now: float) -> None:
         hear_answers(p, s, consumer, now)
 
 
-@internal
+@rare
 def _publish(p: Program, s: State, executor: int, place: int, now: float) -> None:
     """Put a producer's batch for one queue into it."""
     queues = p.at.executors + 1
@@ -67,7 +67,7 @@ def _publish(p: Program, s: State, executor: int, place: int, now: float) -> Non
     _notify(p, s, at, now)
 
 
-@internal
+@rare
 def publish_all(p: Program, s: State, executor: int, now: float) -> None:
     """A flush tuple: publish everything that a producer has gathered."""
     t = s.thread[executor]
@@ -80,7 +80,7 @@ def publish_all(p: Program, s: State, executor: int, now: float) -> None:
             _publish(p, s, executor, place, now)
 
 
-@internal
+@rare
 def _gather(p: Program, s: State, executor: int, at: int, which: int, now: float) -> None:
     """Put a tuple into a producer's batch; a full one is published at once."""
     queues = p.at.executors + 1
@@ -101,7 +101,7 @@ def _gather(p: Program, s: State, executor: int, at: int, which: int, now: float
         _publish(p, s, executor, place, now)
 
 
-@internal
+@rare
 def send_flush_tuples(p: Program, s: State, worker: int, now: float) -> None:
     """A worker's timer: a flush tuple for each of its executors that it could do something to.
 
@@ -119,7 +119,7 @@ def send_flush_tuples(p: Program, s: State, worker: int, now: float) -> None:
             hear_answers(p, s, executor, now)
             publish_all(p, s, executor, now)
         elif has_room(s, executor) and s.free[FREE_MESSAGES] > p.at.reserve:
-            which = take_message(s)
+            which = take_message(p, s)
             s.message[which].what = FLUSH
             push_flush(s, executor, which, now)
     if sent:
@@ -133,11 +133,12 @@ def send_flush_tuples(p: Program, s: State, worker: int, now: float) -> None:
 def deliver(p: Program, s: State, thread: int, now: float) -> Any:
     """Hand on what a thread has made; whether all of it found room."""
     t = s.thread[thread]
-    while t.held != NONE:
-        which = t.held
+    which = t.held
+    while which != NONE:
         m = s.message[which]
         following = m.link
         if p.rules.send_threads == 1:
+            m.arrived = now
             insert(p, s, p.at.send + t.executor, which, which, 1, now)
         else:
             goal = p.task[m.task].executor
@@ -146,11 +147,13 @@ def deliver(p: Program, s: State, thread: int, now: float) -> Any:
                 q = s.queue[goal]
                 away = p.worker[goal]
                 if q.pressed == 1 and now >= q.pressed_at + p.latency[away, t.worker]:
+                    t.held = which
                     block(s, thread, goal, True, now)
                     s.queue[t.executor].taken = 0
                     return False
                 at = p.at.transfer + t.worker
             if not has_room(s, at):
+                t.held = which
                 block(s, thread, at, False, now)
                 s.queue[t.executor].taken = 0
                 return False
@@ -159,7 +162,8 @@ def deliver(p: Program, s: State, thread: int, now: float) -> Any:
             else:
                 push(s, at, which, now)
                 _notify(p, s, at, now)
-        t.held = following
+        which = following
+    t.held = NONE
     return True
 
 
@@ -175,7 +179,7 @@ def _deliver_lists(p: Program, s: State, head: int, home: int, now: float) -> No
         m = s.message[which]
         following = m.link
         goal = p.task[m.task].executor
-        m.link = NONE
+        m.link, m.arrived = NONE, now
         if home != NONE and p.worker[goal] != home:
             if remote == NONE:
                 remote = which
@@ -207,7 +211,7 @@ def _send_over(p: Program, s: State, head: int, home: int, now: float) -> None:
     """A transfer thread hands a bundle for each worker to the network."""
     s.counts[LAST_MARK] += 1
     mark = s.counts[LAST_MARK]
-    row = len(s.random) - p.at.workers + home
+    row = p.at.worker_streams + home
     which = head
     while which != NONE:
         m = s.message[which]
@@ -294,7 +298,7 @@ def arrive_over(p: Program, s: State, which_link: int, now: float) -> None:
     wake(p, s, p.at.receives + away, now)
 
 
-@internal
+@rare
 def lift_pressure(p: Program, s: State, goal: int, now: float) -> None:
     """Look whether a queue's overflow is empty, and tell those who hold back."""
     q = s.queue[goal]
@@ -315,7 +319,24 @@ def _is_far(p: Program, s: State, which: int, worker: int) -> Any:
     return p.worker[p.task[s.message[which].task].executor] != worker
 
 
-@internal
+@rare
+def _convert(p: Program, s: State, thread: int, work: float) -> Any:
+    """Add the CPU time that turns what a thread holds into bytes, or back into tuples."""
+    t = s.thread[thread]
+    which = t.held
+    while which != NONE:
+        m = s.message[which]
+        if m.sender != NONE:
+            o = p.operator[p.task[m.sender].operator]
+            if t.what == RECEIVE:
+                work += o.deserialise + o.deserialise_byte * m.size
+            elif _is_far(p, s, which, t.worker):
+                work += o.serialise + o.serialise_byte * m.size
+        which = m.link
+    return work
+
+
+@inlined
 def begin_carrying(p: Program, s: State, thread: int, now: float) -> Any:
     """A send, transfer or receive thread takes all there is; True if it takes no time."""
     t = s.thread[thread]
@@ -334,26 +355,16 @@ def begin_carrying(p: Program, s: State, thread: int, now: float) -> Any:
     if count == 0:
         go_idle(p, s, thread, now)
         return False
+    t.held = take_list(s, at, count, now)
     work = each * count
-    head, last = q.head, NONE
-    for _ in range(count):
-        last = pop(s, at, now)
-        m = s.message[last]
-        operator = p.task[m.sender].operator if m.sender != NONE else NONE
-        if t.what == RECEIVE and operator != NONE:
-            o = p.operator[operator]
-            work += o.deserialise + o.deserialise_byte * m.size
-        elif t.what == SEND and operator != NONE and _is_far(p, s, last, t.worker):
-            o = p.operator[operator]
-            work += o.serialise + o.serialise_byte * m.size
-    s.message[last].link = NONE
-    t.held = head
-    if t.what != SEND:
+    if t.what == RECEIVE or (t.what == SEND and p.at.serialises == 1):
+        work = _convert(p, s, thread, work)
+    if q.waiter != NONE:
         make_way(s, at)
     return serve(p, s, thread, work, 0.0, now)
 
 
-@internal
+@inlined
 def finish_carrying(p: Program, s: State, thread: int, now: float) -> None:
     """A send, transfer or receive thread hands on what it took."""
     t = s.thread[thread]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite.binding import Linkage
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.codegen import JITCodeLibrary
@@ -94,8 +95,19 @@ class _Part(JITCodeLibrary):
     """Code that is only linked into other code, which is then optimised as a whole.
 
     Numba would optimise and translate every function with all that it calls, so that a function
-    at the bottom would be compiled once for each level above it.
+    at the bottom would be compiled once for each level above it. Which functions become part of
+    their callers is said by who writes them (`inlined`), not left to the compiler.
     """
+
+    hints: tuple[str, ...] = ("noinline",)
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Take functions in, with hints to the compiler."""
+        for function in ir_module.functions:
+            if not function.is_declaration and "alwaysinline" not in function.attributes:
+                for hint in self.hints:
+                    function.attributes.add(hint)
+        super().add_ir_module(ir_module)
 
     def _optimize_final_module(self) -> None:
         pass
@@ -119,14 +131,45 @@ class _Part(JITCodeLibrary):
         """Do nothing."""
 
 
-class _PartCompiler(Compiler):
+class _RarePart(_Part):
+    """The same of a function that is seldom called: the way around it is to be the short one."""
+
+    hints = ("noinline", "cold")
+
+
+class _Whole(JITCodeLibrary):
+    """A function with all parts it calls, which nobody else needs: what is inlined is dropped."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = Linkage.internal
+        super()._optimize_final_module()
+
+
+class _WholeCompiler(Compiler):
     def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
         super().__init__(typing, target, library, *others)
-        self.state.library = library or _Part(self.state.targetctx.codegen(), "part")
+        if library is None:
+            self.state.library = _Whole(self.state.targetctx.codegen(), "whole")
+            self.state.library.enable_object_caching()
+
+
+class _PartCompiler(Compiler):
+    _library: type[_Part] = _Part
+
+    def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
+        super().__init__(typing, target, library, *others)
+        self.state.library = library or self._library(self.state.targetctx.codegen(), "part")
+
+
+class _RarePartCompiler(_PartCompiler):
+    _library = _RarePart
 
 
 # Options that Numba has but does not list; `_nrt` is the counting of references.
-_jit: Any = partial(njit, _nrt=False, error_model="numpy")
+# What is not said of inlining would be taken over from whoever calls first.
+_jit: Any = partial(njit, _nrt=False, error_model="numpy", forceinline=False)
 _jit_part: Any = partial(
     _jit, pipeline_class=_PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
@@ -134,7 +177,7 @@ _jit_part: Any = partial(
 
 def compiled(function: Callable[..., Any]) -> Any:
     """A function of its own in compiled code, kept on disk."""
-    made = _jit(nogil=True)(function)
+    made = _jit(nogil=True, pipeline_class=_WholeCompiler)(function)
     try:
         made._cache = _Cache(function)
     except OSError:
@@ -146,6 +189,11 @@ def compiled(function: Callable[..., Any]) -> Any:
 def internal(function: Callable[..., Any]) -> Any:
     """A function that only compiled code calls."""
     return _jit_part()(function)
+
+
+def rare(function: Callable[..., Any]) -> Any:
+    """A function that only compiled code calls, and seldom."""
+    return _jit_part(pipeline_class=_RarePartCompiler)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:

@@ -16,13 +16,13 @@ How cores are shared is known here only. Whoever shares them in another way repl
 
 * `start`: a thread wants so many seconds of a core;
 * `next_finish`: when the first thread of a machine is done, or anything else is to be looked at;
+  never, if no thread wants a core;
 * `stop_first`: at that time, the thread that is done, or NOBODY;
-* `has_running`: whether any thread of a machine wants a core;
 * `add_polling`: so many more, or fewer, idle threads of a machine poll;
 * `work_left` and `polled_seconds`, outside of the kernel: what threads have yet to get of what they
   wanted, and what those that poll have burnt.
 
-After each of the first, the third and the fifth the kernel asks for `next_finish` again.
+After each of the first, the third and the fourth the kernel asks for `next_finish` again.
 """
 
 from __future__ import annotations
@@ -178,15 +178,6 @@ def add_polling(cores: Cores, machine: int, threads: int, now: float) -> None:
 
 
 @primitive
-def has_running(cores: Cores, machine: int) -> Any:
-    """Whether any thread of a machine wants a core."""
-    for pool in range(cores.pool_first[machine], cores.pool_first[machine + 1]):
-        if cores.running[pool] > 0:
-            return True
-    return False
-
-
-@primitive
 def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> None:
     """Let an idle thread run for `work` seconds of a core."""
     pool = cores.pool[thread]
@@ -221,7 +212,7 @@ def _pool_finish(cores: Cores, machine: int, pool: int) -> Any:
 
 @primitive
 def next_finish(cores: Cores, machine: int) -> Any:
-    """When the first thread of a machine finishes, or its pools are to be made even."""
+    """When the first thread of a machine finishes, or its pools are to be made even; or inf."""
     first = cores.pool_first[machine]
     earliest = _pool_finish(cores, machine, first)
     least = most = cores.running[first]
@@ -299,9 +290,9 @@ def work_left(cores: Cores, now: float) -> NDArray[Any]:
     """Work that is left of each thread's service, in seconds of a core."""
     left = np.zeros(len(cores.finish))
     clock = cores.clock + _passed(cores, now)
-    for pool, running in enumerate(cores.running.tolist()):
-        first = int(cores.first[pool])
-        threads = cores.heap[first : first + running]
+    for pool in np.flatnonzero(cores.running):
+        first = cores.first[pool]
+        threads = cores.heap[first : first + cores.running[pool]]
         left[threads] = np.maximum(cores.finish[threads] - clock[pool], 0.0)
     return left
 

@@ -24,30 +24,37 @@ from streamgauge.profile.distribution import (
     Lognormal,
     Uniform,
 )
-from streamgauge.simulation.compiling import internal, primitive
+from streamgauge.simulation.compiling import primitive, rare
 from streamgauge.simulation.random_streams import exponential, uniform
 
 ROUNDING = 1e-12
-# How a row's two parameters are meant.
+# How a law's two parameters are meant: value; mean; shape and scale; μ and σ; low and high.
 CONSTANT, EXPONENTIAL, GAMMA, LOGNORMAL, UNIFORM, TABLE = range(6)
+# A distribution: what it is, the first and last place of its table, and its parameters.
+LAW = np.dtype(
+    [
+        ("kind", np.int32),
+        ("low", np.int32),
+        ("high", np.int32),
+        ("first", np.float64),
+        ("second", np.float64),
+    ],
+    align=True,
+)
 
 
 class Draws(NamedTuple):
     """Distributions as arrays that compiled code can share.
 
     Attributes:
-        kind: What each distribution is.
-        parameters: Two numbers for each: value; mean; shape and scale; μ and σ; low and high.
-        first: Where each one's table begins; one entry more than distributions.
+        law: The distributions.
         value: Values of all tables, ascending within each.
         cumulative: Cumulative probabilities of all tables; each ends at one.
         guide: Of n equal parts of [0, 1), n the length of a table, where in it to begin to search
             (Chen and Asau 1974).
     """
 
-    kind: NDArray[Any]
-    parameters: NDArray[Any]
-    first: NDArray[Any]
+    law: NDArray[Any]
     value: NDArray[Any]
     cumulative: NDArray[Any]
     guide: NDArray[Any]
@@ -55,22 +62,24 @@ class Draws(NamedTuple):
 
 def make_draws(distributions: Sequence[Distribution | CountDistribution]) -> Draws:
     """The distributions in the form that `draw` takes, by their place in the sequence."""
-    kinds, parameters, sizes = [], [], []
+    laws: list[tuple[int, int, int, float, float]] = []
     values: list[NDArray[np.float64]] = []
     shares: list[NDArray[np.float64]] = []
+    guides: list[NDArray[np.int64]] = []
+    begin = 0
     for distribution in distributions:
         kind, pair, table = _describe(distribution)
-        kinds.append(kind)
-        parameters.append(pair)
-        sizes.append(len(table[0]))
+        if len(table[0]) == 1:
+            # Most operators give a fixed number of outputs: no random number is spent on it.
+            kind, pair, table = CONSTANT, (float(table[0][0]), 0.0), NO_TABLE
+        end = begin + len(table[0])
+        laws.append((kind, begin, end - 1, *pair))
         values.append(table[0])
         shares.append(table[1])
-    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    guides = [_guide(table) + begin for table, begin in zip(shares, first[:-1], strict=True)]
+        guides.append(_guide(table[1]) + begin)
+        begin = end
     return Draws(
-        kind=np.asarray(kinds, dtype=np.int64),
-        parameters=np.asarray(parameters, dtype=np.float64).reshape(len(kinds), 2),
-        first=first,
+        law=np.asarray(laws, dtype=LAW),
         value=np.concatenate([*values, np.zeros(0)]),
         cumulative=np.concatenate([*shares, np.zeros(0)]),
         guide=np.concatenate([*guides, np.zeros(0, dtype=np.int64)]),
@@ -119,18 +128,17 @@ def _guide(cumulative: NDArray[np.float64]) -> NDArray[np.int64]:
 @primitive
 def draw(draws: Draws, which: int, streams: NDArray[Any], row: int) -> Any:
     """One value of a distribution."""
-    kind = draws.kind[which]
-    if kind == TABLE:
+    law = draws.law[which]
+    if law.kind == CONSTANT:
+        return float(law.first)
+    if law.kind == EXPONENTIAL:
+        return float(law.first * exponential(streams, row))
+    if law.kind == TABLE:
         return _from_table(draws, which, streams, row)
-    first, second = draws.parameters[which, 0], draws.parameters[which, 1]
-    if kind == CONSTANT:
-        return float(first)
-    if kind == EXPONENTIAL:
-        return float(first * exponential(streams, row))
-    return _from_formula(kind, first, second, streams, row)
+    return _from_formula(law.kind, law.first, law.second, streams, row)
 
 
-@internal
+@rare
 def _from_formula(kind: int, first: float, second: float, streams: NDArray[Any], row: int) -> float:
     if kind == GAMMA:
         return float(second * _gamma(first, streams, row))
@@ -141,10 +149,7 @@ def _from_formula(kind: int, first: float, second: float, streams: NDArray[Any],
 
 @primitive
 def _from_table(draws: Draws, which: int, streams: NDArray[Any], row: int) -> float:
-    low, high = draws.first[which], draws.first[which + 1] - 1
-    if low == high:
-        # Most operators give a fixed number of outputs: no random number is spent on it.
-        return float(draws.value[low])
+    low, high = draws.law[which].low, draws.law[which].high
     wanted = uniform(streams, row)
     place = draws.guide[low + int(wanted * (high + 1 - low))]
     while place < high and draws.cumulative[place] <= wanted:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.simulation.binning import BINS
-from streamgauge.simulation.latencies import Latencies
+from streamgauge.simulation.latencies import Latencies, find_quantiles
 from streamgauge.simulation.program import Compiled
 from streamgauge.simulation.records import NONE
 from streamgauge.simulation.results import (
@@ -286,18 +286,17 @@ class _Measured:
         sources = [operator.name for operator in logical.topology.sources]
         mine = [n for n, one in enumerate(logical.executors) if one.operator in sources]
         emitted = [_difference(pair, "emitted")[mine].sum() for pair in pairs]
-        to_sinks = [self._to_sinks(after) for _, after in pairs]
-        arrived = np.asarray([counts.sum() for counts in to_sinks], dtype=np.float64)
+        to_sinks = self._to_sinks()
+        arrived = to_sinks.sum(axis=1).astype(np.float64)
         rows = slice(0, self.at.path_rows)
         sums = np.asarray([(b.latency_sum[rows] - a.latency_sum[rows]).sum() for a, b in pairs])
-        batches = [_plain(counts) for counts in to_sinks]
         return Timeline(
             ends=np.asarray([after.time for _, after in pairs]),
             emitted_per_second=np.asarray(emitted) / lasted,
             arrived_per_second=arrived / lasted,
             mean_seconds=np.where(arrived > 0.0, sums / np.maximum(arrived, 1.0), np.nan),
-            median_seconds=np.asarray([one.quantile(0.5) for one in batches]),
-            p99_seconds=np.asarray([one.quantile(0.99) for one in batches]),
+            median_seconds=find_quantiles(to_sinks, 0.5),
+            p99_seconds=find_quantiles(to_sinks, 0.99),
             queued={
                 name: np.asarray(
                     [float(b.queue["length"][span.start : span.stop].sum()) for _, b in pairs]
@@ -313,18 +312,14 @@ class _Measured:
             },
         )
 
-    def _to_sinks(self, snapshot: Snapshot) -> NDArray[np.int64]:
-        """Latencies to all sinks in the stretch that a snapshot ends, by bin."""
-        counts = np.zeros(BINS, dtype=np.int64)
-        of_ways = snapshot.latency_at < self.at.path_rows * BINS
-        np.add.at(counts, snapshot.latency_at[of_ways] % BINS, snapshot.latency_by[of_ways])
+    def _to_sinks(self) -> NDArray[np.int64]:
+        """Latencies to all sinks in each stretch, by bin."""
+        counts = np.zeros((len(self.snapshots) - 1, BINS), dtype=np.int64)
+        for row, snapshot in zip(counts, self.snapshots[1:], strict=True):
+            # Bins of all rows stand one after the other, those of ways first.
+            ways = int(np.searchsorted(snapshot.latency_at, self.at.path_rows * BINS))
+            np.add.at(row, snapshot.latency_at[:ways] % BINS, snapshot.latency_by[:ways])
         return counts
-
-
-def _plain(counts: NDArray[np.int64]) -> Latencies:
-    return Latencies(
-        counts=counts, total_seconds=0.0, batches=counts[None, :], batch_seconds=np.zeros(1)
-    )
 
 
 def _grown(before: dict[str, Any], after: dict[str, Any]) -> dict[str, NDArray[Any]]:

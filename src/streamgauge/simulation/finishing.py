@@ -8,7 +8,7 @@ import numpy as np
 
 from streamgauge.simulation.binning import coarse_bin_of
 from streamgauge.simulation.carrying import publish_all
-from streamgauge.simulation.compiling import inlined, internal
+from streamgauge.simulation.compiling import inlined, internal, rare
 from streamgauge.simulation.draws import draw
 from streamgauge.simulation.queues import free_message, take_message
 from streamgauge.simulation.random_streams import uniform
@@ -52,48 +52,99 @@ from streamgauge.simulation.windows import (
 )
 
 
-@internal
+@inlined
 def _emit(
     p: Program, s: State, thread: int, task: int, stream: int, parent: int, parents: int
 ) -> None:
     """One tuple on a stream: a copy for each task that it goes to, held by the thread."""
-    t = s.thread[thread]
-    executor = t.executor
+    t, o = s.thread[thread], p.stream[stream]
     t.emitted += 1
     counts = s.outputs[task * p.at.streams + stream]
     counts.emitted += 1
-    key = draw_key(p, s, stream, executor)
+    key = draw_key(p, s, stream, t.executor)
     size = 0.0
-    if p.stream[stream].size >= 0:
-        size = draw(s.draws, p.stream[stream].size, s.random, executor)
+    if o.size >= 0:
+        size = draw(s.draws, o.size, s.random, t.executor)
         counts.size += size
-    for place in range(p.stream[stream].first, p.stream[stream].last):
-        subscription = p.subscriber[place]
-        for copy in range(copies_of(p, s, executor, subscription)):
-            goal = choose(p, s, executor, subscription, key, copy)
-            new = take_message(s)
-            n = s.message[new]
-            n.what, n.task, n.sender, n.key, n.size = subscription, goal, task, key, size
-            if p.at.keeps == 0 or (parents == 1 and s.message[parent].anchors == NONE):
-                anchor_to_one(p, s, new, parent, subscription, executor)
-            else:
-                anchor_to_many(p, s, new, parent, parents, subscription, executor)
-            hold(s, thread, new)
-            counts.sent += 1
-            if p.at.detailed == 1:
-                row = task * p.at.subscriptions + subscription
-                first = p.first_task[p.subscription[subscription].target]
-                s.transferred[p.transfer_first[row] + goal - first] += 1
+    if o.only != NONE:
+        _send_copy(p, s, thread, task, o.only, key, size, 0, parent, parents)
+    else:
+        _send_copies(p, s, thread, task, stream, key, size, parent, parents)
+
+
+@inlined
+def _send_copy(
+    p: Program,
+    s: State,
+    thread: int,
+    task: int,
+    subscription: int,
+    key: int,
+    size: float,
+    copy: int,
+    parent: int,
+    parents: int,
+) -> None:
+    """The copy of a tuple for one of the tasks that a subscription sends it to."""
+    executor = s.thread[thread].executor
+    goal = choose(p, s, executor, subscription, key, copy)
+    new = take_message(p, s)
+    n = s.message[new]
+    n.what, n.task, n.sender = subscription, goal, task
+    if p.at.labelled == 1:
+        n.key, n.size = key, size
+    if p.at.keeps == 0 or (parents == 1 and s.message[parent].anchors == NONE):
+        anchor_to_one(p, s, new, parent, subscription, executor)
+    else:
+        anchor_to_many(p, s, new, parent, parents, subscription, executor)
+    hold(s, thread, new)
+    if p.at.detailed == 1:
+        row = task * p.at.subscriptions + subscription
+        first = p.first_task[p.subscription[subscription].target]
+        s.transferred[p.transfer_first[row] + goal - first] += 1
+    s.outputs[task * p.at.streams + p.subscription[subscription].stream].sent += 1
 
 
 @internal
+def _send_copies(
+    p: Program,
+    s: State,
+    thread: int,
+    task: int,
+    stream: int,
+    key: int,
+    size: float,
+    parent: int,
+    parents: int,
+) -> None:
+    """The copies of a tuple for all subscriptions of its stream."""
+    executor = s.thread[thread].executor
+    for place in range(p.stream[stream].first, p.stream[stream].last):
+        subscription = p.subscriber[place]
+        for copy in range(copies_of(p, s, executor, subscription)):
+            _send_copy(p, s, thread, task, subscription, key, size, copy, parent, parents)
+
+
+@inlined
 def _emit_outputs(
     p: Program, s: State, thread: int, task: int, row: int, parent: int, parents: int
 ) -> None:
     """Everything that one input, or one window, leads to."""
+    only = p.only_output[row]
+    if only != NONE:
+        _emit(p, s, thread, task, only, parent, parents)
+    elif p.output_first[row] < p.output_first[row + 1]:
+        _emit_all(p, s, thread, task, row, parent, parents)
+
+
+@internal
+def _emit_all(
+    p: Program, s: State, thread: int, task: int, row: int, parent: int, parents: int
+) -> None:
+    """The same where it is more than one tuple on one stream, or may be."""
     executor = s.thread[thread].executor
     output, last = p.output_first[row], p.output_first[row + 1]
-    if output < last and p.output[output].share >= 0.0:
+    if p.output[output].share >= 0.0:
         # Alternatives: at most one of them.
         wanted = uniform(s.random, executor)
         while output < last and p.output[output].share <= wanted:
@@ -108,7 +159,7 @@ def _emit_outputs(
         output += 1
 
 
-@internal
+@rare
 def _finish_window(p: Program, s: State, thread: int, now: float) -> None:
     """The function of a window has run: emit, and count what came to its end here."""
     t = s.thread[thread]
@@ -134,7 +185,7 @@ def _finish_window(p: Program, s: State, thread: int, now: float) -> None:
     t.window = NONE
 
 
-@internal
+@rare
 def _count_execution(p: Program, s: State, which: int, work: float, now: float) -> None:
     """The times of one execution, for those who ask for everything."""
     m = s.message[which]
@@ -143,7 +194,7 @@ def _count_execution(p: Program, s: State, which: int, work: float, now: float) 
     r = s.inputs[row]
     count = r.executed - 1
     if count % SAMPLING == 0:
-        r.pick = int(SAMPLING * uniform(s.random, p.at.executors + p.at.thread_timers))
+        r.pick = int(SAMPLING * uniform(s.random, p.at.look_stream))
     r.wall += taken
     r.wall_squares += taken * taken
     r.cpu += work
@@ -157,7 +208,7 @@ def _count_execution(p: Program, s: State, which: int, work: float, now: float) 
         r.sampled_wall += np.floor(now * 1e3) - np.floor(m.started * 1e3)
 
 
-@internal
+@rare
 def _count_emission(p: Program, s: State, which: int, stream: int, work: float, now: float) -> None:
     """The times that a source took for one tuple."""
     m = s.message[which]
@@ -193,7 +244,7 @@ def _finish_tuple(p: Program, s: State, thread: int, which: int, now: float) -> 
     free_message(s, which)
 
 
-@internal
+@rare
 def _keep_tuple(p: Program, s: State, thread: int, which: int, now: float) -> Any:
     """Put a tuple into its window or join, and do what follows; False where there is none."""
     t, m = s.thread[thread], s.message[which]
@@ -241,7 +292,8 @@ def _finish_emission(p: Program, s: State, thread: int, which: int, now: float) 
             note_hop(s, which, now)
     if p.at.ackers > 0:
         m.root = open_root(p, s, thread, which, now)
-        s.root[m.root & 0xFFFFFFFF].hop = m.hop
+        if p.at.detailed == 1:
+            s.root[m.root & 0xFFFFFFFF].hop = m.hop
     _emit(p, s, thread, m.task, stream, which, 1)
     if p.at.ackers > 0:
         tell_acker(p, s, thread, INIT, m.root, m.edge)

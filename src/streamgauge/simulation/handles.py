@@ -45,6 +45,8 @@ from numba.np.numpy_support import from_dtype
 
 _WORD = 8
 _WHOLE = ir.IntType(64)
+_BYTE = ir.IntType(8)
+_ADDRESS = _BYTE.as_pointer()
 
 
 class _Field(NamedTuple):
@@ -157,7 +159,7 @@ def _type_of(value: Handle, context: Any) -> HandleType:
 @register_model(HandleType)
 class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: types.Type) -> None:
-        super().__init__(manager, kind, _WHOLE)
+        super().__init__(manager, kind, _ADDRESS)
 
 
 @unbox(HandleType)
@@ -166,7 +168,7 @@ def _unbox(kind: HandleType, value: Any, context: Any) -> NativeValue:
     address = context.pyapi.object_getattr_string(value, "address")
     native = context.pyapi.long_as_longlong(address)
     context.pyapi.decref(address)
-    return NativeValue(native)
+    return NativeValue(context.builder.inttoptr(native, _ADDRESS))
 
 
 @infer_getattr
@@ -198,10 +200,15 @@ class _RowAttributes(AttributeTemplate):
         return _as_read(kind.record.typeof(attribute))
 
 
+def _beyond(builder: Any, address: Any, offset: Any) -> Any:
+    """So many bytes beyond an address, inside of the same table or block."""
+    return builder.gep(address, [offset], inbounds=True, source_etype=_BYTE)
+
+
 def _word(builder: Any, address: Any, place: int, as_type: Any = _WHOLE) -> Any:
     """A word of a block, which never changes while compiled code runs."""
-    at = builder.add(address, ir.Constant(_WHOLE, place * _WORD))
-    loaded = builder.load(builder.inttoptr(at, as_type.as_pointer()))
+    at = _beyond(builder, address, ir.Constant(_WHOLE, place * _WORD))
+    loaded = builder.load(builder.bitcast(at, as_type.as_pointer()))
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
     return loaded
 
@@ -210,9 +217,7 @@ def _word(builder: Any, address: Any, place: int, as_type: Any = _WHOLE) -> Any:
 def _attribute(context: Any, builder: Any, kind: HandleType, value: Any, attribute: str) -> Any:
     field = kind.fields[attribute]
     if isinstance(field.kind, TableType):
-        return builder.add(value, ir.Constant(_WHOLE, field.word * _WORD))
-    if isinstance(field.kind, HandleType):
-        return _word(builder, value, field.word)
+        return _beyond(builder, value, ir.Constant(_WHOLE, field.word * _WORD))
     as_type = context.get_value_type(field.kind)
     if field.fixed is not None:
         return ir.Constant(as_type, field.fixed)
@@ -274,19 +279,30 @@ def _place(context: Any, builder: Any, table: TableType, index: Any, args: Any) 
     else:
         size = context.get_abi_sizeof(context.get_data_type(table.element))
     offset = builder.mul(number, ir.Constant(_WHOLE, size))
-    return builder.add(_word(builder, args[0], 0), offset)
+    return _beyond(builder, _word(builder, args[0], 0, _ADDRESS), offset)
 
 
-def _load(context: Any, builder: Any, element: types.Type, address: Any) -> Any:
-    pointer = builder.inttoptr(address, context.get_data_type(element).as_pointer())
-    value = context.unpack_value(builder, element, pointer)
+def _tag(builder: Any, place: str) -> Any:
+    """Says that what is stored under one name never overlaps what is read under another."""
+    add, text = builder.module.add_metadata, ir.MetaDataString
+    root = add([text(builder.module, "streamgauge tables")])
+    kind = add([text(builder.module, place), root, ir.Constant(_WHOLE, 0)])
+    return add([kind, kind, ir.Constant(_WHOLE, 0)])
+
+
+def _load(context: Any, builder: Any, element: types.Type, address: Any, place: str) -> Any:
+    pointer = builder.bitcast(address, context.get_data_type(element).as_pointer())
+    value = builder.load(pointer)
+    value.set_metadata("tbaa", _tag(builder, place))
     return context.cast(builder, value, element, _as_read(element))
 
 
-def _store(context: Any, builder: Any, element: types.Type, address: Any, value: Any) -> None:
-    pointer = builder.inttoptr(address, context.get_data_type(element).as_pointer())
-    stored = context.cast(builder, value, _as_read(element), element)
-    context.pack_value(builder, element, stored, pointer)
+def _store(
+    context: Any, builder: Any, element: types.Type, address: Any, value: Any, place: str
+) -> None:
+    pointer = builder.bitcast(address, context.get_data_type(element).as_pointer())
+    stored = builder.store(context.cast(builder, value, _as_read(element), element), pointer)
+    stored.set_metadata("tbaa", _tag(builder, place))
 
 
 @lower_builtin(operator.getitem, TableType, types.Any)
@@ -295,29 +311,30 @@ def _get_element(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     at = _place(context, builder, table, index, args)
     if isinstance(table.element, types.Record):
         return at
-    return _load(context, builder, table.element, at)
+    return _load(context, builder, table.element, at, table.name)
 
 
 @lower_builtin(operator.setitem, TableType, types.Any, types.Any)
 def _set_element(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     table, index, _ = sig.args
     at = _place(context, builder, table, index, args)
-    _store(context, builder, table.element, at, args[2])
+    _store(context, builder, table.element, at, args[2], table.name)
     return context.get_dummy_value()
 
 
 def _field_address(builder: Any, kind: RowType, row: Any, attribute: str) -> Any:
-    return builder.add(row, ir.Constant(_WHOLE, kind.record.offset(attribute)))
+    return _beyond(builder, row, ir.Constant(_WHOLE, kind.record.offset(attribute)))
 
 
 @lower_getattr_generic(RowType)
 def _get_field(context: Any, builder: Any, kind: RowType, row: Any, attribute: str) -> Any:
     at = _field_address(builder, kind, row, attribute)
-    return _load(context, builder, kind.record.typeof(attribute), at)
+    return _load(context, builder, kind.record.typeof(attribute), at, f"{kind.name}.{attribute}")
 
 
 @lower_setattr_generic(RowType)
 def _set_field(context: Any, builder: Any, sig: Any, args: Any, attribute: str) -> None:
-    row, value = args
-    at = _field_address(builder, sig.args[0], row, attribute)
-    _store(context, builder, sig.args[0].record.typeof(attribute), at, value)
+    kind, (row, value) = sig.args[0], args
+    at = _field_address(builder, kind, row, attribute)
+    name = f"{kind.name}.{attribute}"
+    _store(context, builder, kind.record.typeof(attribute), at, value, name)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, InternalError
 from streamgauge.profile.behaviour import Behaviour, JoinOnKey
-from streamgauge.simulation.draws import TABLE, Draws
+from streamgauge.simulation.draws import CONSTANT, TABLE, Draws
 from streamgauge.simulation.records import EVERY
 from streamgauge.simulation.routes import Routes
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -104,9 +104,12 @@ def most_messages(
 
 
 def _largest(draws: Draws, which: int) -> int:
-    if draws.kind[which] != TABLE:
+    law = draws.law[which]
+    if law["kind"] == CONSTANT:
+        return int(law["first"])
+    if law["kind"] != TABLE:
         raise InternalError("outputs are counted by tables")
-    return int(draws.value[draws.first[which + 1] - 1])
+    return int(draws.value[law["high"]])
 
 
 def check_table(size: int, place: str, what: str) -> None:

@@ -21,8 +21,8 @@ from streamgauge.simulation.carrying import (
     lift_pressure,
     send_flush_tuples,
 )
-from streamgauge.simulation.compiling import compiled, inlined, internal
-from streamgauge.simulation.cores import NOBODY, has_running, next_finish, stop_first
+from streamgauge.simulation.compiling import compiled, inlined, rare
+from streamgauge.simulation.cores import NOBODY, next_finish, stop_first
 from streamgauge.simulation.draws import draw
 from streamgauge.simulation.emissions import next_due
 from streamgauge.simulation.finishing import finish
@@ -60,8 +60,11 @@ from streamgauge.simulation.timers import clear_timer, first_time, first_timer, 
 from streamgauge.simulation.trees import anchors_in, hear_answers, time_out_roots
 from streamgauge.simulation.windows import fire, join_roots, next_trigger
 
+# What a thread does next, where it goes on at the same moment.
+NOTHING, FINISH, SEND, DELIVER, BEGIN = range(5)
 
-@internal
+
+@rare
 def _begin_window(p: Program, s: State, thread: int, now: float) -> Any:
     """Run the function of a window that has fired; True if that takes no time."""
     t = s.thread[thread]
@@ -85,7 +88,7 @@ def _next_message(p: Program, s: State, thread: int, now: float) -> Any:
         if q.taken > 0:
             q.taken -= 1
             which = pop(s, thread, now)
-            if q.flooded == 1 and q.length < p.rules.low_water * q.limit:
+            if q.flooded == 1 and q.length < q.low_water:
                 q.flooded = 0
                 s.counts[FLOODED_QUEUES] -= 1
                 if s.counts[FLOODED_QUEUES] == 0:
@@ -102,6 +105,24 @@ def _next_message(p: Program, s: State, thread: int, now: float) -> Any:
 
 
 @inlined
+def _begin(p: Program, s: State, thread: int, now: float) -> Any:
+    """Let a thread go on with what is next; True if that takes no time."""
+    t = s.thread[thread]
+    if t.what == EXECUTOR:
+        return _begin_executor(p, s, thread, now)
+    if p.at.keeps == 0 or t.what != TRIGGER:
+        return begin_carrying(p, s, thread, now)
+    if t.window != NONE:
+        return _begin_window(p, s, thread, now)
+    t.busy += now - t.busy_since
+    t.phase, t.idle_since = IDLE, now
+    window = thread - p.at.triggers
+    if s.queue[s.window[window].queue].length > 0:
+        next_trigger(p, s, window, now)
+    return False
+
+
+@inlined
 def _begin_executor(p: Program, s: State, thread: int, now: float) -> Any:
     """An executor goes on with its window or its next message; True if that takes no time."""
     t = s.thread[thread]
@@ -113,16 +134,19 @@ def _begin_executor(p: Program, s: State, thread: int, now: float) -> Any:
         return False
     m = s.message[which]
     t.current = which
-    m.started = now
+    if p.at.detailed == 1:
+        m.started = now
     o = t.operator
     if m.what >= 0 or m.what == DUE:
         column = m.what if m.what >= 0 else p.at.subscriptions
+        service = p.service[o * (p.at.subscriptions + 1) + column]
         factor = p.task[m.task].factor
-        work = draw(s.draws, p.cpu[o, column], s.random, thread) * factor
-        rest = draw(s.draws, p.wait[o, column], s.random, thread) * factor
+        work = draw(s.draws, service.cpu, s.random, thread) * factor
+        rest = draw(s.draws, service.wait, s.random, thread) * factor
     elif t.kind == TRACKER and m.what != FLUSH:
-        work = p.operator[o].ack + draw(s.draws, p.cpu[o, p.at.subscriptions], s.random, thread)
-        rest = draw(s.draws, p.wait[o, p.at.subscriptions], s.random, thread)
+        service = p.service[o * (p.at.subscriptions + 1) + p.at.subscriptions]
+        work = p.operator[o].ack + draw(s.draws, service.cpu, s.random, thread)
+        rest = draw(s.draws, service.wait, s.random, thread)
     else:
         work, rest = 0.0, 0.0
     return serve(p, s, thread, work, rest, now)
@@ -139,7 +163,7 @@ def _lacks_room(p: Program, s: State, thread: int) -> Any:
     )
 
 
-@internal
+@rare
 def _roots_at_hand(p: Program, s: State, thread: int) -> Any:
     """How many roots the tuples have, at the most, that the end of this service deals with."""
     t = s.thread[thread]
@@ -158,19 +182,47 @@ def _roots_at_hand(p: Program, s: State, thread: int) -> Any:
     return roots
 
 
-@inlined
+@rare
 def _serialising(p: Program, s: State, thread: int) -> None:
     """Storm 2.x: the emitter itself turns what leaves its worker into bytes."""
     t = s.thread[thread]
     o = p.operator[t.operator]
-    if p.rules.send_threads == 1 or (o.serialise <= 0.0 and o.serialise_byte <= 0.0):
-        return
     which = t.held
     while which != NONE:
         m = s.message[which]
         if p.worker[p.task[m.task].executor] != t.worker:
             t.extra += o.serialise + o.serialise_byte * m.size
         which = m.link
+
+
+@inlined
+def _fall_due(p: Program, s: State, process: int, now: float) -> None:
+    """A tuple is due at a source."""
+    source = p.process[process].executor
+    which = take_message(p, s)
+    m = s.message[which]
+    m.what, m.root, m.task = DUE, np.int64(p.process[process].stream), p.process[process].task
+    m.due = now
+    push(s, p.at.due + source, which, now)
+    row = p.at.executors + process
+    set_timer(s.timers, process, next_due(s.emissions, process, now, s.random, row))
+    wake(p, s, source, now)
+
+
+@inlined
+def _clear_stale(p: Program, s: State, timer: int, now: float) -> None:
+    """A timer that went off and that nobody set again: that of a machine stands for who is next."""
+    if timer < p.at.machine_timers:
+        if s.thread[timer - p.at.thread_timers].phase != WAITING and (
+            p.rules.sleeps == 0 or is_past(s.timers, timer, now)
+        ):
+            clear_timer(s.timers, timer)
+    elif is_past(s.timers, timer, now):
+        finish = next_finish(s.cores, timer - p.at.machine_timers)
+        if finish < np.inf:
+            set_timer(s.timers, timer, finish)
+        else:
+            clear_timer(s.timers, timer)
 
 
 @compiled
@@ -190,8 +242,8 @@ def begin(p: Program, s: State) -> None:
             fill_choices(p, s, route, route // p.at.subscriptions)
     if aware:
         for worker in range(p.at.workers):
-            row = len(s.random) - p.at.workers + worker
-            set_timer(s.timers, p.at.load_timers + worker, 1e-3 * uniform(s.random, row))
+            delay = 1e-3 * uniform(s.random, p.at.worker_streams + worker)
+            set_timer(s.timers, p.at.load_timers + worker, delay)
 
 
 @compiled
@@ -205,25 +257,16 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
         budget: Events to handle at the most.
     """
     timers = s.timers
-    for _ in range(budget):
-        beginning, finishing, sending, delivering = NONE, NONE, NONE, NONE
-        # A timer that has gone off is left in its place until it is known what follows: most are
-        # set again, which is one way through the heap and not two.
-        stale, full = NONE, False
+    while budget > 0:
+        budget -= 1
         if s.free[FREE_MESSAGES] < p.at.reserve:
             return NO_ROOM
-        if s.counts[READY_THREADS] > 0:
-            # Somebody goes on at this very moment.
-            now = s.now[0]
-            s.counts[READY_THREADS] -= 1
-            one = s.ready[s.counts[READY_THREADS]]
-            if s.thread[one].phase == BLOCKED:
-                unblock(s, one, now)
-                delivering = one
-            else:
-                s.thread[one].busy_since = now
-                beginning = one
-        else:
+        one, step, full = NONE, NOTHING, False
+        # A timer that has gone off is left in its place until it is known what follows: most are
+        # set again, which is one way through the heap and not two.
+        stale = NONE
+        now = s.now[0]
+        if s.counts[READY_THREADS] == 0:
             timer = first_timer(timers)
             now = first_time(timers)
             if now > until:
@@ -231,37 +274,20 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 return REACHED
             s.now[0] = now
             if timer < p.at.thread_timers:
-                source = p.process[timer].executor
-                which = take_message(s)
-                m = s.message[which]
-                m.what, m.root, m.task = (
-                    DUE,
-                    np.int64(p.process[timer].stream),
-                    p.process[timer].task,
-                )
-                m.due = now
-                push(s, p.at.due + source, which, now)
-                row = p.at.executors + timer
-                set_timer(timers, timer, next_due(s.emissions, timer, now, s.random, row))
-                if s.thread[source].phase == IDLE:
-                    wake(p, s, source, now)
-                    if s.counts[READY_THREADS] > 0:
-                        s.counts[READY_THREADS] -= 1
-                        s.thread[source].busy_since = now
-                        beginning = source
+                _fall_due(p, s, timer, now)
             elif timer < p.at.machine_timers:
                 one = timer - p.at.thread_timers
                 t = s.thread[one]
                 if t.phase == WAITING:
-                    stale, finishing = timer, one
+                    stale, step = timer, FINISH
                     t.phase = ON_CORE
                 elif t.phase == WAKING:
-                    stale, beginning = timer, one
+                    stale, step = timer, BEGIN
                     t.busy_since = now
                 elif t.phase == BLOCKED:
                     clear_timer(timers, timer)
                     unblock(s, one, now)
-                    delivering = one
+                    step = DELIVER
                 elif p.at.keeps == 1 and t.what == TRIGGER:
                     clear_timer(timers, timer)
                     window = one - p.at.triggers
@@ -273,7 +299,7 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                     fire(p, s, window, one, now)
                     if s.queue[w.queue].length == 0:
                         t.window = NONE
-                    sending = one
+                    step = SEND
                 else:
                     clear_timer(timers, timer)
                     stop_polling(p, s, one, now)
@@ -283,12 +309,12 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 if one != NOBODY:
                     t = s.thread[one]
                     if t.phase == AFTERWARDS:
-                        delivering = one
+                        step = DELIVER
                     elif t.rest > 0.0:
                         t.phase = WAITING
                         set_timer(timers, p.at.thread_timers + one, now + t.rest)
                     else:
-                        finishing = one
+                        step = FINISH
             elif timer < p.at.flush_timers:
                 arrive_over(p, s, timer - p.at.link_timers, now)
             elif timer < p.at.load_timers:
@@ -298,8 +324,7 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 else:
                     send_flush_tuples(p, s, timer - p.at.flush_timers, now)
             elif timer < p.at.time_out_timers:
-                worker = timer - p.at.load_timers
-                refresh_loads(p, s, worker, len(s.random) - p.at.workers + worker, now)
+                refresh_loads(p, s, timer - p.at.load_timers, now)
             elif timer < p.at.pressure_timers:
                 clear_timer(timers, timer)
                 time_out_roots(p, s, timer - p.at.time_out_timers, now)
@@ -307,70 +332,60 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 clear_timer(timers, timer)
                 lift_pressure(p, s, timer - p.at.pressure_timers, now)
 
-        # What follows at the same moment, until the thread waits for something.
+        # What follows at the same moment: a thread goes on until it waits for something, then
+        # the next that is ready.
         while True:
-            if finishing != NONE:
-                t = s.thread[finishing]
+            if step == FINISH:
+                t = s.thread[one]
                 if t.what not in (EXECUTOR, TRIGGER):
-                    finish_carrying(p, s, finishing, now)
-                    beginning = finishing
-                elif _lacks_room(p, s, finishing):
+                    finish_carrying(p, s, one, now)
+                    step = BEGIN
+                elif _lacks_room(p, s, one):
                     t.phase = WAITING
-                    set_timer(timers, p.at.thread_timers + finishing, now)
+                    set_timer(timers, p.at.thread_timers + one, now)
                     full = True
                     break
                 else:
-                    finish(p, s, finishing, now)
-                    sending = finishing
-                finishing = NONE
-            if sending != NONE:
-                _serialising(p, s, sending)
-                t = s.thread[sending]
-                if t.extra > 0.0:
+                    finish(p, s, one, now)
+                    step = SEND
+            if step == SEND:
+                if p.at.serialises == 1 and p.rules.send_threads == 0:
+                    _serialising(p, s, one)
+                t = s.thread[one]
+                if (p.at.ackers > 0 or p.at.serialises == 1) and t.extra > 0.0:
                     extra = t.extra
                     t.extra = 0.0
-                    serve(p, s, sending, extra, 0.0, now)
+                    serve(p, s, one, extra, 0.0, now)
                     t.phase = AFTERWARDS
                 else:
-                    delivering = sending
-                sending = NONE
-            if delivering != NONE:
-                if deliver(p, s, delivering, now):
-                    beginning = delivering
-                elif (p.at.ackers > 0 or p.rules.flushes == 1) and s.thread[
-                    delivering
-                ].kind == SOURCE:
-                    hear_answers(p, s, delivering, now)
-                delivering = NONE
-            if beginning != NONE:
-                t = s.thread[beginning]
-                at_once = False
-                if t.what == EXECUTOR:
-                    at_once = _begin_executor(p, s, beginning, now)
-                elif p.at.keeps == 0 or t.what != TRIGGER:
-                    at_once = begin_carrying(p, s, beginning, now)
-                elif t.window != NONE:
-                    at_once = _begin_window(p, s, beginning, now)
-                else:
-                    t.busy += now - t.busy_since
-                    t.phase, t.idle_since = IDLE, now
-                    window = beginning - p.at.triggers
-                    if s.queue[s.window[window].queue].length > 0:
-                        next_trigger(p, s, window, now)
-                if at_once:
-                    finishing = beginning
-                beginning = NONE
-            if finishing == NONE:
+                    step = DELIVER
+            if step == DELIVER:
+                if deliver(p, s, one, now):
+                    step = BEGIN
+                elif (p.at.ackers > 0 or p.rules.flushes == 1) and s.thread[one].kind == SOURCE:
+                    hear_answers(p, s, one, now)
+            if step == BEGIN and _begin(p, s, one, now):
+                step = FINISH
+                continue
+            if stale != NONE:
+                _clear_stale(p, s, stale, now)
+                stale = NONE
+            if s.counts[READY_THREADS] == 0 or budget <= 0:
                 break
-        if stale != NONE and is_past(timers, stale, now):
-            if stale >= p.at.machine_timers:
-                machine = stale - p.at.machine_timers
-                if has_running(s.cores, machine):
-                    set_timer(timers, stale, next_finish(s.cores, machine))
-                else:
-                    clear_timer(timers, stale)
-            elif s.thread[stale - p.at.thread_timers].phase != WAITING:
-                clear_timer(timers, stale)
+            budget -= 1
+            if s.free[FREE_MESSAGES] < p.at.reserve:
+                full = True
+                break
+            s.counts[READY_THREADS] -= 1
+            one = s.ready[s.counts[READY_THREADS]]
+            if s.thread[one].phase == BLOCKED:
+                unblock(s, one, now)
+                step = DELIVER
+            else:
+                s.thread[one].busy_since = now
+                step = BEGIN
+        if stale != NONE:
+            _clear_stale(p, s, stale, now)
         if full:
             return NO_ROOM
     return BUDGET_SPENT

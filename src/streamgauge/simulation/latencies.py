@@ -69,7 +69,7 @@ class Latencies:
 
         Read off inside its bin as if that were evenly filled; right to 1.1 %.
         """
-        return _quantile(self.counts, probability)
+        return float(find_quantiles(self.counts[None, :], probability)[0])
 
     def mean_estimate(self) -> Estimate:
         """The mean with its interval by batch means."""
@@ -79,8 +79,8 @@ class Latencies:
 
     def quantile_estimate(self, probability: float) -> Estimate:
         """A quantile with its interval by the quantiles of batches."""
-        found = [_quantile(row, probability) for row in self.batches if row.any()]
-        return _around(self.quantile(probability), found)
+        found = find_quantiles(self.batches, probability)
+        return _around(self.quantile(probability), found[~np.isnan(found)])
 
     def between(self, edges: Sequence[float]) -> list[int]:
         """How many lie between each two neighbouring edges, in seconds."""
@@ -100,18 +100,21 @@ class Latencies:
         return longer / self.count
 
 
-def _quantile(counts: NDArray[np.int64], probability: float) -> float:
-    total = int(counts.sum())
-    if not total:
-        return math.nan
-    reached = np.cumsum(counts)
+def find_quantiles(counts: NDArray[np.int64], probability: float) -> NDArray[np.float64]:
+    """The quantile of each row of counts by bin, in seconds; NaN of an empty row."""
+    found = np.full(len(counts), np.nan)
+    filled = np.flatnonzero(counts.any(axis=1))
+    reached = np.cumsum(counts[filled], axis=1)
     # The smallest latency for a probability of zero: an empty bin has no inside.
-    wanted = max(probability * total, 1e-9)
-    place = min(int(np.searchsorted(reached, wanted)), BINS - 1)
-    inside = (wanted - float(reached[place] - counts[place])) / counts[place]
+    wanted = np.maximum(probability * reached[:, -1], 1e-9)
+    place = np.minimum((reached < wanted[:, None]).sum(axis=1), BINS - 1)
+    row = np.arange(len(filled))
+    inside = counts[filled, place]
+    part = (wanted - (reached[row, place] - inside)) / inside
     low = _EDGES[place]
-    high = _EDGES[place + 1] if place + 1 < BINS else low
-    return float(low + min(max(inside, 0.0), 1.0) * (high - low))
+    high = np.append(_EDGES[1:], _EDGES[-1])[place]
+    found[filled] = low + np.minimum(np.maximum(part, 0.0), 1.0) * (high - low)
+    return found
 
 
 def _around(value: float, batches: Sequence[float] | NDArray[np.float64]) -> Estimate:

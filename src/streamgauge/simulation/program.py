@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from streamgauge.profile.behaviour import Behaviour, JoinByParity, JoinOnKey, Service
 from streamgauge.profile.distribution import CountDistribution, Distribution, EmpiricalCount
-from streamgauge.simulation.draws import Draws, make_draws
+from streamgauge.simulation.draws import CONSTANT, Draws, make_draws
 from streamgauge.simulation.emissions import Emissions, make_emissions
 from streamgauge.simulation.job_check import check_job, check_table, most_messages
 from streamgauge.simulation.records import (
     BY_PARITY,
+    EVERY,
     NO_JOIN,
     NONE,
     ON_KEY,
@@ -27,6 +28,7 @@ from streamgauge.simulation.records import (
     OUTPUT,
     PROCESS,
     PROCESSOR,
+    SERVICE,
     SOURCE,
     STREAM,
     SUBSCRIPTION,
@@ -43,6 +45,8 @@ from streamgauge.transport.engine import load_engine
 from streamgauge.transport.mechanics import NO_LIMIT, Mechanics
 
 MILLISECOND = 1e-3
+# Of an operator without one.
+_NOTHING_SAID = Behaviour()
 KINDS = {
     OperatorKind.SOURCE: SOURCE,
     OperatorKind.PROCESSOR: PROCESSOR,
@@ -141,9 +145,9 @@ class _Compiler:
         ]
         routes = make_routes(plan, self.subscriptions, rules)
         ways = find_ways(self.topology, self.subscriptions)
-        cpu, wait = self._services()
+        service = self._services()
         output_first, output = self._outputs()
-        stream, subscriber = self._streams()
+        stream, subscriber = self._streams(rules)
         operator = self._operators()
         subscription, key_task, join_key = self._subscriptions(rules, operator)
         task, join_queues = self._tasks(operator)
@@ -183,10 +187,10 @@ class _Compiler:
             target_share=routes.share,
             key_task=key_task,
             join_key=join_key,
-            cpu=cpu,
-            wait=wait,
+            service=service,
             output_first=output_first,
             output=output,
+            only_output=_only_outputs(output_first, output, draws),
             latency=latency,
             jitter=jitter,
             path_next=ways.following,
@@ -214,7 +218,7 @@ class _Compiler:
         )
 
     def _behaviour(self, name: str) -> Behaviour:
-        return self.behaviours.get(name, Behaviour())
+        return self.behaviours.get(name, _NOTHING_SAID)
 
     def _draw(self, distribution: Distribution | CountDistribution) -> int:
         self.distributions.append(distribution)
@@ -237,16 +241,19 @@ class _Compiler:
             path_rows=rows,
             most_messages=most,
             sends=self.mechanics.send_threads,
+            serialises=any(
+                one.serialise_ms > 0.0 or one.serialise_ms_per_byte > 0.0 for one in costs
+            ),
             deserialises=any(
                 one.deserialise_ms > 0.0 or one.deserialise_ms_per_byte > 0.0 for one in costs
             ),
             detailed=self.detailed,
         )
 
-    def _services(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _services(self) -> NDArray[Any]:
         """Draws by operator and subscription; the last column is for what a source emits."""
         shape = (len(self.numbers), len(self.subscriptions) + 1)
-        cpu, wait = np.full(shape, NONE), np.full(shape, NONE)
+        table = np.full(shape, NONE, dtype=SERVICE)
         for name, row in self.numbers.items():
             behaviour = self._behaviour(name)
             used: dict[Service, tuple[int, int]] = {}
@@ -261,8 +268,8 @@ class _Compiler:
                         self._draw(service.cpu_ms.scale(MILLISECOND)),
                         self._draw(service.wait_ms.scale(MILLISECOND)),
                     )
-                cpu[row, column], wait[row, column] = used[service]
-        return cpu, wait
+                table[row, column] = used[service]
+        return table.ravel()
 
     def _outputs(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Outputs by operator and subscription; those of a window follow its operator's."""
@@ -290,18 +297,20 @@ class _Compiler:
             rows.append((number, self._draw(distribution), reached if exclusive else -1.0))
         return rows
 
-    def _streams(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _streams(self, rules: list[int]) -> tuple[NDArray[Any], NDArray[Any]]:
         rows: list[tuple[int, ...]] = []
         subscribers: list[int] = []
         for key in self.keys:
             behaviour = self._behaviour(key.source)
             keys, size = behaviour.keys.get(key.name), behaviour.bytes.get(key.name)
             first = len(subscribers)
-            subscribers += [n for n, stream in enumerate(self.subscriptions) if stream.key == key]
+            mine = [n for n, stream in enumerate(self.subscriptions) if stream.key == key]
+            subscribers += mine
             rows.append(
                 (
                     first,
                     len(subscribers),
+                    mine[0] if len(mine) == 1 and rules[mine[0]] != EVERY else NONE,
                     NONE if keys is None else self._draw(_indices(keys.shares())),
                     NONE if size is None else self._draw(size),
                 )
@@ -457,6 +466,17 @@ class _Compiler:
             if isinstance(emission.shape, Unlimited)
         }
         return _ints(streams.get(one.operator, NONE) for one in self.executors)
+
+
+def _only_outputs(output_first: NDArray[Any], output: NDArray[Any], draws: Draws) -> NDArray[Any]:
+    """The stream of each row that has one output, of one tuple; NONE of all others."""
+    law = draws.law[output["count"]]
+    single = (law["kind"] == CONSTANT) & (law["first"] == 1.0) & (output["share"] < 0.0)
+    alone = np.diff(output_first) == 1
+    only = np.full(len(alone), NONE)
+    first = output_first[:-1][alone]
+    only[alone] = np.where(single[first], output["stream"][first], NONE)
+    return only
 
 
 def _indices(shares: NDArray[np.float64]) -> CountDistribution:

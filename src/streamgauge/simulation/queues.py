@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from streamgauge.simulation.compiling import inlined, internal
+from streamgauge.simulation.compiling import inlined, internal, rare
 from streamgauge.simulation.records import (
     FIRST_FREE_ANCHOR,
     FIRST_FREE_MESSAGE,
@@ -29,13 +29,15 @@ from streamgauge.simulation.timers import UNSET, next_tick, set_timer
 
 
 @inlined
-def take_message(s: State) -> Any:
+def take_message(p: Program, s: State) -> Any:
     """A message from the pool."""
     which = s.free[FIRST_FREE_MESSAGE]
     m = s.message[which]
     s.free[FIRST_FREE_MESSAGE] = m.link
     s.free[FREE_MESSAGES] -= 1
-    m.anchors, m.hop, m.key, m.size, m.edge = NONE, NONE, NONE, 0.0, np.uint64(0)
+    m.anchors, m.edge = NONE, np.uint64(0)
+    if p.at.labelled == 1:
+        m.hop, m.key, m.size = NONE, NONE, 0.0
     return which
 
 
@@ -50,7 +52,7 @@ def free_message(s: State, which: int) -> None:
     s.free[FREE_MESSAGES] += 1
 
 
-@internal
+@rare
 def _free_anchors(s: State, which: int) -> None:
     m = s.message[which]
     while m.anchors != NONE:
@@ -92,7 +94,7 @@ def _count(s: State, at: int, tuples: int, now: float) -> None:
     q.peak = max(q.peak, q.length - q.flushes)
 
 
-@internal
+@inlined
 def push(s: State, at: int, which: int, now: float) -> None:
     """Put a message into a plain queue."""
     s.message[which].arrived = now
@@ -100,7 +102,7 @@ def push(s: State, at: int, which: int, now: float) -> None:
     _count(s, at, 1, now)
 
 
-@internal
+@rare
 def push_flush(s: State, at: int, which: int, now: float) -> None:
     """Put a flush tuple into a plain queue: it takes room and its turn, but is no tuple."""
     _append(s, at, which, which)
@@ -109,7 +111,7 @@ def push_flush(s: State, at: int, which: int, now: float) -> None:
     s.queue[at].flushes += 1
 
 
-@internal
+@rare
 def push_over(s: State, at: int, which: int, now: float) -> None:
     """Put a message from another worker behind a full queue."""
     q = s.queue[at]
@@ -124,7 +126,7 @@ def push_over(s: State, at: int, which: int, now: float) -> None:
     _count(s, at, 1, now)
 
 
-@internal
+@inlined
 def pop(s: State, at: int, now: float) -> Any:
     """Take the first message out of a queue, or of its overflow when that is next."""
     q = s.queue[at]
@@ -148,12 +150,28 @@ def pop(s: State, at: int, now: float) -> Any:
 
 
 @inlined
+def take_list(s: State, at: int, count: int, now: float) -> Any:
+    """Take so many messages out of a queue without overflow; the first of their list."""
+    q = s.queue[at]
+    _pass_time(s, at, now)
+    head = which = last = q.head
+    for _ in range(count):
+        last = which
+        q.sojourn += now - s.message[which].arrived
+        which = s.message[which].link
+    s.message[last].link = NONE
+    q.head = which
+    q.length -= count
+    return head
+
+
+@inlined
 def has_room(s: State, at: int) -> Any:
     """Whether a plain queue takes one more."""
     return s.queue[at].length - s.queue[at].overflow < s.queue[at].limit
 
 
-@internal
+@rare
 def _next_batch(s: State, at: int, last: int) -> None:
     """The batch that overflowed after the one that ends with `last`."""
     q = s.queue[at]
@@ -161,7 +179,7 @@ def _next_batch(s: State, at: int, last: int) -> None:
     q.over_head = NONE if following == q.batch_head else following
 
 
-@internal
+@inlined
 def _close_batch(s: State, at: int) -> None:
     """Move a batch on: into the ring if it is next and fits, else it overflows."""
     q = s.queue[at]
@@ -176,7 +194,7 @@ def _close_batch(s: State, at: int) -> None:
     q.batch_head, q.batch_objects, q.batch_tuples = NONE, 0, 0
 
 
-@internal
+@rare
 def _move_overflow(s: State, at: int) -> None:
     """Move batches that overflowed into the ring, oldest first, while the next one fits."""
     q = s.queue[at]
@@ -189,23 +207,18 @@ def _move_overflow(s: State, at: int) -> None:
         _next_batch(s, at, first.last)
 
 
-@internal
+@inlined
 def _next_flush(p: Program, s: State, at: int, now: float) -> None:
     """Set the flush timer of a queue, which runs free, unless it is set."""
     timer = p.at.flush_timers + at
     if s.timers.place[timer] == UNSET:
-        phase, every = s.queue[at].phase, p.rules.flush
-        set_timer(s.timers, timer, next_tick(phase, every, now))
+        set_timer(s.timers, timer, next_tick(s.queue[at].phase, p.rules.flush, now))
 
 
-@internal
+@inlined
 def insert(p: Program, s: State, at: int, head: int, tail: int, tuples: int, now: float) -> None:
-    """Put an object, messages `head` to `tail`, into a batched queue."""
+    """Put an object, messages `head` to `tail` that arrive now, into a batched queue."""
     q = s.queue[at]
-    which = head
-    for _ in range(tuples):
-        s.message[which].arrived = now
-        which = s.message[which].link
     _append(s, at, head, tail)
     _count(s, at, tuples, now)
     if q.batch_objects == 0:
@@ -214,27 +227,27 @@ def insert(p: Program, s: State, at: int, head: int, tail: int, tuples: int, now
     q.batch_tuples += tuples
     if q.batch_objects >= p.rules.batch:
         _close_batch(s, at)
-    elif q.lingering == 0:
+    elif q.over_head != NONE and q.lingering == 0:
         _move_overflow(s, at)
     if q.batch_objects > 0:
         _next_flush(p, s, at, now)
     if q.ring_tuples > 0:
         wake(p, s, q.consumer, now)
-    watched = p.rules.high_water > 0.0 and at < p.at.executors and q.flooded == 0
-    if watched and q.length > p.rules.high_water * q.limit:
+    if q.length > q.high_water and q.flooded == 0:
         q.flooded = 1
         s.counts[FLOODED_QUEUES] += 1
 
 
-@internal
+@inlined
 def flush(p: Program, s: State, at: int, now: float) -> None:
     """The flush timer of a batched queue: move everything on, and wait for room if need be."""
     q = s.queue[at]
     if q.lingering == 0:
         if q.batch_objects > 0:
             _close_batch(s, at)
-        _move_overflow(s, at)
-        q.lingering = 0 if q.over_head == NONE else 1
+        if q.over_head != NONE:
+            _move_overflow(s, at)
+            q.lingering = 0 if q.over_head == NONE else 1
     if q.batch_objects > 0:
         _next_flush(p, s, at, now)
     if q.ring_tuples > 0:

@@ -1,9 +1,9 @@
 """Random numbers inside compiled loops: independent xoshiro256++ streams (Blackman, Vigna 2021).
 
-A stream is a row of four 64-bit words, named by its number: a row cut out of the array would be
-counted as a reference for each draw. Every source and operator draws from a row of its own, so
-that changing one part of a job does not reshuffle the others. Numba's own generators are shared by
-a whole thread, and numpy's are called through a pointer for each draw, at several times the cost.
+A stream is four 64-bit words that follow each other, named by its number. Every source and operator
+draws from one of its own, so that changing one part of a job does not reshuffle the others. Numba's
+own generators are shared by a whole thread, and numpy's are called through a pointer for each draw,
+at several times the cost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNIT = 2.0**-53
 def make_streams(seed: int, count: int) -> NDArray[np.uint64]:
     """`count` independent streams; the same seed gives the same ones."""
     words = np.random.SeedSequence(seed).generate_state(4 * count, np.uint64)
-    return np.asarray(words, dtype=np.uint64).reshape(count, 4)
+    return np.asarray(words, dtype=np.uint64)
 
 
 @primitive
@@ -35,14 +35,15 @@ def _rotated(x: Any, bits: Any) -> Any:
 @primitive
 def next_word(streams: NDArray[Any], row: int) -> Any:
     """The next 64 random bits of a stream."""
-    s0, s1, s2, s3 = streams[row, 0], streams[row, 1], streams[row, 2], streams[row, 3]
+    first = 4 * row
+    s0, s1, s2, s3 = streams[first], streams[first + 1], streams[first + 2], streams[first + 3]
     result = _rotated(s0 + s3, 23) + s0
     s2 ^= s0
     s3 ^= s1
-    streams[row, 0] = s0 ^ s3
-    streams[row, 2] = s2 ^ (s1 << uint64(17))
-    streams[row, 1] = s1 ^ s2
-    streams[row, 3] = _rotated(s3, 45)
+    streams[first] = s0 ^ s3
+    streams[first + 2] = s2 ^ (s1 << uint64(17))
+    streams[first + 1] = s1 ^ s2
+    streams[first + 3] = _rotated(s3, 45)
     return result
 
 

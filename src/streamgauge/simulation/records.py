@@ -6,9 +6,11 @@ NONE where there is nothing. Times are seconds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 NONE = -1
 # What an executor is.
@@ -45,14 +47,37 @@ FIRST_FREE_MESSAGE, FREE_MESSAGES, FIRST_FREE_ROOT, FREE_ROOTS = range(4)
 FIRST_FREE_ANCHOR, FREE_ANCHORS = range(4, 6)
 
 _I4, _I8, _U8, _F8 = np.int32, np.int64, np.uint64, np.float64
+# Bytes of a cache line.
+LINE = 64
 
 
 def _record(**fields: Any) -> np.dtype[Any]:
     return np.dtype(list(fields.items()), align=True)
 
 
+def _lines(**fields: Any) -> np.dtype[Any]:
+    """A record of whole cache lines; what most events look at stands in the first ones."""
+    packed = _record(**fields)
+    places: Mapping[str, Any] = packed.fields or {}
+    return np.dtype(
+        {
+            "names": list(fields),
+            "formats": list(fields.values()),
+            "offsets": [places[name][1] for name in fields],
+            "itemsize": -(-packed.itemsize // LINE) * LINE,
+        }
+    )
+
+
+def make_records(kind: np.dtype[Any], count: int) -> NDArray[Any]:
+    """So many records, all zero, the first at the beginning of a cache line."""
+    room = np.zeros(count * kind.itemsize + LINE, dtype=np.uint8)
+    first = -room.ctypes.data % LINE
+    return room[first : first + count * kind.itemsize].view(kind)
+
+
 # A message: a tuple, or word about one, on its way through the queues.
-MESSAGE = _record(
+MESSAGE = _lines(
     link=_I4,  # the next one in its queue
     what=_I4,  # the subscription it belongs to, or INIT, ACK, …
     task=_I4,  # where it goes
@@ -62,12 +87,14 @@ MESSAGE = _record(
     born=_F8,  # when its root was emitted
     due=_F8,  # when its root should have been
     arrived=_F8,  # when it came to its queue; on the network, when it will
-    started=_F8,  # when its service began
-    size=_F8,  # bytes
-    key=_I4,
     path=_I4,  # the way it came
     anchors=_I4,  # its roots if there are several
+    # What only some jobs look at (`labelled`):
+    size=_F8,  # bytes
+    key=_I4,
     hop=_I4,  # its place in the trace
+    started=_F8,  # when its service began
+    # What few messages have:
     objects=_I4,  # of the first message of a batch: how many objects, tuples, and the last message
     tuples=_I4,
     last=_I4,
@@ -77,62 +104,67 @@ MESSAGE = _record(
 # One of several roots of a message.
 ANCHOR = _record(link=_I4, path=_I4, root=_I8, edge=_U8, born=_F8, due=_F8, weight=_I4)
 # An open tuple tree.
-ROOT = _record(
+ROOT = _lines(
     link=_I4,
     generation=_I4,
     sum=_U8,  # exclusive or of all ids the acker was told
     known=_I4,  # whether the acker was told that it began
     ended=_I4,  # whether the acker has given its verdict
     first=_F8,  # when the acker heard of it first; negative: not yet
-    taken=_F8,  # complete latency by the acker's clock
     born=_F8,
     due=_F8,
     task=_I4,  # the source task that waits for its end
     stream=_I4,
-    hop=_I4,
     older=_I4,  # neighbours by age among the open roots of its executor
     younger=_I4,
-    mark=_I8,  # who looked at it last while anchors were gathered, and where it stands there
+    # What only some jobs look at:
+    taken=_F8,  # complete latency by the acker's clock
+    hop=_I4,
     place=_I4,
+    mark=_I8,  # who looked at it last while anchors were gathered, and where it stands there
 )
 # A queue: a list of messages, the first `taken` of them already the consumer's. In a batched
 # queue follow those in the ring, batches that overflowed, and the batch that is being filled. In a
 # plain queue what came from other workers when it was full stands in a list of its own, from
 # which the consumer takes all there are (`taken`) each time the queue is empty.
-QUEUE = _record(
+QUEUE = _lines(
     head=_I4,
     tail=_I4,
     length=_I4,
     flushes=_I4,  # how many of its messages are flush tuples: they take room, and are not counted
+    overflow=_I4,  # of a plain queue: how many of its messages came when it was full
+    taken=_I4,
     limit=_I4,
     consumer=_I4,
-    taken=_I4,
+    waiter=_I4,  # threads that wait for room, first to last
+    peak=_I4,
+    area=_F8,  # tuples in it added up over time
+    changed=_F8,
+    sojourn=_F8,  # time from arrival to service, added up
+    # Beside counters, what batched queues look at:
+    arrived=_I8,
+    objects=_I8,
+    phase=_F8,  # of its flush timer
     ring_objects=_I4,
     ring_tuples=_I4,
-    overflow=_I4,  # of a plain queue: how many of its messages came when it was full,
-    over_tail=_I4,  # in a list of their own
-    over_head=_I4,
+    over_head=_I4,  # the first that overflowed
     batch_head=_I4,
     batch_objects=_I4,
     batch_tuples=_I4,
     lingering=_I4,  # whether a flush waits for room
-    flooded=_I4,  # whether it stands above its high water mark
+    high_water=_I4,  # length above which it stops all sources
+    flooded=_I4,  # whether it does
+    # What few queues have:
+    over_tail=_I4,  # of a plain queue: the last that overflowed, in a list of their own
     pressed=_I4,  # whether other workers were told to hold back
-    waiter=_I4,  # threads that wait for room, first to last
+    low_water=_I4,  # length below which it no longer stops sources
     last_waiter=_I4,
     held_back=_I4,  # threads of other workers that hold back
-    phase=_F8,  # of its flush timer
     pressed_at=_F8,
-    area=_F8,  # tuples in it added up over time
-    changed=_F8,
-    arrived=_I8,
-    objects=_I8,
-    sojourn=_F8,  # time from arrival to service, added up
-    peak=_I4,
     dropped=_I8,
     caused=_F8,  # time that threads were blocked because of it
 )
-THREAD = _record(
+THREAD = _lines(
     what=_I4,
     phase=_I4,
     kind=_I4,  # of its executor, where it is its own thread
@@ -145,29 +177,31 @@ THREAD = _record(
     last_held=_I4,
     window=_I4,  # whose trigger it has to handle
     polling=_I4,
-    blocked_on=_I4,
-    next_waiter=_I4,
-    pending=_I4,
-    oldest=_I4,  # open roots of a source's executor
-    youngest=_I4,
-    unlimited=_I4,  # the stream it emits on whenever asked
-    throttled=_I4,  # whether a tuple is due that may not be emitted
-    batches=_I4,  # producer batches with something in them
     idle_since=_F8,
     busy_since=_F8,
-    blocked_since=_F8,
-    throttled_since=_F8,
-    started=_F8,
+    # Times and counters:
     work=_F8,  # CPU time of the service at hand, and
     rest=_F8,  # the waiting time that follows it
     extra=_F8,  # CPU time of sending, to be spent before delivery
     busy=_F8,
     cpu=_F8,
     rested=_F8,  # the waiting time of all services that have begun
-    blocked=_F8,
-    throttled_time=_F8,
     executed=_I8,
     emitted=_I8,
+    # Of sources:
+    pending=_I4,
+    unlimited=_I4,  # the stream it emits on whenever asked
+    throttled=_I4,  # whether a tuple is due that may not be emitted
+    oldest=_I4,  # open roots of a source's executor
+    youngest=_I4,
+    batches=_I4,  # producer batches with something in them
+    # Of those that are blocked, and what is seldom counted:
+    blocked_on=_I4,
+    next_waiter=_I4,
+    blocked_since=_F8,
+    blocked=_F8,
+    throttled_since=_F8,
+    throttled_time=_F8,
     failed=_I8,
     timed_out=_I8,
     replayed=_I8,
@@ -217,7 +251,13 @@ OPERATOR = _record(
     keys=_I4,  # how many keys a join knows
     within=_F8,  # how long it waits for partners
 )
-STREAM = _record(first=_I4, last=_I4, key=_I4, size=_I4)
+STREAM = _record(
+    first=_I4,  # of its subscriptions,
+    last=_I4,
+    only=_I4,  # or the only one, where it sends to one task at a time
+    key=_I4,
+    size=_I4,
+)
 SUBSCRIPTION = _record(rule=_I4, stream=_I4, keys=_I4, join_keys=_I4, input=_I4, target=_I4)
 ROUTE = _record(
     first=_I4,
@@ -230,11 +270,12 @@ ROUTE = _record(
     choice=_I4,  # where its list of choices begins
     choices=_I4,
 )
+SERVICE = _record(cpu=_I4, wait=_I4)
 OUTPUT = _record(stream=_I4, count=_I4, share=_F8)
 PROCESS = _record(executor=_I4, stream=_I4, task=_I4)
 LINK = _record(head=_I4, tail=_I4, length=_I4, carried=_I8)
 # What is counted for each (task, subscription) and (task, stream).
-INPUT = _record(
+INPUT = _lines(
     executed=_I8,
     acked=_I8,
     failed=_I8,
@@ -251,7 +292,7 @@ INPUT = _record(
     sampled_process=_F8,
     sampled_processes=_I8,
 )
-EMITTED = _record(
+EMITTED = _lines(
     emitted=_I8,
     sent=_I8,
     size=_F8,

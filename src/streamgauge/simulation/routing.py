@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamgauge.simulation.compiling import inlined, internal
+from streamgauge.simulation.compiling import inlined, rare
 from streamgauge.simulation.draws import draw
 from streamgauge.simulation.random_streams import uniform
 from streamgauge.simulation.records import (
@@ -106,7 +106,7 @@ def _mean_load(p: Program, s: State, route: int, scope: int, worker: int) -> Any
     return total / count
 
 
-@internal
+@rare
 def refresh_route(p: Program, s: State, route: int, worker: int, executor: int) -> None:
     """Look at the loads: perhaps another scope, then new weights, then new choices."""
     r = s.route[route]
@@ -141,7 +141,7 @@ def refresh_route(p: Program, s: State, route: int, worker: int, executor: int) 
         fill_choices(p, s, route, executor)
 
 
-@internal
+@rare
 def fill_choices(p: Program, s: State, route: int, executor: int) -> None:
     """Fill the list of choices by weight, and shuffle it."""
     r = s.route[route]
@@ -172,8 +172,8 @@ def fill_choices(p: Program, s: State, route: int, executor: int) -> None:
     r.turn = -1
 
 
-@internal
-def refresh_loads(p: Program, s: State, worker: int, row: int, now: float) -> None:
+@rare
+def refresh_loads(p: Program, s: State, worker: int, now: float) -> None:
     """A worker's timer: take the loads of its own executors, tell others, choose anew."""
     tells = now >= s.gossiped[worker] + p.rules.gossip
     if tells:
@@ -192,5 +192,6 @@ def refresh_loads(p: Program, s: State, worker: int, row: int, now: float) -> No
                 route = executor * p.at.subscriptions + subscription
                 if p.subscription[subscription].rule == NEAR_AND_FREE and s.route[route].choices:
                     refresh_route(p, s, route, worker, executor)
-    pause = p.rules.refresh + p.rules.refresh_jitter * uniform(s.random, row)
+    later = uniform(s.random, p.at.worker_streams + worker)
+    pause = p.rules.refresh + p.rules.refresh_jitter * later
     set_timer(s.timers, p.at.load_timers + worker, now + pause)

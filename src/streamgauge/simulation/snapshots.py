@@ -69,9 +69,10 @@ class Camera:
         queue = {name: q[name].copy() for name in _QUEUE} | queue_accounts(s, count)
         peak = q["peak"].copy()
         q["peak"] = queue["length"]
-        grown = s.latency.ravel() - self._before
-        at = np.flatnonzero(grown)
-        self._before[at] += grown[at]
+        counts = s.latency.ravel()
+        at = np.flatnonzero(counts != self._before)
+        grown = counts[at] - self._before[at]
+        self._before[at] = counts[at]
         return Snapshot(
             time=float(s.now[0]),
             thread=thread,
@@ -84,7 +85,7 @@ class Camera:
                 int(s.outputs["roots_failed"].sum()),
             ),
             latency_at=at,
-            latency_by=grown[at],
+            latency_by=grown,
             latency_sum=s.latency_sum.copy(),
         )
 

@@ -32,6 +32,7 @@ class Rules(NamedTuple):
     source_sleep: float
     transfer_sleep: float
     sleep_jitter: float
+    sleeps: int
     polls: int
     send_work: float
     transfer_work: float
@@ -41,8 +42,6 @@ class Rules(NamedTuple):
     refresh_jitter: float
     gossip: float
     pressure: float
-    high_water: float
-    low_water: float
     time_out: float
 
 
@@ -54,6 +53,7 @@ class Layout(NamedTuple):
     `transfer` queues, what came `incoming` to be deserialised, `windows` and `joins`.
     Timers: emission processes, then those of `threads`, `machines`, `links`, `flushes`, of the
     workers' `loads`, of the executors' `time_outs` and of the `pressure` on their queues.
+    Streams of random numbers: executors, emission processes, one for what is `looked` at, workers.
     Rows of latencies: `path_rows` of ways, by source complete and as the source sees it, and, from
     `due_rows` on, of ways again since tuples were due.
     """
@@ -82,6 +82,8 @@ class Layout(NamedTuple):
     time_out_timers: int
     pressure_timers: int
     timers: int
+    look_stream: int
+    worker_streams: int
     acker_first: int
     ackers: int
     sources: int
@@ -89,9 +91,11 @@ class Layout(NamedTuple):
     due_rows: int
     reserve: int
     copies: int
+    serialises: int
     deserialises: int
     keeps: int
     detailed: int
+    labelled: int
 
     @property
     def latency_rows(self) -> int:
@@ -119,11 +123,13 @@ class Program(NamedTuple):
         target_share: Cumulative shares of them.
         key_task: Tasks by key, two for partial keys.
         join_key: A join's number of each key.
-        cpu: Draws of CPU times by operator and subscription; the last column is a source's own.
-        wait: Draws of waiting times, likewise.
+        service: Draws of CPU and waiting times by operator and subscription; the last of an
+            operator's is a source's own.
         output_first: Where the outputs of (operator, subscription) begin; the last of an
             operator's are those of its window.
         output: All outputs.
+        only_output: The stream, where (operator, subscription) always leads to one tuple on one
+            stream, or NONE.
         latency: Seconds between two workers, on the mean, and
         jitter: how much of that is random.
         path_next: The path of a tuple that leaves on a subscription, by path.
@@ -148,10 +154,10 @@ class Program(NamedTuple):
     target_share: NDArray[Any]
     key_task: NDArray[Any]
     join_key: NDArray[Any]
-    cpu: NDArray[Any]
-    wait: NDArray[Any]
+    service: NDArray[Any]
     output_first: NDArray[Any]
     output: NDArray[Any]
+    only_output: NDArray[Any]
     latency: NDArray[Any]
     jitter: NDArray[Any]
     path_next: NDArray[Any]
@@ -167,8 +173,7 @@ class State(NamedTuple):
         now: Simulated time, in an array of one.
         timers: Of all parts.
         cores: The machines.
-        random: A stream for each executor, then each emission process, then one for what is
-            looked at, then each worker.
+        random: Streams of random numbers.
         draws: Distributions; they do not change.
         emissions: Emission processes.
         queue: All queues.
@@ -263,7 +268,8 @@ class Sizes:
         path_rows: Rows of latencies by way.
         most_messages: That one event can emit.
         sends: Whether executors have send threads.
-        deserialises: Whether that takes time anywhere.
+        serialises: Whether that takes time anywhere, and
+        deserialises: the same of deserialising.
         detailed: Whether everything an agent could measure is counted.
     """
 
@@ -280,6 +286,7 @@ class Sizes:
     path_rows: int
     most_messages: int
     sends: bool
+    serialises: bool
     deserialises: bool
     detailed: bool
 
@@ -329,6 +336,8 @@ def lay_out(n: Sizes) -> Layout:
         time_out_timers=timers[6],
         pressure_timers=timers[7],
         timers=timers[8],
+        look_stream=n.executors + n.processes,
+        worker_streams=n.executors + n.processes + 1,
         acker_first=n.ackers.start if n.ackers else NONE,
         ackers=len(n.ackers),
         sources=n.sources,
@@ -336,15 +345,16 @@ def lay_out(n: Sizes) -> Layout:
         due_rows=n.path_rows + 2 * n.sources,
         reserve=n.most_messages + SPARE_MESSAGES,
         copies=n.most_messages,
+        serialises=int(n.serialises),
         deserialises=int(n.deserialises),
         keeps=int(n.windows + n.join_queues > 0),
         detailed=int(n.detailed),
+        labelled=int(n.windows + n.join_queues > 0 or n.detailed or n.serialises or n.deserialises),
     )
 
 
 def rules_of(m: Mechanics) -> Rules:
     """A transport's figures as the kernel reads them."""
-    high, low = m.watermarks if m.watermarks is not None else (0.0, 0.0)
     return Rules(
         send_threads=int(m.send_threads),
         batch=m.batch,
@@ -356,6 +366,7 @@ def rules_of(m: Mechanics) -> Rules:
         source_sleep=m.source_sleep,
         transfer_sleep=m.transfer_sleep,
         sleep_jitter=m.sleep_jitter,
+        sleeps=int(max(m.bolt_sleep, m.source_sleep, m.transfer_sleep) > 0.0),
         polls=int(m.poll_cores > 0.0),
         send_work=m.send_seconds,
         transfer_work=m.transfer_seconds,
@@ -365,8 +376,6 @@ def rules_of(m: Mechanics) -> Rules:
         refresh_jitter=m.refresh_jitter,
         gossip=m.gossip_seconds,
         pressure=m.pressure_seconds,
-        high_water=high,
-        low_water=low,
         time_out=m.time_out_seconds,
     )
 

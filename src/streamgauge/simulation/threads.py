@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from streamgauge.simulation.compiling import inlined, internal
-from streamgauge.simulation.cores import add_polling, has_running, next_finish, start
+from streamgauge.simulation.compiling import inlined, internal, rare
+from streamgauge.simulation.cores import add_polling, next_finish, start
 from streamgauge.simulation.draws import normal
 from streamgauge.simulation.records import (
     BLOCKED,
@@ -31,24 +31,40 @@ from streamgauge.simulation.timers import UNSET, clear_timer, next_tick, set_tim
 
 
 @inlined
-def rest_of_sleep(asleep: float, sleep: float, drift: float) -> Any:
-    """How long a thread that slept so long in all, `sleep` at a time, does not notice its work.
+def _rest_of_sleep(p: Program, s: State, which: int, now: float) -> Any:
+    """How long an idle thread does not notice its work: not while it polls, else while it sleeps.
 
-    The end of the n-th sleep is √n·`drift` off the beat. If work came after it, or before the end
-    of the sleep before, it is another sleep that the thread is in.
+    Sleeps vary, so that the n-th ends √n times their deviation off the beat. If work came after
+    that, or before the end of the sleep before, it is another sleep that the thread is in.
     """
+    t = s.thread[which]
+    spin, sleep = 0.0, 0.0
+    if t.what == EXECUTOR:
+        if t.kind == SOURCE:
+            sleep = p.rules.source_sleep
+        else:
+            spin, sleep = p.rules.bolt_spin, p.rules.bolt_sleep
+    elif t.what == TRANSFER:
+        sleep = p.rules.transfer_sleep
+    asleep = now - t.idle_since - spin
+    if sleep <= 0.0 or asleep <= 0.0:
+        return 0.0
     begun = np.ceil(asleep / sleep)
-    rest = begun * sleep - asleep + np.sqrt(begun) * drift
-    if rest < 0.0 or (begun > 1.0 and rest > sleep):
-        rest %= sleep
+    rest = begun * sleep - asleep
+    if p.rules.sleep_jitter > 0.0:
+        drift = p.rules.sleep_jitter * normal(s.random, p.at.worker_streams + t.worker)
+        rest += np.sqrt(begun) * drift
+        if rest < 0.0 or (begun > 1.0 and rest > sleep):
+            rest %= sleep
     return rest
 
 
 @inlined
 def _change_polling(p: Program, s: State, machine: int, threads: int, now: float) -> None:
     add_polling(s.cores, machine, threads, now)
-    if has_running(s.cores, machine):
-        set_timer(s.timers, p.at.machine_timers + machine, next_finish(s.cores, machine))
+    finish = next_finish(s.cores, machine)
+    if finish < np.inf:
+        set_timer(s.timers, p.at.machine_timers + machine, finish)
 
 
 @internal
@@ -85,17 +101,9 @@ def wake(p: Program, s: State, which: int, now: float) -> None:
         _wake_idle(p, s, which, now)
 
 
-@internal
+@inlined
 def _wake_idle(p: Program, s: State, which: int, now: float) -> None:
     t = s.thread[which]
-    spin, sleep = 0.0, 0.0
-    if t.what == EXECUTOR:
-        if t.kind == SOURCE:
-            sleep = p.rules.source_sleep
-        else:
-            spin, sleep = p.rules.bolt_spin, p.rules.bolt_sleep
-    elif t.what == TRANSFER:
-        sleep = p.rules.transfer_sleep
     if p.rules.polls == 1:
         stop_polling(p, s, which, now)
     if p.rules.flushes == 1 and t.what == EXECUTOR:
@@ -104,22 +112,16 @@ def _wake_idle(p: Program, s: State, which: int, now: float) -> None:
             phase = s.queue[which].phase
             set_timer(s.timers, timer, next_tick(phase, p.rules.flush, now))
     t.phase = WAKING
-    # It polls first, and notices work at once.
-    asleep, rest = now - t.idle_since - spin, 0.0
-    if sleep > 0.0 and asleep > 0.0:
-        drift = 0.0
-        if p.rules.sleep_jitter > 0.0:
-            row = len(s.random) - p.at.workers + t.worker
-            drift = p.rules.sleep_jitter * normal(s.random, row)
-        rest = rest_of_sleep(asleep, sleep, drift)
+    rest = _rest_of_sleep(p, s, which, now) if p.rules.sleeps == 1 else 0.0
     if rest > 0.0:
         set_timer(s.timers, p.at.thread_timers + which, now + rest)
     else:
-        clear_timer(s.timers, p.at.thread_timers + which)
+        if p.rules.polls == 1:
+            clear_timer(s.timers, p.at.thread_timers + which)
         make_ready(s, which)
 
 
-@internal
+@rare
 def block(s: State, which: int, at: int, far: bool, now: float) -> None:
     """Let a thread wait for room in a queue, or until another worker lifts its back-pressure."""
     t, q = s.thread[which], s.queue[at]
@@ -135,7 +137,7 @@ def block(s: State, which: int, at: int, far: bool, now: float) -> None:
         q.last_waiter = which
 
 
-@internal
+@rare
 def unblock(s: State, which: int, now: float) -> None:
     """Count the time that a thread was blocked, now that it is not."""
     t = s.thread[which]
@@ -144,7 +146,7 @@ def unblock(s: State, which: int, now: float) -> None:
     t.busy_since = now
 
 
-@internal
+@rare
 def make_way(s: State, at: int) -> None:
     """Let the threads that wait for room in a queue try again, as many as there is room for."""
     q = s.queue[at]

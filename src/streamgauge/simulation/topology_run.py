@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -37,7 +38,7 @@ from streamgauge.transport.mechanics import Mechanics
 
 EVENTS_AT_A_TIME = 1_000_000
 FIRST_POOL = 1 << 14
-# Two million messages with as many roots: 400 MB.
+# Two million messages with as many roots: 540 MB.
 LARGEST_POOL = 1 << 21
 # Stretches of simulated time that the time line and intervals rest on.
 BUCKETS = 100
@@ -45,16 +46,20 @@ BUCKETS = 100
 LONGEST_WARMUP = 0.25
 NEVER = -1e300
 TRACED_HOPS = 1 << 16
-# Figures of a job without acks, send threads, batches, polling, windows, joins and tracing.
+# Figures of a job without acks, send threads, batches, sleeping and polling threads, costs of
+# serialising, windows, joins and tracing.
 PLAIN_JOB = {
     "ackers": 0,
     "send_threads": 0,
     "batch": 1,
     "flushes": 0,
+    "sleeps": 0,
     "polls": 0,
+    "serialises": 0,
     "deserialises": 0,
     "keeps": 0,
     "detailed": 0,
+    "labelled": 0,
 }
 # Names the random numbers that say in which phase threads sleep.
 SLEEPING = 1
@@ -271,7 +276,7 @@ def initial_state(plan: PhysicalPlan, compiled: Compiled, seed: int, *, trace_ev
     # Every sender begins its round at a random target.
     route["turn"] = generator.integers(0, np.maximum(route["last"] - route["first"], 1))
     detail = at.detailed
-    inputs = np.zeros(tasks * at.subscriptions, dtype=records.INPUT)
+    inputs = records.make_records(records.INPUT, tasks * at.subscriptions)
     return State(
         now=np.zeros(1),
         timers=make_timers(at.timers),
@@ -309,7 +314,7 @@ def initial_state(plan: PhysicalPlan, compiled: Compiled, seed: int, *, trace_ev
         latency=np.zeros((at.latency_rows, BINS), dtype=np.int64),
         latency_sum=np.zeros(at.latency_rows),
         inputs=inputs,
-        outputs=np.zeros(tasks * at.streams, dtype=records.EMITTED),
+        outputs=records.make_records(records.EMITTED, tasks * at.streams),
         wall_bin=_lake_bins(detail * len(inputs)),
         cpu_bin=_lake_bins(detail * len(inputs)),
         process_bin=_lake_bins(detail * len(inputs)),
@@ -335,7 +340,7 @@ def _threads(
     for task, _ in compiled.windows:
         executor = int(p.task["executor"][task])
         rows.append((records.TRIGGER, executor, int(p.worker[executor])))
-    thread = np.zeros(len(rows), dtype=records.THREAD)
+    thread = records.make_records(records.THREAD, len(rows))
     for name in ("current", "held", "last_held", "window", "blocked_on", "next_waiter"):
         thread[name] = NONE
     for name in ("oldest", "youngest", "unlimited", "batches", "kind", "operator"):
@@ -362,13 +367,18 @@ def _threads(
 def _queues(compiled: Compiled, generator: np.random.Generator) -> NDArray[Any]:
     p, m = compiled.program, compiled.mechanics
     at = p.at
-    queue = np.zeros(at.queues, dtype=records.QUEUE)
+    queue = records.make_records(records.QUEUE, at.queues)
     for name in ("over_head", "batch_head", "waiter", "last_waiter", "held_back"):
         queue[name] = NONE
     queue["limit"] = np.iinfo(np.int32).max
     queue["limit"][: at.executors] = m.receive_limit
     queue["limit"][at.send : at.transfer] = m.send_limit
     queue["limit"][at.transfer : at.incoming] = m.transfer_limit
+    queue["high_water"] = np.iinfo(np.int32).max
+    high, low = m.watermarks if m.watermarks is not None else (0.0, 0.0)
+    if high > 0.0:
+        queue["high_water"][: at.executors] = math.floor(high * m.receive_limit)
+        queue["low_water"][: at.executors] = math.ceil(low * m.receive_limit)
     queue["consumer"] = NONE
     queue["consumer"][: at.executors] = np.arange(at.executors)
     queue["consumer"][at.due : at.send] = np.arange(at.executors)
@@ -414,7 +424,7 @@ def _lake_bins(rows: int) -> NDArray[Any]:
 
 def _pool(kind: np.dtype[Any], first: int, last: int) -> NDArray[Any]:
     """Entries `first` to `last` of a pool, each the next free one of the one before."""
-    pool = np.zeros(last - first, dtype=kind)
+    pool = records.make_records(kind, last - first)
     pool["link"] = np.arange(first + 1, last + 1)
     pool["link"][-1] = NONE
     return pool
@@ -437,4 +447,6 @@ def _doubled(pool: NDArray[Any], free: NDArray[Any]) -> NDArray[Any]:
     added["link"][-1] = free[0] if free[1] > 0 else NONE
     free[0] = size
     free[1] += size
-    return np.concatenate([pool, added])
+    grown = records.make_records(pool.dtype, 2 * size)
+    grown[:size], grown[size:] = pool, added
+    return grown

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from streamgauge.simulation.binning import bin_of, coarse_bin_of
-from streamgauge.simulation.compiling import inlined, internal
+from streamgauge.simulation.compiling import inlined, internal, rare
 from streamgauge.simulation.queues import free_message, pop, push, take_message
 from streamgauge.simulation.random_streams import next_word, uniform
 from streamgauge.simulation.records import (
@@ -75,7 +75,7 @@ def open_root(p: Program, s: State, thread: int, which: int, now: float) -> Any:
     s.free[FIRST_FREE_ROOT] = r.link
     s.free[FREE_ROOTS] -= 1
     r.sum, r.known, r.ended, r.first = np.uint64(0), 0, 0, -1.0
-    r.born, r.due, r.task, r.stream, r.hop = now, m.due, m.task, np.int32(m.root), NONE
+    r.born, r.due, r.task, r.stream = now, m.due, m.task, np.int32(m.root)
     t = s.thread[thread]
     r.older, r.younger = t.youngest, NONE
     if t.youngest == NONE:
@@ -107,10 +107,10 @@ def _acker_of(p: Program, root: int) -> Any:
     return p.at.acker_first + (mixed ^ (mixed >> 12)) % p.at.ackers
 
 
-@internal
+@inlined
 def tell_acker(p: Program, s: State, thread: int, what: int, root: int, edge: Any) -> None:
     """A message to the acker of a root."""
-    new = take_message(s)
+    new = take_message(p, s)
     m = s.message[new]
     m.what, m.root, m.edge = what, root, edge
     m.task = _acker_of(p, root)
@@ -141,7 +141,7 @@ def acknowledge(p: Program, s: State, thread: int, which: int, what: int, now: f
         _tell_ackers(p, s, thread, which, what)
 
 
-@internal
+@rare
 def _tell_ackers(p: Program, s: State, thread: int, which: int, what: int) -> None:
     m = s.message[which]
     anchor = m.anchors
@@ -151,7 +151,7 @@ def _tell_ackers(p: Program, s: State, thread: int, which: int, what: int) -> No
         anchor = a.link
 
 
-@internal
+@rare
 def _count_ack(p: Program, s: State, which: int, what: int, now: float) -> None:
     m = s.message[which]
     row = m.task * p.at.subscriptions + m.what
@@ -161,7 +161,7 @@ def _count_ack(p: Program, s: State, which: int, what: int, now: float) -> None:
         r.failed += 1
         return
     if r.acked % SAMPLING == 0:
-        r.ack_pick = int(SAMPLING * uniform(s.random, p.at.executors + p.at.thread_timers))
+        r.ack_pick = int(SAMPLING * uniform(s.random, p.at.look_stream))
     looks = r.acked % SAMPLING == r.ack_pick
     r.acked += 1
     r.process += taken
@@ -173,7 +173,7 @@ def _count_ack(p: Program, s: State, which: int, what: int, now: float) -> None:
         r.sampled_process += np.floor(now * 1e3) - np.floor(m.started * 1e3)
 
 
-@internal
+@rare
 def anchors_in(s: State, which: int) -> Any:
     """How many roots a message has, at the most."""
     count, anchor = 0, s.message[which].anchors
@@ -187,15 +187,17 @@ def anchors_in(s: State, which: int) -> Any:
 def anchor_to_one(p: Program, s: State, new: int, parent: int, subscription: int, row: int) -> None:
     """Anchor a new tuple to one that has one root."""
     n, m = s.message[new], s.message[parent]
-    n.root, n.born, n.due = m.root, m.born, m.due
+    n.born, n.due = m.born, m.due
     n.path = p.path_next[m.path, subscription]
-    n.hop = m.hop
+    if p.at.detailed == 1:
+        n.hop = m.hop
     if p.at.ackers > 0:
+        n.root = m.root
         n.edge = next_word(s.random, row)
         m.edge ^= n.edge
 
 
-@internal
+@rare
 def anchor_to_many(
     p: Program, s: State, new: int, parent: int, parents: int, subscription: int, row: int
 ) -> None:
@@ -284,24 +286,24 @@ def handle_at_acker(p: Program, s: State, thread: int, which: int, now: float) -
         r.known = 1
     if m.what == FAIL or (r.known == 1 and r.sum == 0):
         r.ended = 1
-        answer = take_message(s)
+        answer = take_message(p, s)
         a = s.message[answer]
         a.what, a.root, a.task, a.sender = DONE, m.root, r.task, m.task
         if m.what == FAIL:
             a.what = FAILED
         else:
             taken = now - r.first
-            r.taken = taken
             operator = p.task[r.task].operator
             record(s, p.at.path_rows + p.source_row[operator], taken, 1)
             if p.at.detailed == 1:
+                r.taken = taken
                 row = r.task * p.at.streams + r.stream
                 o = s.outputs[row]
                 o.complete += taken
                 o.complete_squares += taken * taken
                 s.complete_bin[row, coarse_bin_of(taken)] += 1
                 if o.completed % SAMPLING == 0:
-                    o.pick = int(SAMPLING * uniform(s.random, p.at.executors + p.at.thread_timers))
+                    o.pick = int(SAMPLING * uniform(s.random, p.at.look_stream))
                 o.completed += 1
                 if (o.completed - 1) % SAMPLING == o.pick:
                     o.sampled_roots += 1
@@ -339,12 +341,12 @@ def end_root(
         record(s, p.at.path_rows + p.at.sources + p.source_row[operator], taken, 1)
         o.seen += taken
         o.seen_squares += taken * taken
-    if r.hop != NONE:
+    if p.at.detailed == 1 and r.hop != NONE:
         note_end(s, r.hop, FAILED_ROOT if fails else ACKED, 0.0 if fails else r.taken, now)
     if fails and p.operator[operator].replays == 1:
         t.replayed += 1
         o.roots_replayed += 1
-        again = take_message(s)
+        again = take_message(p, s)
         m = s.message[again]
         m.what, m.task, m.root, m.due = DUE, r.task, np.int64(r.stream), r.due
         push(s, p.at.due + thread, again, now)
@@ -356,7 +358,7 @@ def end_root(
     s.free[FREE_ROOTS] += 1
 
 
-@internal
+@rare
 def time_out_roots(p: Program, s: State, thread: int, now: float) -> None:
     """A source's timer: roots that were open before the last but one turn of it have failed."""
     t = s.thread[thread]
@@ -374,7 +376,7 @@ def time_out_roots(p: Program, s: State, thread: int, now: float) -> None:
         set_timer(s.timers, p.at.time_out_timers + thread, (turn + 1.0) * every)
 
 
-@internal
+@rare
 def hear_answers(p: Program, s: State, thread: int, now: float) -> None:
     """A source that is blocked still hears the ackers' answers."""
     while s.queue[thread].length > 0:
@@ -385,7 +387,7 @@ def hear_answers(p: Program, s: State, thread: int, now: float) -> None:
         free_message(s, which)
 
 
-@internal
+@rare
 def note_end(s: State, parent: int, outcome: int, complete: float, now: float) -> None:
     """Write down how a traced root ended."""
     place = s.counts[HOPS_TRACED] - s.counts[FIRST_HOP_KEPT]
@@ -396,7 +398,7 @@ def note_end(s: State, parent: int, outcome: int, complete: float, now: float) -
         s.counts[HOPS_TRACED] += 1
 
 
-@internal
+@rare
 def note_hop(s: State, which: int, now: float) -> None:
     """Write down where a traced tuple was served; those anchored to it follow this hop."""
     place = s.counts[HOPS_TRACED] - s.counts[FIRST_HOP_KEPT]

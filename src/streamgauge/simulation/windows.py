@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamgauge.simulation.compiling import inlined, internal
+from streamgauge.simulation.compiling import inlined, rare
 from streamgauge.simulation.queues import free_message, pop, push
 from streamgauge.simulation.records import (
     ACK,
@@ -41,7 +41,7 @@ def _is_old(s: State, window: int) -> Any:
     return s.message[q.head].arrived <= w.reference - w.span
 
 
-@internal
+@rare
 def expire(p: Program, s: State, window: int, thread: int, now: float) -> None:
     """Ack, or fail, and forget the tuples that have left a window."""
     w = s.window[window]
@@ -54,7 +54,7 @@ def expire(p: Program, s: State, window: int, thread: int, now: float) -> None:
         free_message(s, which)
 
 
-@internal
+@rare
 def first_trigger(p: Program, s: State, window: int, now: float) -> None:
     """Set the timer of a time trigger, which nobody missed while the window was empty."""
     w = s.window[window]
@@ -64,7 +64,7 @@ def first_trigger(p: Program, s: State, window: int, now: float) -> None:
         set_timer(s.timers, timer, w.due)
 
 
-@internal
+@rare
 def next_trigger(p: Program, s: State, window: int, now: float) -> None:
     """Set the timer of a time trigger after one: at a fixed rate, and at once where it is late."""
     w = s.window[window]
@@ -72,7 +72,7 @@ def next_trigger(p: Program, s: State, window: int, now: float) -> None:
     set_timer(s.timers, p.at.thread_timers + w.thread, max(w.due, now))
 
 
-@internal
+@rare
 def add_to_window(p: Program, s: State, window: int, thread: int, which: int, now: float) -> Any:
     """Put a tuple into the window of its task; whether the count trigger fires."""
     w = s.window[window]
@@ -87,7 +87,7 @@ def add_to_window(p: Program, s: State, window: int, thread: int, which: int, no
     return False
 
 
-@internal
+@rare
 def fire(p: Program, s: State, window: int, thread: int, now: float) -> None:
     """A trigger: what has left the window expires, and the thread has its function to run."""
     w = s.window[window]
@@ -97,7 +97,7 @@ def fire(p: Program, s: State, window: int, thread: int, now: float) -> None:
     s.thread[thread].window = window
 
 
-@internal
+@rare
 def is_even(p: Program, s: State, window: int) -> bool:
     """Whether the counts of a window's tuples by input are all even or all odd."""
     w = s.window[window]
@@ -111,7 +111,7 @@ def is_even(p: Program, s: State, window: int) -> bool:
     return odd in (0, every)
 
 
-@internal
+@rare
 def drop_old(p: Program, s: State, join: int, operator: int, thread: int, now: float) -> None:
     """Ack and forget tuples of a join that waited too long for their partners."""
     while s.age[join, 0] != NONE:
@@ -129,7 +129,7 @@ def drop_old(p: Program, s: State, join: int, operator: int, thread: int, now: f
         free_message(s, which)
 
 
-@internal
+@rare
 def _join_queue(p: Program, s: State, which: int) -> Any:
     """The queue of tuples with the same key, task and input."""
     m = s.message[which]
@@ -139,7 +139,7 @@ def _join_queue(p: Program, s: State, which: int) -> Any:
     return p.at.joins + p.task[m.task].join + key * o.inputs + u.input
 
 
-@internal
+@rare
 def join_roots(p: Program, s: State, which: int) -> Any:
     """How many roots a tuple and the partners it would find have, at the most."""
     at = _join_queue(p, s, which)
@@ -151,7 +151,7 @@ def join_roots(p: Program, s: State, which: int) -> Any:
     return roots
 
 
-@internal
+@rare
 def _leave_age(s: State, join: int, which: int) -> None:
     m = s.message[which]
     if m.older == NONE:
@@ -164,7 +164,7 @@ def _leave_age(s: State, join: int, which: int) -> None:
         s.message[m.younger].older = m.older
 
 
-@internal
+@rare
 def add_to_join(p: Program, s: State, operator: int, which: int, now: float) -> int:
     """Keep a tuple; if all its partners are there, the first of a list of them, else NONE."""
     m = s.message[which]
