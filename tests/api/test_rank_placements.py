@@ -91,9 +91,11 @@ def test_a_rate_holds_where_the_file_has_no_load(described):
     """At 2 ms a tuple, 50 tuples a second keep a tenth of a core busy."""
     described.write_text(described.read_text().partition("workload:")[0])
     document = place(described, rate=50)
-    work = document["placements"][0]["prediction"]["operators"]["work"]
-    assert work["arrived_per_second"] == pytest.approx(50)
-    assert work["executors"] * work["utilisation"] == pytest.approx(0.1, rel=0.05)
+    prediction = document["placements"][0]["prediction"]
+    assert prediction["operators"]["work"]["arrived_per_second"] == pytest.approx(50)
+    work = [one for one in prediction["executors"] if one["operator"] == "work"]
+    # Wall time is longer where others poll on the same core.
+    assert sum(one["utilisation"] / one["stretch"] for one in work) == pytest.approx(0.1)
 
 
 def test_a_profile_stands_in_for_behaviours(tmp_path):

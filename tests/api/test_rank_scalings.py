@@ -191,7 +191,9 @@ def test_a_profile_is_its_own_job(project):
 
 def test_the_verdict_names_one_bottleneck_and_says_what_throughput_is(project):
     """The job's own cluster leads; the graph, whose keys are even, names no other bottleneck."""
-    report = rank_scalings(project / "examples" / "word-count.yaml", 4, rate=300000)
+    report = rank_scalings(
+        project / "examples" / "word-count.yaml", 4, rate=300000, step="large-buffers"
+    )
     text = report.to_text(200).partition("Components")[0]
     assert text.startswith("Fits with splitter +1 (combined, 1 of 4 units), placed evenly on its")
     assert "then counter[5-8] is full" in text

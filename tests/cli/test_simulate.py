@@ -108,8 +108,6 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_simulated(r
         (("--seed", "-1"), "seed: -1"),
         (("--replications", "0"), "replications: 0"),
         (("--replications", "-2"), "replications: -2"),
-        (("--quantum", "0"), "quantum_seconds: 0"),
-        (("--switch", "-1"), "switch_seconds"),
         (("--warmup", "-1"), "warmup: -1"),
         (("--rate", "nan"), "--rate: 'nan'"),
     ],

@@ -51,10 +51,10 @@ def test_python_on_the_pages_runs(project, monkeypatch, capsys):
     shown = capsys.readouterr().out.splitlines()
     # Four operators of sixteen executors: 16⁴ paths.
     assert shown[0].endswith("; 65,536 paths from source to sink.")
-    assert shown[1].startswith("Fits. Up to 183,000 tuples/s would, 91.4 times the load")
+    assert shown[1].startswith("Fits. Up to 107,000 tuples/s would, 53.6 times the load")
     assert shown[2].startswith("traffic-aware is the best of 6 plans by p99.")
     assert "splitter" in shown[3]
-    assert shown[4].startswith("Fits. Up to 340,000 tuples/s would, 170 times the load")
+    assert shown[4].startswith("Fits. Up to 178,000 tuples/s would, 89.2 times the load")
     assert shown[5].startswith("Fine: the busiest executor, splitter")
     assert len(shown) == 6
 

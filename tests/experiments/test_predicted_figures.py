@@ -18,6 +18,7 @@ from streamgauge.models.network import find_network
 from streamgauge.models.parameters import find_parameters
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
+from streamgauge.transport import storm2
 
 JOB = """
 streamgauge: 1
@@ -162,7 +163,8 @@ def test_a_paths_time_is_the_mean_over_its_executors_with_and_without_one_clock(
 def test_since_due_adds_how_late_each_source_is(case):
     found, begins, ends = paths(case), machines(case, "in"), machines(case, "out")
     # Half a sleep, 0.1 ms of service, and a queue of next to nothing at 20 and 80 a second.
-    late = [5e-4 + 1e-4 + rate * 1e-8 / (2 * (1 - rate * 1e-4)) for rate in (20.0, 80.0)]
+    sleep = storm2.DEFAULTS.source_sleep
+    late = [sleep / 2.0 + 1e-4 + rate * 1e-8 / (2 * (1 - rate * 1e-4)) for rate in (20.0, 80.0)]
     kept = [
         (weight, time + late[i])
         for (i, _, k), weight, time, _ in every_path(case)

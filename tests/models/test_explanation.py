@@ -1,6 +1,7 @@
 """Explanation: bottlenecks and sensitivities of a line whose queues have closed forms."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -180,6 +181,8 @@ def test_an_executor_more_may_put_busy_tasks_together():
 
 def test_an_executor_more_may_crowd_its_machine():
     job = load_job("examples/word-count.yaml").at_step("splitters-2")
+    buffers = {"topology.transfer.buffer.size": 8192}
+    job = replace(job, configuration=replace(job.configuration, settings=buffers))
     plan = place_job(job).plan
     found = explain(JobBehaviour.from_job(job), plan, job.workload).sensitivities
     assert found["counter"].one_more_drawback is Drawback.CROWDS_MACHINE

@@ -17,6 +17,7 @@ from streamgauge.models.storm_tracer import StormTracerModel
 from streamgauge.models.transforms import quantiles
 from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.profile.files.jobs import parse_job
+from streamgauge.transport import storm2
 
 JOB = """
 streamgauge: 1
@@ -43,7 +44,7 @@ DEFAULTS = {
     "background": 0,
     "emission": "per_second: 2000",
 }
-SLEEP = 0.001
+SLEEP = storm2.DEFAULTS.source_sleep
 
 
 def job_of(**changes):

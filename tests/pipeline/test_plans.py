@@ -70,7 +70,8 @@ def shuffles(frame):
 def candidates(samples, tasks):
     """What an ingest compares: new rows and those that the lake has."""
     origins = (merging.NEW, merging.KEPT, merging.SUPERSEDED)
-    new, kept, old = (samples.withColumn(merging.ORIGIN, f.lit(one)) for one in origins)
+    held = samples.withColumns({merging.HOLDER: f.lit("a"), merging.PLACE: f.lit(0)})
+    new, kept, old = (held.withColumn(merging.ORIGIN, f.lit(one)) for one in origins)
     rows = new.unionByName(kept).unionByName(old)
     return deal_rows(rows, tasks, merging.range_columns(SAMPLES))
 
@@ -79,13 +80,13 @@ def candidates(samples, tasks):
 def test_rows_are_compared_in_one_shuffle(samples, tasks):
     distinct = merging.distinct_rows(candidates(samples, tasks), SAMPLES)
     assert shuffles(distinct) == 1
-    # Doubtful rows are looked at where they are.
-    assert shuffles(merging.judged(distinct.where(merging.is_doubtful()), SAMPLES)) == 1
+    # They are judged where they are.
+    assert shuffles(merging.judged(distinct, SAMPLES)) == 1
 
 
 def test_nothing_is_computed_by_the_row_in_python(samples):
     distinct = merging.distinct_rows(candidates(samples, 2), SAMPLES)
-    judged = merging.judged(distinct.where(merging.is_doubtful()), SAMPLES)
+    judged = merging.judged(distinct, SAMPLES)
     for frame in (distinct, judged):
         plan = plan_of(frame)
         assert "FileScan parquet" in plan

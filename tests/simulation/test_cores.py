@@ -158,13 +158,18 @@ def test_background_takes_from_every_core():
     assert next_finish(made, 0) == pytest.approx(1.0 / 0.75)
 
 
-def test_threads_that_poll_take_from_every_core_what_they_take_from_all():
-    # Four of them want half a core on each of two: a thread runs at 1/1.5.
-    made = make_cores([2.0], [0] * 6, balance=[1.0], poll_cores=0.25)
-    add_polling(made, 0, 4, 0.0)
+def test_threads_that_poll_take_from_the_core_that_they_last_had():
+    # Of four that want a core together, one is on the core of thread 0, which runs at 1/1.25.
+    made = make_cores([2.0], [0] * 8, balance=[1.0], poll_cores=0.25)
+    for thread in (2, 3, 5, 7):
+        add_polling(made, 0, thread, 1, 0.0)
     start(made, 0, 0, 1.0, 0.0)
-    assert next_finish(made, 0) == pytest.approx(1.5)
-    assert polled_seconds(made, 1.5) == pytest.approx([1.5 / 2 + 1.5 * 0.5 / 1.5])
+    assert next_finish(made, 0) == pytest.approx(1.25)
+    # Of the other core the three have their three quarters.
+    assert polled_seconds(made, 1.25) == pytest.approx([1.25 * 0.75 + 0.25])
+    add_polling(made, 0, 2, -1, 0.0)
+    assert next_finish(made, 0) == pytest.approx(1.0)
+    assert polled_seconds(made, 1.0) == pytest.approx([0.75])
 
 
 def test_quick_looks_come_near_to_shared_cores():

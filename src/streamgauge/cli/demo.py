@@ -26,7 +26,7 @@ PROFILE = "word-count.profile.json"
 # What is then asked: another plan, and ten times the load.
 STEP, ASKED_RATE = "splitters-2", 2000.0
 # And what to do about a load that one splitter cannot take, with so many executors more.
-GROWN_RATE, GROWN_UNITS = 300_000.0, 4
+GROWN_STEP, GROWN_RATE, GROWN_UNITS = "large-buffers", 300_000.0, 4
 WIDTH, INDENT = 100, "   "
 NEXT = """
 Next, with your own Storm job:
@@ -206,6 +206,6 @@ def _scale(job: Job, profile: Profile, output: Path) -> ScalingRanking:
     """Where the job should grow under a much higher load, with a picture of it."""
     from streamgauge.api.rank_scalings import rank_scalings
 
-    growths = rank_scalings(job, GROWN_UNITS, profile, GROWN_RATE, sweep=True)
+    growths = rank_scalings(job, GROWN_UNITS, profile, GROWN_RATE, GROWN_STEP, sweep=True)
     write_text(output / "growth.svg", growths.plot().svg)
     return growths

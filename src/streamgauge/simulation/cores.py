@@ -18,7 +18,7 @@ How cores are shared is known here only. Whoever shares them in another way repl
 * `next_finish`: when the first thread of a machine is done, or anything else is to be looked at;
   never, if no thread wants a core;
 * `stop_first`: at that time, the thread that is done, or NOBODY;
-* `add_polling`: so many more, or fewer, idle threads of a machine poll;
+* `add_polling`: an idle thread begins to poll, or ends;
 * `work_left` and `polled_seconds`, outside of the kernel: what threads have yet to get of what they
   wanted, and what those that poll have burnt.
 
@@ -58,7 +58,8 @@ class Cores(NamedTuple):
         finish: Virtual finishing time of each thread.
         pool: The pool of each thread, or the one it last had.
         polling: Idle threads that burn cores, by machine.
-        burn: Cores that so many of them keep busy if nobody else wants them.
+        pollers: The same by pool: each polls on the core that it last had.
+        burn: Cores that so many of a machine keep busy if nobody else wants them.
         polled: Core-seconds they have spent so far, by machine.
     """
 
@@ -75,6 +76,7 @@ class Cores(NamedTuple):
     finish: NDArray[Any]
     pool: NDArray[Any]
     polling: NDArray[Any]
+    pollers: NDArray[Any]
     burn: NDArray[Any]
     polled: NDArray[Any]
 
@@ -137,21 +139,24 @@ def make_cores(
         finish=np.zeros(len(of_thread)),
         pool=pool_first[of_thread] + turn,
         polling=np.zeros(count, dtype=np.int64),
+        pollers=np.zeros(total, dtype=np.int64),
         burn=poll_cores * np.arange(len(of_thread) + 1.0) ** poll_growth,
         polled=np.zeros(count),
     )
 
 
 @primitive
-def _burnt(cores: Cores, machine: int) -> Any:
-    """Cores of each pool that idle threads want."""
-    pools = cores.pool_first[machine + 1] - cores.pool_first[machine]
-    return cores.burn[cores.polling[machine]] / pools
+def _burnt(cores: Cores, machine: int, pool: int) -> Any:
+    """Cores of a pool that idle threads want."""
+    if cores.pollers[pool] == 0:
+        return 0.0
+    polling = cores.polling[machine]
+    return cores.burn[polling] * cores.pollers[pool] / polling
 
 
 @primitive
 def _rate(cores: Cores, machine: int, pool: int) -> Any:
-    wanted = cores.running[pool] + _burnt(cores, machine)
+    wanted = cores.running[pool] + _burnt(cores, machine, pool)
     capacity = cores.capacity[pool]
     return 1.0 if wanted <= capacity else capacity / wanted
 
@@ -164,17 +169,18 @@ def advance(cores: Cores, machine: int, pool: int, now: float) -> None:
         rate = _rate(cores, machine, pool)
         cores.clock[pool] += passed * rate
         cores.busy[pool] += passed * rate * cores.running[pool]
-        cores.polled[machine] += passed * rate * _burnt(cores, machine)
+        cores.polled[machine] += passed * rate * _burnt(cores, machine, pool)
         cores.updated[pool] = now
     cores.looked[machine] = now
 
 
 @primitive
-def add_polling(cores: Cores, machine: int, threads: int, now: float) -> None:
-    """Let so many more idle threads burn cores, or fewer."""
+def add_polling(cores: Cores, machine: int, thread: int, change: int, now: float) -> None:
+    """Let an idle thread burn a core (a change of one), or no longer (of minus one)."""
     for pool in range(cores.pool_first[machine], cores.pool_first[machine + 1]):
         advance(cores, machine, pool, now)
-    cores.polling[machine] += threads
+    cores.polling[machine] += change
+    cores.pollers[cores.pool[thread]] += change
 
 
 @primitive
@@ -299,16 +305,18 @@ def work_left(cores: Cores, now: float) -> NDArray[Any]:
 
 def polled_seconds(cores: Cores, now: float) -> NDArray[Any]:
     """Core-seconds that idle threads have burnt on each machine."""
-    pools = np.diff(cores.pool_first)
-    machine = np.repeat(np.arange(len(pools)), pools)
-    burnt = (cores.burn[cores.polling] / pools)[machine]
-    more = np.bincount(machine, _passed(cores, now) * burnt, minlength=len(pools))
-    return np.asarray(cores.polled + more)
+    more = _passed(cores, now) * _all_burnt(cores)
+    return np.asarray(cores.polled + np.add.reduceat(more, cores.pool_first[:-1]))
 
 
 def _passed(cores: Cores, now: float) -> NDArray[Any]:
     """What a thread of each pool got done since the pool was last looked at."""
-    pools = np.diff(cores.pool_first)
-    wanted = cores.running + np.repeat(cores.burn[cores.polling] / pools, pools)
+    wanted = cores.running + _all_burnt(cores)
     rate = np.minimum(1.0, cores.capacity / np.maximum(wanted, 1e-12))
     return np.asarray((now - cores.updated) * rate)
+
+
+def _all_burnt(cores: Cores) -> NDArray[Any]:
+    """Cores of each pool that idle threads want."""
+    each = cores.burn[cores.polling] / np.maximum(cores.polling, 1)
+    return np.asarray(np.repeat(each, np.diff(cores.pool_first)) * cores.pollers)

@@ -60,8 +60,9 @@ def _rest_of_sleep(p: Program, s: State, which: int, now: float) -> Any:
 
 
 @inlined
-def _change_polling(p: Program, s: State, machine: int, threads: int, now: float) -> None:
-    add_polling(s.cores, machine, threads, now)
+def _change_polling(p: Program, s: State, which: int, change: int, now: float) -> None:
+    machine = s.thread[which].machine
+    add_polling(s.cores, machine, which, change, now)
     finish = next_finish(s.cores, machine)
     if finish < np.inf:
         set_timer(s.timers, p.at.machine_timers + machine, finish)
@@ -73,7 +74,7 @@ def stop_polling(p: Program, s: State, which: int, now: float) -> None:
     t = s.thread[which]
     if t.polling == 1:
         t.polling = 0
-        _change_polling(p, s, t.machine, -1, now)
+        _change_polling(p, s, which, -1, now)
 
 
 @internal
@@ -82,7 +83,7 @@ def _start_polling(p: Program, s: State, which: int, now: float) -> None:
     t = s.thread[which]
     if t.what == EXECUTOR and t.kind != SOURCE and p.rules.bolt_spin > 0.0:
         t.polling = 1
-        _change_polling(p, s, t.machine, 1, now)
+        _change_polling(p, s, which, 1, now)
         if p.rules.bolt_sleep > 0.0:
             set_timer(s.timers, p.at.thread_timers + which, now + p.rules.bolt_spin)
 

@@ -31,7 +31,7 @@ behaviours:
   w: {service: {cpu_ms: 0.05}, window: {service: {cpu_ms: 2}, outputs: {default: 3}}}
   b: {service: {cpu_ms: {exponential: 0.8}}}
 configuration: {executors: {s: 2, a: 2, w: 2, b: 3}, workers: 1}
-cluster: {uniform: {nodes: 1, cores: 8}}
+cluster: {uniform: {nodes: 1, cores: 32}}
 workload: [{source: s, per_second: 60}]
 """
 INPUT = StreamKey("s", "default")
