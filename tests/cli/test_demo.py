@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -82,7 +83,8 @@ def test_the_demo_tells_six_steps_and_ends_with_what_to_do_next(run, spark, tmp_
         "5. Prediction",
         "6. Plan",
     ]
-    written = [name for line in lines if "→ " in line[:6] for name in line[5:].split(", ")]
+    named = re.compile(r"   → ([\w.-]+/?(, [\w.-]+/?)*)")
+    written = [name for line in lines if (m := named.fullmatch(line)) for name in m[1].split(", ")]
     assert all((tmp_path / name).exists() for name in written)
     assert len(written) == 8
     assert outcome.out.endswith(NEXT + "\n")

@@ -201,7 +201,7 @@ def test_tuples_that_find_no_room_are_dropped_and_counted(tmp_path):
     settings = "buffer.size: 16, topology.executor.overflow.limit: 1"
     text = PRESSED.replace("workers: 1", "workers: 2").replace("buffer.size: 16", settings)
     job = emulated(
-        text.replace("nodes: 1", "nodes: 2, latency_ms: 5"),
+        text.replace("nodes: 1", "nodes: 2, latency_ms: 5").replace("400", "4000"),
         tmp_path,
         seconds=4.0,
         bucket_seconds=1.0,
