@@ -65,7 +65,7 @@ DEFAULTS = Mechanics(
     poll_cores=0.235,
     poll_growth=0.56,
     # The same of threads that sleep a millisecond at a time: 0.020, 0.055, 0.138, 0.35 to 0.44.
-    wake_seconds=20e-6,
+    wake_seconds=0.020 * sleep_milliseconds(1),
     wake_growth=0.7,
     load_aware=True,
     costs=COSTS,

@@ -124,7 +124,7 @@ def test_sizes_cores_and_queues(profile):
     (machine,) = profile.machines.values()
     assert worker.cores.value == pytest.approx(node.cores.value)
     assert worker.threads.value == pytest.approx(9.0)
-    assert machine.available.value == pytest.approx(8.0)
+    assert machine.available.value == pytest.approx(32.0)
     for executor in profile.executors.values():
         assert executor.receive.length is not None
 
