@@ -23,6 +23,7 @@ STUDIES = (
     "prediction_speed",
     "prediction",
     "prediction_load",
+    "prediction_cells",
     "pending_limit",
     "scheduling",
     "remote_traffic",

@@ -25,15 +25,17 @@ MEASURED_SECONDS, BUCKET_SECONDS = 1200.0, 10.0
 Case = TypeVar("Case", bound=Hashable)
 
 
-def measured_profiles(jobs: Mapping[Case, Job]) -> Iterator[tuple[Case, Profile]]:
-    """A profile of twenty minutes of every job, one after the other."""
+def measured_profiles(
+    jobs: Mapping[Case, Job], seconds: float = MEASURED_SECONDS
+) -> Iterator[tuple[Case, Profile]]:
+    """A profile of so long a time of every job, one after the other."""
     spark = make_session("benchmark", master="local[2]", brief=True)
     try:
         for case, job in jobs.items():
             with TemporaryDirectory() as folder:
                 samples, lake = Path(folder, "samples"), Lake(Path(folder, "lake"))
                 plan = place_job(job).plan
-                run = partial(simulate_job, job, plan, seconds=MEASURED_SECONDS, warmup=0.0)
+                run = partial(simulate_job, job, plan, seconds=seconds, warmup=0.0)
                 emulate(
                     job,
                     plan,
