@@ -211,7 +211,7 @@ def test_a_prediction_has_latencies_by_source_rates_cores_and_the_limit():
     worker = prediction.workers[0]
     assert found["cpu", f"worker {worker.name}", "cores"] == worker.cores
     assert found["load", "all", "carried_per_second"] == prediction.limit.per_second
-    crowded = replace(prediction.machines[0], busy=1.0, polling=0.5, background=0.25)
+    crowded = replace(prediction.machines[0], busy=1.0, engine=0.125, polling=0.5, background=0.25)
     changed = replace(prediction, machines=(crowded,))
     cores = {tuple(one.key): one.value for one in list_model_figures(changed)}
-    assert cores["cpu", f"machine {crowded.name}", "cores"] == 1.75
+    assert cores["cpu", f"machine {crowded.name}", "cores"] == pytest.approx(1.875)

@@ -63,7 +63,7 @@ def list_model_figures(prediction: Prediction) -> Iterator[Predicted]:
     for worker in prediction.workers:
         yield Predicted(Key(FigureKind.CPU, f"worker {worker.name}", "cores"), worker.cores)
     for machine in prediction.machines:
-        cores = machine.busy + machine.polling + machine.background
+        cores = machine.in_use * machine.cores
         yield Predicted(Key(FigureKind.CPU, f"machine {machine.name}", "cores"), cores)
     limit = Key(FigureKind.LOAD, ALL, "carried_per_second")
     yield Predicted(limit, prediction.limit.per_second)
