@@ -12,7 +12,7 @@ from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import Model
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.job import Job
 from streamgauge.simulation.results import SimulationResult

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.jobs import chain_job, predict_job, simulate_job
 from benchmarks.report import Entry
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.job import Job
 
 IN_TURN = {"topology.disable.loadaware.messaging": True}

@@ -14,7 +14,7 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import find_limit
 from streamgauge.models.parameters import find_parameters
 from streamgauge.planning.scheduling.contract import Expected
-from streamgauge.planning.scheduling.deploy import expected_of_job, place_job
+from streamgauge.planning.scheduling.job_placement import expected_of_job, place_job
 from streamgauge.planning.scheduling.traffic import split_traffic
 from streamgauge.profile.behaviour import Behaviour, Costs, Service
 from streamgauge.profile.distribution import Constant, Distribution, Exponential, Fixed, Gamma

@@ -27,7 +27,7 @@ from streamgauge.planning.scaling.contract import load_scaler, scaler_names
 from streamgauge.planning.scaling.files.scale_out_file import load_scale_out
 from streamgauge.planning.scaling.from_profile import graph_of_job
 from streamgauge.planning.scaling.graph import Allocation, Component, ScalingGraph
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.behaviour import Behaviour, Service
 from streamgauge.profile.distribution import Constant, Fixed
 from streamgauge.profile.job import Job

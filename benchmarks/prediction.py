@@ -19,7 +19,7 @@ from benchmarks.report import Entry, measure
 from streamgauge.cli.examples import example_path
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import load_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile

@@ -21,7 +21,7 @@ from benchmarks.profiles import measured_profiles
 from benchmarks.report import Entry
 from streamgauge.cli.examples import example_path
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import job_to_data, load_job, parse_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile

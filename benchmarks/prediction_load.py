@@ -19,7 +19,7 @@ from benchmarks.report import Entry
 from streamgauge.errors import InvalidInput
 from streamgauge.models.contract import load_model, model_names
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 

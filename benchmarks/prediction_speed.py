@@ -19,7 +19,7 @@ from benchmarks.jobs import chain_job, predict_job
 from benchmarks.report import Entry, growth, measure
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.job import Job
 from streamgauge.topology import PhysicalPlan, TupleFlow
 from streamgauge.transport.engine import load_engine

@@ -15,7 +15,7 @@ from streamgauge.pipeline.calibrate.job import calibrate
 from streamgauge.pipeline.ingest.job import ingest_files
 from streamgauge.pipeline.ingest.listing import find_files
 from streamgauge.pipeline.session import make_session
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile

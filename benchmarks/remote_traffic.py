@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.report import Entry
 from streamgauge.planning.scheduling.contract import Expected, PlacementRequest
-from streamgauge.planning.scheduling.deploy import expected_of_job
 from streamgauge.planning.scheduling.even import EvenScheduler
+from streamgauge.planning.scheduling.job_placement import expected_of_job
 from streamgauge.planning.scheduling.traffic import split_traffic
 from streamgauge.planning.scheduling.traffic_aware import TrafficAwareScheduler
 from streamgauge.profile.files.jobs import load_job

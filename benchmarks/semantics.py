@@ -19,7 +19,7 @@ from benchmarks.jobs import simulate_job
 from benchmarks.processes import Answer, run_apart
 from benchmarks.report import Entry, growth
 from streamgauge.cli.examples import example_path
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.behaviour import Service
 from streamgauge.profile.distribution import Exponential
 from streamgauge.profile.files.jobs import load_job

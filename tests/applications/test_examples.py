@@ -42,7 +42,7 @@ def test_nothing_is_to_be_remarked_on_an_example(name):
 
 @every_example
 def test_every_example_runs_in_the_simulator(name):
-    from streamgauge.planning.scheduling.deploy import place_job
+    from streamgauge.planning.scheduling.job_placement import place_job
     from streamgauge.simulation.topology_run import simulate
 
     job = make_job(load(name), PLATFORM)

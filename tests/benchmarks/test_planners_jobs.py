@@ -12,7 +12,7 @@ from benchmarks.planners_jobs import (
 from benchmarks.planners_scaling import job_of_graph, published_graph, random_graph
 from streamgauge.planning.scaling.from_profile import graph_of_job
 from streamgauge.planning.scaling.rates import propagate
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.topology.topology import OperatorKind
 
 SEEDS = range(30)

@@ -6,7 +6,7 @@ import pytest
 
 from streamgauge.pipeline.estimation.assembly import Extras, profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job, profile_to_data, save
 from streamgauge.simulation.topology_run import simulate
 from tests.engines.emulator.emulations import emulated

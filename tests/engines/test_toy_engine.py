@@ -8,7 +8,7 @@ import pytest
 import streamgauge as sg
 from streamgauge.errors import InvalidInput
 from streamgauge.planning.scheduling.contract import scheduler_names
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import simulate
 from streamgauge.transport.chaining import find_chaining

@@ -16,7 +16,7 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import load
 from streamgauge.models.network import find_network
 from streamgauge.models.parameters import find_parameters
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.transport import storm2
 

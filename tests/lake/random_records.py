@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from streamgauge.lake.definition import QUEUES, Level
+from streamgauge.lake.field_rules import MOST_WHOLE
 from streamgauge.lake.histogram import LAST_BIN
 from streamgauge.lake.metrics import METRICS, Metric
 from streamgauge.lake.raw import Event, Hop, Link, PlacedExecutor, Plan, Sample, Trace
-from streamgauge.lake.record_rules import MOST_WHOLE
+from streamgauge.lake.record_types import keys_of
 from streamgauge.lake.records import EventKind, LinkKind, Outcome, SampleGroup
-from streamgauge.lake.shapes import keys_of
 
 names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8)
 texts = st.text(max_size=20)

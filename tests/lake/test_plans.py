@@ -4,7 +4,7 @@ from math import log
 
 from streamgauge.lake.plans import Distance, ExecutorPlace, PlanLayout, distance
 from streamgauge.models.measured_plan import measured_plan
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from tests.engines.emulator.emulations import ACKED
 from tests.profile.measured import word_count

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput
+from streamgauge.lake.field_rules import MOST_WHOLE
 from streamgauge.lake.metrics import Metric
 from streamgauge.lake.raw import Event, Link, Plan, Reason, Rejected, Sample, Trace, decode, encode
-from streamgauge.lake.record_rules import MOST_WHOLE
-from streamgauge.lake.shapes import HOP, PLACED_EXECUTOR, SHAPES
+from streamgauge.lake.record_types import HOP, PLACED_EXECUTOR, SHAPES
 from tests.lake.random_records import records, samples
 
 SAMPLE = {

@@ -5,12 +5,12 @@ import re
 import pytest
 
 from streamgauge.lake.definition import QUEUES, Kind
+from streamgauge.lake.field_rules import reasons_table
 from streamgauge.lake.histogram import LAST_BIN
 from streamgauge.lake.metrics import METRICS, metrics_table
 from streamgauge.lake.raw import Plan, Reason, Rejected, decode, encode
-from streamgauge.lake.record_rules import reasons_table
+from streamgauge.lake.record_types import HOP, PLACED_EXECUTOR, SHAPES, subjects_table
 from streamgauge.lake.records import EventKind, LinkKind, Outcome
-from streamgauge.lake.shapes import HOP, PLACED_EXECUTOR, SHAPES, subjects_table
 from streamgauge.profile.files.jobs import parse_job
 
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput, UnreadableFile
 from streamgauge.lake.csv_rows import csv_lines
+from streamgauge.lake.field_rules import Reason, Rejected
 from streamgauge.lake.files.mapping_file import load_mapping, parse_mapping
 from streamgauge.lake.parquet_rows import parquet_lines
 from streamgauge.lake.raw import MOST_LINE_LENGTH, decode, encode
-from streamgauge.lake.record_rules import Reason, Rejected
 from streamgauge.lake.row_mapping import RejectedRow, rfc3339_microseconds
 from streamgauge.lake.schemas import TABLES
 from tests.lake.random_records import records

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
+from streamgauge.lake.field_rules import MOST_WHOLE
 from streamgauge.lake.raw import Event, Hop, Link, PlacedExecutor, Plan, Sample, Trace
-from streamgauge.lake.record_rules import MOST_WHOLE
 from streamgauge.lake.schemas import PLANS, TABLES, TIMESTAMP, TRACES
 from tests.lake.random_records import records
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.flow import Conversion, Traffic, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.service import ServiceTimes
+from streamgauge.models.traffic_equations import Conversion, Traffic, propagate, source_rates
 from streamgauge.profile.figures import Figure, InputFigures, TaskId, TaskProfile, TimeFigures
 from streamgauge.topology import Cluster, Configuration, Operator, Stream, Topology
 from streamgauge.topology.grouping import Shuffle

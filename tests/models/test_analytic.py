@@ -17,7 +17,7 @@ from streamgauge.models.parameters import find_parameters
 from streamgauge.models.prediction import Verdict
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.figures import Figure, LinkFigures, TimeFigures
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.reports.prediction_verdict import judge_prediction

@@ -22,7 +22,7 @@ from streamgauge.models.baselines import (
 from streamgauge.models.delays import Part
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Verdict
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.behaviour import Behaviour, Service
 from streamgauge.profile.distribution import Exponential, Fixed
 from streamgauge.profile.figures import (

@@ -9,7 +9,7 @@ from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import load_model, model_names
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.plan_check import check_plan
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import load_profile, parse_job
 
 JOB = """

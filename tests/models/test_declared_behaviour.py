@@ -12,7 +12,7 @@ from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.declared_behaviour import DECLARED_NOTE
 from streamgauge.models.job_behaviour import JobBehaviour, Origin
 from streamgauge.models.parameters import find_parameters
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import load_job, parse_job
 from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology.topology import StreamKey

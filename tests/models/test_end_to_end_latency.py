@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy import special
 
-from streamgauge.models.arrivals import bursts_into
+from streamgauge.models.arrival_variability import bursts_into
 from streamgauge.models.delays import Part
 from streamgauge.models.end_to_end_latency import Ways
-from streamgauge.models.flow import Conversion, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.network import Network, find_network
 from streamgauge.models.routing import route
 from streamgauge.models.storm_delays import storm1_delays, storm2_delays
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.models.traffic_equations import Conversion, propagate, source_rates
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology import Operator

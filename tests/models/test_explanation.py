@@ -8,7 +8,7 @@ import pytest
 from streamgauge.models.explanation import explain, with_executors
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Drawback
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,

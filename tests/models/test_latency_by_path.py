@@ -10,7 +10,7 @@ from streamgauge.errors import CyclicTopology
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency_by_path import _weighted_quantile, predict_paths
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import load_job
 
 

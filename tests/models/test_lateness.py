@@ -15,7 +15,7 @@ from streamgauge.models.parameters import find_parameters
 from streamgauge.models.simulated import SimulationModel
 from streamgauge.models.storm_tracer import StormTracerModel
 from streamgauge.models.transforms import quantiles
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.transport import storm2
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from streamgauge.models.crowd_levels import find_levels
 from streamgauge.models.delays import Delays, Part
 from streamgauge.models.end_to_end_latency import Latency, Ways
-from streamgauge.models.flow import propagate
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import Loaded, find_limit, load
 from streamgauge.models.network import find_network
@@ -21,6 +20,7 @@ from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.prediction import Limit
 from streamgauge.models.queueing import BulkQueue, wait
 from streamgauge.models.routing import route
+from streamgauge.models.traffic_equations import propagate
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,

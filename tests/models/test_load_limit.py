@@ -6,7 +6,7 @@ from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Verdict
 from streamgauge.models.simulated import SimulationModel
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.transport import storm2
 

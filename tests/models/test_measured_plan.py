@@ -8,7 +8,7 @@ from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import simulate
 from tests.engines.emulator.emulations import emulated

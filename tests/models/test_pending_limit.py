@@ -19,7 +19,7 @@ from streamgauge.models.open_roots import hold_in_windows
 from streamgauge.models.parameters import find_parameters
 from streamgauge.models.pending_limit import name_setting
 from streamgauge.models.prediction import Verdict
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from tests.simulation.oracles.storm2_network import simulate_network
 from tests.simulation.test_independent_program import translated

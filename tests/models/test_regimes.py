@@ -10,7 +10,7 @@ from streamgauge.models.prediction import Verdict
 from streamgauge.models.regimes import find_regimes, swinging_operators
 from streamgauge.models.run_length import transient_length
 from streamgauge.models.simulated import SimulationModel
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.figures import Figure, InputFigures, TaskId, TaskProfile, TimeFigures
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.profile import Profile

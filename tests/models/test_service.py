@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from streamgauge.models.acks import roots_per_tuple, with_acks
-from streamgauge.models.flow import find_conversion, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.network import find_network
 from streamgauge.models.service import Work, find_work
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.models.traffic_equations import find_conversion, propagate, source_rates
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,

@@ -24,7 +24,7 @@ from streamgauge.models.simulated import SimulationModel, combine_latencies
 from streamgauge.models.simulated_job import build_simulation
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,

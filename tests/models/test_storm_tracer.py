@@ -11,7 +11,7 @@ from streamgauge.models.delays import Part
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Verdict
 from streamgauge.models.storm_tracer import StormTracerModel, thread_wait
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.figures import (
     Figure,
     InputFigures,

@@ -7,9 +7,9 @@ import pytest
 
 from streamgauge.models import transforms
 from streamgauge.models.acks import roots_per_tuple, with_acks
-from streamgauge.models.flow import Conversion
 from streamgauge.models.network import Network
 from streamgauge.models.storm_delays import storm2_delays
+from streamgauge.models.traffic_equations import Conversion
 from streamgauge.models.tuple_trees import TimeGrid, TupleTrees, all_of, distinct
 from streamgauge.topology import Operator
 from streamgauge.topology.topology import Window

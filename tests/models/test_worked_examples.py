@@ -8,10 +8,10 @@ from streamgauge.engines.emulator.subjects import Rows, Subjects
 from streamgauge.models.batching import Connections, batch_size, flush_wait, list_sizes
 from streamgauge.models.delays import Part
 from streamgauge.models.end_to_end_latency import Ways
-from streamgauge.models.flow import Conversion
 from streamgauge.models.network import Network
 from streamgauge.models.routing import keyed_shares, route
 from streamgauge.models.storm_delays import storm2_delays
+from streamgauge.models.traffic_equations import Conversion
 from streamgauge.models.windows import age_at_trigger
 from streamgauge.profile.behaviour import Behaviour
 from streamgauge.profile.figures import OutputFigures, Shares, TaskId, TaskProfile

@@ -14,7 +14,7 @@ from streamgauge.models.machine_threads import Machines, Threads
 from streamgauge.models.parameters import find_parameters
 from streamgauge.models.prediction import MachinePrediction, warn_of_full_machines
 from streamgauge.models.simulated import SimulationModel
-from streamgauge.planning.scheduling.deploy import expected_of
+from streamgauge.planning.scheduling.job_placement import expected_of
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan

@@ -19,7 +19,7 @@ from typing import Any
 
 from streamgauge.engines.emulator import emulate
 from streamgauge.lake.metrics import Metric
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.profile.job import Job
 from streamgauge.simulation.program import Compiled

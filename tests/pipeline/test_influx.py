@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput, SourceUnreachable
+from streamgauge.lake.field_rules import Reason
 from streamgauge.lake.http import Credentials, Patience
 from streamgauge.lake.raw import Rejected, decode
-from streamgauge.lake.record_rules import Reason
 from streamgauge.lake.row_mapping import RejectedRow
 from streamgauge.pipeline.influx import check, flux, influxql, read_slice
 from streamgauge.pipeline.probing import check_source

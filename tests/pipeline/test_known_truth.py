@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pytest
 from scipy import special
 
-from streamgauge.lake.columns import parse
+from streamgauge.lake.bulk_decoding import parse
 from streamgauge.lake.records import Plan
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.calibrate.job import calibrate, scope_of

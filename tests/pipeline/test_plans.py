@@ -11,7 +11,7 @@ from streamgauge.pipeline.calibrate.job import estimate, sum_series
 from streamgauge.pipeline.calibrate.lake_parts import Pinned, read_samples
 from streamgauge.pipeline.calibrate.periods import StablePeriod
 from streamgauge.pipeline.calibrate.readings import Scope
-from streamgauge.pipeline.ingest import job, merging
+from streamgauge.pipeline.ingest import deduplication, job
 from streamgauge.pipeline.ingest.staging import Span
 from streamgauge.pipeline.table_files import deal_rows, read_files
 from tests.lake.small_lakes import NOON, after, heartbeat, lake_of, sample
@@ -69,24 +69,24 @@ def shuffles(frame):
 
 def candidates(samples, tasks):
     """What an ingest compares: new rows and those that the lake has."""
-    origins = (merging.NEW, merging.KEPT, merging.SUPERSEDED)
-    held = samples.withColumns({merging.HOLDER: f.lit("a"), merging.PLACE: f.lit(0)})
-    new, kept, old = (held.withColumn(merging.ORIGIN, f.lit(one)) for one in origins)
+    origins = (deduplication.NEW, deduplication.KEPT, deduplication.SUPERSEDED)
+    held = samples.withColumns({deduplication.HOLDER: f.lit("a"), deduplication.PLACE: f.lit(0)})
+    new, kept, old = (held.withColumn(deduplication.ORIGIN, f.lit(one)) for one in origins)
     rows = new.unionByName(kept).unionByName(old)
-    return deal_rows(rows, tasks, merging.range_columns(SAMPLES))
+    return deal_rows(rows, tasks, deduplication.range_columns(SAMPLES))
 
 
 @pytest.mark.parametrize("tasks", [1, 7])
 def test_rows_are_compared_in_one_shuffle(samples, tasks):
-    distinct = merging.distinct_rows(candidates(samples, tasks), SAMPLES)
+    distinct = deduplication.distinct_rows(candidates(samples, tasks), SAMPLES)
     assert shuffles(distinct) == 1
     # They are judged where they are.
-    assert shuffles(merging.judged(distinct, SAMPLES)) == 1
+    assert shuffles(deduplication.judged(distinct, SAMPLES)) == 1
 
 
 def test_nothing_is_computed_by_the_row_in_python(samples):
-    distinct = merging.distinct_rows(candidates(samples, 2), SAMPLES)
-    judged = merging.judged(distinct, SAMPLES)
+    distinct = deduplication.distinct_rows(candidates(samples, 2), SAMPLES)
+    judged = deduplication.judged(distinct, SAMPLES)
     for frame in (distinct, judged):
         plan = plan_of(frame)
         assert "FileScan parquet" in plan

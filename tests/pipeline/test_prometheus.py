@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidInput, SourceUnreachable
+from streamgauge.lake.field_rules import Reason
 from streamgauge.lake.http import Credentials, Patience, server_url
 from streamgauge.lake.raw import Rejected, decode
-from streamgauge.lake.record_rules import Reason
 from streamgauge.lake.row_mapping import RejectedRow
 from streamgauge.pipeline.probing import check_source
 from streamgauge.pipeline.prometheus import check, read_slice

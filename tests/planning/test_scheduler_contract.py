@@ -9,7 +9,7 @@ from streamgauge.planning.scheduling.contract import (
     load_scheduler,
     scheduler_names,
 )
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology import Cluster, Configuration, Operator, OperatorKind, Topology
 from tests.strategies import PLAIN_NAMES, topologies

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import simulate
 from streamgauge.transport.engine import load_engine

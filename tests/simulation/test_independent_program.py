@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.distribution import Constant, Exponential
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.topology.grouping import Global, Shuffle

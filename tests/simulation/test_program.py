@@ -3,7 +3,7 @@
 import pytest
 
 from streamgauge.errors import InvalidInput
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.program import compile_job
 from streamgauge.simulation.records import (

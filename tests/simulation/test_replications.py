@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from streamgauge.errors import InvalidInput
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.replications import estimate, estimate_of, replicate
 from streamgauge.simulation.topology_run import simulate

@@ -79,7 +79,7 @@ class PlannedJob:
 
 def load_plan(plan: PlanLike, step: str | None = None) -> PlannedJob:
     """A plan as it is, or that of a job; the even scheduler places a job without a placement."""
-    from streamgauge.planning.scheduling.deploy import place_job
+    from streamgauge.planning.scheduling.job_placement import place_job
 
     if isinstance(plan, PhysicalPlan):
         return PlannedJob(name=plan.logical.topology.name, file="", plan=plan, job=None)

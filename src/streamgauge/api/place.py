@@ -7,7 +7,7 @@ from streamgauge.api.rates import Rates
 from streamgauge.errors import NotEnoughData, in_file
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.latency_by_path import PathLatencies, predict_paths
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.job import Job
 from streamgauge.reports.paths import PathsReport
 from streamgauge.reports.placement import PlacementReport

@@ -44,7 +44,7 @@ def load_simulator(say: Say = stay_silent) -> Callable[..., SimulationResult]:
 
 def compile_simulator(say: Say = stay_silent) -> None:
     """Compile the simulator unless that was done before, and say so: it takes a while."""
-    from streamgauge.planning.scheduling.deploy import place_job
+    from streamgauge.planning.scheduling.job_placement import place_job
     from streamgauge.profile.files.jobs import parse_job
     from streamgauge.simulation.compiling import content, folder
     from streamgauge.simulation.topology_run import simulate

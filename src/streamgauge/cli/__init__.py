@@ -66,7 +66,7 @@ def _run() -> None:
     from streamgauge.cli.app import app
     from streamgauge.errors import StreamgaugeError
     from streamgauge.extras import require_extra
-    from streamgauge.inputs import protect_inputs
+    from streamgauge.overwrite_guard import protect_inputs
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.drawing.wording import printable
 from streamgauge.errors import InvalidInput, StreamgaugeError
-from streamgauge.inputs import refuse_input
+from streamgauge.overwrite_guard import refuse_input
 
 if TYPE_CHECKING:
     from streamgauge.reports.content import Table

@@ -57,7 +57,7 @@ def show(
 def check(file: JobFile, as_json: AsJson = False) -> None:
     """Check a job's file: every problem with its place; every step is placed."""
     from streamgauge.errors import in_file
-    from streamgauge.planning.scheduling.deploy import check_job
+    from streamgauge.planning.scheduling.job_placement import check_job
     from streamgauge.profile.files.jobs import load_job
     from streamgauge.reports.placement import JobCheck
 

@@ -13,7 +13,7 @@ from streamgauge.engines.runner import WarmUp
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.experiments.studies import Study
 from streamgauge.planning.scheduling.contract import Schedule
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.field_checks import check_name, check_number, check_whole

@@ -25,7 +25,7 @@ from streamgauge.profile.files.plans import PlanFile
 from streamgauge.profile.job import Assignment
 from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.document import dump_json, write_whole
-from streamgauge.topology.files.schema import to_plain
+from streamgauge.topology.files.file_model import to_plain
 from streamgauge.topology.files.sections import ClusterFile
 from streamgauge.topology.physical_plan import PhysicalPlan
 

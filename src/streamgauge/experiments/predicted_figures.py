@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from streamgauge.experiments.figures import ALL, FROM, QUANTILES, FigureKind, Key
 from streamgauge.experiments.stages import name_input, name_output, name_route
-from streamgauge.models.arrivals import bursts_into
+from streamgauge.models.arrival_variability import bursts_into
 from streamgauge.models.batching import list_sizes
 from streamgauge.models.end_to_end_latency import Latency
 from streamgauge.models.load_limit import Loaded, load

@@ -27,7 +27,7 @@ from streamgauge.experiments.windows import (
     Times,
     WindowReadings,
 )
-from streamgauge.lake.columns import parse
+from streamgauge.lake.bulk_decoding import parse
 from streamgauge.lake.definition import Kind
 from streamgauge.lake.line_blocks import LineBlocks
 from streamgauge.lake.metrics import Metric

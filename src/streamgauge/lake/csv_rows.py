@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.lake.field_rules import Reason, Rejected
 from streamgauge.lake.mapping import CsvMapping
 from streamgauge.lake.raw import MOST_LINE_LENGTH
-from streamgauge.lake.record_rules import Reason, Rejected
 from streamgauge.lake.row_mapping import RejectedRow, RowMapper, check_columns, raise_for
 
 _BOM = b"\xef\xbb\xbf"

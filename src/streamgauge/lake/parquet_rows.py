@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge.errors import Findings, InvalidInput, UnreadableFile, did_you_mean
+from streamgauge.lake.field_rules import Rejected
 from streamgauge.lake.mapping import ParquetMapping
 from streamgauge.lake.raw import VERSION, decode, encode
-from streamgauge.lake.record_rules import Rejected
 from streamgauge.lake.row_mapping import RejectedRow, RowMapper, check_columns, raise_for
 from streamgauge.lake.schemas import EVENTS, LINKS, PLANS, SAMPLES, TRACES, Table
 

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from streamgauge.errors import InvalidInput, did_you_mean
+from streamgauge.lake.field_rules import Reason, Rejected
 from streamgauge.lake.line_blocks import KEPT_BYTES, LineBlocks
 from streamgauge.lake.raw import decode, encode
-from streamgauge.lake.record_rules import Reason, Rejected
 from streamgauge.lake.records import ungroup
 from streamgauge.lake.schemas import QUARANTINE
 from streamgauge.lake.tables import Lake

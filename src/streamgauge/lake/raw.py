@@ -12,7 +12,8 @@ from operator import attrgetter
 from typing import Any, Final, NoReturn
 
 from streamgauge.errors import InvalidInput
-from streamgauge.lake.record_rules import MOST_WHOLE, Reason, Rejected
+from streamgauge.lake.field_rules import MOST_WHOLE, Reason, Rejected
+from streamgauge.lake.record_types import HOP, LISTS, PLACED_EXECUTOR, SHAPES, samples_in
 from streamgauge.lake.records import (
     Event,
     Hop,
@@ -24,7 +25,6 @@ from streamgauge.lake.records import (
     SampleGroup,
     Trace,
 )
-from streamgauge.lake.shapes import HOP, LISTS, PLACED_EXECUTOR, SHAPES, samples_in
 from streamgauge.topology.field_checks import format_value
 
 __all__ = [

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.lake.definition import QUEUES, Level
+from streamgauge.lake.field_rules import Reason, Rejected, reject
 from streamgauge.lake.mapping import (
     WHOLE_KEYS,
     BucketEdge,
@@ -26,9 +27,8 @@ from streamgauge.lake.mapping import (
     TimeUnit,
 )
 from streamgauge.lake.raw import encode
-from streamgauge.lake.record_rules import Reason, Rejected, reject
+from streamgauge.lake.record_types import SHAPES, keys_of
 from streamgauge.lake.records import Sample
-from streamgauge.lake.shapes import SHAPES, keys_of
 
 Row = Mapping[str, str | None]
 

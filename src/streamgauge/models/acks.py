@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.models.arrivals import siblings_into
-from streamgauge.models.flow import Traffic, Vector, data_keys, gain
+from streamgauge.models.arrival_variability import siblings_into
+from streamgauge.models.traffic_equations import Traffic, Vector, data_keys, gain
 from streamgauge.topology.topology import (
     ACK_ACK,
     ACK_INIT,

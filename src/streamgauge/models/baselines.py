@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from streamgauge.models import transforms
-from streamgauge.models.arrivals import bursts_into
+from streamgauge.models.arrival_variability import bursts_into
 from streamgauge.models.chained import split_chains
 from streamgauge.models.delays import DelayLevels, Delays, Part, no_wait
 from streamgauge.models.job_behaviour import JobBehaviour

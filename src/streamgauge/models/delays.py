@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from streamgauge.errors import InvalidInput
-from streamgauge.models.flow import Traffic
 from streamgauge.models.lateness import Lateness
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.queueing import Moments
 from streamgauge.models.service import ServiceTimes
+from streamgauge.models.traffic_equations import Traffic
 from streamgauge.models.transforms import Transform, Vector
 from streamgauge.transport.engine import engine_names, load_engine
 

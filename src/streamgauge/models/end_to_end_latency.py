@@ -18,9 +18,9 @@ import numpy as np
 
 from streamgauge.models import transforms
 from streamgauge.models.delays import DelayLevels, Delays, Part
-from streamgauge.models.flow import Traffic, gain
 from streamgauge.models.lateness import Lateness
 from streamgauge.models.network import Distances, HopTransforms, Network
+from streamgauge.models.traffic_equations import Traffic, gain
 from streamgauge.models.transforms import Complex, Vector
 from streamgauge.topology.topology import Operator, OperatorKind, Subscription
 from streamgauge.topology.tuple_flow import ConnectionBlock, Matrix, as_slice

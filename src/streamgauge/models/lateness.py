@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamgauge.models.closed_network import Admission
-from streamgauge.models.flow import Traffic
 from streamgauge.models.queueing import BulkQueue, Setup, divide_or, sojourn_transform, wait
 from streamgauge.models.service import ServiceTimes
+from streamgauge.models.traffic_equations import Traffic
 from streamgauge.models.transforms import Complex, Transform, Vector
 from streamgauge.topology.topology import OperatorKind
 

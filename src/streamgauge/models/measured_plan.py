@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.models.cpu_contention import measure_stretch
-from streamgauge.models.flow import Rates, Vector
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import Loaded, load, machine_of_executor
 from streamgauge.models.machine_threads import Machines, MeasuredThreads
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.routing import keyed_shares
+from streamgauge.models.traffic_equations import Rates, Vector
 from streamgauge.models.worker_cpu import machine_of_worker, sum_at
 from streamgauge.profile.figures import InputFigures, OutputFigures, TaskProfile, TimeFigures
 from streamgauge.profile.pooling import pool_slowdown, pool_times

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from streamgauge.models.acks import roots_per_tuple, with_acks
 from streamgauge.models.closed_network import MOST_EXACT, ClosedNetwork, find_admission
 from streamgauge.models.delays import find_delays
-from streamgauge.models.flow import propagate
 from streamgauge.models.load_limit import Loaded, load
 from streamgauge.models.network import Network
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.queueing import Moments, divide_or
+from streamgauge.models.traffic_equations import propagate
 from streamgauge.models.tuple_trees import TupleTrees
 from streamgauge.topology.topology import StreamKey
 from streamgauge.topology.tuple_flow import as_slice

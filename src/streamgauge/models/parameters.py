@@ -12,11 +12,11 @@ import numpy as np
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.acks import roots_per_tuple, with_acks
-from streamgauge.models.flow import Traffic, find_conversion, propagate, source_rates
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_aware_shuffle import SCOPES
 from streamgauge.models.routing import Routing, route
 from streamgauge.models.service import Works, find_work
+from streamgauge.models.traffic_equations import Traffic, find_conversion, propagate, source_rates
 from streamgauge.models.worker_cpu import EngineLoad, find_engine_load, scale_polling
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan

@@ -239,7 +239,7 @@ class BatchArrivals:
         service_seconds: Mean service time of a tuple.
         service_scv: Its squared coefficient of variation; zero is a constant.
         wait_factor: Wait for the batches before, in multiples of that with arrivals at random:
-            regular ones make it shorter (`streamgauge.models.arrivals`).
+            regular ones make it shorter (`streamgauge.models.arrival_variability`).
         met: Which part of the batches before one that comes is met: all of them in an open
             network, less in one that is closed (Schweitzer 1979).
     """

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streamgauge.models.flow import Traffic, Vector, input_weights, sum_by_executor
 from streamgauge.models.job_behaviour import (
     NONE,
     JobBehaviour,
@@ -21,6 +20,7 @@ from streamgauge.models.job_behaviour import (
     WindowBehaviour,
 )
 from streamgauge.models.machine_threads import multiply
+from streamgauge.models.traffic_equations import Traffic, Vector, input_weights, sum_by_executor
 from streamgauge.topology.topology import ACKER, OperatorKind
 from streamgauge.topology.tuple_flow import as_slice
 

@@ -25,16 +25,6 @@ from streamgauge.models.end_to_end_latency import ENDLESS, PROBABILITIES, Latenc
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import Loaded, find_limit, find_machines, load, mark_bolts
 from streamgauge.models.network import find_network
-from streamgauge.models.observed import (
-    Observed,
-    executor_predictions,
-    find_overload,
-    find_swing,
-    holds_back,
-    named_loads,
-    operator_predictions,
-    reached_from,
-)
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.pending_limit import hold_back, is_limited
 from streamgauge.models.plan_check import check_case
@@ -49,6 +39,16 @@ from streamgauge.models.prediction import (
 from streamgauge.models.regimes import Regimes, find_regimes
 from streamgauge.models.run_length import MOST_HOPS, RunLength, steady_length, transient_length
 from streamgauge.models.simulated_job import build_simulation, fill_in_rates
+from streamgauge.models.simulated_overload import (
+    Observed,
+    executor_predictions,
+    find_overload,
+    find_swing,
+    holds_back,
+    named_loads,
+    operator_predictions,
+    reached_from,
+)
 from streamgauge.models.worker_cpu import WorkerCores, divide_cores, share_polling
 from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.physical_plan import PhysicalPlan

@@ -18,10 +18,9 @@ from dataclasses import replace
 import numpy as np
 
 from streamgauge.models import transforms
-from streamgauge.models.arrivals import bursts_into, wait_factors
+from streamgauge.models.arrival_variability import bursts_into, wait_factors
 from streamgauge.models.batching import flush_wait, flush_wait_variance
 from streamgauge.models.delays import Delays, Part, no_wait
-from streamgauge.models.flow import Traffic
 from streamgauge.models.lateness import find_lateness
 from streamgauge.models.queueing import (
     BulkQueue,
@@ -35,6 +34,7 @@ from streamgauge.models.queueing import (
     wait,
 )
 from streamgauge.models.service import ServiceTimes
+from streamgauge.models.traffic_equations import Traffic
 from streamgauge.models.transforms import Complex, Transform, Vector
 from streamgauge.models.windows import window_delays
 from streamgauge.topology.tuple_flow import as_slice

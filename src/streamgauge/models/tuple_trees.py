@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.models import transforms
-from streamgauge.models.arrivals import bursts_into
+from streamgauge.models.arrival_variability import bursts_into
 from streamgauge.models.delays import DelayLevels, Delays, Part
 from streamgauge.models.end_to_end_latency import (
     ENDLESS,
@@ -32,11 +32,11 @@ from streamgauge.models.end_to_end_latency import (
     list_onward,
     windows_per_tuple,
 )
-from streamgauge.models.flow import Traffic
 from streamgauge.models.network import HopTransforms, Network
 from streamgauge.models.queueing import Moments, asleep_probability, divide_or
 from streamgauge.models.routing import deals_evenly, deals_in_turn
 from streamgauge.models.service import ServiceTimes
+from streamgauge.models.traffic_equations import Traffic
 from streamgauge.models.transforms import Complex, Vector
 from streamgauge.models.windows import find_kept, turns
 from streamgauge.topology.topology import (

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamgauge.models import transforms
-from streamgauge.models.arrivals import Bursts
-from streamgauge.models.flow import Traffic
+from streamgauge.models.arrival_variability import Bursts
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.service import ServiceTimes
+from streamgauge.models.traffic_equations import Traffic
 from streamgauge.models.transforms import Complex, Transform, Vector
 from streamgauge.topology.topology import Operator, Topology, Window
 from streamgauge.topology.tuple_flow import as_slice

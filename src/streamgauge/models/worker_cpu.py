@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.flow import Traffic
 from streamgauge.models.job_behaviour import CostEstimates
 from streamgauge.models.service import Works
+from streamgauge.models.traffic_equations import Traffic
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.tuple_flow import as_slice

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from streamgauge.errors import InvalidInput
+from streamgauge.lake.field_rules import Reason
 from streamgauge.lake.http import TooLarge, unreachable
 from streamgauge.lake.mapping import (
     MEASUREMENT_COLUMN,
@@ -23,7 +24,6 @@ from streamgauge.lake.mapping import (
     InfluxMapping,
     InfluxQuery,
 )
-from streamgauge.lake.record_rules import Reason
 from streamgauge.lake.row_mapping import RejectedRow, RowMapper
 from streamgauge.pipeline.http_queries import Query, read_json
 from streamgauge.pipeline.range_queries import Answer, Probe, RangeRequest, TimeRange, moment

@@ -18,6 +18,7 @@ from typing import Any
 
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.definition import Kind
+from streamgauge.lake.field_rules import Reason
 from streamgauge.lake.http import TooLarge, unreachable
 from streamgauge.lake.mapping import (
     TIME_COLUMN,
@@ -28,7 +29,6 @@ from streamgauge.lake.mapping import (
     TimeRule,
     TimeUnit,
 )
-from streamgauge.lake.record_rules import Reason
 from streamgauge.lake.row_mapping import (
     RejectedRow,
     RowMapper,

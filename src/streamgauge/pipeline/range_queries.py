@@ -15,10 +15,10 @@ from typing import Any
 import pyarrow as pa
 
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.lake.field_rules import MOST_WHOLE
 from streamgauge.lake.files.mapping_file import parse_mapping
 from streamgauge.lake.http import NO_CREDENTIALS, USUAL_PATIENCE, Credentials, Patience, server_url
 from streamgauge.lake.mapping import InfluxMapping, PrometheusMapping, SourceMapping
-from streamgauge.lake.record_rules import MOST_WHOLE
 from streamgauge.lake.row_mapping import RejectedRow, rfc3339_microseconds
 from streamgauge.lake.schemas import TIMESTAMP
 from streamgauge.topology.field_checks import format_value

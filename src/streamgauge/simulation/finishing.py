@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from streamgauge.simulation.binning import coarse_bin_of
-from streamgauge.simulation.carrying import publish_all
 from streamgauge.simulation.compiling import inlined, internal, rare
 from streamgauge.simulation.draws import draw
+from streamgauge.simulation.message_transfer import publish_all
 from streamgauge.simulation.queues import free_message, take_message
 from streamgauge.simulation.random_streams import uniform
 from streamgauge.simulation.records import (

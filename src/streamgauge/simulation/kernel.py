@@ -13,7 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from streamgauge.simulation.carrying import (
+from streamgauge.simulation.compiling import compiled, inlined, rare
+from streamgauge.simulation.cores import NOBODY, next_finish, stop_first
+from streamgauge.simulation.draws import draw
+from streamgauge.simulation.emissions import next_due
+from streamgauge.simulation.finishing import finish
+from streamgauge.simulation.message_transfer import (
     arrive_over,
     begin_carrying,
     deliver,
@@ -21,11 +26,6 @@ from streamgauge.simulation.carrying import (
     lift_pressure,
     send_flush_tuples,
 )
-from streamgauge.simulation.compiling import compiled, inlined, rare
-from streamgauge.simulation.cores import NOBODY, next_finish, stop_first
-from streamgauge.simulation.draws import draw
-from streamgauge.simulation.emissions import next_due
-from streamgauge.simulation.finishing import finish
 from streamgauge.simulation.queues import flush, pop, push, take_all, take_message
 from streamgauge.simulation.random_streams import uniform
 from streamgauge.simulation.records import (

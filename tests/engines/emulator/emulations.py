@@ -8,7 +8,7 @@ from functools import partial
 from streamgauge.engines.emulator import emulate
 from streamgauge.lake.raw import Event, Link, Plan, Rejected, Sample, Trace, decode
 from streamgauge.lake.records import ungroup
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.results import SimulationResult
 from streamgauge.simulation.topology_run import simulate

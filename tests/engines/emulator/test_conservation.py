@@ -3,7 +3,7 @@
 import pytest
 
 from streamgauge.lake.histogram import bounds_of
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation import topology_run
 from streamgauge.simulation.topology_run import simulate

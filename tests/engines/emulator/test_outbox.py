@@ -8,7 +8,7 @@ from streamgauge.engines.emulator import emulate
 from streamgauge.engines.emulator.outbox import Outbox
 from streamgauge.errors import InvalidInput, UnreadableFile
 from streamgauge.lake.records import Event, Sample
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from tests.engines.disks import small_disk
 from tests.engines.emulator.emulations import JOINED, emulated, lines, run

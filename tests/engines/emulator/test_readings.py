@@ -4,7 +4,7 @@ import pytest
 
 from streamgauge.engines.emulator.readings import take_reading
 from streamgauge.engines.emulator.subjects import Rows, Subjects
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.program import compile_job
 from streamgauge.simulation.topology_run import initial_state

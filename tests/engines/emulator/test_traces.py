@@ -6,7 +6,7 @@ import pytest
 
 from streamgauge.engines.emulator.subjects import Subjects
 from streamgauge.engines.emulator.traces import Tracer
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import Tracing, simulate
 from tests.engines.emulator.emulations import ACKED, PACED, emulated

@@ -8,7 +8,7 @@ import pytest
 
 from streamgauge.cli.examples import example_path
 from streamgauge.errors import InvalidInput
-from streamgauge.lake.columns import parse
+from streamgauge.lake.bulk_decoding import parse
 from streamgauge.lake.files.mapping_file import parse_mapping
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.ingest.job import ingest_files, ingest_source

@@ -12,7 +12,7 @@ import pytest
 from streamgauge.lake.raw import decode, encode
 from streamgauge.lake.records import PlacedExecutor, Plan, SampleGroup
 from streamgauge.lake.tables import Lake
-from streamgauge.pipeline.ingest import repeats, row_files
+from streamgauge.pipeline.ingest import key_hashes, row_files
 from streamgauge.pipeline.ingest.job import ingest_files, take_staged
 from streamgauge.pipeline.ingest.retrying import retry
 from streamgauge.pipeline.ingest.staging import stage_files
@@ -36,8 +36,8 @@ def test_rows_that_meet_no_others_stay_in_the_file_they_were_staged_in(spark, tm
 
 
 def test_many_rows_are_compared_by_spark_with_the_same_outcome(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(repeats, "MOST_ROWS_HERE", 0)
-    monkeypatch.setattr(repeats, "HASHES_TOGETHER", 40)
+    monkeypatch.setattr(key_hashes, "MOST_ROWS_HERE", 0)
+    monkeypatch.setattr(key_hashes, "HASHES_TOGETHER", 40)
     check_any_order(spark, tmp_path, seed=20)
 
 
@@ -68,25 +68,26 @@ def test_rows_that_share_a_hash_with_a_new_one_are_found_in_all_ranges(tmp_path)
     least, greatest = -(2**63), 2**63 - 1
     new = [hashed(tmp_path, "a", [7, least, 5, 7]), hashed(tmp_path, "b", [greatest, 5, 3])]
     others = [hashed(tmp_path, "c", [8, 8, 3]), hashed(tmp_path, None, [greatest])]
-    whole = repeats.repeated_places([*new, *others], 2, least, greatest)
+    whole = key_hashes.repeated_places([*new, *others], 2, least, greatest)
     assert {path: places.tolist() for path, places in whole.items()} == {
         "a": [0, 2, 3],
         "b": [0, 1, 2],
         "c": [2],
     }
     halves = [
-        repeats.repeated_places([*new, *others], 2, *ends) for ends in ((least, 4), (5, greatest))
+        key_hashes.repeated_places([*new, *others], 2, *ends)
+        for ends in ((least, 4), (5, greatest))
     ]
     both = {
         path: sorted(place for half in halves for place in half.get(path, ())) for path in "abc"
     }
     assert both == {path: places.tolist() for path, places in whole.items()}
-    assert repeats.repeated_places([hashed(tmp_path, "d", [])], 1, least, greatest) == {}
+    assert key_hashes.repeated_places([hashed(tmp_path, "d", [])], 1, least, greatest) == {}
 
 
 def test_ranges_of_hashes_meet_and_hold_all(monkeypatch):
-    monkeypatch.setattr(repeats, "HASHES_TOGETHER", 10)
-    ranges = repeats._ranges(25)
+    monkeypatch.setattr(key_hashes, "HASHES_TOGETHER", 10)
+    ranges = key_hashes._ranges(25)
     assert (ranges[0][0], ranges[-1][1]) == (-(2**63), 2**63 - 1)
     assert [two[0] - one[1] for one, two in pairwise(ranges)] == [1, 1]
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.lake.columns import records_of
+from streamgauge.lake.bulk_decoding import records_of
+from streamgauge.lake.field_rules import Rejected
 from streamgauge.lake.raw import decode, encode
-from streamgauge.lake.record_rules import Rejected
 from streamgauge.pipeline.ingest.listing import InputFile
 from streamgauge.pipeline.ingest.reading import PARTS, STAGED, read_part, rows_of, typed_rows
 from tests.lake.random_records import records

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.lake.columns import table_of
+from streamgauge.lake.bulk_decoding import table_of
 from streamgauge.lake.schemas import EVENTS, SAMPLES
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.ingest import row_files

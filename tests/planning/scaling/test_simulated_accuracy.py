@@ -8,7 +8,7 @@ import pytest
 from streamgauge.planning.scaling.from_profile import graph_of_job
 from streamgauge.planning.scaling.measured import Accuracy, accuracy_of
 from streamgauge.planning.scaling.translation import scaled_job
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import load_job
 from streamgauge.profile.job import Job
 from streamgauge.simulation.topology_run import simulate

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.parameters import find_parameters
 from streamgauge.planning.scheduling.contract import Expected, PlacementRequest
-from streamgauge.planning.scheduling.deploy import expected_of_job, place_job
 from streamgauge.planning.scheduling.even import EvenScheduler
+from streamgauge.planning.scheduling.job_placement import expected_of_job, place_job
 from streamgauge.planning.scheduling.traffic import (
     TrafficSplit,
     even_traffic,

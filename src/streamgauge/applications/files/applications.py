@@ -42,7 +42,7 @@ from streamgauge.topology.files.document import (
     parse_document,
     read_document,
 )
-from streamgauge.topology.files.schema import FileModel, Name, build_part, list_keys, validate
+from streamgauge.topology.files.file_model import FileModel, Name, build_part, list_keys, validate
 
 UNNAMED = "application"
 SECTIONS = ("datastream", "workflow", "pipeline")

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 from streamgauge.applications.datastream import Data, Flow, FlowKind
 from streamgauge.errors import Findings, InvalidInput, Place
 from streamgauge.topology.field_checks import check_number
-from streamgauge.topology.files.schema import FileModel
+from streamgauge.topology.files.file_model import FileModel
 from streamgauge.topology.topology import Window
 
 # Engines count windows in milliseconds.

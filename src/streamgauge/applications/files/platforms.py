@@ -14,7 +14,7 @@ from streamgauge.errors import Findings, InvalidInput
 from streamgauge.plugins import ENGINES, check_plugin
 from streamgauge.topology.configuration import DEFAULT_ENGINE, Setting
 from streamgauge.topology.files.document import Document, dump_yaml, parse_document, read_document
-from streamgauge.topology.files.schema import FileModel, list_keys, validate
+from streamgauge.topology.files.file_model import FileModel, list_keys, validate
 from streamgauge.topology.files.sections import ClusterFile
 
 # The thesis's name of the frequency.

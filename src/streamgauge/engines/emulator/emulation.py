@@ -18,8 +18,8 @@ from streamgauge.engines.emulator.traces import Tracer
 from streamgauge.engines.runner import TRACE_EVERY
 from streamgauge.errors import Findings
 from streamgauge.lake.raw import TRACE_BYTES_PER_SECOND
+from streamgauge.lake.record_types import MOST_BUCKET_SECONDS
 from streamgauge.lake.records import group_samples
-from streamgauge.lake.shapes import MOST_BUCKET_SECONDS
 from streamgauge.profile.job import Job
 from streamgauge.simulation.program import Compiled
 from streamgauge.simulation.results import SimulationResult

@@ -32,7 +32,7 @@ from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.document import Document, dump_json, read_document
-from streamgauge.topology.files.schema import FileModel, build_part, list_keys, validate
+from streamgauge.topology.files.file_model import FileModel, build_part, list_keys, validate
 from streamgauge.topology.files.sections import ClusterFile
 
 VERSION = 1

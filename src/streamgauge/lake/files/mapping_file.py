@@ -49,10 +49,10 @@ from streamgauge.lake.mapping import (
     TimeRule,
     TimeUnit,
 )
-from streamgauge.lake.shapes import MOST_BUCKET_SECONDS
+from streamgauge.lake.record_types import MOST_BUCKET_SECONDS
 from streamgauge.topology.field_checks import format_value
 from streamgauge.topology.files.document import Document, parse_document, read_document
-from streamgauge.topology.files.schema import TAG, list_keys, refusal, validate
+from streamgauge.topology.files.file_model import TAG, list_keys, refusal, validate
 from streamgauge.topology.frozen import FrozenDict
 
 VERSION = 1

@@ -21,9 +21,9 @@ from streamgauge.errors import Findings, did_you_mean, suggest_name
 from streamgauge.lake.definition import QUEUES, Kind, Level
 from streamgauge.lake.mapping import MAPPED_KEYS, Count, MetricRule, Reading
 from streamgauge.lake.metrics import METRICS, Metric
-from streamgauge.lake.shapes import SHAPES, keys_of
+from streamgauge.lake.record_types import SHAPES, keys_of
 from streamgauge.topology.field_checks import format_value
-from streamgauge.topology.files.schema import TAG, FileModel, refusal
+from streamgauge.topology.files.file_model import TAG, FileModel, refusal
 from streamgauge.topology.frozen import FrozenDict
 
 Keys = dict[str, str | int | Reading]

@@ -19,7 +19,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from streamgauge.lake.columns import records_of
+from streamgauge.lake.bulk_decoding import records_of
 from streamgauge.lake.definition import Kind
 from streamgauge.lake.metrics import METRICS, Metric
 from streamgauge.lake.records import Event, Plan, Record

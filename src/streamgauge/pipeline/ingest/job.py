@@ -27,10 +27,10 @@ from pyspark.sql import functions as f
 from streamgauge.lake.schemas import FILES, QUARANTINE, Table
 from streamgauge.lake.tables import DataFile, Lake
 from streamgauge.lake.uris import joined, open_store
-from streamgauge.pipeline.ingest import merging, quarantine
+from streamgauge.pipeline.ingest import deduplication, quarantine
 from streamgauge.pipeline.ingest.committing import Batch, commit_files
+from streamgauge.pipeline.ingest.key_hashes import split_repeated, write_chosen
 from streamgauge.pipeline.ingest.listing import InputFile, known_files
-from streamgauge.pipeline.ingest.repeats import split_repeated, write_chosen
 from streamgauge.pipeline.ingest.row_files import (
     DOUBTFUL,
     HOLDER,
@@ -268,8 +268,8 @@ class Merge:
             labelled = superseded.withColumn(ORIGIN, f.lit(SUPERSEDED))
             candidates = candidates.unionByName(labelled, allowMissingColumns=True)
         tasks = tasks_for(self.spark, sum(one["rows"] for one in doubtful))
-        dealt = deal_rows(candidates, tasks, merging.range_columns(self.table))
-        return merging.judged(merging.distinct_rows(dealt, self.table), self.table)
+        dealt = deal_rows(candidates, tasks, deduplication.range_columns(self.table))
+        return deduplication.judged(deduplication.distinct_rows(dealt, self.table), self.table)
 
     def _settle(
         self, verdicts: DataFrame, compared: int, hit: Sequence[DataFile], found: _Found
@@ -285,7 +285,7 @@ class Merge:
         Returns:
             Folders and files that come, and files that go.
         """
-        table, target, sorts = self.table, self.target, merging.sorts_of_verdicts()
+        table, target, sorts = self.table, self.target, deduplication.sorts_of_verdicts()
         counts = verdicts.agg(*(f.count_if(one).alias(name) for name, one in sorts.items())).head()
         assert counts is not None
 

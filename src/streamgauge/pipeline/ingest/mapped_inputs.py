@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from streamgauge.errors import InvalidInput
 from streamgauge.lake.csv_rows import csv_lines
+from streamgauge.lake.field_rules import Reason, Rejected
 from streamgauge.lake.files.mapping_file import parse_mapping
 from streamgauge.lake.mapping import CsvMapping, ParquetMapping, SourceMapping
 from streamgauge.lake.parquet_rows import parquet_lines, row_lines
-from streamgauge.lake.record_rules import Reason, Rejected
 from streamgauge.lake.row_mapping import RejectedRow
 from streamgauge.lake.uris import open_store
 from streamgauge.pipeline.ingest.reading import (

@@ -11,12 +11,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from streamgauge.lake.columns import columns_of
-from streamgauge.lake.record_rules import Reason
+from streamgauge.lake.bulk_decoding import columns_of
+from streamgauge.lake.field_rules import Reason
 from streamgauge.lake.schemas import TABLES, TIMESTAMP, Table
 from streamgauge.lake.tables import DataFile, Lake
 from streamgauge.pipeline.ingest.committing import commit_files
-from streamgauge.pipeline.ingest.merging import row_key
+from streamgauge.pipeline.ingest.deduplication import row_key
 from streamgauge.pipeline.ingest.reading import typed_rows, written_rows
 from streamgauge.pipeline.schemas import spark_schema
 from streamgauge.pipeline.table_files import read_files, with_day, write_files

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamgauge.lake.columns import columns_of, parse, records_of, table_name, table_of
+from streamgauge.lake.bulk_decoding import columns_of, parse, records_of, table_name, table_of
+from streamgauge.lake.field_rules import Reason, Rejected
 from streamgauge.lake.line_blocks import LineBlocks
 from streamgauge.lake.raw import MOST_LINE_LENGTH, decode, encode
-from streamgauge.lake.record_rules import Reason, Rejected
 from streamgauge.lake.records import Record
 from streamgauge.lake.schemas import FILES, QUARANTINE, SAMPLES, TABLES, TIMESTAMP
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
+from streamgauge.lake.field_rules import Reason
 from streamgauge.lake.files.mapping_file import parse_mapping
-from streamgauge.lake.record_rules import Reason
 from streamgauge.lake.schemas import QUARANTINE
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.ingest import quarantine

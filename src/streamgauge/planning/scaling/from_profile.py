@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, NotEnoughData
 from streamgauge.models.chained import chain_job
-from streamgauge.models.flow import data_keys
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import fires_on_thread
 from streamgauge.models.measured_plan import measured_workload
-from streamgauge.models.observed import holds_back
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.simulated_job import fill_in_rates
+from streamgauge.models.simulated_overload import holds_back
+from streamgauge.models.traffic_equations import data_keys
 from streamgauge.planning.scaling.graph import Component, Edge, LinearLaw, ScalingGraph
 from streamgauge.planning.scaling.rates import find_congested
 from streamgauge.profile.figures import Figure, TimeFigures

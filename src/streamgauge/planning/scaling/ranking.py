@@ -24,8 +24,8 @@ from streamgauge.planning.scaling.rates import GraphRates, find_congested, propa
 from streamgauge.planning.scaling.sweep import Bottleneck, SweepRow, next_bottleneck, sweep
 from streamgauge.planning.scaling.translation import Translation, Unit, scaled_job
 from streamgauge.planning.scheduling.contract import PlacementRequest, Schedule
-from streamgauge.planning.scheduling.deploy import place_job
 from streamgauge.planning.scheduling.isolation import IsolationScheduler
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.transport.chaining import find_chaining

@@ -11,8 +11,8 @@ from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Prediction
 from streamgauge.models.ranking import CRITERIA, rank
 from streamgauge.planning.scheduling.contract import Expected, Schedule, scheduler_names
-from streamgauge.planning.scheduling.deploy import expected_of, is_described, place_job
 from streamgauge.planning.scheduling.diagnostics import Diagnostics, diagnose
+from streamgauge.planning.scheduling.job_placement import expected_of, is_described, place_job
 from streamgauge.planning.scheduling.traffic import TrafficSplit, split_traffic
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.profile.profile import Profile

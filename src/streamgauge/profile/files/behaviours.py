@@ -32,7 +32,7 @@ from streamgauge.profile.distribution import (
     Uniform,
 )
 from streamgauge.profile.files.keys import KeysFile
-from streamgauge.topology.files.schema import FileModel, build_part, one_of
+from streamgauge.topology.files.file_model import FileModel, build_part, one_of
 from streamgauge.topology.topology import StreamKey
 
 DistributionFile = one_of(

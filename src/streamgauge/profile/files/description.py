@@ -9,7 +9,7 @@ from pydantic import Field
 from streamgauge.profile.files.behaviours import BehavioursFile
 from streamgauge.profile.files.figures import FiguresFile
 from streamgauge.profile.files.plans import PlanFile, StepFile
-from streamgauge.topology.files.schema import FileModel
+from streamgauge.topology.files.file_model import FileModel
 from streamgauge.topology.files.sections import ClusterFile, ConfigurationFile, TopologyFile
 from streamgauge.topology.files.workloads import WorkloadFile
 

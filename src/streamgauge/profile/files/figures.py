@@ -25,7 +25,7 @@ from streamgauge.profile.files.keys import KeysFile
 from streamgauge.profile.keys import KeyDistribution
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.field_checks import format_value, natural_key
-from streamgauge.topology.files.schema import FileModel, Name
+from streamgauge.topology.files.file_model import FileModel, Name
 from streamgauge.topology.topology import StreamKey, Topology
 
 # Records that may be written as nothing but this field.

@@ -24,7 +24,7 @@ from streamgauge.topology.files.document import (
     read_file,
     write_whole,
 )
-from streamgauge.topology.files.schema import build_part, list_keys, validate
+from streamgauge.topology.files.file_model import build_part, list_keys, validate
 from streamgauge.topology.topology import Topology
 
 VERSION = 1

@@ -9,7 +9,7 @@ from pydantic import Field
 from streamgauge.profile.job import Assignment, Step
 from streamgauge.topology.cluster import Slot
 from streamgauge.topology.configuration import Setting
-from streamgauge.topology.files.schema import FileModel, Name
+from streamgauge.topology.files.file_model import FileModel, Name
 from streamgauge.topology.files.sections import ResourcesFile, build_resources, write_resources
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.topology import Topology

@@ -22,7 +22,7 @@ from typing import IO, Any
 import yaml
 
 from streamgauge.errors import InvalidInput, Place, Problem, UnreadableFile
-from streamgauge.inputs import check_not_input, remember_input
+from streamgauge.overwrite_guard import check_not_input, remember_input
 
 MAX_BYTES = 10_000_000
 MAX_NODES = 1_000_000

@@ -15,7 +15,7 @@ from streamgauge.errors import Findings, InvalidInput
 from streamgauge.plugins import ENGINES, check_plugin
 from streamgauge.topology.cluster import Cluster, Link, Machine, Node, number_ports
 from streamgauge.topology.configuration import DEFAULT_ENGINE, Configuration, Resources, Setting
-from streamgauge.topology.files.schema import FileModel, Name, build_part, one_of
+from streamgauge.topology.files.file_model import FileModel, Name, build_part, one_of
 from streamgauge.topology.grouping import (
     All,
     Custom,

@@ -8,7 +8,7 @@ from pydantic import Field, RootModel
 
 from streamgauge.errors import Findings
 from streamgauge.topology.field_checks import check_number
-from streamgauge.topology.files.schema import FileModel, Name, build_part, one_of
+from streamgauge.topology.files.file_model import FileModel, Name, build_part, one_of
 from streamgauge.topology.topology import DEFAULT_STREAM
 from streamgauge.topology.workload import (
     MOST_PER_SECOND,

@@ -21,7 +21,7 @@ from pydantic import Field
 from streamgauge.errors import Findings, InvalidInput, Place, Problem, did_you_mean
 from streamgauge.planning.scaling.graph import MAX_UNITS, LinearLaw, ScalingLaw, TableLaw
 from streamgauge.topology.field_checks import check_name, check_number, check_whole
-from streamgauge.topology.files.schema import FileModel, Name
+from streamgauge.topology.files.file_model import FileModel, Name
 
 # Whole numbers from here on are written as they are: no double tells them from their neighbours.
 MOST_DIGITS = 1e15

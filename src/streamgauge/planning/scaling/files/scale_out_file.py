@@ -26,7 +26,7 @@ from streamgauge.topology.files.document import (
     parse_document,
     read_document,
 )
-from streamgauge.topology.files.schema import list_keys, validate
+from streamgauge.topology.files.file_model import list_keys, validate
 
 UNNAMED = "scale-out"
 SECTION = "components"

@@ -6,7 +6,7 @@ import pytest
 
 from streamgauge.errors import CyclicTopology
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.planning.scheduling.deploy import expected_of, expected_of_job, place_job
+from streamgauge.planning.scheduling.job_placement import expected_of, expected_of_job, place_job
 from streamgauge.profile.behaviour import Behaviour, Service
 from streamgauge.profile.distribution import Constant, Fixed
 from streamgauge.profile.files.jobs import load_job, load_profile

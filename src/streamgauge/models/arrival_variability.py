@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.flow import Traffic, Vector
 from streamgauge.models.queueing import BatchArrivals, divide_or
 from streamgauge.models.routing import deals_in_turn
+from streamgauge.models.traffic_equations import Traffic, Vector
 from streamgauge.topology.topology import Operator, OperatorKind
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import brentq
 
 from streamgauge.models.analytic import AnalyticModel
-from streamgauge.models.arrivals import (
+from streamgauge.models.arrival_variability import (
     LEAST_SERVICE_SCV,
     Events,
     arrival_scv,
@@ -23,7 +23,7 @@ from streamgauge.models.queueing import BulkQueue, FlushedQueue, released_wait, 
 from streamgauge.models.queueing import wait as mean_wait
 from streamgauge.pipeline.estimation.assembly import profile_of
 from streamgauge.pipeline.estimation.subjects import figures_of
-from streamgauge.planning.scheduling.deploy import place_job
+from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_job
 from streamgauge.simulation.topology_run import simulate
 from streamgauge.topology import Operator

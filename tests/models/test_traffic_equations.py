@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import CyclicTopology, InvalidInput
 from streamgauge.models.acks import roots_per_tuple, with_acks
-from streamgauge.models.flow import Conversion, find_conversion, source_rates
+from streamgauge.models.traffic_equations import Conversion, find_conversion, source_rates
 from streamgauge.profile.figures import Figure, InputFigures, OutputFigures, TaskId, TaskProfile
 from streamgauge.profile.profile import Profile
 from streamgauge.topology import Configuration, Operator, Topology

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from streamgauge.lake.columns import columns_of
+from streamgauge.lake.bulk_decoding import columns_of
 from streamgauge.lake.schemas import PARTITION, Table
 from streamgauge.pipeline.ingest.row_files import HOLDER, KEPT, NEW, ORIGIN, PLACE, SUPERSEDED
 

@@ -1,10 +1,10 @@
 """Raw lines as columns: whole blocks of samples at once, other lines one by one.
 
 A block of lines is read by Arrow's JSON reader under a fixed schema and checked column by column.
-The checks are those of `shapes`, asked of the distinct values, of the least and the largest, and of
-one row for each combination of keys. A block that passes holds only samples that `decode` takes,
-with the same values; one that does not is halved, and a few lines at a time are left to `decode`,
-which alone says what is wrong with a line.
+The checks are those of `record_types`, asked of the distinct values, of the least and the largest,
+and of one row for each combination of keys. A block that passes holds only samples that `decode`
+takes, with the same values; one that does not is halved, and a few lines at a time are left to
+`decode`, which alone says what is wrong with a line.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 from numpy.typing import NDArray
 
+from streamgauge.lake.field_rules import MOST_WHOLE, Rejected
 from streamgauge.lake.line_blocks import LineBlock
 from streamgauge.lake.metrics import METRICS
 from streamgauge.lake.raw import build, decode, version_of
-from streamgauge.lake.record_rules import MOST_WHOLE, Rejected
+from streamgauge.lake.record_types import LISTS, SHAPES
 from streamgauge.lake.records import Record, Sample, SampleGroup
 from streamgauge.lake.schemas import EVENTS, LINKS, PLANS, SAMPLES, TABLES, TRACES, Table
-from streamgauge.lake.shapes import LISTS, SHAPES
 
 # Below this a block is not halved again.
 FEW_LINES = 32

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.lake import columns
-from streamgauge.lake.columns import parse, records_of, table_of
+from streamgauge.lake import bulk_decoding
+from streamgauge.lake.bulk_decoding import parse, records_of, table_of
+from streamgauge.lake.field_rules import Rejected
 from streamgauge.lake.line_blocks import LineBlock
 from streamgauge.lake.raw import decode, encode
-from streamgauge.lake.record_rules import Rejected
 from streamgauge.lake.records import Sample, ungroup
 from streamgauge.lake.schemas import SAMPLES
 from tests.lake.random_records import groups, records, samples
@@ -57,12 +57,12 @@ def test_good_samples_are_read_as_they_were_written(lines):
 
 @given(samples())
 def test_the_fast_way_takes_every_sample_that_receivers_take(sample):
-    assert columns._fast(LineBlock(encode(sample).encode())) is not None
+    assert bulk_decoding._fast(LineBlock(encode(sample).encode())) is not None
 
 
 @given(groups())
 def test_the_fast_way_takes_every_group_that_receivers_take(group):
-    table, _ = columns._fast(LineBlock(encode(group).encode()))
+    table, _ = bulk_decoding._fast(LineBlock(encode(group).encode()))
     assert tuple(records_of("samples", table)) == group.samples
 
 
@@ -201,10 +201,10 @@ def test_one_bad_line_does_not_make_others_slow(monkeypatch):
     lines = [line(task=n) for n in range(4096)]
     lines[1000] = line(metric="no-such")
     slow = []
-    real = columns.decode
-    monkeypatch.setattr(columns, "decode", lambda raw: slow.append(raw) or real(raw))
+    real = bulk_decoding.decode
+    monkeypatch.setattr(bulk_decoding, "decode", lambda raw: slow.append(raw) or real(raw))
     parsed = parse(lines)
-    assert len(slow) <= columns.FEW_LINES
+    assert len(slow) <= bulk_decoding.FEW_LINES
     assert sum(len(table) for table, _ in parsed.samples) == 4095
     assert [raw for _, raw in parsed.rejected] == [lines[1000]]
 
@@ -223,5 +223,5 @@ def test_tables_give_back_their_records(some):
 
 def test_a_sample_is_in_the_lake_s_columns():
     ((table, _),) = parse([line()]).samples
-    assert table.schema == columns.columns_of(SAMPLES)
+    assert table.schema == bulk_decoding.columns_of(SAMPLES)
     assert isinstance(next(records_of("samples", table)), Sample)

@@ -8,9 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from streamgauge.lake.definition import QUEUES, Level, Queue
-from streamgauge.lake.histogram import LAST_BIN
-from streamgauge.lake.metrics import METRICS, Metric
-from streamgauge.lake.record_rules import (
+from streamgauge.lake.field_rules import (
     MOST_INT32,
     MOST_WHOLE,
     Check,
@@ -29,6 +27,8 @@ from streamgauge.lake.record_rules import (
     whole,
     word,
 )
+from streamgauge.lake.histogram import LAST_BIN
+from streamgauge.lake.metrics import METRICS, Metric
 from streamgauge.lake.records import (
     Event,
     EventKind,

@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from streamgauge.models.observed import Observed, find_crests, find_overload, find_swing, period_of
+from streamgauge.models.simulated_overload import (
+    Observed,
+    find_crests,
+    find_overload,
+    find_swing,
+    period_of,
+)
 
 BOLTS = np.asarray([False, True, True])
 NOBODY = np.zeros(3, dtype=bool)
