@@ -331,3 +331,18 @@ def test_figures_that_cannot_be_are_refused(field, value):
     good = {"batches_per_second": 1.0, "service_seconds": 0.1}
     with pytest.raises(InvalidInput, match=field):
         BulkQueue(**{**good, field: value})
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e-72, 1e-9, 1e-3])
+def test_arrivals_that_are_nearly_regular_lose_no_probability(factor):
+    """Every tuple is served some time: the transform is one at zero, whatever the wait."""
+    queue = BulkQueue(
+        batches_per_second=np.asarray([24.0]),
+        batch_mean=np.asarray([1.08]),
+        batch_variance=np.asarray([0.2]),
+        service_seconds=np.asarray([3e-4]),
+        service_scv=np.asarray([0.0]),
+        wait_factor=np.asarray([factor]),
+    )
+    near_zero = sojourn_transform(queue)(np.asarray([[1e-6 + 0.0j]]))
+    assert 1.0 - near_zero.real == pytest.approx(0.0, abs=1e-8)

@@ -31,6 +31,8 @@ from streamgauge.models.transforms import Chosen, Complex, Transform, Vector
 
 # Closer to a Poisson distribution than this, its neighbours only lose digits.
 NEAR_POISSON = 1e-6
+# Waits that are a smaller part of those at random are none: in their transforms, digits vanish.
+LEAST_FACTOR = 1e-6
 
 # Terms of Spitzer's sum that are added one by one, and nodes for the integral over the rest.
 SINGLE_TERMS = 24
@@ -336,9 +338,10 @@ def sojourn_transform(queue: BulkQueue) -> Transform:
             value = before(s, batch) * service
         else:
             # A wait that is so many times as long has its transform at as many times s.
-            sooner = np.where(factor > 0.0, s * factor, 1.0)
+            waits = factor > LEAST_FACTOR
+            sooner = np.where(waits, s * factor, 1.0)
             waited = before(sooner, size.generating(transforms.gamma(sooner, mean, scv)))
-            value = np.where(factor > 0.0, waited, np.where(stable, 1.0, 0.0)) * service
+            value = np.where(waits, waited, np.where(stable, 1.0, 0.0)) * service
         if np.any(size.mean != 1.0):
             value = value * size.ahead(service, batch)
         if setup is not None:
