@@ -99,7 +99,7 @@ def test_the_latest_time_on_a_line_is_a_timestamp():
 
 
 @pytest.mark.parametrize(
-    "name", ["definition", "histogram", "metrics", "raw", "record_rules", "records", "shapes"]
+    "name", ["definition", "histogram", "metrics", "raw", "field_rules", "records", "record_types"]
 )
 def test_writing_raw_lines_needs_no_pyarrow(project, name):
     tree = ast.parse((project / f"src/streamgauge/lake/{name}.py").read_text())
