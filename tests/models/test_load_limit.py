@@ -2,6 +2,7 @@
 
 import pytest
 
+import streamgauge as sg
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.prediction import Verdict
@@ -42,6 +43,11 @@ def test_a_worker_sends_no_more_than_its_transfer_queue_holds_while_its_thread_s
     assert found.verdict is Verdict.FITS
     assert found.limit.per_second == pytest.approx(HIGHEST, rel=2e-3)
     assert found.limit.by == f"the transfer queue of {SENDER}"
+
+
+def test_a_report_says_what_helps_a_transfer_queue():
+    text = sg.predict(parse_job(JOB.format(rate=0.9 * HIGHEST))).to_text(200)
+    assert "topology.transfer.buffer.size enlarges it" in text
 
 
 def test_beyond_that_it_is_overloaded_and_tuples_wait_without_end():

@@ -34,6 +34,8 @@ PRECISION = 1e-3
 CROWDED = 0.95
 # What carries so many times its load is not limited by anything that was measured.
 HIGHEST = 1e9
+# What a worker's transfer queue is called where it is full; then comes the worker's name.
+TRANSFER_QUEUE = "the transfer queue of"
 # Logarithm of a factor that is far enough off.
 FARTHEST = 100.0
 # Executors that the interpolation of that rate aims to have this much too busy, or not busy enough.
@@ -191,7 +193,7 @@ def _overloaded(
     for index in np.flatnonzero((utilisation >= 1.0) & ~crowded).tolist():
         worst[plan.logical.executors[index].label] = float(utilisation[index])
     for index in np.flatnonzero(transfer_load >= 1.0).tolist():
-        worst[f"the transfer queue of {plan.workers[index]}"] = float(transfer_load[index])
+        worst[f"{TRANSFER_QUEUE} {plan.workers[index]}"] = float(transfer_load[index])
     return dict(sorted(worst.items(), key=lambda one: -one[1]))
 
 

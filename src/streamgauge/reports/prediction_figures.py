@@ -18,6 +18,7 @@ from streamgauge.drawing.wording import (
     format_utilisation,
     name_percentile,
 )
+from streamgauge.models.load_limit import TRANSFER_QUEUE
 from streamgauge.models.prediction import FULL, Drawback
 from streamgauge.reports.content import (
     Cell,
@@ -329,6 +330,12 @@ def tabulate_reasons(prediction: Prediction) -> Iterator[Table]:
             f", or leaves {setting} out."
             if any(bottleneck.unlimited for bottleneck in explanation.bottlenecks)
             else "."
+        )
+        + (
+            " A transfer queue holds what a worker sends to others while its thread sleeps:"
+            " topology.transfer.buffer.size enlarges it, more workers share the sending."
+            if any(one.limit.by.startswith(TRANSFER_QUEUE) for one in explanation.bottlenecks)
+            else ""
         ),
     )
     yield _tabulate_sensitivities(explanation.sensitivities, prediction)
