@@ -1,4 +1,4 @@
-"""Load: what the threads of a plan do to each other, what is overloaded, and what would be."""
+"""Load: what the threads of a plan do to each other, what is overloaded, and the highest rate."""
 
 from __future__ import annotations
 

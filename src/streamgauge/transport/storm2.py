@@ -54,6 +54,8 @@ COSTS = EngineCosts(
 # An idle bolt parks 1,000 times, each for about 75 µs (measured), before it sleeps.
 PARK_SECONDS = 75e-6
 DEFAULTS = Mechanics(
+    batch=1,
+    flush_seconds=0.001,
     receive_limit=1 << 15,
     transfer_limit=1 << 10,
     bolt_spin=1000 * PARK_SECONDS,
@@ -68,6 +70,8 @@ DEFAULTS = Mechanics(
     wake_seconds=0.020 * sleep_milliseconds(1),
     wake_growth=0.7,
     load_aware=True,
+    widen_load=0.8,
+    narrow_load=0.2,
     costs=COSTS,
 )
 
