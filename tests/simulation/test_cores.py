@@ -152,6 +152,14 @@ def test_a_thread_wakes_where_it_was():
     assert next_finish(made, 0) == pytest.approx(2.0)
 
 
+def test_threads_with_a_core_each_run_at_full_speed_whatever_the_others_do():
+    made = make_cores([4.0], [0] * 3, balance=[1.0], poll_cores=0.5)
+    add_polling(made, 0, 1, 1, 0.0)
+    for thread in (0, 2):
+        start(made, 0, thread, 1.0, 0.0)
+    assert next_finish(made, 0) == pytest.approx(1.0)
+
+
 def test_background_takes_from_every_core():
     made = make_cores([2.0], [0, 0], background=[0.5], balance=[1.0])
     start(made, 0, 0, 1.0, 0.0)

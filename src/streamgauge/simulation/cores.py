@@ -115,10 +115,12 @@ def make_cores(
                 remedy="reduce the background load",
             )
     looks = np.zeros(count) if balance is None else np.asarray(balance, dtype=np.float64)
-    pools = np.where(looks > 0.0, np.ceil(cores), 1.0).astype(np.int64)
-    pool_first = np.concatenate([[0], np.cumsum(pools)])
     of_thread = np.asarray(machine_of_thread, dtype=np.int64)
     threads = np.bincount(of_thread, minlength=count)
+    # Threads with a whole core each are never in each other's way: one pool does, and is faster.
+    apart = (looks > 0.0) & (threads > np.where(free == cores, free, 0.0))
+    pools = np.where(apart, np.ceil(cores), 1.0).astype(np.int64)
+    pool_first = np.concatenate([[0], np.cumsum(pools)])
     # Every pool has room for all threads of its machine.
     room = np.repeat(threads, pools)
     turn = np.zeros(len(of_thread), dtype=np.int64)
