@@ -13,6 +13,8 @@ from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.experiments.journal import read_journal
 from streamgauge.experiments.observing import observe
 from streamgauge.experiments.quantities import MEAN_SINCE_DUE, MEAN_SINCE_EMISSION, SATURATION
+from streamgauge.overwrite_guard import protect_inputs
+from streamgauge.topology.files.document import write_whole
 from tests.experiments.judged import keep_profiles, run_small
 
 
@@ -214,3 +216,19 @@ def test_machines_that_nothing_describes_are_assumed_and_it_is_said(measured, tm
     keep_profiles(folder, machines=False)
     report = sg.judge(folder)
     assert [text for text in report.warnings if "assuming a core for each worker" in text]
+
+
+def test_the_journal_of_what_was_measured_is_not_written_over(copied):
+    """As `--html FOLDER/experiment.json` would."""
+    journal = copied / "experiment.json"
+    before = journal.read_bytes()
+    with protect_inputs():
+        sg.judge(copied)
+        with pytest.raises(InvalidInput, match="also reads or writes"):
+            write_whole(journal, "<html>")
+    assert journal.read_bytes() == before
+
+
+def test_a_file_in_place_of_the_folder_is_refused(copied):
+    with pytest.raises(InvalidInput, match="a file; expected a folder"):
+        sg.judge(copied / "experiment.json")

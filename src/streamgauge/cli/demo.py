@@ -37,7 +37,7 @@ Next, with your own Storm job:
    streamgauge predict --profile profile.json --rate RATE        # the same plan at another load
    streamgauge plan place profile.json                           # where executors should run
    streamgauge plan scale profile.json --units 4 --rate RATE     # which operators need more
-Let metrics come in for eight minutes or more. Details: docs/agent.md, docs/collect.md."""
+Let metrics come in for three minutes or more. Details: docs/agent.md, docs/collect.md."""
 GOING_ON = "What follows makes such a profile from raw metrics, and checks what it predicts."
 NO_SPARK = """
 Without --no-spark it goes on to a profile, a prediction and a plan; Spark needs Java 17."""

@@ -20,6 +20,7 @@ from streamgauge.errors import InvalidInput
 from streamgauge.experiments.experiment import Experiment, ExperimentStep, Marking, Turn
 from streamgauge.experiments.studies import BottleneckSearch, EventRule, Fidelity, LoadSweep, Study
 from streamgauge.lake.records import PlacedExecutor
+from streamgauge.overwrite_guard import remember_input
 from streamgauge.profile.files.jobs import job_to_data, parse_job
 from streamgauge.profile.files.plans import PlanFile
 from streamgauge.profile.job import Assignment
@@ -157,11 +158,16 @@ class Journal:
 
 
 def read_journal(folder: Path) -> Journal:
-    """The journal in a folder.
+    """The journal in a folder, which the same command then cannot write over.
 
     Raises:
         InvalidInput: There is none, or it is not one of ours.
     """
+    remember_input(folder / NAME)
+    return _read(folder)
+
+
+def _read(folder: Path) -> Journal:
     try:
         data = json.loads((folder / NAME).read_text(encoding="utf-8"))
         version = data["streamgauge_experiment"]
@@ -173,6 +179,8 @@ def read_journal(folder: Path) -> Journal:
             done=tuple(Repetition.from_dict(repetition) for repetition in data["done"]),
             version=version,
         )
+    except NotADirectoryError:
+        seen = "a file"
     except FileNotFoundError:
         seen = f"no {NAME} in it" if folder.is_dir() else "no such folder"
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -195,7 +203,7 @@ def open_journal(experiment: Experiment, engine: str, folder: Path) -> Journal:
     if not folder.is_dir() or not (folder / NAME).exists():
         _check_empty(folder)
         return Journal(experiment=experiment, engine=engine)
-    kept = read_journal(folder)
+    kept = _read(folder)
     changes = list_changes(experiment_to_data(kept.experiment), experiment_to_data(experiment))
     if kept.engine != engine:
         changes.insert(0, f"engine: {engine!r}, was {kept.engine!r}")

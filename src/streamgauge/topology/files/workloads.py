@@ -35,7 +35,7 @@ class EmissionFile(FileModel):
     source: Name
     stream: Name = DEFAULT_STREAM
     per_second: Annotated[float | None, Field(description="mean over all its executors")] = None
-    shape: ShapeFile | None = None  # type: ignore[valid-type]
+    shape: ShapeFile | None = None  # type: ignore[valid-type]  # made at import
     shares: list[float] | None = Field(default=None, description="per task; even if not given")
 
     def build(self) -> Emission:
