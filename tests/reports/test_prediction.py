@@ -8,178 +8,26 @@ from xml.etree import ElementTree
 import pytest
 
 from streamgauge.drawing.wording import format_change, format_duration, format_limit, format_number
-from streamgauge.models.delays import Part
 from streamgauge.models.end_to_end_latency import Latency
-from streamgauge.models.pending_limit import HeldSource, Pending
 from streamgauge.models.prediction import (
-    Bottleneck,
-    ExecutorPrediction,
-    Explanation,
     Limit,
-    MachinePrediction,
-    OperatorPrediction,
-    Prediction,
-    Sensitivity,
     Swing,
-    Verdict,
-    WorkerPrediction,
 )
 from streamgauge.reports.latency import chart_latencies
 from streamgauge.reports.prediction import PredictedPlan, PredictionReport, chart_plans
 from streamgauge.reports.prediction_verdict import find_bottleneck, judge_prediction
-from streamgauge.topology import Cluster, Configuration, Operator, Stream, Topology
-from streamgauge.topology.grouping import Shuffle
-from streamgauge.topology.logical_plan import LogicalPlan
-from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.workload import Emission, Unlimited, Workload
 from tests.reports.pages import Balanced, parsed, table, verdict, words
-
-COMMAND = "streamgauge predict --profile 'a<b>.json' --html page.html"
-NASTY = "<script>alert('&\"')</script>"
-SVG = "{http://www.w3.org/2000/svg}"
-LATENCY = Latency(
-    mean=0.004,
-    variance=1e-6,
-    quantiles={0.5: 0.003, 0.9: 0.006, 0.95: 0.007, 0.99: 0.009},
-    parts={Part.QUEUEING: 0.001, Part.SERVICE: 0.003, Part.WINDOW: 0.0},
+from tests.reports.predicted_plans import (
+    COMMAND,
+    EXPLAINED,
+    LATENCY,
+    NASTY,
+    page_of,
+    seen,
 )
-UNBOUNDED = Latency(mean=math.inf, variance=math.inf, quantiles={}, parts={Part.QUEUEING: math.inf})
 
-
-def plan_of(executors: dict[str, int], name: str = "work") -> PhysicalPlan:
-    """A source, a worker and a sink on two nodes, with ackers."""
-    topology = Topology(
-        name="tiny",
-        operators=(
-            Operator(name="in", kind=OperatorKind.SOURCE, tasks=2),
-            Operator(name=name, tasks=8),
-            Operator(name="out", tasks=2),
-        ),
-        streams=(
-            Stream(source="in", target=name, grouping=Shuffle()),
-            Stream(source=name, target="out", grouping=Shuffle()),
-        ),
-        acked=True,
-    )
-    wanted = Configuration(executors=executors, workers=2, ackers=2)
-    logical = LogicalPlan.of(topology, wanted)
-    cluster = Cluster.uniform(nodes=2, cores=4)
-    dealt = [index % 2 for index in range(len(logical.executors))]
-    return PhysicalPlan.from_slots(logical, cluster, cluster.slots, dealt)
-
-
-def predicted(plan: PhysicalPlan, busy: dict[str, list[float]], **changes) -> Prediction:
-    """A prediction with these utilisations; whoever is not busy gets nothing."""
-    executors = []
-    for index, one in enumerate(plan.logical.executors):
-        of = busy.get(one.operator, [0.1])
-        part = of[plan.logical.executors_of(one.operator).index(one) % len(of)]
-        executors.append(
-            ExecutorPrediction(
-                name=one.label,
-                operator=one.operator,
-                worker=str(plan.workers[plan.placement[index]]),
-                arrived_per_second=100.0 * part,
-                emitted_per_second=50.0 * part,
-                tuples_out_per_second=30.0 * part,
-                utilisation=part,
-                stretch=1.0,
-                service_seconds=0.01,
-                delay_seconds=0.02,
-                queue_length=3.5 * part,
-            )
-        )
-    operators = {}
-    for name in plan.logical.spans:
-        own = [one for one in executors if one.operator == name]
-        parts = [one.utilisation for one in own]
-        operators[name] = OperatorPrediction(
-            executors=len(own),
-            idle=sum(part == 0.0 for part in parts),
-            arrived_per_second=sum(one.arrived_per_second for one in own),
-            emitted_per_second=sum(one.emitted_per_second for one in own),
-            tuples_out_per_second=sum(one.tuples_out_per_second for one in own),
-            utilisation=sum(parts) / len(parts),
-            busiest=max(parts),
-            service_seconds=0.01,
-            delay_seconds=0.02,
-            parts={"queueing": 0.005, "service": 0.015},
-        )
-    full = {one.name: one.utilisation for one in executors if one.utilisation >= 1.0}
-    worst = max(executors, key=lambda one: one.utilisation)
-    found = Prediction(
-        model="analytic",
-        verdict=Verdict.OVERLOADED if full else Verdict.FITS,
-        overloaded=full,
-        limit=Limit(
-            factor=1.0 / worst.utilisation, per_second=80.0 / worst.utilisation, by=worst.name
-        ),
-        latency=UNBOUNDED if full else LATENCY,
-        by_source={"in": UNBOUNDED if full else LATENCY},
-        operators=operators,
-        executors=tuple(executors),
-        workers=tuple(
-            WorkerPrediction(
-                name=str(one),
-                executors=4,
-                cores=1.25,
-                work=1.0,
-                engine=0.15,
-                engine_error=0.02,
-                polling=0.1,
-                sent_per_second=12.5,
-            )
-            for one in plan.workers
-        ),
-        machines=tuple(
-            MachinePrediction(
-                name=one.name,
-                cores=4.0,
-                background=0.5,
-                busy=1.0,
-                engine=0.25,
-                polling=0.25,
-                overloaded=False,
-            )
-            for one in plan.cluster.machines
-        ),
-        notes=("taken as it is",),
-        provenance={"plan_id": "abc123"},
-    )
-    return replace(found, **changes)
-
-
-def seen(
-    executors: int, busy: list[float], *, operator="work", rate=80.0, **changes
-) -> PredictedPlan:
-    plan = plan_of({"in": 2, operator: executors, "out": 2}, operator)
-    return PredictedPlan(
-        name=f"{executors} at work",
-        plan=plan,
-        workload=Workload(emissions=(Emission(source="in", per_second=rate),)),
-        load="as measured",
-        prediction=predicted(plan, {operator: busy}, **changes),
-    )
-
-
-@pytest.fixture(scope="module")
-def before() -> PredictedPlan:
-    return seen(2, [0.82, 0.6])
-
-
-@pytest.fixture(scope="module")
-def after() -> PredictedPlan:
-    return seen(4, [0.41, 0.3])
-
-
-@pytest.fixture(scope="module")
-def rushed() -> PredictedPlan:
-    return seen(4, [1.25, 0.9], rate=200.0)
-
-
-def page_of(before: PredictedPlan | None, after: PredictedPlan, *others: Prediction) -> str:
-    return PredictionReport(predicted=after, before=before, others=others).to_html(COMMAND)
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def plans_picture(before: PredictedPlan | None, after: PredictedPlan) -> str:
@@ -473,144 +321,6 @@ def test_a_swing_is_said_with_the_verdict(after):
     found = replace(after.prediction, swing=Swing(lowest=0.01, highest=0.2, period=3.0))
     said = verdict(page_of(None, replace(after, prediction=found)))
     assert "swings between 10.0 ms and 200 ms, once in 3.00 s." in said
-
-
-def held(**changes) -> Pending:
-    """A source that may emit 320 of 500 tuples/s; a limit of twelve would do."""
-    source = HeldSource(
-        due_per_second=500.0,
-        emitted_per_second=320.0,
-        open_roots=5.0,
-        waits=1.0,
-        wait_seconds=math.inf,
-        wait_p99_seconds=math.inf,
-    )
-    found = Pending(
-        setting="max.pending",
-        limit=5,
-        highest_per_second=320.0,
-        emitted_per_second=320.0,
-        smallest=12,
-        ample=20,
-        stuck=(),
-        holds_back="in",
-        sources={"in": source},
-    )
-    return replace(found, **changes)
-
-
-def test_a_limit_that_holds_back_is_said_with_what_would_fit(after):
-    found = replace(after.prediction, overloaded={"max.pending of in": 1.5625}, pending=held())
-    page = page_of(None, replace(after, prediction=found))
-    assert verdict(page).startswith(
-        "Overloaded: held back by max.pending = 5: at most 320 of 500 tuples/s; a limit of 12 would"
-        " fit, one of 20 with hardly any wait."
-    )
-    assert "tuples that are due wait at their source without end" in verdict(page)
-    row = table(page, "What max.pending = 5 does")["in"]
-    assert (row["due"], row["emitted"], row["open"]) == ("500", "320", "5.00")
-    assert "A limit of 12 would fit, one of 20 with hardly any wait." in words(parsed(page))
-
-
-def test_executors_that_are_overloaded_too_are_named_before_the_limit(rushed):
-    loads = {"work[3-4]": 1.25, "max.pending of in": 1.5625}
-    pending = held(smallest=None, ample=None)
-    found = replace(rushed.prediction, overloaded=loads, pending=pending)
-    assert str(judge_prediction(found)) == (
-        "Overloaded: work[3-4] (125.0 %); held back by max.pending = 5: at most 320 of 500"
-        " tuples/s."
-    )
-
-
-def test_windows_that_may_never_fire_are_named(after):
-    pending = held(stuck=("work", "out"), smallest=40, emitted_per_second=0.0)
-    found = replace(after.prediction, overloaded={"max.pending of in": math.inf}, pending=pending)
-    said = str(judge_prediction(found))
-    assert said.startswith("Overloaded: windows of work, out may hold all roots that max.pending")
-    assert "nothing gets through until roots run out of time; a limit of 40 would fit" in said
-
-
-def test_a_limit_that_tuples_wait_for_is_said_though_the_plan_fits(after):
-    source = replace(held().sources["in"], waits=0.221, wait_seconds=0.00488)
-    pending = held(holds_back=None, sources={"in": source})
-    limit = Limit(factor=1.5, per_second=120.0, by="max.pending of in")
-    found = replace(after.prediction, limit=limit, pending=pending)
-    said = verdict(page_of(None, replace(after, prediction=found)))
-    assert "then max.pending = 5 holds in back." in said
-    assert (
-        "22.1 % of tuples would wait at their source for max.pending = 5, 4.88 ms on the mean of"
-        " all; with a limit of 20 hardly any would." in said
-    )
-    seldom = replace(source, waits=1e-4)
-    quiet = replace(found, pending=replace(pending, sources={"in": seldom}))
-    assert "What max.pending" not in page_of(None, replace(after, prediction=quiet))
-
-
-def test_figures_of_a_limit_are_in_the_long_table(after):
-    report = PredictionReport(
-        predicted=replace(after, prediction=replace(after.prediction, pending=held()))
-    )
-    rows = {(row.subject, row.name, row.figure): row.value for row in report.figures()}
-    assert rows["job", "", "smallest_pending_limit"] == 12.0
-    assert rows["job", "", "emitted"] == 320.0
-    assert rows["source", "in", "open_roots"] == 5.0
-
-
-def test_the_reasons_go_on_without_the_limit(after):
-    first = Bottleneck(
-        limit=Limit(factor=0.64, per_second=320.0, by="max.pending of in"),
-        operator=None,
-        executors=None,
-        tasks=None,
-    )
-    rest = [replace(one, unlimited=True) for one in EXPLAINED.bottlenecks]
-    explanation = replace(EXPLAINED, bottlenecks=(first, *rest))
-    found = replace(after.prediction, pending=held(), explanation=explanation)
-    page = page_of(None, replace(after, prediction=found))
-    rows = table(page, "What is full first as all rates grow")
-    assert list(rows) == ["this plan", "no max.pending", "no max.pending, 6 of work"]
-    assert "or leaves max.pending out" in words(parsed(page))
-
-
-EXPLAINED = Explanation(
-    bottlenecks=(
-        Bottleneck(
-            limit=Limit(factor=2.0, per_second=160.0, by="work[3-4]"),
-            operator="work",
-            executors=3,
-            tasks=8,
-        ),
-        Bottleneck(
-            limit=Limit(factor=4.0, per_second=320.0, by="node-1"),
-            operator=None,
-            executors=None,
-            tasks=None,
-        ),
-    ),
-    sensitivities={
-        "work": Sensitivity(
-            longer_service=0.5, longer_service_p99=0.00677, one_more=-0.001, one_more_limit=200.0
-        ),
-        "out": Sensitivity(
-            longer_service=0.0, longer_service_p99=math.inf, one_more=None, one_more_limit=None
-        ),
-    },
-)
-
-
-def test_reasons_stand_in_a_section_of_their_own(after):
-    assert 'id="reasons"' not in page_of(None, after)
-    found = replace(after.prediction, explanation=EXPLAINED)
-    page = page_of(None, replace(after, prediction=found))
-    assert 'href="#reasons"' in page
-    rows = table(page, "What is full first as all rates grow")
-    assert rows["this plan"]["then full"] == "work[3-4]"
-    assert rows["6 of work"]["fits up to"] == "320"
-    [caption] = [one for one in re.findall("<caption>(.*)</caption>", page) if "change" in one]
-    rows = [[words(cell) for cell in row] for row in parsed(page).iter("tr")]
-    # Half a per cent, less than can be told, a millisecond less, and 200 tuples/s would fit.
-    assert ["work", "0.5 %", "<0.1 %", "−1.00 ms", "200"] in rows
-    assert table(page, caption)["out"]["one executor more"] == "no task left"
 
 
 def test_terminal_and_page_have_the_same_figures(after):
