@@ -27,6 +27,7 @@ from benchmarks.pipeline_work import (
 )
 from benchmarks.processes import Answer, run_apart
 from benchmarks.report import Entry, growth, say
+from streamgauge.lake.tables import Lake
 
 FIRST, ONE_CORE = "Spark, 2 cores", "Spark, 1 core"
 PANDAS = "pandas"
@@ -149,26 +150,40 @@ def _measure_ingest(done: Done, *, large: bool) -> Entry:
     with _folder() as place:
         folder, lake, late = place / "lines", place / "lake", place / "late"
         written = _run(f"writing {fleet.samples:,} lines", write_lines, folder, fleet)
+        fewer = _run("writing them grouped", write_lines, place / "grouped", fleet, grouped=True)
         _run("writing a lake of the same times", write_lake, late, fleet, shift_us=1)
         ours = _run("Spark", ingest_on_spark, folder, lake)
         theirs = _run("DuckDB", read_in_duckdb, folder, place / "lines.duckdb")
         later = _run("late lines", ingest_on_spark, folder, late)
         again = _run("lines again", ingest_on_spark, folder.rename(place / "again"), lake)
+        grouped = _run("grouped lines", ingest_on_spark, place / "grouped", place / "lake-2")
+        stored = sum(file.bytes for file in Lake(lake).table("samples").snapshot().files)
     lines, size = written["lines"], written["bytes"]
     assert ours["taken"] == later["taken"] == theirs["lines"] == again["duplicates"] == lines
+    assert grouped["taken"] == lines
     return Entry(
         "pipeline ingest",
         f"{lines:,} JSON lines, {size / 2**20:,.0f} MiB; DuckDB neither checks nor compares them; "
         "late ones meet as many rows of their times and topologies; seconds without the start of"
         " Spark",
-        cases={FIRST: ours, "DuckDB": theirs, "late": later, "again": again},
+        cases={
+            FIRST: ours,
+            "DuckDB": theirs,
+            "late": later,
+            "again": again,
+            "grouped": {**grouped, **fewer},
+        },
         ratios={
             "lines per second": lines / ours["seconds"],
+            "raw bytes a sample": size / lines,
+            "raw bytes a sample, grouped": fewer["bytes"] / lines,
+            "stored bytes a sample": stored / lines,
             "CPU seconds a million lines": ours["cpu_seconds"] / lines * 1e6,
             "peak memory, bytes": ours["peak_bytes"],
             **_ratios("Spark / DuckDB", ours, theirs),
             **_ratios("late / first", later, ours),
             **_ratios("again / first", again, ours),
+            **_ratios("grouped / first", grouped, ours),
         },
     )
 

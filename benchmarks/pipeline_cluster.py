@@ -46,10 +46,8 @@ def _measure(done: Mapping[str, Entry], *, large: bool, executors: int) -> Entry
         ratios={
             "seconds": answer["seconds"],
             "CPU seconds": answer["cpu_seconds"],
-            **{label: tasks[label] for label in _PARTS},
-            "part of shuffled bytes that came from other executors": (
-                tasks["shuffle_read_remote_bytes"] / tasks["shuffle_read_bytes"]
-            ),
+            "peak memory, bytes": answer["peak_bytes"],
+            **{f"tasks: {label}": tasks[label] for label in _PARTS},
         },
     )
     for label in _PARTS:
@@ -57,7 +55,7 @@ def _measure(done: Mapping[str, Entry], *, large: bool, executors: int) -> Entry
         entry.ratios[f"busiest executor's part of {label}"] = part
     for label in _HELD:
         entry.ratios[f"largest executor's {label}"] = max(one[label] for one in each)
-        entry.ratios[f"driver's {label}"] = tasks["executors"]["driver"][label]
+    entry.ratios["driver's jvm_bytes"] = tasks["executors"]["driver"]["jvm_bytes"]
     for other in (done[name] for name in PARTS if name in done):
         theirs = other.cases["calibration"]["figures"]
         assert theirs == answer["figures"], f"figures differ from those of {other.name}"

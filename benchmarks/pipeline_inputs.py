@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -190,13 +190,28 @@ def write_lake(folder: Path, fleet: Fleet, *, shift_us: int = 0) -> Answer:
     return {"rows": samples.snapshot().rows}
 
 
-def write_lines(folder: Path, fleet: Fleet) -> Answer:
-    """The samples of a fleet as agents write them, a file for each job and day."""
+class _Line(NamedTuple):
+    """What all buckets' lines of one or several series begin with, and which series these are."""
+
+    head: str
+    places: list[int]
+
+
+def write_lines(folder: Path, fleet: Fleet, *, grouped: bool = False) -> Answer:
+    """The samples of a fleet as JSON lines, a file for each job and day.
+
+    Args:
+        folder: Where to.
+        fleet: Whose.
+        grouped: Whether what one subject measured in a bucket is one line, as agents write it, or
+            every sample is one.
+    """
     folder.mkdir(parents=True)
+    written = 0
     for number, topology in enumerate(fleet.names()):
         series, starts = job_series(fleet, number), fleet.starts_us(number)
         seconds = fleet.bucket_us(number) / 1e6
-        heads = [_head(topology, one) for one in series]
+        lines = _group(topology, series, grouped)
         values = np.array([one.values for one in series]).T
         counts = np.array([one.counts for one in series]).T
         for day, buckets in fleet.each_day(number):
@@ -205,12 +220,23 @@ def write_lines(folder: Path, fleet: Fleet) -> Answer:
                 for start, *columns in zip(
                     starts[buckets], values[buckets].tolist(), counts[buckets].tolist(), strict=True
                 ):
-                    file.writelines(
-                        f"{head},{_tail(start, seconds, value, count)}\n"
-                        for head, value, count in zip(heads, *columns, strict=True)
-                    )
+                    for head, places in lines:
+                        value, count = ([column[place] for place in places] for column in columns)
+                        file.write(f"{head},{_tail(start, seconds, value, count)}\n")
+        written += len(lines) * len(starts)
     size = sum(path.stat().st_size for path in folder.iterdir())
-    return {"lines": fleet.samples, "bytes": size}
+    return {"samples": fleet.samples, "lines": written, "bytes": size}
+
+
+def _group(topology: str, series: Sequence[Series], grouped: bool) -> list[_Line]:
+    """The lines of a bucket: series that differ in their metric or bin alone may share one."""
+    members: dict[str, list[int]] = {}
+    for place, one in enumerate(series):
+        own = _labels(topology, one)
+        subject = {key: own[key] for key in own if key not in ("metric", "bin")}
+        binned = own["metric"] if "bin" in own else ""
+        members.setdefault(f"{subject}{binned}" if grouped else str(place), []).append(place)
+    return [_Line(_head(topology, [series[i] for i in found]), found) for found in members.values()]
 
 
 def write_few_lines(folder: Path, fleet: Fleet, *, after_us: int, value: int) -> None:
@@ -226,11 +252,11 @@ def write_few_lines(folder: Path, fleet: Fleet, *, after_us: int, value: int) ->
     names = fleet.names()[1:]
     each = -(-FEW_LINES // len(names))
     start = int(fleet.starts_us(1)[-1]) + after_us
-    tail = _tail(start, fleet.bucket_us(1) / 1e6, value, value)
+    tail = _tail(start, fleet.bucket_us(1) / 1e6, [value], [value])
     # What names a series does not depend on the days.
     brief = Fleet(topologies=fleet.topologies, days=1)
     heads = [
-        _head(name, one)
+        _head(name, [one])
         for number, name in enumerate(names, start=1)
         for one in job_series(brief, number)[:each]
     ]
@@ -239,12 +265,23 @@ def write_few_lines(folder: Path, fleet: Fleet, *, after_us: int, value: int) ->
     os.utime(path, (RECEIVED.timestamp() + value,) * 2)
 
 
-def _head(topology: str, one: Series) -> str:
-    return json.dumps({"type": "sample", "v": 1} | _labels(topology, one))[:-1]
+def _head(topology: str, series: Sequence[Series]) -> str:
+    """A `sample`, or what belongs together as `samples` or a `histogram`."""
+    labels = [_labels(topology, one) for one in series]
+    head: dict[str, Any] = {"type": "sample", "v": 1} | labels[0]
+    if len(series) > 1:
+        binned = "bin" in labels[0]
+        head |= {"type": "histogram" if binned else "samples", "v": 2}
+        name = "bin" if binned else "metric"
+        del head[name]
+        head[f"{name}s"] = [one[name] for one in labels]
+    return json.dumps(head, separators=(",", ":"))[:-1]
 
 
-def _tail(start_us: int, seconds: float, value: int, count: int) -> str:
-    return (
-        f'"bucket_start_us":{start_us},"bucket_seconds":{seconds:.12g},'
-        f'"value":{value},"count":{count}}}'
-    )
+def _tail(start_us: int, seconds: float, values: list[int], counts: list[int]) -> str:
+    times = f'"bucket_start_us":{start_us},"bucket_seconds":{seconds:.12g}'
+    if len(values) == 1:
+        return f'{times},"value":{values[0]},"count":{counts[0]}}}'
+    tail = f'{times},"values":{json.dumps(values, separators=(",", ":"))}'
+    more = "" if counts == values else f',"counts":{json.dumps(counts, separators=(",", ":"))}'
+    return f"{tail}{more}}}"

@@ -126,6 +126,7 @@ def read_in_duckdb(folder: Path, target: Path) -> Answer:
     import duckdb
 
     settings: dict[str, Any] = {"memory_limit": "2GB", "threads": CORES}
+    settings["enable_progress_bar"] = False
     working = Stopwatch()
     with duckdb.connect(str(target), config=settings) as database:
         database.execute(

@@ -121,7 +121,6 @@ _COUNTS = (
     "input_bytes",
     "shuffle_written_bytes",
     "shuffle_read_bytes",
-    "shuffle_read_remote_bytes",
     "spilled_bytes",
 )
 _HELD = {
@@ -176,7 +175,6 @@ def _count_task(metrics: Mapping[str, Any]) -> dict[str, float]:
         metrics["Input Metrics"]["Bytes Read"],
         metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"],
         read["Remote Bytes Read"] + read["Local Bytes Read"],
-        read["Remote Bytes Read"],
         metrics["Disk Bytes Spilled"],
     )
     return dict(zip(_COUNTS, values, strict=True))
