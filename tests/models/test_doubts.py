@@ -60,9 +60,11 @@ def test_three_times_the_highest_rate_ever_measured_is_far_away(profile):
     assert DoubtCode.FAR_RATE in codes(profile, rate=4.0 * measured)
 
 
-def test_executors_far_busier_than_measured_are_a_doubt(profile):
-    limit = sg.predict(profile).prediction.limit.per_second
-    assert DoubtCode.FAR_UTILISATION in codes(profile, rate=0.95 * limit)
+def test_executors_far_busier_than_measured_are_a_doubt(profile, request):
+    job = request.config.rootpath / "examples/word-count.yaml"
+    question = {"plan": job, "step": "large-buffers"}
+    limit = sg.predict(profile, **question).prediction.limit.per_second
+    assert DoubtCode.FAR_UTILISATION in codes(profile, **question, rate=0.95 * limit)
     assert DoubtCode.FAR_UTILISATION not in codes(profile)
 
 

@@ -55,7 +55,8 @@ def test_a_backlog_that_grows_at_the_end_is_cut_off():
 
 def test_of_two_loads_the_last_one_is_taken():
     part = steady_part([100.0] * 15 + [150.0] * 15, [0.01] * 30)
-    assert part.start_us == pytest.approx(15 * BLOCK * SECOND, abs=BLOCK * SECOND)
+    # A block or two of the other load change no third by a tenth.
+    assert 12 * BLOCK * SECOND < part.start_us <= 15 * BLOCK * SECOND
     assert part.end_us == 150 * SECOND
     assert "the load was another" in part.notes[0]
 

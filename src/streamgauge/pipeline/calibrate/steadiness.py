@@ -1,10 +1,12 @@
 """Which part of a period was steady: a backlog that drains, and a load that drifts, are cut off.
 
 A period is looked at by blocks. In a steady one each third executes tuples at the rate of the
-whole, and tuples wait in queues as long as in the whole; waiting times follow from populations by
-Little's law (1961), W = L/λ. A third may differ by as much as is allowed in any case, or by as much
-as chance explains. What chance does is told by neighbouring blocks, whose differences a drift
-hardly changes: s² = Σ(x_{i+1} − x_i)² / 2(n − 1) (von Neumann 1941).
+whole, tuples wait in queues as long as in the whole, and queues take up or give back next to
+nothing of what is executed. Waiting times follow from populations by Little's law (1961),
+W = L/λ. A third may differ by as much as is allowed in any case, or by as much
+as chance explains. What chance does is told by neighbouring blocks, whose differences neither a
+drift nor a few jumps change much: for normal values the median of |x_{i+1} − x_i| is 0.954 standard
+deviations.
 """
 
 from __future__ import annotations
@@ -25,8 +27,12 @@ MOST_DRIFT = 0.1
 # its tuples may wait by this part of the mean longer or shorter, and always by that much,
 MOST_WAIT_CHANGE = 0.5
 LEAST_WAIT_SECONDS = 0.05
-# and both may differ by that many standard errors.
+# queues may grow or shrink by this part of what is executed,
+MOST_IMBALANCE = 0.01
+# and all may differ by that many standard errors.
 MOST_STANDARD_ERRORS = 4.0
+# The median difference of two normal values, in standard deviations: 0.6745·√2.
+MEDIAN_DIFFERENCE = 0.954
 # Fewer blocks have no thirds to speak of.
 LEAST_LOADS = 6
 
@@ -129,6 +135,7 @@ class _Blocks:
         queued: Tuples in queues, times how long they were there.
         rate_deviation: By how much chance changes the rate of a block.
         wait_deviation: By how much it changes waiting times.
+        queue_deviation: By how much it changes the tuples in queues.
     """
 
     seconds: Floats
@@ -136,6 +143,7 @@ class _Blocks:
     queued: Floats
     rate_deviation: float
     wait_deviation: float
+    queue_deviation: float
 
     @classmethod
     def of(cls, loads: Sequence[Load]) -> _Blocks:
@@ -150,6 +158,7 @@ class _Blocks:
             queued=_sum_up(queued),
             rate_deviation=_deviation(done / seconds),
             wait_deviation=_deviation(wait),
+            queue_deviation=_deviation(queued / seconds),
         )
 
     def rate(self, part: slice) -> float:
@@ -174,7 +183,22 @@ class _Blocks:
                 return False
             if abs(self.wait(third) - wait) > max(most_wait, chance * self.wait_deviation):
                 return False
-        return True
+        return self._is_balanced(begin, end)
+
+    def _is_balanced(self, begin: int, end: int) -> bool:
+        """Whether queues hold at the end what they held at the start."""
+        first, middle, last = _thirds(begin, end)
+        change = self._queue_length(last) - self._queue_length(first)
+        # From the middle of the first third to that of the last one.
+        executed = _between(self.executed, middle) + sum(
+            _between(self.executed, third) / 2.0 for third in (first, last)
+        )
+        blocks = first.stop - first.start
+        chance = MOST_STANDARD_ERRORS * self.queue_deviation * math.sqrt(2.0 / blocks)
+        return abs(change) <= max(MOST_IMBALANCE * executed, chance)
+
+    def _queue_length(self, part: slice) -> float:
+        return _between(self.queued, part) / _between(self.seconds, part)
 
 
 def _say_what_was_cut(blocks: _Blocks, begin: int, end: int) -> Iterator[str]:
@@ -213,4 +237,4 @@ def _between(sums: Floats, part: slice) -> float:
 
 def _deviation(values: Floats) -> float:
     """Standard deviation by the differences of neighbours."""
-    return math.sqrt(float(np.mean(np.diff(values) ** 2)) / 2.0)
+    return float(np.median(np.abs(np.diff(values)))) / MEDIAN_DIFFERENCE
