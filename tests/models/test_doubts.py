@@ -70,7 +70,8 @@ def test_executors_far_busier_than_measured_are_a_doubt(profile, request):
 
 def test_an_operator_without_tuples_so_far_is_a_doubt(profile):
     def silence(task):
-        inputs = {key: replace(one, per_second=Figure(value=0.0)) for key, one in task.inputs.items()}
+        none = Figure(value=0.0)
+        inputs = {key: replace(one, per_second=none) for key, one in task.inputs.items()}
         return replace(task, inputs=inputs)
 
     tasks = {

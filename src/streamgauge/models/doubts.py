@@ -227,7 +227,7 @@ def _doubt_utilisation(profile: Profile, prediction: Prediction) -> Iterator[Dou
     if far:
         yield Doubt(
             code=DoubtCode.FAR_UTILISATION,
-            sentence=f"Executors would be far busier than any that was measured: {join_names(far)}.",
+            sentence=f"Executors would be far busier than any was: {join_names(far)}.",
             remedy="Near saturation small errors of service times become large ones of latency.",
         )
 
