@@ -68,18 +68,6 @@ def test_executors_far_busier_than_measured_are_a_doubt(profile, request):
     assert DoubtCode.FAR_UTILISATION not in codes(profile)
 
 
-def test_an_operator_without_tuples_so_far_is_a_doubt(profile):
-    def silence(task):
-        none = Figure(value=0.0)
-        inputs = {key: replace(one, per_second=none) for key, one in task.inputs.items()}
-        return replace(task, inputs=inputs)
-
-    tasks = {
-        key: silence(task) if key[0] == "counter" else task for key, task in profile.tasks.items()
-    }
-    assert DoubtCode.UNEXERCISED in codes(replace(profile, tasks=tasks))
-
-
 def test_a_strict_question_is_refused_with_every_code(profile):
     draining = in_state(profile, PeriodState.DRAINING)
     with pytest.raises(NotEnoughData, match="draining-period"):

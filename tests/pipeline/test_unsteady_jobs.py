@@ -27,8 +27,31 @@ RATES = {
     "draining": [260, 100, 100, 100, 100, 100],
     "another-load": [80, 80, 80, 150, 150, 150],
     "overloaded": [260] * MINUTES,
+    "hardly-any": [0.2] * MINUTES,
     "ever-more": [20, 40, 70, 100, 140, 185],
 }
+
+
+# A job whose bolt found no error in six minutes.
+FAULTLESS = """
+streamgauge: 1
+topology:
+  name: faultless
+  acked: false
+  operators: {s: {kind: source}, u: {}, w: {}, errors: {}}
+  streams:
+    - {from: s, to: u, grouping: shuffle}
+    - {from: u, to: w, grouping: shuffle}
+    - {from: u, stream: errors, to: errors, grouping: shuffle}
+behaviours:
+  s: {}
+  u: {service: {wait_ms: 5}, outputs: {default: 1, errors: 0}}
+  w: {}
+  errors: {service: {wait_ms: 1}}
+configuration: {engine: storm-2, workers: 1}
+cluster: {uniform: {nodes: 1, cores: 8}}
+workload: [{source: s, per_second: 50}]
+"""
 
 
 def job(name, rates):
@@ -55,8 +78,9 @@ def profiles(spark, tmp_path_factory):
     """All jobs emulated, ingested and calibrated together."""
     folder = tmp_path_factory.mktemp("unsteady")
     # On different days, as they have the same machine.
-    for day, (name, rates) in enumerate(RATES.items()):
-        one = job(name, rates)
+    jobs = [parse_job(FAULTLESS), *(job(name, rates) for name, rates in RATES.items())]
+    for day, one in enumerate(jobs):
+        name = one.topology.name
         plan = place_job(one).plan
         run = partial(
             simulate, plan, one.behaviours, one.workload, seconds=60.0 * MINUTES, warmup=0.0
@@ -72,7 +96,9 @@ def profiles(spark, tmp_path_factory):
         )
     lake = Lake(folder / "lake")
     received = START + timedelta(days=30)
-    files = find_files([str(folder / "raw" / name) for name in RATES], received_at=received)
+    files = find_files(
+        [str(folder / "raw" / one.topology.name) for one in jobs], received_at=received
+    )
     assert ingest_files(spark, lake, files).quarantined == 0
     return {one.topology: parse_profile(one.profile) for one in calibrate(spark, lake)}
 
@@ -131,3 +157,19 @@ def test_a_load_that_never_stays_is_in_doubt(profiles):
 def test_ten_times_the_measured_rate_is_in_doubt(profiles):
     assert DoubtCode.FAR_RATE in codes(profiles["even"], rate=1000.0)
     assert DoubtCode.FAR_RATE not in codes(profiles["even"], rate=150.0)
+
+
+def test_an_operator_that_got_no_tuple_does_not_stop_an_answer_but_is_in_doubt(profiles):
+    report = sg.predict(profiles["faultless"])
+    assert {doubt.code for doubt in report.doubts} == {DoubtCode.UNEXERCISED}
+    assert report.prediction.operators["errors"].arrived_per_second == 0.0
+    assert report.prediction.latency.mean > 0.005
+
+
+def test_executors_that_would_be_far_busier_than_measured_are_in_doubt(profiles):
+    assert DoubtCode.FAR_UTILISATION in codes(profiles["faultless"], rate=190.0)
+    assert DoubtCode.FAR_UTILISATION not in codes(profiles["faultless"], rate=100.0)
+
+
+def test_figures_of_a_few_dozen_tuples_are_in_doubt(profiles):
+    assert DoubtCode.THIN in codes(profiles["hardly-any"])

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
+from streamgauge.models.measured_behaviour import find_unexercised
 from streamgauge.models.prediction import FULL, Prediction
 from streamgauge.profile.figures import PeriodState
 from streamgauge.profile.profile import Profile
 from streamgauge.profile.quality import Assessment, Verdict, assess_profile, join_names
-from streamgauge.topology.topology import OperatorKind
 from streamgauge.topology.workload import Workload
 
 # Executors this busy, or blocked by full queues in this part of the time, were saturated.
@@ -132,17 +132,24 @@ def _saturation_signs(profile: Profile) -> Iterator[str]:
 
 def _doubt_figures(profile: Profile, prediction: Prediction) -> Iterator[Doubt]:
     """Operators that were never exercised, and thin figures of those that matter."""
-    unused = [name for name in prediction.operators if _is_unexercised(profile, name, prediction)]
+    unused = find_unexercised(profile)
     if unused:
         yield Doubt(
             code=DoubtCode.UNEXERCISED,
-            sentence=f"No tuple came to {join_names(unused)} while the job was measured, and some"
-            " would now.",
-            remedy="Calibrate from a time in which they are used.",
+            sentence=f"No tuple came to {join_names(unused)} while the job was measured: the answer"
+            " assumes that none will.",
+            remedy="Calibrate from a time in which tuples come.",
         )
-    mattering = {name for name in prediction.operators if _matters(prediction, name)}
-    thin = [one for one in assess_profile(profile) if _is_weak(one) and one.operator in mattering]
-    thin = [one for one in thin if one.operator not in unused]
+    mattering = {name for name in prediction.operators if _matters(prediction, name)} - {*unused}
+    # What is missing of streams to operators that got nothing is just that.
+    senders = {one.source for name in unused for one in profile.topology.streams_into(name)}
+    thin = [
+        one
+        for one in assess_profile(profile)
+        if one.operator in mattering
+        and _is_weak(one)
+        and not (one.verdict is Verdict.MISSING and one.operator in senders)
+    ]
     if thin:
         yield Doubt(
             code=DoubtCode.THIN,
@@ -150,20 +157,6 @@ def _doubt_figures(profile: Profile, prediction: Prediction) -> Iterator[Doubt]:
             f" {join_names([_say_thin(one) for one in thin])}.",
             remedy="Calibrate from a longer time, or measure what is missing.",
         )
-
-
-def _is_unexercised(profile: Profile, name: str, prediction: Prediction) -> bool:
-    kinds = {operator.name: operator.kind for operator in profile.topology.operators}
-    if kinds.get(name, OperatorKind.ACKER) is not OperatorKind.PROCESSOR:
-        return False
-    rates = [
-        stream.per_second
-        for task in profile.tasks_of(name).values()
-        for stream in task.inputs.values()
-    ]
-    measured = [rate.value for rate in rates if rate is not None]
-    expected = prediction.operators[name].arrived_per_second
-    return bool(measured) and sum(measured) == 0.0 and expected > 0.0
 
 
 def _is_weak(one: Assessment) -> bool:
