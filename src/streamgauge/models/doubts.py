@@ -184,11 +184,15 @@ def _doubt_rates(profile: Profile, workload: Workload) -> Iterator[Doubt]:
         if rate is not None and highest > 0.0 and rate > FAR_RATE * highest:
             yield Doubt(
                 code=DoubtCode.FAR_RATE,
-                sentence=f"{emission.source} is to emit {rate:,.4g} tuples/s,"
-                f" {rate / highest:.3g} times as many as were ever measured.",
+                sentence=f"{emission.source} is to emit {_show(rate)} tuples/s,"
+                f" {_show(rate / highest)} times as many as were ever measured.",
                 remedy="Treat figures beyond the measured rates as a direction, or measure at a"
                 " higher load.",
             )
+
+
+def _show(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100.0 else f"{number:.3g}"
 
 
 def _highest_measured(profile: Profile) -> dict[str, float]:
