@@ -34,12 +34,21 @@ def plan(tmp_path):
     return path
 
 
-def test_the_verdict_comes_first_and_then_tables(run, profile, plan):
+def test_a_doubtful_answer_is_refused_if_that_is_asked_for(run, profile, plan):
+    refused = run("predict", "--profile", profile, "--plan", plan, "--rate", 100, "--strict")
+    assert refused.code == 5
+    assert "[saturated-period]" in refused.err
+    assert refused.out == ""
+
+
+def test_doubts_come_first_then_the_verdict_and_then_tables(run, profile, plan):
     shown = run("predict", "--profile", profile, "--plan", plan, "--rate", 100)
     assert shown.code == 0
     lines = shown.out.splitlines()
     assert "100 tuples/s (the given rate), model analytic" in lines[0]
-    assert lines[1].startswith("Fits. Up to ")
+    assert lines[1].startswith("Doubtful: The job was saturated while it was measured")
+    verdict = next(place for place, line in enumerate(lines) if line.startswith("Fits. Up to "))
+    assert lines[verdict - 1].endswith("]")
     for title in ("Latency", "What is full first", "Operators", "Machines"):
         assert title in shown.out
     assert "splitter" in shown.out

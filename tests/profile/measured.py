@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
 from streamgauge.profile.figures import (
@@ -255,6 +256,8 @@ def _value(hint: Any) -> Any:
     if origin is Mapping:
         return {_value(arguments[0]): _value(arguments[1])}
     plain: dict[Any, Any] = {float: 1.0, int: 3, str: "a", bool: True}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return list(hint)[-1]
     if hint is Shares:
         return Shares(parts=(0.25, 0.75), samples=3, buckets=3)
     return plain[hint] if hint in plain else filled(hint)

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.profile import figures
-from streamgauge.profile.figures import Figure, Shares, TaskId, TimeFigures, WorkerFigures
+from streamgauge.profile.figures import (
+    Figure,
+    PeriodState,
+    Shares,
+    TaskId,
+    TimeFigures,
+    WorkerFigures,
+)
 from streamgauge.profile.files.figures import BareRecordFile, record_file
 from streamgauge.profile.files.jobs import (
     load_profile,
@@ -25,7 +32,9 @@ from tests.strategies import profiles
 RECORDS = [
     one
     for one in vars(figures).values()
-    if isinstance(one, type) and one.__module__ == figures.__name__ and one is not TaskId
+    if isinstance(one, type)
+    and one.__module__ == figures.__name__
+    and one not in (TaskId, PeriodState)
 ]
 
 

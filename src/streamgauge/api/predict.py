@@ -18,7 +18,9 @@ from streamgauge.api.models import DEFAULT, ModelPanel
 from streamgauge.api.rates import Rates, choose_workload, measure_workload
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import InvalidInput, NotEnoughData, in_file
+from streamgauge.models.doubts import Doubt, find_doubts
 from streamgauge.models.measured_plan import measured_plan
+from streamgauge.models.prediction import Prediction
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.reports.prediction import PredictedPlan, PredictionReport
@@ -42,6 +44,7 @@ def predict(
     measured: bool = False,
     link_percentile: float | None = None,
     before: bool = False,
+    strict: bool = False,
     say: Say = stay_silent,
 ) -> PredictionReport:
     """Latency with percentiles, utilisation and the highest rate of a plan.
@@ -62,10 +65,12 @@ def predict(
         link_percentile: Per cent of the probes between nodes that are no longer than the latency
             that counts; 50 when not given.
         before: Predict the profile's own plan at the same load too, to show what changes.
+        strict: Whether an answer that is in doubt is refused.
         say: Gets progress messages for long steps.
 
     Raises:
-        StreamgaugeError: What was given cannot be read, is wrong, or says too little.
+        StreamgaugeError: What was given cannot be read, is wrong, or says too little; with `strict`
+            also where the answer is in doubt.
     """
     source: ProfileLike | Job | Document | None = profile
     if plan is None and isinstance(profile, str | Path) and str(profile) != STANDARD_INPUT:
@@ -89,6 +94,7 @@ def predict(
             case = (chosen.behaviour, proposal.plan, proposal.workload)
             first, *others = panel.ask(*case)
             first = panel.explain(first, *case)
+    doubts = _doubt(chosen, proposal, first, strict=strict)
     former: PredictedPlan | None = None
     problems: list[str] = []
     if before and planned is not None and chosen.profile is not None:
@@ -98,6 +104,7 @@ def predict(
         others=tuple(others),
         before=former,
         profile=chosen.origin,
+        doubts=doubts,
         warnings=(
             *(
                 planned.warnings
@@ -151,6 +158,25 @@ def propose(chosen: ChosenProfile, planned: PlannedJob | None, rate: Rates) -> P
         workload=workload,
         load=AS_GIVEN if rate is not None else load,
     )
+
+
+def _doubt(
+    chosen: ChosenProfile, proposal: Proposal, prediction: Prediction, *, strict: bool
+) -> tuple[Doubt, ...]:
+    """Why the answer may be wrong; what is only declared is not in doubt.
+
+    Raises:
+        NotEnoughData: There are doubts, and these are refused.
+    """
+    if chosen.profile is None:
+        return ()
+    doubts = find_doubts(chosen.profile, proposal.workload, prediction)
+    if doubts and strict:
+        raise NotEnoughData(
+            f"{len(doubts)} reasons not to rely on this prediction (--strict):\n"
+            + "\n".join(map(str, doubts))
+        )
+    return doubts
 
 
 def _predict_before(

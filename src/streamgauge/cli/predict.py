@@ -57,6 +57,12 @@ def predict(
             " not given.",
         ),
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Refuse an answer that is in doubt: exit code 5 with the reasons."
+        ),
+    ] = False,
     svg: Annotated[
         Path | None, typer.Option(help="Write a picture of the plan, before and after.")
     ] = None,
@@ -82,6 +88,7 @@ def predict(
         measured=measured,
         link_percentile=link_percentile,
         before=svg is not None or html is not None,
+        strict=strict,
         say=say,
     )
     present(report, as_json=as_json, html=html, svg=svg)

@@ -10,7 +10,7 @@ off; where the time on a core was not measured, it is the wall-clock time withou
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -58,7 +58,8 @@ def describe_profile(profile: Profile) -> JobBehaviour:
     """As `JobBehaviour.from_profile`."""
     operators = [o for o in profile.topology.operators if o.kind is not OperatorKind.ACKER]
     tasks = {one.name: _own_streams(profile, one.name) for one in operators}
-    _check_measured(operators, tasks)
+    silent = find_unexercised(profile)
+    _check_measured([one for one in operators if one.name not in silent], tasks)
     behaviours = {one.name: _operator(profile, one, tasks[one.name]) for one in operators}
     if profile.tasks_of(ACKER):
         behaviours[ACKER] = _acker(list(profile.tasks_of(ACKER).values()))
@@ -75,6 +76,30 @@ def describe_profile(profile: Profile) -> JobBehaviour:
     relieved = _take_off_crowding(measured, profile)
     costs, note = learn_costs(relieved, profile)
     return replace(relieved, costs=costs, notes=(*relieved.notes, *([note] if note else [])))
+
+
+def find_unexercised(profile: Profile) -> tuple[str, ...]:
+    """Processors that got no tuple while the job was measured, as nobody sent them any.
+
+    Nothing is known of them, and nothing needs to be while none comes.
+    """
+    topology = profile.topology
+    processors = [one.name for one in topology.operators if one.kind is OperatorKind.PROCESSOR]
+    return tuple(name for name in processors if not any(_rates_into(profile, name)))
+
+
+def _rates_into(profile: Profile, operator: str) -> Iterator[float]:
+    """What an operator's tasks got, and what was sent to it; NaN where nobody says how much."""
+    figures: list[InputFigures | OutputFigures] = [
+        one for task in profile.tasks_of(operator).values() for one in task.inputs.values()
+    ]
+    for stream in profile.topology.streams_into(operator):
+        senders = profile.tasks_of(stream.source).values()
+        if not senders:
+            yield math.nan
+        figures += [task.outputs[stream.name] for task in senders if stream.name in task.outputs]
+    for one in figures:
+        yield math.nan if one.per_second is None else one.per_second.value
 
 
 def _check_measured(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple
 
 from streamgauge.errors import Findings
@@ -332,12 +333,34 @@ class LinkFigures:
     latency: TimeFigures
 
 
+class PeriodState(StrEnum):
+    """What a job did while it was measured; only what was steady can be trusted.
+
+    * steady: rates and waiting times hardly changed;
+    * draining: a backlog became shorter, so that more was processed than came;
+    * filling: a backlog grew;
+    * drifting: the load changed.
+    """
+
+    STEADY = "steady"
+    DRAINING = "draining"
+    FILLING = "filling"
+    DRIFTING = "drifting"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """When the figures were taken, as RFC 3339 times."""
+    """When the figures were taken.
+
+    Attributes:
+        start: As an RFC 3339 time.
+        end: As an RFC 3339 time.
+        state: Whether it was steady, where that is known.
+    """
 
     start: str
     end: str
+    state: PeriodState | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

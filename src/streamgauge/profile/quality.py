@@ -138,7 +138,7 @@ class ProfileQuality:
         """What is thin or missing, by name."""
         for word, names in (("missing", self.missing), ("thin", self.thin)):
             if names:
-                yield f"{word}: {_join_names(names, '; ', MANY_CAUTIONS)}"
+                yield f"{word}: {join_names(names, '; ', MANY_CAUTIONS)}"
 
     def to_dict(self) -> dict[str, object]:
         """A record for programs."""
@@ -240,7 +240,7 @@ def _assess_tasks(
     yield need.missing(
         f"no metrics from any of its {operator.tasks} tasks"
         if all_of_them
-        else f"no metrics from these of its {operator.tasks} tasks: {_join_names(unseen)}"
+        else f"no metrics from these of its {operator.tasks} tasks: {join_names(unseen)}"
     )
 
 
@@ -375,7 +375,7 @@ def _assess_links(profile: Profile) -> Iterator[Assessment]:
         yield _Need("", subject, "latency").judge(link.latency.mean_ms)
     pairs = [pair for pair in _find_node_pairs(profile) if pair not in measured]
     if pairs:
-        subject = _join_names([f"{one} – {other}" for one, other in pairs])
+        subject = join_names([f"{one} – {other}" for one, other in pairs])
         remedy = "probe the nodes; until then the latency that the cluster declares is used"
         yield _Need("", subject, "latency", remedy).missing(
             "not measured, and tuples are sent between these nodes"
@@ -422,7 +422,7 @@ def _assess_workers(profile: Profile) -> Iterator[Assessment]:
         else:
             yield _Need("", name, what, remedy).judge(worker.cores)
     if unknown or not names:
-        subject = _join_names(unknown) or "any worker"
+        subject = join_names(unknown) or "any worker"
         yield _Need("", subject, what, remedy).missing("not measured")
 
 
@@ -453,9 +453,9 @@ def _describe_tasks(times: Mapping[int, TimeFigures], tasks: Mapping[int, TaskPr
     thin = [str(place) for place, one in sorted(times.items()) if explain_thin(one.mean_ms)]
     notes = []
     if unknown:
-        notes.append(f"unknown for tasks {_join_names(unknown)}")
+        notes.append(f"unknown for tasks {join_names(unknown)}")
     if thin and len(thin) < len(times):
-        notes.append(f"thin for tasks {_join_names(thin)} by themselves")
+        notes.append(f"thin for tasks {join_names(thin)} by themselves")
     return "; ".join(notes)
 
 
@@ -463,6 +463,7 @@ def _format_stream(key: StreamKey) -> str:
     return key.source if key.name == DEFAULT_STREAM else str(key)
 
 
-def _join_names(names: Sequence[str], separator: str = ", ", most: int = MANY_NAMES) -> str:
+def join_names(names: Sequence[str], separator: str = ", ", most: int = MANY_NAMES) -> str:
+    """``a, b and 4 more``."""
     more = len(names) - most
     return separator.join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -37,12 +37,14 @@ class Verdict:
     Attributes:
         word: The first word or words, which are set apart: ``Fits``, ``Overloaded``.
         sentence: The rest, as it follows the word: ``. Up to 300 tuples/s would fit.``
+        doubts: Why the answer may be wrong, each a sentence or two; shown before it.
         cautions: What a reader must not overlook, each a sentence.
     """
 
     grade: Grade
     word: str
     sentence: str = ""
+    doubts: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ from streamgauge.drawing.wording import (
     printable,
 )
 from streamgauge.reports import prediction_figures as tables
-from streamgauge.reports.content import Chart, FigureRow, Section, Term, Terms, Text, Verdict
+from streamgauge.reports.content import Chart, FigureRow, Grade, Section, Term, Terms, Text, Verdict
 from streamgauge.reports.latency import chart_latencies, get_quantile
 from streamgauge.reports.prediction_figures import tabulate_reasons
 from streamgauge.reports.prediction_verdict import (
@@ -31,6 +31,7 @@ from streamgauge.reports.report import Report, describe_size
 from streamgauge.topology.topology import OperatorKind
 
 if TYPE_CHECKING:
+    from streamgauge.models.doubts import Doubt
     from streamgauge.models.end_to_end_latency import Latency
     from streamgauge.models.prediction import Prediction
     from streamgauge.topology.physical_plan import PhysicalPlan
@@ -100,6 +101,7 @@ class PredictionReport(Report):
         others: What other models say of the same plan and load.
         before: The plan that was measured, predicted at the same load.
         profile: Which profile the prediction rests on.
+        doubts: Why the answer may be wrong, and what to do.
         warnings: What was assumed, and which models could not be asked.
     """
 
@@ -107,6 +109,7 @@ class PredictionReport(Report):
     others: tuple[Prediction, ...] = ()
     before: PredictedPlan | None = None
     profile: str = ""
+    doubts: tuple[Doubt, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -137,7 +140,11 @@ class PredictionReport(Report):
     @property
     def verdict(self) -> Verdict:
         """Whether the plan carries the load, and what to watch."""
-        return replace(judge_prediction(self.prediction), cautions=tuple(self._cautions()))
+        verdict = judge_prediction(self.prediction)
+        if self.doubts and verdict.grade is Grade.FINE:
+            verdict = replace(verdict, grade=Grade.WARNING)
+        doubts = tuple(f"Doubtful: {doubt}" for doubt in self.doubts)
+        return replace(verdict, doubts=doubts, cautions=tuple(self._cautions()))
 
     @property
     def headline(self) -> list[Term]:
@@ -266,6 +273,7 @@ class PredictionReport(Report):
             "verdict": str(judge_prediction(self.prediction)),
             "plan": self.predicted.name,
             "profile": self.profile,
+            "doubts": [doubt.to_dict() for doubt in self.doubts],
             "warnings": list(self.warnings),
             **others,
         }

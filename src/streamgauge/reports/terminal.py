@@ -25,7 +25,9 @@ _GLUE = "\u00a0"
 
 def render_text(report: Report, width: int) -> str:
     """The report, at most `width` columns wide."""
-    lines = [*wrap(report.about, width), *wrap(str(report.verdict), width)]
+    lines = list(wrap(report.about, width))
+    for sentence in (*report.verdict.doubts, str(report.verdict)):
+        lines += wrap(sentence, width)
     lines += wrap("; ".join(f"{term.name} {term.value}" for term in report.headline), width)
     for caution in report.verdict.cautions:
         lines += wrap(caution, width)

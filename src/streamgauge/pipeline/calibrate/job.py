@@ -433,7 +433,9 @@ def _extras(source: Source, pieces: Mapping[str, list[bytes]], seed: int) -> Ext
         sources=past.sources,
         saturation=past.saturation,
         backpressure_minutes=pressed_us / 1e6 / 60.0,
-        period=ProfilePeriod(start=moment(period.from_us), end=moment(period.to_us)),
+        period=ProfilePeriod(
+            start=moment(period.from_us), end=moment(period.to_us), state=period.state
+        ),
         seed=seed,
         notes=(*period.notes, *skew_notes(skews, period.bucket_us / 1e6), *notes),
     )

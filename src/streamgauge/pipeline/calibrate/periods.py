@@ -15,14 +15,16 @@ from datetime import UTC, datetime, timedelta
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.lake.plans import PlanLayout, distance
 from streamgauge.lake.records import Event, EventKind, PlacedExecutor, Plan
-from streamgauge.pipeline.calibrate.inventory import Held, Recorded
+from streamgauge.pipeline.calibrate.inventory import Held, Load, Recorded
 from streamgauge.pipeline.calibrate.lake_parts import Job
+from streamgauge.pipeline.calibrate.steadiness import TOLD, find_steady_part, tell_state
 from streamgauge.pipeline.estimation.blocks import (
     LEAST_BLOCKS,
     MICROSECONDS,
     block_length_us,
     usual_length_us,
 )
+from streamgauge.profile.figures import PeriodState
 
 # A period that is taken before longer ones of earlier times has at least this and twelve blocks.
 ENOUGH_SECONDS = 120
@@ -66,6 +68,7 @@ class StablePeriod:
         nodes: Those of the plan.
         machines: Those of the plan, where known.
         executors: Who runs where.
+        state: Whether it was steady, once that was looked at.
         notes: What a reader of the profile should know.
     """
 
@@ -78,6 +81,7 @@ class StablePeriod:
     nodes: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
     executors: tuple[PlacedExecutor, ...] = ()
+    state: PeriodState | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -98,8 +102,12 @@ class StablePeriod:
     @property
     def is_long_enough(self) -> bool:
         """Whether it has blocks enough for errors that can be relied on."""
+        return self.is_enough(self.from_us, self.to_us)
+
+    def is_enough(self, from_us: int, to_us: int) -> bool:
+        """Whether a time has, in buckets as long as its own."""
         enough = max(ENOUGH_SECONDS * MICROSECONDS, LEAST_BLOCKS * self.bucket_us)
-        return self.length_us >= enough
+        return to_us - from_us >= enough
 
     def within(self, period: Period) -> StablePeriod | None:
         """The part of it that lies in a period, if there is one."""
@@ -349,6 +357,8 @@ def choose(
       most like it; of equally similar ones the one that ran last.
     * Otherwise the last period that is long enough, else the longest.
 
+    Of a period that nobody asked for, only what was steady is taken (`steadiness`).
+
     Args:
         held: What the lake holds of it, with its load by block: input, output and what waits.
         plans: Its plans.
@@ -369,10 +379,11 @@ def choose(
             " the same cluster"
         )
     if wish.period is not None:
-        return _in_period(topology, periods, wish.period, strict=wish.strict)
+        asked_for = _in_period(topology, periods, wish.period, strict=wish.strict)
+        return _judged(asked_for, held.load)
     if wish.like is not None:
-        return _most_alike(periods, plans, wish.like)
-    return _last_long_enough(periods)
+        return _steady_part(_most_alike(periods, plans, wish.like), held.load)
+    return _steady_part(_last_long_enough(periods), held.load)
 
 
 def _check(topology: str, plans: Sequence[Plan], recorded: Sequence[Recorded]) -> None:
@@ -435,6 +446,21 @@ def _last_long_enough(periods: Sequence[StablePeriod]) -> StablePeriod:
     if enough:
         return max(enough, key=lambda one: one.to_us)
     return _noting_length(max(periods, key=lambda one: (one.length_us, one.to_us)))
+
+
+def _steady_part(period: StablePeriod, load: Sequence[Load]) -> StablePeriod:
+    """What was steady of a period, where that is long enough."""
+    part = find_steady_part(load, period.from_us, period.to_us, period.is_enough)
+    steady = replace(period, from_us=part.start_us, to_us=part.end_us, state=part.state)
+    return steady.noting(*part.notes)
+
+
+def _judged(period: StablePeriod, load: Sequence[Load]) -> StablePeriod:
+    """A period as it was asked for, with what it was like."""
+    state = tell_state(load, period.from_us, period.to_us)
+    if state is PeriodState.STEADY:
+        return replace(period, state=state)
+    return replace(period, state=state).noting(f"the period is not steady: {TOLD[state]}")
 
 
 def _noting_length(period: StablePeriod) -> StablePeriod:

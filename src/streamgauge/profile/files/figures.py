@@ -14,6 +14,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field, GetJsonSchemaHandler, create_model, model_validator
@@ -187,6 +188,8 @@ def find_form(hint: Any) -> Form:
     if origin is Mapping:
         keyed = {str: _by_name, float: _by_number, StreamKey: _by_stream}[arguments[0]]
         return keyed(find_form(arguments[1]))
+    if issubclass(hint, StrEnum):
+        return Form(typing.Literal[tuple(map(str, hint))], hint, str)
     model = record_file(hint)
     return Form(model, model.build, model.of)
 
