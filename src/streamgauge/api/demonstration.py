@@ -1,97 +1,108 @@
-"""What the demonstration measures: emulated metrics of its job, and the truth of another plan."""
+"""What the demonstration shows: two steps of a job that were recorded on a real Storm cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from streamgauge.api.simulator import Say, load_simulator, stay_silent
+from streamgauge.experiments.figures import FigureKind, Key
+from streamgauge.experiments.journal import Journal, Repetition, read_journal
+from streamgauge.experiments.judged_plans import plan_step
+from streamgauge.experiments.observing import observe
+from streamgauge.experiments.predicted_figures import list_model_figures
 
 if TYPE_CHECKING:
-    from streamgauge.models.end_to_end_latency import Latency
+    from streamgauge.experiments.truth import StepTruth
     from streamgauge.models.prediction import Prediction
     from streamgauge.profile.job import Job
-    from streamgauge.simulation.results import SimulationResult
+    from streamgauge.profile.profile import Profile
     from streamgauge.topology.physical_plan import PhysicalPlan
-    from streamgauge.topology.workload import Workload
 
-MEASURED_RATE = 200.0
-MEASURED_SECONDS = 300.0
-BUCKET_SECONDS = 5.0
-SEED = 1
-# Shuffle needs some looks at the loads, one a second, before it has found its way.
-TRUTH_SECONDS, TRUTH_WARMUP = 5.0, 12.0
-# Threads that sleep for a millisecond at a time keep their phases: several runs show several.
-TRUTH_SEEDS = range(2, 10)
-LEVELS = (0.5, 0.9, 0.99)
+# Of whole jobs, what people ask for first; by the words of tables.
+_COMPARED = {
+    (FigureKind.LATENCY, "mean"): "latency, mean",
+    (FigureKind.LATENCY, "p50"): "latency, p50",
+    (FigureKind.LATENCY, "p95"): "latency, p95",
+    (FigureKind.LATENCY, "p99"): "latency, p99",
+    (FigureKind.COMPLETE, "mean"): "complete latency, mean",
+    (FigureKind.CPU, "cores"): "CPU of",
+}
+
+
+class Compared(NamedTuple):
+    """A figure as predicted and as it was then measured.
+
+    Attributes:
+        key: What it is of.
+        name: The same in words.
+        spread: Half of the distance between the quartiles of the windows that were measured.
+    """
+
+    key: Key
+    name: str
+    predicted: float
+    measured: float
+    spread: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Truth:
-    """What the job's own behaviours lead to, in several simulated runs.
+class RecordedRun:
+    """Steps of a job as they ran, their raw metrics and what these say.
 
     Attributes:
-        latency: From source to sink.
-        complete: Of whole tuple trees.
+        folder: Of the experiment.
+        journal: What was run, when and where.
     """
 
-    latency: Latency
-    complete: Latency
+    folder: Path
+    journal: Journal
+
+    @classmethod
+    def load(cls, folder: Path) -> RecordedRun:
+        """The run that a folder holds.
+
+        Raises:
+            InvalidInput: It holds none.
+        """
+        return cls(folder=folder, journal=read_journal(folder))
+
+    def job(self, step: str) -> Job:
+        """The job as a step configured it, with its load."""
+        return self.journal.experiment.step(step).job
+
+    def per_second(self, step: str) -> float:
+        """Tuples that all sources were to emit in a step."""
+        workload = self.job(step).workload
+        assert workload is not None, "every step of an experiment has one"
+        return sum(emission.per_second or 0.0 for emission in workload.emissions)
+
+    def repetition(self, step: str) -> Repetition:
+        """A run of a step: where its metrics lie, and from when to when they count."""
+        return self.journal.of_step(step)[0]
+
+    def plan(self, step: str, profile: Profile) -> PhysicalPlan:
+        """Where the executors of a step ran, on the machines that a profile knows."""
+        described = (profile.cluster, self.journal.experiment.cluster)
+        known = [cluster for cluster in described if cluster is not None]
+        ran = self.repetition(step).executors
+        return plan_step(self.journal.experiment.step(step), ran, known).plan
+
+    def truth(self, step: str) -> StepTruth:
+        """What was measured of a step."""
+        found = observe(self.journal, self.folder).step(step)
+        assert found is not None, f"step {step} was recorded"
+        return found
 
 
-def emulate_metrics(
-    job: Job,
-    plan: PhysicalPlan,
-    folder: Path,
-    *,
-    progress: Callable[[float, float], None] | None = None,
-    say: Say = stay_silent,
-) -> SimulationResult:
-    """Simulate five minutes at a low rate, and write what the agents of a cluster would have."""
-    from streamgauge.engines.emulator import emulate
-
-    assert job.workload is not None
-    run = partial(
-        load_simulator(say),
-        plan,
-        job.behaviours,
-        job.workload.at_rate(MEASURED_RATE),
-        seconds=MEASURED_SECONDS,
-        warmup=0.0,
-        progress=progress,
-    )
-    return emulate(job, plan, run, folder=folder, seed=SEED, bucket_seconds=BUCKET_SECONDS)
-
-
-def simulate_truth(job: Job, plan: PhysicalPlan, workload: Workload) -> Truth:
-    """Simulate a plan with the job's true behaviours, which no profile has seen."""
-    from streamgauge.models.simulated import combine_latencies
-
-    run = partial(
-        load_simulator(),
-        plan,
-        job.behaviours,
-        workload,
-        seconds=TRUTH_SECONDS,
-        warmup=TRUTH_WARMUP,
-    )
-    results = [run(seed=seed) for seed in TRUTH_SEEDS]
-    return Truth(
-        latency=combine_latencies([result.latency for result in results]),
-        complete=combine_latencies([result.complete for result in results]),
-    )
-
-
-def compare_latencies(prediction: Prediction, truth: Truth) -> Iterator[tuple[str, float, float]]:
-    """What is compared, as predicted and as it is true, in seconds."""
-    assert prediction.complete is not None
-    for name, ours, theirs in (
-        ("source to sink", prediction.latency, truth.latency),
-        ("complete", prediction.complete, truth.complete),
-    ):
-        yield f"{name}, mean", ours.mean, theirs.mean
-        for level in LEVELS:
-            yield f"{name}, p{100 * level:g}", ours.quantiles[level], theirs.quantiles[level]
+def compare_with_truth(prediction: Prediction, truth: StepTruth) -> Iterator[Compared]:
+    """What was predicted of a whole job beside what was then measured, where both are known."""
+    for predicted in list_model_figures(prediction):
+        key = predicted.key
+        name = _COMPARED.get((key.kind, key.quantity))
+        measured = truth.figure(*key)
+        if name is not None and measured is not None:
+            if key.kind is FigureKind.CPU:
+                name = f"{name} {key.subject}"
+            yield Compared(key, name, predicted.value, measured.value, measured.spread)

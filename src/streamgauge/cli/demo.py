@@ -15,18 +15,18 @@ from streamgauge.drawing.wording import count, format_duration
 from streamgauge.extras import require_extra
 
 if TYPE_CHECKING:
-    from streamgauge.profile.job import Job
+    from streamgauge.api.demonstration import RecordedRun
+    from streamgauge.experiments.truth import StepTruth
     from streamgauge.profile.profile import Profile
     from streamgauge.reports.prediction import PredictionReport
     from streamgauge.reports.scaling import ScalingRanking
 
-EXAMPLE, SAMPLES = "word-count.yaml", "samples"
-# A profile of the same job that is shipped, so that the first answer waits for nothing.
-PROFILE = "word-count.profile.json"
-# What is then asked: another plan, and ten times the load.
-STEP, ASKED_RATE = "splitters-2", 2000.0
-# And what to do about a load that one splitter cannot take, with so many executors more.
-GROWN_STEP, GROWN_RATE, GROWN_UNITS = "large-buffers", 300_000.0, 4
+# A run of a real Storm job; the step that is measured, and the one that is predicted.
+RECORDED, MEASURED, ASKED = "recorded", "quiet", "busy"
+# A profile of the first, so that the first answer waits for nothing.
+PROFILE = "quiet.profile.json"
+# And what to do about a load beyond what the busy plan can take, with so many executors more.
+GROWN_RATE, GROWN_UNITS = 900.0, 4
 WIDTH, INDENT = 100, "   "
 NEXT = """
 Next, with your own Storm job:
@@ -38,9 +38,9 @@ Next, with your own Storm job:
    streamgauge plan place profile.json                           # where executors should run
    streamgauge plan scale profile.json --units 4 --rate RATE     # which operators need more
 Let metrics come in for three minutes or more. Details: docs/agent.md, docs/collect.md."""
-GOING_ON = "What follows makes such a profile from raw metrics, and checks what it predicts."
+GOING_ON = "What follows makes such a profile from the job's raw metrics, on Spark."
 NO_SPARK = """
-Without --no-spark it goes on to a profile, a prediction and a plan; Spark needs Java 17."""
+Without --no-spark it goes on from raw metrics to a profile and a plan; Spark needs Java 17."""
 
 
 def demo(
@@ -52,54 +52,49 @@ def demo(
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Run the main job on a bundled example: every stage of the product that there is."""
-    with require_extra("simulation,pipeline" if spark else "simulation,lake"):
-        from streamgauge.engines.emulator import emulate  # noqa: F401 - before anything is said
+    """Predict a real job that was recorded, and show what was measured then beside it."""
+    with require_extra("pipeline" if spark else "lake"):
+        import pyarrow  # noqa: F401 - before anything is said
 
         if spark:
             from streamgauge.pipeline import session  # noqa: F401
-    from streamgauge.api.demonstration import MEASURED_RATE, MEASURED_SECONDS, SEED, emulate_metrics
+    from streamgauge.api.demonstration import RecordedRun
+    from streamgauge.api.loading import load_profile
     from streamgauge.api.place import place
-    from streamgauge.cli.examples import example_path
-    from streamgauge.cli.progress import watch_simulated_time
+    from streamgauge.cli.examples import examples_folder
     from streamgauge.cli.topology import GRAPH, PLAN
     from streamgauge.reports.report import describe_size, replace_non_finite
-    from streamgauge.reports.simulation import SimulationReport
     from streamgauge.topology.files.document import make_folder
 
     story = _Story(silent=as_json)
-    placement = place(example_path(EXAMPLE))
-    job, plan = placement.job, placement.plan
+    run = RecordedRun.load(examples_folder() / RECORDED)
+    placement = place(run.job(MEASURED))
     make_folder(output)
     write_text(output / "topology.svg", placement.plot(GRAPH).svg)
     write_text(output / "plan.svg", placement.plot(PLAN).svg)
     story.tell(
-        f"The job: {EXAMPLE}, a bundled example; all files are in {output}",
-        f"{count(len(job.topology.operators), 'operator')}, placed as {describe_size(plan)}.",
+        f"The job: {placement.job.topology.name}, recorded on a real Storm cluster; all files are"
+        f" in {output}",
+        f"{count(len(placement.job.topology.operators), 'operator')}, placed as"
+        f" {describe_size(placement.plan)}.",
         files="topology.svg, plan.svg",
     )
-    first = _predict(example_path(PROFILE), output, "first-answer.html")
+    first = _predict(run, load_profile(run.folder / PROFILE), output, "first-answer.html")
+    truth = run.truth(ASKED)
     story.tell(
-        f"First answer: plan {STEP} at {ASKED_RATE:,g} tuples/s, from a bundled profile of the job",
-        str(first.verdict),
-        "; ".join(f"{term.name} {term.value}" for term in first.headline) + ".",
+        f"First answer: step {ASKED}, from a bundled profile of step {MEASURED}",
+        *_explain(run, first),
+        *_compare(first, truth),
         *([GOING_ON] if spark else []),
         files="first-answer.html",
     )
-    result = emulate_metrics(job, plan, output / SAMPLES, progress=watch_simulated_time(), say=say)
-    story.tell(
-        f"Metrics: five minutes at {MEASURED_RATE:g} tuples/s, emulated as a cluster reports them",
-        f"From source to sink a tuple took {format_duration(result.latency.mean)} on average,"
-        f" {format_duration(result.latency.quantile(0.99))} at the 99th percentile.",
-        files=f"{SAMPLES}/",
-    )
-    report = SimulationReport(
-        job=job, plan=plan, results=(result,), seed=SEED, seconds=MEASURED_SECONDS, warmup=0.0
-    )
-    simulated = replace_non_finite(report.document())
-    document = {**placement.document(), "simulated": simulated}
+    document = {
+        **placement.document(),
+        "prediction": replace_non_finite(first.prediction.to_dict()),
+        "truth": [replace_non_finite(asdict(figure)) for figure in truth.figures],
+    }
     if spark:
-        document |= _continue_on_spark(job, output, story)
+        document |= _continue_on_spark(run, truth, output, story)
     if as_json:
         print_document(document)
     else:
@@ -123,37 +118,28 @@ class _Story:
             print(textwrap.indent(wrapped, INDENT))
 
 
-def _continue_on_spark(job: Job, output: Path, story: _Story) -> dict[str, Any]:
+def _continue_on_spark(
+    run: RecordedRun, truth: StepTruth, output: Path, story: _Story
+) -> dict[str, Any]:
     """From metrics to a profile, a prediction and a plan; gives the document's part on them."""
-    from streamgauge.api.demonstration import compare_latencies, simulate_truth
     from streamgauge.reports.profile import ProfileReport
     from streamgauge.reports.report import replace_non_finite
 
-    profile = _calibrate(job.topology.name, output)
+    profile = _calibrate(run, output)
     measured = ProfileReport(profile=profile)
     story.tell(
-        "Profile: what operators do, estimated from the metrics by Spark",
+        f"Profile: what operators do, from three minutes of metrics of step {MEASURED}, by Spark",
         f"{measured.verdict} See them with `streamgauge profile show {output / 'profile.json'}`.",
         files="lake/, profile.json",
     )
-    predicted = _predict(profile, output, "prediction.html")
-    truth = simulate_truth(job, predicted.plan, predicted.workload)
+    predicted = _predict(run, profile, output, "prediction.html")
     story.tell(
-        f"Prediction: plan {STEP} at {ASKED_RATE:,g} tuples/s, neither of which was ever measured",
-        str(predicted.verdict),
-        _row("", "predicted", "simulated", "difference"),
-        *(
-            _row(
-                name,
-                format_duration(ours),
-                format_duration(theirs),
-                f"{100.0 * (ours / theirs - 1.0):+.1f} %",
-            )
-            for name, ours, theirs in compare_latencies(predicted.prediction, truth)
-        ),
+        f"Prediction: step {ASKED}, of which this profile knows nothing",
+        *_explain(run, predicted),
+        *_compare(predicted, truth),
         files="prediction.html",
     )
-    growths = _scale(job, profile, output)
+    growths = _scale(run, profile, output)
     story.tell(
         f"Plan: what {GROWN_RATE:,g} tuples/s would need, with {GROWN_UNITS} executors to hand out",
         str(growths.verdict),
@@ -162,50 +148,80 @@ def _continue_on_spark(job: Job, output: Path, story: _Story) -> dict[str, Any]:
     return {
         **measured.document(),
         "prediction": replace_non_finite(predicted.prediction.to_dict()),
-        "truth": replace_non_finite(asdict(truth)),
         **growths.to_dict(),
     }
 
 
+def _explain(run: RecordedRun, predicted: PredictionReport) -> list[str]:
+    """From which load and plan to which, and the verdict."""
+    before, after = (run.per_second(step) for step in (MEASURED, ASKED))
+    executors = (len(run.repetition(step).executors) for step in (MEASURED, ASKED))
+    return [
+        f"Measured at {before:g} tuples/s on {next(executors)} executors, predicted at {after:g} on"
+        f" {next(executors)}.",
+        str(predicted.verdict),
+    ]
+
+
+def _compare(predicted: PredictionReport, truth: StepTruth) -> list[str]:
+    """A table of what was predicted and what was measured on the cluster."""
+    from streamgauge.api.demonstration import compare_with_truth
+
+    rows = [_row("", "predicted", "measured", "difference")]
+    for one in compare_with_truth(predicted.prediction, truth):
+        show = show_cores if one.key.unit == "cores" else format_duration
+        difference = f"{100.0 * (one.predicted / one.measured - 1.0):+.1f} %"
+        rows.append(_row(one.name, show(one.predicted), show(one.measured), difference))
+    return rows
+
+
+def show_cores(number: float) -> str:
+    """``0.42 cores``."""
+    return f"{number:.2f} cores"
+
+
 def _row(*cells: str) -> str:
-    return f"{cells[0]:<22}{cells[1]:>12}{cells[2]:>12}{cells[3]:>13}"
+    return f"{cells[0]:<24}{cells[1]:>12}{cells[2]:>12}{cells[3]:>13}"
 
 
-def _calibrate(topology: str, output: Path) -> Profile:
+def _calibrate(run: RecordedRun, output: Path) -> Profile:
     """Take the metrics into a lake, and make the profile from it."""
     from streamgauge.api.calibrate import calibrate
+    from streamgauge.api.ingest import ingest
     from streamgauge.api.spark import open_session
     from streamgauge.cli.ingest import summary
-    from streamgauge.lake.tables import Lake
 
-    lake = Lake(output / "lake")
+    lake, repetition = output / "lake", run.repetition(MEASURED)
     say("starting Spark and ingesting the metrics into a lake")
-    with open_session("demo", input_rows=0) as session:
-        from streamgauge.pipeline.ingest.job import ingest_files
-        from streamgauge.pipeline.ingest.listing import find_files
-
-        tally = ingest_files(session, lake, find_files([str(output / SAMPLES)]), say=say)
+    with open_session("demo", input_rows=0):
+        tally = ingest([run.folder / repetition.folder], str(lake), say=say)
         say(summary(tally))
-        report = calibrate(lake.uri, topology, output=output / "profile.json", say=say)
+        report = calibrate(
+            str(lake),
+            run.job(MEASURED).topology.name,
+            output=output / "profile.json",
+            start=repetition.measured_from,
+            end=repetition.measured_to,
+            warmup_seconds=0.0,
+            say=say,
+        )
         return report.profiles[0].profile
 
 
-def _predict(profile: Profile | Path, output: Path, page: str) -> PredictionReport:
-    """How the job would behave on another plan under another load, with a page of it."""
+def _predict(run: RecordedRun, profile: Profile, output: Path, page: str) -> PredictionReport:
+    """How the job would behave on the other step's plan and load, with a page of it."""
     from streamgauge.api.predict import predict
-    from streamgauge.cli.examples import example_path
 
-    report = predict(profile, example_path(EXAMPLE), step=STEP, rate=ASKED_RATE, before=True)
-    source = profile.name if isinstance(profile, Path) else "profile.json"
-    command = f"streamgauge predict --profile {source} --plan {EXAMPLE} --step {STEP}"
-    write_text(output / page, report.to_html(f"{command} --rate {ASKED_RATE:g} --html {page}"))
+    plan, rate = run.plan(ASKED, profile), run.per_second(ASKED)
+    report = predict(profile, plan, rate=rate, before=True)
+    write_text(output / page, report.to_html(f"streamgauge demo --output {output}"))
     return report
 
 
-def _scale(job: Job, profile: Profile, output: Path) -> ScalingRanking:
+def _scale(run: RecordedRun, profile: Profile, output: Path) -> ScalingRanking:
     """Where the job should grow under a much higher load, with a picture of it."""
     from streamgauge.api.rank_scalings import rank_scalings
 
-    growths = rank_scalings(job, GROWN_UNITS, profile, GROWN_RATE, GROWN_STEP, sweep=True)
+    growths = rank_scalings(run.job(ASKED), GROWN_UNITS, profile, GROWN_RATE, sweep=True)
     write_text(output / "growth.svg", growths.plot().svg)
     return growths

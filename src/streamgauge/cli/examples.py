@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -56,7 +57,7 @@ def example_path(name: str) -> Path:
 
 def _copy(folder: Path, names: list[str], output: Path) -> list[str]:
     """Copy files that are not there yet: somebody may have changed the others."""
-    from streamgauge.topology.files.document import make_folder, write_whole
+    from streamgauge.topology.files.document import make_folder
 
     copied = []
     for name in names:
@@ -65,6 +66,6 @@ def _copy(folder: Path, names: list[str], output: Path) -> list[str]:
             say(f"{target} already exists; left unchanged")
             continue
         make_folder(target.parent)
-        write_whole(target, (folder / name).read_text(encoding="utf-8"))
+        shutil.copyfile(folder / name, target)
         copied.append(name)
     return copied
