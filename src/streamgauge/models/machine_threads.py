@@ -146,7 +146,8 @@ def core_shares(cpu: Vector, wait: Vector) -> Vector:
 
 def multiply(one: Vector, other: Vector) -> Vector:
     """The product, where nothing of infinity is nothing."""
-    result = np.zeros(np.broadcast_shapes(one.shape, other.shape))
+    alike = one.shape == other.shape
+    result = np.zeros(one.shape if alike else np.broadcast_shapes(one.shape, other.shape))
     np.multiply(one, other, out=result, where=(one > 0.0) & (other > 0.0))
     return result
 

@@ -31,7 +31,7 @@ MOST_LOAD = 1e30
 MANY_NAMES = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Parameters(Traffic):
     """Everything that a plan's delays follow from.
 

@@ -31,7 +31,7 @@ from streamgauge.models.queueing import (
     divide_or,
     released_wait,
     sojourn_transform,
-    wait,
+    wait_twice,
 )
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.traffic_equations import Traffic
@@ -136,7 +136,7 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         met=traffic.met,
     )
     queue = replace(queue, wait_factor=wait_factors(traffic, queue))
-    awake, whole = wait(replace(queue, setup=None)), wait(queue)
+    awake, whole = wait_twice(queue)
     sojourn = _sojourn(traffic, queue)
     send, send_transform = no_wait(len(mean))
     sleep, workers = mechanics.transfer_sleep, len(traffic.flow.plan.workers)
