@@ -115,11 +115,11 @@ def find_arrivals(traffic: Traffic) -> Arrivals:
     near = np.zeros((3, executors))
     far = np.zeros((3, len(flow.plan.workers), executors))
     dealt: dict[Subscription, list[Dealt]] = {}
+    # One for the worker of each executor: sums by worker are products with this.
+    of_worker = np.zeros((len(flow.plan.workers), executors))
+    of_worker[workers, np.arange(executors)] = 1.0
+    met = np.broadcast_to(traffic.met, executors)
     for block in flow.blocks:
-        # One for the worker of each sending executor: sums by worker are products with this.
-        of_worker = np.zeros((len(flow.plan.workers), len(block.sources)))
-        of_worker[workers[as_slice(block.sources)], np.arange(len(block.sources))] = 1.0
-        is_local = block.types == 0
         events = list(list_events(traffic, block))
         in_turn = deals_in_turn(block.stream, mechanics)
         parts = [deal_events(one, block.shares, in_turn=in_turn) for one in events]
@@ -130,12 +130,11 @@ def find_arrivals(traffic: Traffic) -> Arrivals:
         if not parts:
             continue
         sent = Counts(*(sum(same[1:], start=same[0]) for same in zip(*parts, strict=True)))
-        met = np.broadcast_to(traffic.met, executors)
-        for place, counts in enumerate(_bundled(sent, flushed * met[as_slice(block.targets)])):
-            near[place, as_slice(block.targets)] += np.where(is_local, counts, 0.0).sum(axis=0)
-        for place, counts in enumerate(sent):
-            rest = np.where(is_local, 0.0, counts)
-            far[place][:, as_slice(block.targets)] += of_worker @ rest
+        is_local, targets = block.types == 0, as_slice(block.targets)
+        here = _bundled(sent, flushed * met[targets]) if flushed else sent
+        near[:, targets] += np.where(is_local, here, 0.0).sum(axis=1)
+        rest = np.where(is_local, 0.0, sent)
+        far[:, :, targets] += of_worker[:, as_slice(block.sources)] @ rest
     bundles = _bundled(Counts(*far), (flushed or mechanics.transfer_sleep) * traffic.met)
     batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
     some = batches > 0.0

@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from streamgauge.models.cpu_contention import Contention, deal_threads
+from streamgauge.models.cpu_contention import Contention
 from streamgauge.models.machine_threads import Machines, Threads, Truth, Vector, sum_by_machine
 
 # Three levels of a lognormal factor (Gauss and Hermite).
@@ -81,7 +81,6 @@ def _missing_work(threads: Threads, machines: Machines, found: Contention) -> Ve
     count = len(machines.cores)
     missing = np.zeros(count)
     cores = np.ceil(machines.cores).astype(np.int64)
-    core = deal_threads(threads.machine, threads.wanted_cores, cores)
     joint, own = found.limits or (None, None)
     for machine in np.flatnonzero(~found.overloaded & (machines.free > 0.0)):
         here = (threads.machine == machine) & (found.used_cores > 0.0)
@@ -90,10 +89,10 @@ def _missing_work(threads: Threads, machines: Machines, found: Contention) -> Ve
             continue
         free = float(machines.free[machine])
         shared = _excess_joint(load, joint.stretch[here], free, int(cores[machine]))
-        if own is None:
+        if own is None or found.core is None:
             missing[machine] = shared
             continue
-        alone = _excess_own(load, cpu, own.stretch[here], core[here], free / cores[machine])
+        alone = _excess_own(load, cpu, own.stretch[here], found.core[here], free / cores[machine])
         # As stretches are mixed, so is what they leave out.
         apart = own.stretch[here] - joint.stretch[here]
         mixed = found.stretch[here] - joint.stretch[here]

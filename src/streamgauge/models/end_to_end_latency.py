@@ -184,7 +184,6 @@ class _WaysAtLevel:
             flow.data_blocks, key=lambda block: order[block.stream.target], reverse=True
         )
         self._weights = self._reaching()
-        self._late = delays.lateness
 
     def measure_connections(self, block: ConnectionBlock) -> Matrix:
         """Mean seconds from leaving a sender's logic until the receiver is done, for each pair."""
@@ -257,7 +256,7 @@ class _WaysAtLevel:
         )
 
     def _lateness(self, since_due: bool) -> Lateness | None:
-        return self._late if since_due else None
+        return self._delays.lateness if since_due else None
 
     def weight(self, first: list[ConnectionBlock]) -> float:
         """Tuples that come to sinks in a second, of those that begin there."""

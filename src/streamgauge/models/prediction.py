@@ -291,7 +291,7 @@ def assemble(
     ways, delays = Ways(parameters, levels, network), levels.mix_elements()
     latency = ways.latency(probabilities)
     since_due = None
-    if delays.lateness is not None and not is_brief:
+    if not is_brief and delays.find_lateness is not None:
         since_due = ways.latency(probabilities, since_due=True)
     used = divide_cores(
         parameters,

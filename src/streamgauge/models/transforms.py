@@ -120,11 +120,13 @@ def by_kind(
         if mask.all():
             return function(points, ...)
     shape = np.broadcast_shapes(points.shape, kinds[0][0].shape)
-    wide = np.broadcast_to(points, shape)
+    # The same points for all distributions stay one column.
+    is_column = len(shape) == 2 and points.shape[1:] == (1,)
+    wide = None if is_column else np.broadcast_to(points, shape)
     value = np.empty(shape, dtype=np.complex128)
     for mask, function in kinds:
         if mask.any():
-            value[..., mask] = function(wide[..., mask], mask)
+            value[..., mask] = function(points if wide is None else wide[..., mask], mask)
     return value
 
 
