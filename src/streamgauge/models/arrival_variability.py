@@ -131,9 +131,10 @@ def find_arrivals(traffic: Traffic) -> Arrivals:
             continue
         sent = Counts(*(sum(same[1:], start=same[0]) for same in zip(*parts, strict=True)))
         is_local, targets = block.types == 0, as_slice(block.targets)
-        here = _bundled(sent, flushed * met[targets]) if flushed else sent
+        all_sent = np.asarray(sent)
+        here = np.asarray(_bundled(sent, flushed * met[targets])) if flushed else all_sent
         near[:, targets] += np.where(is_local, here, 0.0).sum(axis=1)
-        rest = np.where(is_local, 0.0, sent)
+        rest = np.where(is_local, 0.0, all_sent)
         far[:, :, targets] += of_worker[:, as_slice(block.sources)] @ rest
     bundles = _bundled(Counts(*far), (flushed or mechanics.transfer_sleep) * traffic.met)
     batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -405,7 +405,7 @@ def _operators(
     operators = {}
     for name, span in parameters.flow.plan.logical.spans.items():
         here = as_slice(span)
-        weights = came[here] if came[here].any() else np.ones(len(span))
+        mean = _weigh(came[here] if came[here].any() else np.ones(len(span)))
         operators[name] = OperatorPrediction(
             executors=len(span),
             idle=int(np.count_nonzero(came[here] <= 0.0)) if is_bolt(parameters.flow, name) else 0,
@@ -414,20 +414,19 @@ def _operators(
             tuples_out_per_second=float(tuples[here].sum()),
             utilisation=float(loaded.utilisation[here].mean()),
             busiest=float(loaded.utilisation[here].max()),
-            service_seconds=_mean(weights, loaded.service.mean[here]),
-            delay_seconds=_mean(weights, total[here]),
-            parts={
-                part.value: _mean(weights, values[here])
-                for part, values in delays.executors.items()
-            },
+            service_seconds=mean(loaded.service.mean[here]),
+            delay_seconds=mean(total[here]),
+            parts={part.value: mean(values[here]) for part, values in delays.executors.items()},
         )
     return operators
 
 
-def _mean(weights: Vector, values: Vector) -> float:
-    """Of those that get anything."""
+def _weigh(weights: Vector) -> Callable[[Vector], float]:
+    """What finds the mean of those that get anything."""
     busy = weights > 0.0
-    return float(weights[busy] @ values[busy] / weights[busy].sum())
+    chosen = weights[busy]
+    total = chosen.sum()
+    return lambda values: float(chosen @ values[busy] / total)
 
 
 def list_workers(

@@ -218,7 +218,7 @@ def _onwards(before: Vector, led: Vector, now: Vector, leads: Vector) -> Vector:
     length = (turn * turn).sum(axis=(0, 2))
     part = (this * turn).sum(axis=(0, 2)) / np.where(length > 0.0, length, 1.0)
     astray = (this * this).sum(axis=(0, 2)) > (last * last).sum(axis=(0, 2))
-    part = np.where(astray, 0.0, np.clip(part, -LONGEST_LEAP, 0.5))
+    part = np.where(astray, 0.0, np.minimum(np.maximum(part, -LONGEST_LEAP), 0.5))
     following = leads - part[:, np.newaxis] * (leads - led)
     following[0] = np.maximum(following[0], 0.0)
     return np.asarray(following)
@@ -282,7 +282,7 @@ def _burn(group: _Group, state: _State, growth: float) -> Vector:
         return np.zeros_like(others)
     polling_time = ((1.0 - state.busy) * group.polling).sum(axis=1)
     away = (group.there - state.runnable).sum(axis=1)
-    part = np.clip(polling_time / np.maximum(away, 1e-9), 0.0, 1.0)[:, np.newaxis]
+    part = np.minimum(polling_time / np.maximum(away, 1e-9), 1.0)[:, np.newaxis]
     idle = 1.0 - part
     mean = others * part
     some = 1.0 - idle**others
@@ -325,7 +325,7 @@ def _step(group: _Group, state: _State, tilt: Vector, burn: Vector) -> _Step:
     np.cumsum(growth, axis=0, out=weight[1:])
     middle = np.minimum(np.rint(total), most).astype(np.int64)
     weight -= weight[middle, np.arange(len(free))]
-    weight = np.exp(np.clip(weight, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
+    weight = np.exp(np.minimum(np.maximum(weight, -_LARGEST_EXPONENT), _LARGEST_EXPONENT))
     worth, served = sets.worth(np.array([weight, weight * speed]))
     rests, runs, works = worth[:, 0].T, worth[:, 1].T, served[:, 1].T
     likely = sets.number * weight
@@ -342,7 +342,7 @@ def _most_runnable(state: _State, free: Vector) -> int:
 
     Beyond the cores, the number falls off like (load/cores)ⁿ or faster.
     """
-    full = np.clip(state.total / free, 1e-3, 1.0 - 1e-3)
+    full = np.minimum(np.maximum(state.total / free, 1e-3), 1.0 - 1e-3)
     number = state.number
     enough = np.maximum(free, number) - _TAIL / np.log(full) + 8.0 * np.sqrt(number)
     return int(min(np.ceil(enough.max()), state.load.shape[1]))

@@ -72,7 +72,7 @@ class Setup:
         which leans to long for frequent batches. The delay of the whole queue is then uniform on
         (0, `period`), as for a server that takes vacations (Fuhrmann & Cooper 1985).
         """
-        length, rate = np.broadcast_arrays(as_vector(period), as_vector(batches_per_second))
+        length, rate = transforms.match_shapes(period, batches_per_second)
         load = rate * length
         scale = divide_or(load, -np.expm1(-load), otherwise=1.0)
 
@@ -151,7 +151,7 @@ class BatchSize:
     @classmethod
     def of(cls, mean: ArrayLike, variance: ArrayLike) -> BatchSize:
         """With arrays of one shape, and a variance that can be."""
-        first, second = np.broadcast_arrays(as_vector(mean), as_vector(variance))
+        first, second = transforms.match_shapes(mean, variance)
         part = first - np.floor(first)
         return cls(mean=first, variance=np.maximum(second, part * (1.0 - part)))
 
