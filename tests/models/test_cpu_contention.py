@@ -230,6 +230,26 @@ def test_an_overloaded_machine_is_listed_with_infinite_stretches():
     assert found.used_cores == pytest.approx([0.4, 0.4, 0.2, 0.5])
 
 
+@pytest.mark.parametrize("polling", [PLAIN, Mechanics(poll_cores=0.5, bolt_spin=0.05)])
+def test_machines_of_unlike_size_are_stretched_as_if_each_were_alone(polling):
+    # Those of a few threads are computed at once; 90 are too many to go with others.
+    crowds = [np.linspace(0.1, 0.6, count) / count for count in (1, 2, 3, 7, 30, 90)]
+    loads = np.concatenate(crowds)
+    together = contention(
+        Threads(
+            machine=np.repeat(np.arange(len(crowds)), [len(one) for one in crowds]),
+            rate=loads,
+            cpu_seconds=np.ones_like(loads),
+            wait_seconds=np.zeros_like(loads),
+            polls=np.full(len(loads), True),
+        ),
+        joint(np.ones(len(crowds))),
+        polling,
+    )
+    alone = [shared(one, 1, polling=polling).stretch for one in crowds]
+    assert together.stretch == pytest.approx(np.concatenate(alone), rel=1e-9)
+
+
 def test_a_machine_without_free_cores_is_overloaded():
     found = shared([0.1], 2.0, background=2.0)
     assert found.overloaded_machines == (0,)

@@ -22,6 +22,7 @@ from streamgauge.models.network import MEDIAN, find_network
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.pending_limit import hold_back, is_limited
 from streamgauge.models.plan_check import check_case
+from streamgauge.models.plan_family import PlanFamily
 from streamgauge.models.prediction import Prediction, assemble, limit_roots
 from streamgauge.models.regimes import find_regimes
 from streamgauge.models.tuple_trees import TupleTrees
@@ -48,6 +49,8 @@ class AnalyticModel:
 
     def __init__(self, *, brief: bool = False, link_percentile: float = MEDIAN) -> None:
         self.brief = brief
+        # Of the plan before: planners ask for one after the other of the same job.
+        self._family: PlanFamily | None = None
         self._assembled = partial(assemble, self.name, link_percentile=link_percentile)
         self._network = partial(find_network, percentile=link_percentile)
 
@@ -61,7 +64,8 @@ class AnalyticModel:
     ) -> Prediction:
         """How the job would behave on `plan` under `workload`."""
         check_case(behaviour, plan, workload)
-        parameters = find_parameters(behaviour, plan, workload)
+        parameters = find_parameters(behaviour, plan, workload, self._family)
+        self._family = parameters.family
         loaded = load(parameters)
         limit = Limit.unknown() if self.brief else find_limit(parameters, workload, loaded)
         notes = () if self.brief else _describe_regimes(parameters, loaded)

@@ -13,7 +13,7 @@ merged and served streams are renewal processes again, known by rate and variati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from streamgauge.models.queueing import BatchArrivals, divide_or
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.traffic_equations import Traffic, Vector
-from streamgauge.topology.topology import Operator, OperatorKind
+from streamgauge.topology.topology import Operator, OperatorKind, Subscription
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 
 Matrix = NDArray[np.float64]
@@ -81,41 +81,71 @@ class Counts(NamedTuple):
     squares: Vector
 
 
+class Dealt(NamedTuple):
+    """Events, and how many batches a second of them go from executor to executor."""
+
+    events: Events
+    batches: Matrix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Arrivals:
+    """How tuples come to the executors of a plan, whatever services these have.
+
+    Attributes:
+        bursts: Into every executor.
+        dealt: By subscription of the job's own streams, what their senders' events bring.
+    """
+
+    bursts: Bursts
+    dealt: Mapping[Subscription, Sequence[Dealt]]
+
+
 def bursts_into(traffic: Traffic) -> Bursts:
     """How tuples come to the executors of a plan."""
+    return traffic.arrivals.bursts
+
+
+def find_arrivals(traffic: Traffic) -> Arrivals:
+    """What is the same for all services that a plan is looked at with."""
     flow, mechanics = traffic.flow, traffic.mechanics
     flushed = mechanics.flush_seconds if mechanics.send_threads else 0.0
     executors = len(flow.plan.logical.executors)
     workers = np.asarray(flow.plan.placement, dtype=np.intp)
     near = np.zeros((3, executors))
     far = np.zeros((3, len(flow.plan.workers), executors))
+    dealt: dict[Subscription, list[Dealt]] = {}
+    # One for the worker of each executor: sums by worker are products with this.
+    of_worker = np.zeros((len(flow.plan.workers), executors))
+    of_worker[workers, np.arange(executors)] = 1.0
+    met = np.broadcast_to(traffic.met, executors)
     for block in flow.blocks:
-        # One for the worker of each sending executor: sums by worker are products with this.
-        of_worker = np.zeros((len(flow.plan.workers), len(block.sources)))
-        of_worker[workers[as_slice(block.sources)], np.arange(len(block.sources))] = 1.0
-        is_local = block.types == 0
-        parts = [
-            deal_events(events, block.shares, in_turn=deals_in_turn(block.stream, mechanics))
-            for events in list_events(traffic, block)
-        ]
+        events = list(list_events(traffic, block))
+        in_turn = deals_in_turn(block.stream, mechanics)
+        parts = [deal_events(one, block.shares, in_turn=in_turn) for one in events]
+        if not block.stream.is_system:
+            dealt[block.stream.subscription] = [
+                Dealt(one, part.batches) for one, part in zip(events, parts, strict=True)
+            ]
         if not parts:
             continue
         sent = Counts(*(sum(same[1:], start=same[0]) for same in zip(*parts, strict=True)))
-        met = np.broadcast_to(traffic.met, executors)
-        for place, counts in enumerate(_bundled(sent, flushed * met[as_slice(block.targets)])):
-            near[place, as_slice(block.targets)] += np.where(is_local, counts, 0.0).sum(axis=0)
-        for place, counts in enumerate(sent):
-            rest = np.where(is_local, 0.0, counts)
-            far[place][:, as_slice(block.targets)] += of_worker @ rest
+        is_local, targets = block.types == 0, as_slice(block.targets)
+        all_sent = np.asarray(sent)
+        here = np.asarray(_bundled(sent, flushed * met[targets])) if flushed else all_sent
+        near[:, targets] += np.where(is_local, here, 0.0).sum(axis=1)
+        rest = np.where(is_local, 0.0, all_sent)
+        far[:, :, targets] += of_worker[:, as_slice(block.sources)] @ rest
     bundles = _bundled(Counts(*far), (flushed or mechanics.transfer_sleep) * traffic.met)
     batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
     some = batches > 0.0
     safe = np.where(some, batches, 1.0)
     mean = np.where(some, tuples / safe, 1.0)
     variance = np.where(some, squares / safe, 1.0) - mean**2
-    return Bursts(
+    bursts = Bursts(
         per_second=batches, mean=np.maximum(mean, 1.0), variance=np.maximum(variance, 0.0)
     )
+    return Arrivals(bursts=bursts, dealt=dealt)
 
 
 def siblings_into(traffic: Traffic, operator: str) -> float:
@@ -318,7 +348,7 @@ def _streams(
     in_turn = deals_in_turn(stream, traffic.mechanics)
     emitted = left[as_slice(block.sources)]
     of_inputs = sender.kind is OperatorKind.PROCESSOR and sender.window is None
-    for events in list_events(traffic, block):
+    for events, batches in traffic.arrivals.dealt[stream.subscription]:
         scv = emitted
         if of_inputs:
             # Ends of service of one input among several, as if drawn at random.
@@ -327,7 +357,6 @@ def _streams(
         emitting = np.minimum(events.mean, 1.0)
         if not events.gathered:
             scv = thin_stream(scv, emitting)
-        batches = deal_events(events, block.shares, in_turn=in_turn).batches
         chance = divide_or(batches, (events.per_second * emitting)[:, np.newaxis], 0.0)
         yield batches, thin_stream(scv[:, np.newaxis], chance, in_turn=in_turn)
 

@@ -251,7 +251,7 @@ def _delays(parameters: Parameters, loaded: Loaded, stations: Stations, wait: Wa
         transfer=transfer,
         transfer_transform=transfer_transform,
         utilisation=stations.utilisation,
-        lateness=Lateness(
+        find_lateness=lambda: Lateness(
             mean=np.where(sources, unbounded.mean + stations.mean, 0.0),
             variance=np.where(sources, spread, 0.0),
             transform=lambda s: np.where(sources, executor_transform(s), 1.0),

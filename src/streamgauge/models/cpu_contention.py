@@ -37,6 +37,7 @@ from streamgauge.models.machine_threads import (
     Whole,
     core_shares,
     multiply,
+    number_alike,
     sum_by_machine,
 )
 from streamgauge.models.processor_sharing import TOLERANCE, SharedCores, settle_machines
@@ -64,6 +65,7 @@ class Contention:
         busy_cores: By machine: the sum of these.
         polling_cores: By machine: cores that idle threads burn.
         overloaded: By machine: whether threads want all free cores, or more.
+        core: By thread: the one that it stays on with own cores, all machines' in one row.
     """
 
     stretch: Vector
@@ -72,6 +74,7 @@ class Contention:
     busy_cores: Vector
     polling_cores: Vector
     overloaded: Truth
+    core: Whole | None = None
 
     @property
     def overloaded_machines(self) -> tuple[int, ...]:
@@ -131,6 +134,7 @@ def contention(
         busy_cores=sum_by_machine(threads.machine, used, len(machines.cores)),
         polling_cores=joint.polling_cores,
         overloaded=overloaded,
+        core=None if dealt is None else dealt.core,
     )
 
 
@@ -196,7 +200,7 @@ def _deal(threads: Threads, machines: Machines, overloaded: Truth) -> _Dealt | N
         full=full,
         cores=cores[machine],
         joint_part=np.where(full | ~apart[machine], 1.0, moved),
-        alike=np.unique([threads.machine, load], axis=1, return_inverse=True)[1].ravel(),
+        alike=number_alike(list(zip(threads.machine.tolist(), load.tolist(), strict=True))),
     )
 
 

@@ -21,8 +21,8 @@ import math
 
 import numpy as np
 
-from streamgauge.models.cpu_contention import Contention, deal_threads
-from streamgauge.models.machine_threads import Machines, Threads, Vector, sum_by_machine
+from streamgauge.models.cpu_contention import Contention
+from streamgauge.models.machine_threads import Machines, Threads, Truth, Vector, sum_by_machine
 
 # Three levels of a lognormal factor (Gauss and Hermite).
 PROBABILITIES = np.asarray([1.0, 4.0, 1.0]) / 6.0
@@ -56,16 +56,23 @@ def find_variation(threads: Threads, machines: Machines, found: Contention) -> V
     weight = np.where(steady, cpu, 0.0)
     busy = np.where(steady, load * stretch, 0.0)
     target = (1.0 + more) * sum_by_machine(threads.machine, weight * busy / (1.0 - busy), count)
-    low, high = np.zeros(count), np.full(count, MOST_VARIATION)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        factor = level_factors(middle)[:, threads.machine] * busy
+
+    def is_enough(variation: Vector) -> Truth:
+        factor = level_factors(variation)[:, threads.machine] * busy
         with np.errstate(divide="ignore"):
             number = np.where(factor < 1.0, factor / (1.0 - factor), np.inf)
         held = np.where(weight > 0.0, weight, 0.0) * (PROBABILITIES @ np.minimum(number, 1e9))
-        enough = sum_by_machine(threads.machine, held, count) >= target
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    varied = np.where(found.overloaded | (more <= 0.0), 0.0, low)
+        return np.asarray(sum_by_machine(threads.machine, held, count) >= target)
+
+    # Most plans have no crowded machine: one look tells.
+    steady_crowd = found.overloaded | (more <= 0.0) | is_enough(np.full(count, LEAST_VARIATION))
+    low, high = np.zeros(count), np.full(count, MOST_VARIATION)
+    if not steady_crowd.all():
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2.0
+            enough = is_enough(middle)
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    varied = np.where(steady_crowd, 0.0, low)
     return np.where(varied < LEAST_VARIATION, 0.0, varied)
 
 
@@ -74,7 +81,6 @@ def _missing_work(threads: Threads, machines: Machines, found: Contention) -> Ve
     count = len(machines.cores)
     missing = np.zeros(count)
     cores = np.ceil(machines.cores).astype(np.int64)
-    core = deal_threads(threads.machine, threads.wanted_cores, cores)
     joint, own = found.limits or (None, None)
     for machine in np.flatnonzero(~found.overloaded & (machines.free > 0.0)):
         here = (threads.machine == machine) & (found.used_cores > 0.0)
@@ -83,10 +89,10 @@ def _missing_work(threads: Threads, machines: Machines, found: Contention) -> Ve
             continue
         free = float(machines.free[machine])
         shared = _excess_joint(load, joint.stretch[here], free, int(cores[machine]))
-        if own is None:
+        if own is None or found.core is None:
             missing[machine] = shared
             continue
-        alone = _excess_own(load, cpu, own.stretch[here], core[here], free / cores[machine])
+        alone = _excess_own(load, cpu, own.stretch[here], found.core[here], free / cores[machine])
         # As stretches are mixed, so is what they leave out.
         apart = own.stretch[here] - joint.stretch[here]
         mixed = found.stretch[here] - joint.stretch[here]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,7 +33,7 @@ class Part(StrEnum):
     WINDOW = "window"  # for its window to fire, and the trigger to run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Delays:
     """Times in the elements of a plan; infinite where one is overloaded.
 
@@ -45,8 +46,8 @@ class Delays:
         transfer: In the sender's worker's transfer thread, by worker.
         transfer_transform: Of the same, points × workers.
         utilisation: Part of the time that each executor is busy; one and more: overloaded.
-        lateness: From when tuples were due until their source has emitted them; None where that is
-            not known.
+        find_lateness: Finds how long after tuples were due their source emits them; None where that
+            is not known. Not everybody asks.
     """
 
     executors: Mapping[Part, Vector]
@@ -57,9 +58,14 @@ class Delays:
     transfer: Moments
     transfer_transform: Transform
     utilisation: Vector
-    lateness: Lateness | None = None
+    find_lateness: Callable[[], Lateness] | None = None
 
-    @property
+    @cached_property
+    def lateness(self) -> Lateness | None:
+        """From when tuples were due until their source has emitted them."""
+        return None if self.find_lateness is None else self.find_lateness()
+
+    @cached_property
     def executor_mean(self) -> Vector:
         """All parts of an executor's delay together."""
         return np.asarray(np.sum(list(self.executors.values()), axis=0))
@@ -87,8 +93,14 @@ class DelayLevels:
 
     def change_lateness(self, change: Callable[[Lateness], Lateness]) -> DelayLevels:
         """The same with other latenesses of sources, where these are known."""
+
+        def change_later(find: Callable[[], Lateness]) -> Callable[[], Lateness]:
+            return lambda: change(find())
+
         changed = tuple(
-            at if at.lateness is None else replace(at, lateness=change(at.lateness))
+            at
+            if at.find_lateness is None
+            else replace(at, find_lateness=change_later(at.find_lateness))
             for at in self.delays
         )
         return replace(self, delays=changed)
@@ -98,7 +110,7 @@ class DelayLevels:
         if len(self.delays) == 1:
             return self.delays[0]
         first = self.delays[0]
-        mixed = replace(
+        return replace(
             first,
             executors={
                 part: self._mean([at.executors[part] for at in self.delays])
@@ -110,16 +122,16 @@ class DelayLevels:
             executor_transform=lambda s: self._mean(
                 [at.executor_transform(s) for at in self.delays]
             ),
+            find_lateness=None if first.find_lateness is None else self._mix_lateness,
         )
+
+    def _mix_lateness(self) -> Lateness:
         late = [at.lateness for at in self.delays if at.lateness is not None]
-        if not late:
-            return mixed
-        lateness = Lateness(
+        return Lateness(
             mean=self._mean([one.mean for one in late]),
             variance=self._variance([one.mean for one in late], [one.variance for one in late]),
             transform=lambda s: self._mean([one.transform(s) for one in late]),
         )
-        return replace(mixed, lateness=lateness)
 
     def _mean(self, figures: Sequence[Any]) -> Any:
         return sum(p * figure for p, figure in zip(self.probabilities, figures, strict=True))

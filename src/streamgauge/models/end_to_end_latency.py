@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,9 +91,9 @@ class Ways:
     def __init__(self, traffic: Traffic, delays: Delays | DelayLevels, network: Network) -> None:
         levels = delays if isinstance(delays, DelayLevels) else DelayLevels.single(delays)
         self._flow = traffic.flow
+        ways = _WaysAtLevel(traffic, levels.delays[0], network)
         self._levels = [
-            (probability, _WaysAtLevel(traffic, at_level, network))
-            for probability, at_level in levels
+            (probability, ways.with_delays(at_level)) for probability, at_level in levels
         ]
 
     def latency(
@@ -170,9 +171,9 @@ class _WaysAtLevel:
     """The ways of a plan whose elements have these delays."""
 
     def __init__(self, traffic: Traffic, delays: Delays, network: Network) -> None:
-        self._traffic, self._delays, self._network = traffic, delays, network
+        self._traffic, self._network = traffic, network
         self._flow, self._rates = traffic.flow, traffic.rates
-        self._mean = delays.executor_mean
+        self._delays, self._mean = delays, delays.executor_mean
         flow, plan = traffic.flow, traffic.flow.plan
         self._distances = Distances(flow, network)
         self._worker, self._node = self._distances.worker, self._distances.node
@@ -184,7 +185,12 @@ class _WaysAtLevel:
             flow.data_blocks, key=lambda block: order[block.stream.target], reverse=True
         )
         self._weights = self._reaching()
-        self._late = delays.lateness
+
+    def with_delays(self, delays: Delays) -> _WaysAtLevel:
+        """The same ways with other delays in their elements; where they lead is not found anew."""
+        other = copy(self)
+        other._delays, other._mean = delays, delays.executor_mean
+        return other
 
     def measure_connections(self, block: ConnectionBlock) -> Matrix:
         """Mean seconds from leaving a sender's logic until the receiver is done, for each pair."""
@@ -257,7 +263,7 @@ class _WaysAtLevel:
         )
 
     def _lateness(self, since_due: bool) -> Lateness | None:
-        return self._late if since_due else None
+        return self._delays.lateness if since_due else None
 
     def weight(self, first: list[ConnectionBlock]) -> float:
         """Tuples that come to sinks in a second, of those that begin there."""

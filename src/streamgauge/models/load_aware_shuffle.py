@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.models.machine_threads import number_alike
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import Stream
 from streamgauge.topology.tuple_flow import Matrix, as_slice
@@ -37,8 +38,9 @@ def nearest_shares(
     senders, receivers = placement[as_slice(sources)], placement[as_slice(targets)]
     shares = np.zeros((len(sources), len(targets)))
     scopes = np.zeros(len(sources), dtype=np.int8)
+    nearness = find_nearness(plan)
     for worker in sorted(set(senders.tolist())):
-        near = _nearness(plan, worker)[receivers]
+        near = nearness[worker, receivers]
         for scope in range(len(SCOPES)):
             inside = near <= scope
             if not inside.any():
@@ -51,12 +53,13 @@ def nearest_shares(
     return shares, scopes
 
 
-def _nearness(plan: PhysicalPlan, worker: int) -> NDArray[np.int8]:
-    """For each worker the narrowest scope of `worker` that holds it."""
-    own = plan.workers[worker]
-    rack = plan.cluster.node(own.node).rack
-    scopes = []
-    for other in plan.workers:
-        apart = (other != own, other.node != own.node, plan.cluster.node(other.node).rack != rack)
-        scopes.append(sum(apart))
-    return np.asarray(scopes, dtype=np.int8)
+def find_nearness(plan: PhysicalPlan) -> NDArray[np.int64]:
+    """For each worker, and each other one, the narrowest scope of the former that holds the latter.
+
+    Two workers of a node have one rack.
+    """
+    nodes = [worker.node for worker in plan.workers]
+    racks = [plan.cluster.node(node).rack for node in nodes]
+    node, rack = number_alike(nodes), number_alike(racks)
+    apart = 1 - np.eye(len(nodes), dtype=np.int64)
+    return apart + np.not_equal.outer(node, node) + np.not_equal.outer(rack, rack)

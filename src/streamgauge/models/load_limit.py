@@ -164,15 +164,14 @@ def is_bolt(flow: TupleFlow, operator: str) -> bool:
 
 def mark_bolts(flow: TupleFlow) -> NDArray[np.bool_]:
     """Which executors are fed by others."""
-    return np.asarray([is_bolt(flow, one.operator) for one in flow.plan.logical.executors])
+    operators = flow.plan.logical.operators_by_executor
+    return np.asarray([one.kind is not OperatorKind.SOURCE for one in operators])
 
 
 def fires_on_thread(flow: TupleFlow) -> NDArray[np.bool_]:
     """Whether an executor's windows fire by count, and so on its own thread."""
-    topology = flow.plan.logical.topology
-    windows = {one.name: one.window for one in topology.operators}
-    of_executors = [windows[one.operator] for one in flow.plan.logical.executors]
-    return np.asarray([one is not None and one.slide_tuples is not None for one in of_executors])
+    windows = [one.window for one in flow.plan.logical.operators_by_executor]
+    return np.asarray([one is not None and one.slide_tuples is not None for one in windows])
 
 
 def _overloaded(

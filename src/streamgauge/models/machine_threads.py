@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -146,9 +147,17 @@ def core_shares(cpu: Vector, wait: Vector) -> Vector:
 
 def multiply(one: Vector, other: Vector) -> Vector:
     """The product, where nothing of infinity is nothing."""
-    result = np.zeros(np.broadcast_shapes(one.shape, other.shape))
+    alike = one.shape == other.shape
+    result = np.zeros(one.shape if alike else np.broadcast_shapes(one.shape, other.shape))
     np.multiply(one, other, out=result, where=(one > 0.0) & (other > 0.0))
     return result
+
+
+def number_alike(figures: Sequence[Hashable]) -> Whole:
+    """For each of several figures the number of its kind, in the order in which they appear."""
+    numbers: dict[Hashable, int] = {}
+    places = [numbers.setdefault(one, len(numbers)) for one in figures]
+    return np.asarray(places, dtype=np.int64)
 
 
 def sum_by_machine(machine: Whole, values: Vector | Truth, count: int) -> Vector:

@@ -33,6 +33,10 @@ Places = NDArray[np.intp]
 MEDIAN = 0.5
 # The code of a connection between nodes.
 REMOTE = CONNECTION_TYPES.index(ConnectionType.REMOTE)
+# And those of connections inside a worker, and between the workers of a node.
+NEAR = (0, 1)
+# Pairs of executors for which leaving out zeros takes longer than adding them up.
+SMALL_BLOCK = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,10 +102,10 @@ def _at(latency: TimeMoments, percentile: float) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Near:
-    """Connections of a block inside one node: its executors' places, and the shares by type."""
+    """Connections of a block inside nodes: its executors' places, and the shares by type."""
 
-    senders: Places
-    receivers: Places
+    senders: Places | slice
+    receivers: Places | slice
     in_worker: Matrix
     between_workers: Matrix
 
@@ -121,13 +125,17 @@ class Distances:
         self._remote: dict[Subscription, Matrix | None] = {}
 
     def list_near(self, block: ConnectionBlock) -> list[_Near]:
-        """What stays inside its node, by node."""
+        """What stays inside its node: by node, or for all nodes at once where that is little."""
         key = block.stream.subscription
         if key not in self._near:
             self._near[key] = list(self._find_near(block))
         return self._near[key]
 
     def _find_near(self, block: ConnectionBlock) -> Iterator[_Near]:
+        if block.types.size <= SMALL_BLOCK:
+            in_worker, between = (np.where(block.types == near, block.shares, 0.0) for near in NEAR)
+            yield _Near(slice(None), slice(None), in_worker, between)
+            return
         senders, receivers = self.node[as_slice(block.sources)], self.node[as_slice(block.targets)]
         for node in sorted(set(receivers.tolist())):
             here, there = np.flatnonzero(senders == node), np.flatnonzero(receivers == node)
@@ -182,29 +190,30 @@ class HopTransforms:
         rows = as_slice(block.sources)
         near = np.zeros((len(onward), len(block.sources)), dtype=np.complex128)
         far = np.zeros_like(near)
+        split = _split(onward)
         for one in self._distances.list_near(block):
-            arriving = _split(onward[:, one.receivers])
+            arriving = split[:, one.receivers]
             near[:, one.senders] = _mixed(arriving, one.in_worker)
             far[:, one.senders] = _mixed(arriving, one.between_workers)
         remote = self._distances.find_remote(block)
         if remote is not None:
-            far += self._over_network(block, onward, remote)
+            far += self._over_network(block, split, remote)
         transfer = self._transfer[:, self._distances.worker[rows]]
         return np.asarray(self._send[:, rows] * (near + transfer * far))
 
-    def _over_network(self, block: ConnectionBlock, onward: Complex, remote: Matrix) -> Complex:
+    def _over_network(self, block: ConnectionBlock, onward: Matrix, remote: Matrix) -> Complex:
         """The part of what is carried that goes from node to node."""
         if self._distances.is_uniform:
             # From the second node to the first it is as far as between any two.
-            return np.asarray(self._wire(0)[:, 1:2] * _mixed(_split(onward), remote))
+            return np.asarray(self._wire(0)[:, 1:2] * _mixed(onward, remote))
         node = self._distances.node
         senders, receivers = node[as_slice(block.sources)], node[as_slice(block.targets)]
-        total = np.zeros((len(onward), len(senders)), dtype=np.complex128)
+        total = np.zeros((len(self.points), len(senders)), dtype=np.complex128)
         for place in sorted(set(receivers.tolist())):
             there = np.flatnonzero(receivers == place)
             if remote[:, there].any():
                 wire = self._wire(place)[:, senders]
-                total += wire * _mixed(_split(onward[:, there]), remote[:, there])
+                total += wire * _mixed(onward[:, there], remote[:, there])
         return total
 
     def _wire(self, node: int) -> Complex:

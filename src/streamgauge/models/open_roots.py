@@ -156,7 +156,8 @@ class OpenRoots:
             return self._parameters if factor == 1.0 else self._parameters.rescaled(factor)
         behaviour, plan = self._parameters.behaviour, self._parameters.flow.plan
         emissions = tuple(self._scale(one, np.asarray(factors)) for one in self._workload.emissions)
-        return find_parameters(behaviour, plan, Workload(emissions=emissions))
+        family = self._parameters.family
+        return find_parameters(behaviour, plan, Workload(emissions=emissions), family)
 
     def _scale(self, emission: Emission, factors: Vector) -> Emission:
         """An emission of which every executor emits another part."""

@@ -14,16 +14,14 @@ from streamgauge.errors import InvalidInput
 from streamgauge.models.acks import roots_per_tuple, with_acks
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_aware_shuffle import SCOPES
+from streamgauge.models.plan_family import PlanFamily
 from streamgauge.models.routing import Routing, route
 from streamgauge.models.service import Works, find_work
-from streamgauge.models.traffic_equations import Traffic, find_conversion, propagate, source_rates
-from streamgauge.models.worker_cpu import EngineLoad, find_engine_load, scale_polling
+from streamgauge.models.traffic_equations import Traffic, propagate, source_rates
+from streamgauge.models.worker_cpu import EngineLoad, find_engine_load
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
-from streamgauge.topology.topology import OperatorKind
-from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.workload import Workload
-from streamgauge.transport.engine import load_engine
 
 # Larger numbers are slips, and products of far larger ones are no numbers any more.
 MOST_LOAD = 1e30
@@ -31,16 +29,18 @@ MOST_LOAD = 1e30
 MANY_NAMES = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Parameters(Traffic):
     """Everything that a plan's delays follow from.
 
     Attributes:
+        family: The plans that have the same executors.
         engine: What the engine itself has to do.
         rescaled: The same with all sources' rates so many times as high.
     """
 
     behaviour: JobBehaviour
+    family: PlanFamily
     routing: Routing
     works: Works
     engine: EngineLoad
@@ -77,18 +77,21 @@ def _check_magnitude(logical: LogicalPlan, works: Works) -> None:
         )
 
 
-def find_parameters(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workload) -> Parameters:
-    """Routing, rates and work of a plan that has never run."""
-    configuration = plan.logical.configuration
-    transport = load_engine(configuration.engine)
-    mechanics = scale_polling(transport.mechanics(configuration.settings), behaviour.costs)
-    routing = route(TupleFlow.of(plan, transport.hops), behaviour, mechanics)
+def find_parameters(
+    behaviour: JobBehaviour,
+    plan: PhysicalPlan,
+    workload: Workload,
+    known: PlanFamily | None = None,
+) -> Parameters:
+    """Routing, rates and work of a plan that has never run.
+
+    `known` is the family of another plan: where it is of the same one, that is not found anew.
+    """
+    family = PlanFamily.of(behaviour, plan.logical, known)
+    mechanics, conversions = family.mechanics, family.conversions
+    routing = route(family.connect(plan), behaviour, mechanics, family.keyed)
     flow, logical = routing.flow, plan.logical
-    conversions = {
-        one.name: find_conversion(logical, one.name, behaviour, mechanics)
-        for one in logical.topology.operators
-        if one.kind is OperatorKind.PROCESSOR
-    }
+    configuration = logical.configuration
     rates = propagate(flow, source_rates(logical, workload), conversions)
     traffic = Traffic(flow=flow, rates=rates, conversions=conversions, mechanics=mechanics)
     if logical.topology.has_ackers:
@@ -117,6 +120,7 @@ def find_parameters(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workl
         notes.append(f"shuffle would send outside the sender's worker: {', '.join(sorted(wide))}")
     return Parameters(
         behaviour=behaviour,
+        family=family,
         flow=traffic.flow,
         rates=traffic.rates,
         conversions=conversions,
@@ -125,5 +129,5 @@ def find_parameters(behaviour: JobBehaviour, plan: PhysicalPlan, workload: Workl
         works=works,
         engine=find_engine_load(traffic, behaviour.costs),
         notes=tuple(notes),
-        rescaled=lambda factor: find_parameters(behaviour, plan, workload.times(factor)),
+        rescaled=lambda factor: find_parameters(behaviour, plan, workload.times(factor), family),
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -291,7 +291,7 @@ def assemble(
     ways, delays = Ways(parameters, levels, network), levels.mix_elements()
     latency = ways.latency(probabilities)
     since_due = None
-    if delays.lateness is not None and not is_brief:
+    if not is_brief and delays.find_lateness is not None:
         since_due = ways.latency(probabilities, since_due=True)
     used = divide_cores(
         parameters,
@@ -299,6 +299,7 @@ def assemble(
         idle=find_polling(parameters, loaded) + loaded.waking,
     )
     machines = list_machines(plan, used, loaded.contention.overloaded)
+    rates = _add_rates(parameters)
     return Prediction(
         model=model,
         verdict=Verdict.OVERLOADED if loaded.overloaded else Verdict.FITS,
@@ -306,8 +307,8 @@ def assemble(
         limit=limit,
         latency=latency,
         by_source=ways.by_source(latency, probabilities),
-        operators=_operators(parameters, loaded, delays),
-        executors=_executors(parameters, loaded, delays),
+        operators=_operators(parameters, rates, loaded, delays),
+        executors=_executors(parameters, rates, loaded, delays),
         workers=list_workers(plan, used, parameters.leaving_workers()),
         machines=machines,
         since_due=since_due,
@@ -338,34 +339,53 @@ def limit_roots(prediction: Prediction, pending: Pending) -> Prediction:
     )
 
 
+class _ExecutorRates(NamedTuple):
+    """What comes to and leaves every executor, and what of the latter are tuples of the job."""
+
+    came: Vector
+    left: Vector
+    tuples: Vector
+
+
 def _executors(
-    parameters: Parameters, loaded: Loaded, delays: Delays
+    parameters: Parameters, rates: _ExecutorRates, loaded: Loaded, delays: Delays
 ) -> tuple[ExecutorPrediction, ...]:
     plan = parameters.flow.plan
-    came, left, tuples = _add_rates(parameters)
     total = delays.executor_mean
     own = [values for part, values in delays.executors.items() if part in _OWN]
     waiting = total - np.sum(own, axis=0)
+    queued = np.multiply(rates.came, waiting, out=np.zeros_like(total), where=rates.came > 0.0)
+    names = [str(worker) for worker in plan.workers]
+    # Lists hold plain numbers; one at a time, taking them out of arrays is most of the work.
+    figures = (
+        *(one.tolist() for one in rates),
+        loaded.utilisation.tolist(),
+        loaded.contention.stretch[: len(total)].tolist(),
+        loaded.service.mean.tolist(),
+        total.tolist(),
+        queued.tolist(),
+    )
     return tuple(
         ExecutorPrediction(
             name=one.label,
             operator=one.operator,
-            worker=str(plan.workers[plan.placement[index]]),
-            arrived_per_second=float(came[index]),
-            emitted_per_second=float(left[index]),
-            tuples_out_per_second=float(tuples[index]),
-            utilisation=float(loaded.utilisation[index]),
-            stretch=float(loaded.contention.stretch[index]),
-            service_seconds=float(loaded.service.mean[index]),
-            delay_seconds=float(total[index]),
-            queue_length=float(came[index] * waiting[index]) if came[index] > 0.0 else 0.0,
+            worker=names[worker],
+            arrived_per_second=came,
+            emitted_per_second=left,
+            tuples_out_per_second=tuples,
+            utilisation=utilisation,
+            stretch=stretch,
+            service_seconds=service,
+            delay_seconds=delay,
+            queue_length=queue,
         )
-        for index, one in enumerate(plan.logical.executors)
+        for one, worker, came, left, tuples, utilisation, stretch, service, delay, queue in zip(
+            plan.logical.executors, plan.placement, *figures, strict=True
+        )
     )
 
 
-def _add_rates(parameters: Parameters) -> tuple[Vector, Vector, Vector]:
-    """What comes to and leaves every executor, and what of the latter are tuples of the job."""
+def _add_rates(parameters: Parameters) -> _ExecutorRates:
     flow, rates = parameters.flow, parameters.rates
     size = len(flow.plan.logical.executors)
     came, left, tuples = np.zeros(size), np.zeros(size), np.zeros(size)
@@ -374,18 +394,18 @@ def _add_rates(parameters: Parameters) -> tuple[Vector, Vector, Vector]:
         came[here] = rates.into(flow, name)
         left[here] = rates.out_of(flow, name)
         tuples[here] = rates.out_of(flow, name, system=False)
-    return came, left, tuples
+    return _ExecutorRates(came, left, tuples)
 
 
 def _operators(
-    parameters: Parameters, loaded: Loaded, delays: Delays
+    parameters: Parameters, rates: _ExecutorRates, loaded: Loaded, delays: Delays
 ) -> dict[str, OperatorPrediction]:
-    came, left, tuples = _add_rates(parameters)
+    came, left, tuples = rates
     total = delays.executor_mean
     operators = {}
     for name, span in parameters.flow.plan.logical.spans.items():
         here = as_slice(span)
-        weights = came[here] if came[here].any() else np.ones(len(span))
+        mean = _weigh(came[here] if came[here].any() else np.ones(len(span)))
         operators[name] = OperatorPrediction(
             executors=len(span),
             idle=int(np.count_nonzero(came[here] <= 0.0)) if is_bolt(parameters.flow, name) else 0,
@@ -394,20 +414,19 @@ def _operators(
             tuples_out_per_second=float(tuples[here].sum()),
             utilisation=float(loaded.utilisation[here].mean()),
             busiest=float(loaded.utilisation[here].max()),
-            service_seconds=_mean(weights, loaded.service.mean[here]),
-            delay_seconds=_mean(weights, total[here]),
-            parts={
-                part.value: _mean(weights, values[here])
-                for part, values in delays.executors.items()
-            },
+            service_seconds=mean(loaded.service.mean[here]),
+            delay_seconds=mean(total[here]),
+            parts={part.value: mean(values[here]) for part, values in delays.executors.items()},
         )
     return operators
 
 
-def _mean(weights: Vector, values: Vector) -> float:
-    """Of those that get anything."""
+def _weigh(weights: Vector) -> Callable[[Vector], float]:
+    """What finds the mean of those that get anything."""
     busy = weights > 0.0
-    return float(weights[busy] @ values[busy] / weights[busy].sum())
+    chosen = weights[busy]
+    total = chosen.sum()
+    return lambda values: float(chosen @ values[busy] / total)
 
 
 def list_workers(

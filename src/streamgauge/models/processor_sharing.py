@@ -53,6 +53,8 @@ _LEAST_LEAVING = 1e-9
 _TAIL = 25.0
 _LARGEST_EXPONENT = 600.0
 _LARGEST_TABLE = 2_000_000
+# Tables up to this size take as long as the calls that compute them.
+_SMALL_TABLE = 1 << 13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,75 +101,114 @@ def settle_machines(
         there = places < sizes[machines, np.newaxis]
         seats = np.minimum(first[machines, np.newaxis] + places, len(order) - 1)
         seats = order[seats]
-        began = np.where(there, start[:, seats], 0.0)
-        _settle(
-            threads,
-            seats,
-            there,
-            free[machines],
-            scale[machines],
-            machines,
-            mechanics,
-            began,
-            tolerance,
-            shared,
+        rate = np.where(there, threads.rate[seats], 0.0)
+        group = _Group(
+            machines=machines,
+            seats=seats,
+            there=there,
+            rate=rate,
+            cpu=threads.cpu_seconds[seats],
+            wait=threads.wait_seconds[seats],
+            free=free[machines],
+            polling=_polling_parts(rate, threads.polls[seats] & there, mechanics),
+            most_burnt=mechanics.poll_cores * scale[machines, np.newaxis],
+            others=np.maximum(sizes[machines, np.newaxis] - np.arange(there.shape[1] + 1.0), 0.0),
         )
+        began = np.where(there, start[:, seats], 0.0)
+        _settle(group, mechanics.poll_growth, began, tolerance, shared)
     return shared
 
 
 def _alike(sizes: Whole) -> Iterator[Whole]:
-    """Machines with any threads, in groups of like size whose tables fit in memory."""
+    """Machines with any threads, in groups of like size whose tables fit in memory.
+
+    Small machines go with larger ones where all of them together are little work: a group takes
+    as many steps as its slowest machine, and a step hardly less for few of them than for many.
+    """
     classes = np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.int64)
-    for size in sorted(set(classes[sizes > 0].tolist())):
+    joined, largest = np.zeros(0, dtype=np.int64), 0
+    for size in sorted(set(classes[sizes > 0].tolist()), reverse=True):
         members = np.flatnonzero((classes == size) & (sizes > 0))
+        if len(joined) and len(joined) + len(members) <= _SMALL_TABLE >> 2 * largest:
+            joined = np.concatenate([joined, members])
+            continue
+        if len(joined):
+            yield joined
         at_once = max(_LARGEST_TABLE >> 2 * size, 1)
-        for begin in range(0, len(members), at_once):
+        for begin in range(0, len(members) - at_once, at_once):
             yield members[begin : begin + at_once]
+        joined, largest = members[(len(members) - 1) // at_once * at_once :], size
+    if len(joined):
+        yield joined
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Group:
+    """Machines that are computed at once, and their threads, by machine and seat.
+
+    Attributes:
+        machines: Which they are.
+        seats: Which threads.
+        there: Whether somebody sits there.
+        polling: Part of its idle time that a thread polls.
+        most_burnt: By machine, cores that a polling thread burns if it is alone.
+        others: By machine, how many threads are left if 0, 1, 2 … run.
+    """
+
+    machines: Whole
+    seats: Whole
+    there: Truth
+    rate: Vector
+    cpu: Vector
+    wait: Vector
+    free: Vector
+    polling: Vector
+    most_burnt: Vector
+    others: Vector
+
+    def choose(self, which: Truth) -> _Group:
+        """Some of the machines."""
+        return _Group(**{name: getattr(self, name)[which] for name in self.__slots__})
 
 
 def _settle(
-    threads: Threads,
-    which: Whole,
-    there: Truth,
-    free: Vector,
-    poll_scale: Vector,
-    machines: Whole,
-    mechanics: Mechanics,
-    start: Vector,
-    tolerance: float,
-    shared: SharedCores,
+    group: _Group, poll_growth: float, start: Vector, tolerance: float, shared: SharedCores
 ) -> None:
     """Repeat until stretches change by no more than the part `tolerance`.
 
-    `which` are threads by machine and seat, `there` whether somebody sits there; `machines` says
-    where the results of machines go in `shared`, which takes all results. `start` has logarithms of
-    stretches and tilts.
+    `shared` takes the results. `start` has logarithms of stretches and tilts.
     """
-    rate = np.where(there, threads.rate[which], 0.0)
-    cpu, wait = threads.cpu_seconds[which], threads.wait_seconds[which]
-    polls = threads.polls[which] & there
-    going = np.arange(len(free))
     # Logarithms of stretches and tilts, now and before, and where a step led from before.
     now = before = led = start
     for iteration in range(MAX_ITERATIONS):
-        seats, seated = which[going], there[going]
         stretch, tilt = np.exp(now)
-        state = _runnable(rate[going], cpu[going], wait[going], stretch)
-        burn = _burn(mechanics, poll_scale[going], state, rate[going], polls[going], seated)
-        step = _step(state, tilt, free[going], burn)
-        leads = np.where(seated, np.log([step.stretch, step.tilt]), now)
+        state = _runnable(group, stretch)
+        step = _step(group, state, tilt, _burn(group, state, poll_growth))
+        leads = np.where(group.there, np.log([step.stretch, step.tilt]), now)
         change = np.abs(leads - now).max(axis=(0, 2))
         # Smaller and smaller steps damp oscillations.
         leads = now + min(1.0, PATIENCE / (iteration + 1)) * (leads - now)
-        shared.stretch[seats[seated]] = step.stretch[seated]
-        shared.tilt[seats[seated]] = step.tilt[seated]
-        shared.polling_cores[machines[going]] = step.polling_cores
         left = change > tolerance
+        if iteration == MAX_ITERATIONS - 1:
+            left[:] = False
+        following = leads if iteration == 0 else _onwards(before, led, now, leads)
+        before, led, now = now, leads, following
+        if left.all():
+            continue
+        _keep_results(group, step, ~left, shared)
         if not left.any():
             return
-        following = leads if iteration == 0 else _onwards(before, led, now, leads)
-        going = going[left]
-        before, led, now = now[:, left], leads[:, left], following[:, left]
+        group = group.choose(left)
+        before, led, now = before[:, left], led[:, left], now[:, left]
+
+
+def _keep_results(group: _Group, step: _Step, settled: Truth, shared: SharedCores) -> None:
+    """Put what was found for machines that have settled where it belongs."""
+    there = group.there & settled[:, np.newaxis]
+    seats = group.seats[there]
+    shared.stretch[seats] = step.stretch[there]
+    shared.tilt[seats] = step.tilt[there]
+    shared.polling_cores[group.machines[settled]] = step.polling_cores[settled]
 
 
 def _onwards(before: Vector, led: Vector, now: Vector, leads: Vector) -> Vector:
@@ -177,7 +218,7 @@ def _onwards(before: Vector, led: Vector, now: Vector, leads: Vector) -> Vector:
     length = (turn * turn).sum(axis=(0, 2))
     part = (this * turn).sum(axis=(0, 2)) / np.where(length > 0.0, length, 1.0)
     astray = (this * this).sum(axis=(0, 2)) > (last * last).sum(axis=(0, 2))
-    part = np.where(astray, 0.0, np.clip(part, -LONGEST_LEAP, 0.5))
+    part = np.where(astray, 0.0, np.minimum(np.maximum(part, -LONGEST_LEAP), 0.5))
     following = leads - part[:, np.newaxis] * (leads - led)
     following[0] = np.maximum(following[0], 0.0)
     return np.asarray(following)
@@ -189,63 +230,68 @@ class _State:
 
     Attributes:
         runnable: Part of time that a thread is on a core or wants one.
+        number: By machine: the mean number of runnable threads.
         load: Cores it keeps busy.
+        total: By machine: the sum of loads.
         busy: Part of time that it has a job in hand.
         persistence: By machine: the exponent of θ.
     """
 
     runnable: Vector
+    number: Vector
     load: Vector
+    total: Vector
     busy: Vector
     persistence: Vector
 
 
-def _runnable(rate: Vector, cpu: Vector, wait: Vector, stretch: Vector) -> _State:
+def _runnable(group: _Group, stretch: Vector) -> _State:
     """What threads do under given stretches; none does more than one job at a time."""
-    on_core = core_shares(cpu * stretch, wait)
-    runnable = np.minimum(rate * cpu * stretch, on_core * _ALWAYS)
+    rate, wait, stretched = group.rate, group.wait, group.cpu * stretch
+    on_core = core_shares(stretched, wait)
+    runnable = np.minimum(rate * group.cpu * stretch, on_core * _ALWAYS)
     load = runnable / stretch
     total = load.sum(axis=1)
     share = (load * on_core).sum(axis=1) / np.where(total > 0.0, total, 1.0)
     return _State(
         runnable=runnable,
+        number=runnable.sum(axis=1),
         load=load,
-        busy=np.minimum(rate * (cpu * stretch + wait), 1.0),
+        total=total,
+        busy=np.minimum(rate * (stretched + wait), 1.0),
         persistence=PERSISTENCE * share,
     )
 
 
-def _burn(
-    mechanics: Mechanics,
-    scale: Vector,
-    state: _State,
-    rate: Vector,
-    polls: Truth,
-    there: Truth,
-) -> Vector:
+def _polling_parts(rate: Vector, polls: Truth, mechanics: Mechanics) -> Vector:
+    """Part of its idle time that each thread polls before it falls asleep."""
+    if mechanics.poll_cores <= 0.0 or mechanics.bolt_spin <= 0.0:
+        return np.zeros_like(rate)
+    patient = -np.expm1(-rate * mechanics.bolt_spin) if mechanics.bolt_sleep > 0.0 else 1.0
+    return np.where(polls, patient, 0.0)
+
+
+def _burn(group: _Group, state: _State, growth: float) -> Vector:
     """Cores that idle threads burn while 0, 1, 2 … others run, by machine.
 
     Whoever is not runnable polls with the same probability: their number N is binomial. Its
     moment E[N^g] is expanded to the second order about the mean of N given that it is not zero.
     """
-    seats = rate.shape[1]
-    if mechanics.poll_cores <= 0.0 or mechanics.bolt_spin <= 0.0:
-        return np.zeros((len(rate), seats + 1))
-    patient = -np.expm1(-rate * mechanics.bolt_spin) if mechanics.bolt_sleep > 0.0 else 1.0
-    polling_time = np.where(polls, (1.0 - state.busy) * patient, 0.0).sum(axis=1)
-    away = (there - state.runnable).sum(axis=1)
-    part = np.clip(polling_time / np.maximum(away, 1e-9), 0.0, 1.0)[:, np.newaxis]
-    others = np.maximum(there.sum(axis=1)[:, np.newaxis] - np.arange(seats + 1.0), 0.0)
+    others = group.others
+    if not group.polling.any():
+        return np.zeros_like(others)
+    polling_time = ((1.0 - state.busy) * group.polling).sum(axis=1)
+    away = (group.there - state.runnable).sum(axis=1)
+    part = np.minimum(polling_time / np.maximum(away, 1e-9), 1.0)[:, np.newaxis]
+    idle = 1.0 - part
     mean = others * part
-    some = 1.0 - (1.0 - part) ** others
+    some = 1.0 - idle**others
     some = np.where(some > 0.0, some, 1.0)
     about = np.maximum(mean / some, 1e-9)
-    spread = np.maximum((mean * (1.0 - part) + mean**2) / some / about**2 - 1.0, 0.0)
-    growth = mechanics.poll_growth
+    spread = np.maximum((mean * idle + mean**2) / some / about**2 - 1.0, 0.0)
     moment = about**growth * np.maximum(1.0 + growth * (growth - 1.0) / 2.0 * spread, 0.0)
     # No thread burns more than a core.
-    burnt = np.minimum(mechanics.poll_cores * scale[:, np.newaxis] * some * moment, mean)
-    return np.asarray(burnt, dtype=np.float64)
+    return np.asarray(np.minimum(group.most_burnt * some * moment, mean))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,15 +303,16 @@ class _Step:
     polling_cores: Vector
 
 
-def _step(state: _State, tilt: Vector, free: Vector, burn: Vector) -> _Step:
+def _step(group: _Group, state: _State, tilt: Vector, burn: Vector) -> _Step:
     """Stretches if threads are runnable so much of the time.
 
     Weights of sets are written relative to a mean tilt per thread, which keeps them in the range
     of numbers and the sums near to what is likely.
     """
-    total = state.runnable.sum(axis=1)
+    free, total = group.free, state.number
     usual = (state.runnable * np.log(tilt)).sum(axis=1) / np.where(total > 0.0, total, 1.0)
-    odds = state.runnable / (1.0 - state.runnable) * np.exp(usual[:, np.newaxis]) / tilt
+    as_usual = np.exp(usual[:, np.newaxis])
+    odds = state.runnable / (1.0 - state.runnable) * as_usual / tilt
     chance = odds / (1.0 + odds)
     most = _most_runnable(state, free)
     burn = burn[:, : most + 1].T
@@ -278,14 +325,14 @@ def _step(state: _State, tilt: Vector, free: Vector, burn: Vector) -> _Step:
     np.cumsum(growth, axis=0, out=weight[1:])
     middle = np.minimum(np.rint(total), most).astype(np.int64)
     weight -= weight[middle, np.arange(len(free))]
-    weight = np.exp(np.clip(weight, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
+    weight = np.exp(np.minimum(np.maximum(weight, -_LARGEST_EXPONENT), _LARGEST_EXPONENT))
     worth, served = sets.worth(np.array([weight, weight * speed]))
     rests, runs, works = worth[:, 0].T, worth[:, 1].T, served[:, 1].T
     likely = sets.number * weight
     burnt = (likely * burn * speed).sum(axis=0) / likely.sum(axis=0)
     return _Step(
         stretch=np.maximum(runs / works, 1.0),
-        tilt=runs / rests * np.exp(usual[:, np.newaxis]),
+        tilt=runs / rests * as_usual,
         polling_cores=burnt,
     )
 
@@ -295,9 +342,9 @@ def _most_runnable(state: _State, free: Vector) -> int:
 
     Beyond the cores, the number falls off like (load/cores)ⁿ or faster.
     """
-    full = np.clip(state.load.sum(axis=1) / free, 1e-3, 1.0 - 1e-3)
-    total = state.runnable.sum(axis=1)
-    enough = np.maximum(free, total) - _TAIL / np.log(full) + 8.0 * np.sqrt(total)
+    full = np.minimum(np.maximum(state.total / free, 1e-3), 1.0 - 1e-3)
+    number = state.number
+    enough = np.maximum(free, number) - _TAIL / np.log(full) + 8.0 * np.sqrt(number)
     return int(min(np.ceil(enough.max()), state.load.shape[1]))
 
 

@@ -21,6 +21,7 @@ transform zero: overload is an answer, not an error.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,7 +72,7 @@ class Setup:
         which leans to long for frequent batches. The delay of the whole queue is then uniform on
         (0, `period`), as for a server that takes vacations (Fuhrmann & Cooper 1985).
         """
-        length, rate = np.broadcast_arrays(as_vector(period), as_vector(batches_per_second))
+        length, rate = transforms.match_shapes(period, batches_per_second)
         load = rate * length
         scale = divide_or(load, -np.expm1(-load), otherwise=1.0)
 
@@ -134,7 +135,7 @@ def asleep_probability(batches_per_second: ArrayLike, spin_seconds: ArrayLike) -
     return np.asarray(np.exp(-as_vector(batches_per_second) * as_vector(spin_seconds)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class BatchSize:
     """How many tuples a batch has: a whole number of at least one, by mean and variance.
 
@@ -150,11 +151,11 @@ class BatchSize:
     @classmethod
     def of(cls, mean: ArrayLike, variance: ArrayLike) -> BatchSize:
         """With arrays of one shape, and a variance that can be."""
-        first, second = np.broadcast_arrays(as_vector(mean), as_vector(variance))
+        first, second = transforms.match_shapes(mean, variance)
         part = first - np.floor(first)
         return cls(mean=first, variance=np.maximum(second, part * (1.0 - part)))
 
-    @property
+    @cached_property
     def factorial_moments(self) -> tuple[Vector, Vector, Vector]:
         """E[X], E[X(X − 1)] and E[X(X − 1)(X − 2)]."""
         more = self.mean - 1.0
@@ -168,16 +169,16 @@ class BatchSize:
         # With X = 1 + N: X(X − 1) = N(N − 1) + 2N, and likewise for the third.
         return self.mean, second + 2.0 * more, third + 3.0 * second
 
-    @property
+    @cached_property
     def _excess(self) -> Vector:
         """Variance of N over its mean, less one: zero for a Poisson number."""
         return divide_or(self.variance, self.mean - 1.0, otherwise=1.0) - 1.0
 
-    @property
+    @cached_property
     def _regular(self) -> NDArray[np.bool_]:
         return np.asarray((self._excess < -NEAR_POISSON) & (self.mean > 1.0))
 
-    @property
+    @cached_property
     def _binomials(self) -> tuple[Vector, Vector, Vector]:
         """k, q and p: N is binomial of k trials with probability q, else of k + 1, of chance p.
 
@@ -193,7 +194,6 @@ class BatchSize:
     def generating(self, z: Complex) -> Complex:
         """E[z^X], for points that broadcast against the sizes from the left."""
         more, excess, regular = self.mean - 1.0, self._excess, self._regular
-        trials, share, chance = self._binomials
 
         def negative_binomial(points: Complex, chosen: Chosen) -> Complex:
             divide_or = excess[chosen]
@@ -204,6 +204,7 @@ class BatchSize:
             return np.asarray(points * np.exp(more[chosen] * (points - 1.0)))
 
         def binomials(points: Complex, chosen: Chosen) -> Complex:
+            trials, share, chance = self._binomials
             hit = 1.0 - chance[chosen] * (1.0 - points)
             either = share[chosen] + (1.0 - share[chosen]) * hit
             return np.asarray(points * hit ** trials[chosen] * either)
@@ -230,7 +231,7 @@ class BatchSize:
         return np.divide(numerator, rest, out=np.ones_like(numerator), where=rest != 0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class BatchArrivals:
     """Batches that come as a Poisson process to one server with gamma service times.
 
@@ -265,12 +266,12 @@ class BatchArrivals:
         )
         _check(least=1.0, batch_mean=self.batch_mean)
 
-    @property
+    @cached_property
     def size(self) -> BatchSize:
         """Tuples in a batch."""
         return BatchSize.of(self.batch_mean, self.batch_variance)
 
-    @property
+    @cached_property
     def utilisation(self) -> Vector:
         """Offered load of the server; the queue is stable below one."""
         return np.asarray(
@@ -290,14 +291,14 @@ class BatchArrivals:
         return np.asarray(1.0 - self.utilisation * as_vector(self.met))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class BulkQueue(BatchArrivals):
     """Batches join the queue as they come; one that finds the server idle waits for its setup."""
 
     setup: Setup | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class FlushedQueue(BatchArrivals):
     """Batches are lists that gather, and are released together every interval.
 
@@ -313,7 +314,13 @@ class FlushedQueue(BatchArrivals):
 
 def wait(queue: BulkQueue) -> Moments:
     """Time of a random tuple from its arrival to the start of its service, setup included."""
-    return _added(_queue_wait(queue), _setup_delay(queue), _inside(queue))
+    return wait_twice(queue)[1]
+
+
+def wait_twice(queue: BulkQueue) -> tuple[Moments, Moments]:
+    """Time from arrival to the start of service, of a server that never sleeps and of this one."""
+    before, inside = _queue_wait(queue), _inside(queue)
+    return _added(before, inside), _added(before, _setup_delay(queue), inside)
 
 
 def sojourn_transform(queue: BulkQueue) -> Transform:
@@ -491,7 +498,10 @@ def as_vector(value: ArrayLike) -> Vector:
 def divide_or(numerator: Vector, denominator: Vector, otherwise: float = np.inf) -> Vector:
     """The ratio where the denominator is positive, `otherwise` elsewhere."""
     above, below = as_vector(numerator), as_vector(denominator)
-    rest = np.full(np.broadcast_shapes(above.shape, below.shape), otherwise)
+    # Asking numpy for the shape takes longer than a short division.
+    alike = above.shape == below.shape
+    shape = above.shape if alike else np.broadcast_shapes(above.shape, below.shape)
+    rest = np.full(shape, otherwise)
     return np.asarray(np.divide(above, below, out=rest, where=below > 0.0))
 
 

@@ -51,9 +51,17 @@ class Routing:
     notes: tuple[str, ...]
 
 
-def route(flow: TupleFlow, behaviour: JobBehaviour, mechanics: Mechanics) -> Routing:
-    """The routing of a plan that has never run."""
-    plan = flow.plan
+def route(
+    flow: TupleFlow,
+    behaviour: JobBehaviour,
+    mechanics: Mechanics,
+    known: Mapping[Subscription, Matrix | None] | None = None,
+) -> Routing:
+    """The routing of a plan that has never run.
+
+    `known` are shares of streams whose keys decide, as `keyed_shares` gives them.
+    """
+    plan, known = flow.plan, known or {}
     blocks: list[ConnectionBlock] = []
     scopes: dict[Subscription, NDArray[np.int8]] = {}
     notes: list[str] = []
@@ -66,7 +74,11 @@ def route(flow: TupleFlow, behaviour: JobBehaviour, mechanics: Mechanics) -> Rou
             scopes[stream.subscription] = scope
             blocks.append(replace(block, shares=shares))
         elif isinstance(stream.grouping, KEYED):
-            keyed = keyed_shares(plan.logical, stream, behaviour)
+            keyed = (
+                known[stream.subscription]
+                if stream.subscription in known
+                else keyed_shares(plan.logical, stream, behaviour)
+            )
             if keyed is None:
                 notes.append(
                     f"how keys divide {stream.key} over the tasks of {stream.target} was not"

@@ -142,7 +142,8 @@ def _receiver(traffic: Traffic, behaviour: JobBehaviour, operator: str) -> Work:
     """What a tuple costs a processor, or a message an acker."""
     logical = traffic.flow.plan.logical
     own = behaviour.operators.get(operator, NOTHING_KNOWN)
-    weights = {} if operator == ACKER else input_weights(logical, operator, behaviour)
+    is_alike = operator == ACKER or own.relative_service is None
+    weights = {} if is_alike else input_weights(logical, operator, behaviour)
     parts = [
         _work(
             traffic.rates.arrived[stream.subscription],

@@ -22,6 +22,7 @@ from streamgauge.models.arrival_variability import bursts_into, wait_factors
 from streamgauge.models.batching import flush_wait, flush_wait_variance
 from streamgauge.models.delays import Delays, Part, no_wait
 from streamgauge.models.lateness import find_lateness
+from streamgauge.models.machine_threads import number_alike
 from streamgauge.models.queueing import (
     BulkQueue,
     FlushedQueue,
@@ -31,7 +32,7 @@ from streamgauge.models.queueing import (
     divide_or,
     released_wait,
     sojourn_transform,
-    wait,
+    wait_twice,
 )
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.traffic_equations import Traffic
@@ -83,7 +84,7 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         transfer=transfer,
         transfer_transform=_gathering(transfer, mechanics),
         utilisation=queue.utilisation,
-        lateness=find_lateness(traffic, service, mechanics.source_sleep),
+        find_lateness=lambda: find_lateness(traffic, service, mechanics.source_sleep),
     )
 
 
@@ -136,7 +137,7 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         met=traffic.met,
     )
     queue = replace(queue, wait_factor=wait_factors(traffic, queue))
-    awake, whole = wait(replace(queue, setup=None)), wait(queue)
+    awake, whole = wait_twice(queue)
     sojourn = _sojourn(traffic, queue)
     send, send_transform = no_wait(len(mean))
     sleep, workers = mechanics.transfer_sleep, len(traffic.flow.plan.workers)
@@ -161,7 +162,7 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
             transforms.uniform(s, sleep), (len(s), workers)
         ),
         utilisation=queue.utilisation,
-        lateness=find_lateness(traffic, service, mechanics.source_sleep),
+        find_lateness=lambda: find_lateness(traffic, service, mechanics.source_sleep),
     )
 
 
@@ -192,8 +193,10 @@ def _sojourn(traffic: Traffic, queue: BulkQueue) -> Transform:
     used = figures[0] > 0.0
     for source in logical.topology.sources:
         used[as_slice(logical.spans[source.name])] = False
-    distinct, place = np.unique(figures[:, used], axis=1, return_inverse=True)
-    rate, size, spread, seconds, scv, factor, met = distinct
+    columns = list(zip(*figures[:, used].tolist(), strict=True))
+    place = number_alike(columns)
+    distinct = np.asarray(list(dict.fromkeys(columns))).reshape(-1, len(figures))
+    rate, size, spread, seconds, scv, factor, met = distinct.T
     alike = sojourn_transform(
         BulkQueue(
             batches_per_second=rate,
@@ -209,7 +212,7 @@ def _sojourn(traffic: Traffic, queue: BulkQueue) -> Transform:
 
     def transform(s: Complex) -> Complex:
         value = np.ones((len(s), len(used)), dtype=np.complex128)
-        value[:, used] = alike(s)[:, place.ravel()]
+        value[:, used] = alike(s)[:, place]
         return value
 
     return transform

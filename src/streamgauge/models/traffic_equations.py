@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,9 @@ from streamgauge.topology.topology import Operator, OperatorKind, StreamKey, Sub
 from streamgauge.topology.tuple_flow import ConnectionBlock, TupleFlow, as_slice
 from streamgauge.topology.workload import Workload
 from streamgauge.transport.mechanics import Mechanics
+
+if TYPE_CHECKING:
+    from streamgauge.models.arrival_variability import Arrivals
 
 Vector = NDArray[np.float64]
 
@@ -129,7 +134,7 @@ class Rates:
         return sum((self.emitted[key] for key in sorted(keys)), start=zero)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Traffic:
     """Tuples on their way through a plan.
 
@@ -151,10 +156,18 @@ class Traffic:
     met: Vector | float = 1.0
     paced: float = 0.0
 
+    @cached_property
+    def arrivals(self) -> Arrivals:
+        """How its tuples come to executors."""
+        from streamgauge.models.arrival_variability import find_arrivals
+
+        return find_arrivals(self)
+
     def leaving_workers(self) -> Vector:
         """Tuples and messages a second that each worker sends to others."""
-        return self.crossing_workers()[0]
+        return self.crossing_workers[0]
 
+    @cached_property
     def crossing_workers(self) -> tuple[Vector, Vector]:
         """Tuples and messages a second that each worker sends to others, and gets from others."""
         workers = np.asarray(self.flow.plan.placement, dtype=np.intp)

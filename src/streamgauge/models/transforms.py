@@ -87,9 +87,7 @@ def gamma(s: Complex, mean: ArrayLike, scv: ArrayLike) -> Complex:
 
     One is the exponential distribution, zero a constant.
     """
-    first, variation = np.broadcast_arrays(
-        np.asarray(mean, dtype=np.float64), np.asarray(scv, dtype=np.float64)
-    )
+    first, variation = match_shapes(mean, scv)
 
     def general(points: Complex, chosen: Chosen) -> Complex:
         square = variation[chosen]
@@ -106,6 +104,15 @@ def gamma(s: Complex, mean: ArrayLike, scv: ArrayLike) -> Complex:
     )
 
 
+def match_shapes(one: ArrayLike, other: ArrayLike) -> tuple[Vector, Vector]:
+    """Two figures as arrays of one shape; most are already, and asking numpy takes long."""
+    first, second = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    if first.shape == second.shape:
+        return first, second
+    first, second = np.broadcast_arrays(first, second)
+    return first, second
+
+
 def by_kind(
     points: Complex, kinds: Sequence[tuple[NDArray[np.bool_], Callable[[Complex, Chosen], Complex]]]
 ) -> Complex:
@@ -120,11 +127,13 @@ def by_kind(
         if mask.all():
             return function(points, ...)
     shape = np.broadcast_shapes(points.shape, kinds[0][0].shape)
-    wide = np.broadcast_to(points, shape)
+    # The same points for all distributions stay one column.
+    is_column = len(shape) == 2 and points.shape[1:] == (1,)
+    wide = None if is_column else np.broadcast_to(points, shape)
     value = np.empty(shape, dtype=np.complex128)
     for mask, function in kinds:
         if mask.any():
-            value[..., mask] = function(wide[..., mask], mask)
+            value[..., mask] = function(points if wide is None else wide[..., mask], mask)
     return value
 
 
@@ -181,9 +190,7 @@ def quantiles(
         Array of shape (len(probabilities), *shape of `mean`).
     """
     wanted = _checked(probabilities)
-    first, spread = np.broadcast_arrays(
-        np.asarray(mean, dtype=np.float64), np.asarray(std, dtype=np.float64)
-    )
+    first, spread = match_shapes(mean, std)
     order = np.argsort(wanted)
     levels = wanted[order].reshape(-1, *[1] * first.ndim)
     proper = np.isfinite(first) & (first > 0.0)

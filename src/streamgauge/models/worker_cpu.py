@@ -68,7 +68,7 @@ def find_engine_load(traffic: Traffic, costs: CostEstimates) -> EngineLoad:
         return EngineLoad(costs=costs, fixed=fixed, growing=growing)
     place = {name: index for index, name in enumerate(costs.names)}
     fixed[:, [place["network_cores"], place["worker_cores"]]] = 1.0
-    sent, received = traffic.crossing_workers()
+    sent, received = traffic.crossing_workers
     growing[:, place["sent_seconds"]] = sent
     growing[:, place["received_seconds"]] = received
     handled = count_handled(traffic)

@@ -12,7 +12,7 @@ from streamgauge.errors import Findings, InvalidInput
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.field_checks import check_known, check_whole
 from streamgauge.topology.frozen import freeze
-from streamgauge.topology.topology import ACKER, Topology
+from streamgauge.topology.topology import ACKER, Operator, Topology
 
 _LABEL = re.compile(r"(?P<operator>.+)\[(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?\]")
 
@@ -127,6 +127,11 @@ class LogicalPlan:
             start = spans[executor.operator].start if executor.operator in spans else index
             spans[executor.operator] = range(start, index + 1)
         return spans
+
+    @cached_property
+    def operators_by_executor(self) -> tuple[Operator, ...]:
+        """The operator of each executor."""
+        return tuple(self.topology.operator(one.operator) for one in self.executors)
 
     @cached_property
     def index_of_task(self) -> Mapping[int, int]:

@@ -14,7 +14,7 @@ from streamgauge.errors import InvalidInput
 from streamgauge.topology.grouping import All, Custom, Global, LocalOrShuffle
 from streamgauge.topology.logical_plan import Executor, LogicalPlan
 from streamgauge.topology.physical_plan import ConnectionType, PhysicalPlan
-from streamgauge.topology.topology import Stream
+from streamgauge.topology.topology import Stream, Subscription
 
 # Connection types as array codes: the index in this tuple.
 CONNECTION_TYPES = (ConnectionType.LOCAL, ConnectionType.INTER_LOCAL, ConnectionType.REMOTE)
@@ -99,8 +99,15 @@ class TupleFlow:
     blocks: tuple[ConnectionBlock, ...]
 
     @classmethod
-    def of(cls, plan: PhysicalPlan, hops: Hops) -> TupleFlow:
+    def of(
+        cls, plan: PhysicalPlan, hops: Hops, shares: Mapping[Subscription, Matrix] | None = None
+    ) -> TupleFlow:
         """Classify every connection of `plan`.
+
+        Args:
+            plan: Where executors run.
+            hops: What lies on a connection of each type.
+            shares: Those that are known already, as `derive_shares` gives them.
 
         Raises:
             InvalidInput: There are more connections than fit into memory.
@@ -110,20 +117,23 @@ class TupleFlow:
         number = {name: index for index, name in enumerate(plan.nodes)}
         node_of_worker = np.asarray([number[one.node] for one in plan.workers], dtype=np.intp)
         node = node_of_worker[worker]
-        spans = plan.logical.spans
+        spans, known = plan.logical.spans, shares or {}
         blocks = []
         for stream in plan.logical.topology.streams:
             sources, targets = spans[stream.source], spans[stream.target]
             same_worker = np.equal.outer(worker[as_slice(sources)], worker[as_slice(targets)])
             same_node = np.equal.outer(node[as_slice(sources)], node[as_slice(targets)])
-            types = (2 - same_node.astype(np.int8) - same_worker.astype(np.int8)).astype(np.int8)
+            types = 2 - same_node.view(np.int8) - same_worker.view(np.int8)
+            part = known.get(stream.subscription)
+            if part is None:
+                part = derive_shares(plan.logical, stream, local=same_worker)
             blocks.append(
                 ConnectionBlock(
                     stream=stream,
                     sources=sources,
                     targets=targets,
                     types=types,
-                    shares=derive_shares(plan.logical, stream, local=same_worker),
+                    shares=part,
                 )
             )
         return cls(plan=plan, hops=hops, blocks=tuple(blocks))
