@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numba import njit
 
 from streamgauge.errors import InvalidInput
@@ -218,3 +220,30 @@ def queued(cores, streams, threads, arrival, events):
                 if waiting[thread] > 0:
                     start(cores, 0, thread, exponential(streams, 1), now)
     return area / now
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_threads_that_poll_burn_what_those_that_run_leave_them(seed):
+    # Fourteen threads on two cores; of one core, what is wanted beyond it is shared out.
+    rng = np.random.default_rng(seed)
+    made = make_cores([2.0], [0] * 14, balance=[1e9], poll_cores=0.4, poll_growth=0.7)
+    runs, polls, now, burnt = np.zeros(14), np.zeros(14), 0.0, 0.0
+    for _ in range(80):
+        finish = next_finish(made, 0)
+        then = min(finish, now + rng.exponential(0.3))
+        each = 0.4 * polls.sum() ** 0.7 / max(polls.sum(), 1.0)
+        polling = each * np.bincount(made.pool, polls, minlength=2)
+        wanted = polling + np.bincount(made.pool, runs, minlength=2)
+        burnt += (then - now) * (polling / np.maximum(wanted, 1.0)).sum()
+        now, thread = then, int(rng.integers(14))
+        if now == finish:
+            runs[stop_first(made, 0, now)] = 0.0
+        elif polls[thread] or (not runs[thread] and rng.random() < 0.7):
+            polls[thread] = 1.0 - polls[thread]
+            add_polling(made, 0, thread, int(2.0 * polls[thread] - 1.0), now)
+        elif not runs[thread]:
+            runs[thread] = 1.0
+            start(made, 0, thread, rng.exponential(0.5), now)
+        next_finish(made, 0)
+    assert polled_seconds(made, now) == pytest.approx([burnt])

@@ -6,9 +6,12 @@ from hypothesis import strategies as st
 
 from streamgauge.simulation.timers import (
     UNSET,
+    clear_gone,
     clear_timer,
     first_time,
     first_timer,
+    is_set,
+    let_go_off,
     make_timers,
     set_timer,
 )
@@ -49,3 +52,28 @@ def test_a_thousand_timers_go_off_in_order():
         seen.append(times[first])
         clear_timer(timers, first)
     assert seen == heapq.nsmallest(1000, times)
+
+
+def test_a_timer_that_has_gone_off_leaves_its_place_to_the_next_that_is_set():
+    timers = make_timers(3)
+    set_timer(timers, 0, 1.0)
+    set_timer(timers, 1, 2.0)
+    let_go_off(timers, 0)
+    assert not is_set(timers, 0)
+    set_timer(timers, 2, 3.0)
+    clear_gone(timers)
+    assert timers.size[0] == 2
+    assert [is_set(timers, timer) for timer in range(3)] == [False, True, True]
+    assert (first_timer(timers), first_time(timers)) == (1, 2.0)
+
+
+def test_a_timer_that_has_gone_off_may_be_set_again_or_not():
+    timers = make_timers(2)
+    set_timer(timers, 0, 1.0)
+    let_go_off(timers, 0)
+    set_timer(timers, 0, 4.0)
+    clear_gone(timers)
+    assert (first_timer(timers), first_time(timers)) == (0, 4.0)
+    let_go_off(timers, 0)
+    clear_gone(timers)
+    assert first_timer(timers) == UNSET

@@ -9,7 +9,8 @@ all cores of a machine are one pool.
 
 Processor sharing is computed in virtual time. A pool's clock advances at the rate of its threads,
 so a thread that needs w seconds of a core finishes when the clock has moved by w, however many
-threads come and go meanwhile: an event costs the logarithm of the number of threads.
+threads come and go meanwhile: an event costs the logarithm of the number of threads. Events look at
+pools where somebody wants a core, which a machine keeps in a list; all others have the rate one.
 
 How cores are shared is known here only. Whoever shares them in another way replaces `Cores`,
 `make_cores` and these functions, none of which sets a timer:
@@ -22,7 +23,8 @@ How cores are shared is known here only. Whoever shares them in another way repl
 * `work_left` and `polled_seconds`, outside of the kernel: what threads have yet to get of what they
   wanted, and what those that poll have burnt.
 
-After each of the first, the third and the fourth the kernel asks for `next_finish` again.
+After any of the first, the third and the fourth, and before time goes on, the kernel asks for
+`next_finish` again.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ from streamgauge.errors import InvalidInput
 from streamgauge.simulation.compiling import primitive
 
 NOBODY = -1
+# The place in a machine's list of a pool that is not in it.
+UNLISTED = -1
 # A core passes a thread on to one that has so many fewer.
 UNEVEN = 2
 
@@ -46,37 +50,60 @@ class Cores(NamedTuple):
 
     Attributes:
         balance: By machine: seconds between two looks at whether its pools are uneven.
-        looked: By machine: when anything last happened there.
+        look: By machine: when its pools are looked at next, if they are uneven, and
+        looked: when anything last happened there.
         pool_first: Where each machine's pools begin; one entry more than machines.
         capacity: Cores of each pool that are not kept busy by something else.
         clock: Virtual time of each pool.
         updated: When each pool's clock was last moved.
+        rate: At which each pool's threads run.
+        end: When the first thread of each pool is done, if nothing else happens.
         busy: Core-seconds that each pool has spent so far.
         running: Threads that want a core, by pool.
+        listed: How many pools are in each machine's list: all where threads run, or where those
+            that poll might want more than there is.
+        listing: The lists, one after the other.
+        spot: The place of each pool in them, or UNLISTED.
+        soonest: By machine: the pool whose thread is done first, or NOBODY.
         first: Where each pool's part of `heap` begins.
         heap: Running threads of each pool by virtual finishing time.
         finish: Virtual finishing time of each thread.
         pool: The pool of each thread, or the one it last had.
         polling: Idle threads that burn cores, by machine.
         pollers: The same by pool: each polls on the core that it last had.
-        burn: Cores that so many of a machine keep busy if nobody else wants them.
+        resting: The same by machine, of pools that are not listed.
+        counted: By machine: up to when `polled` holds what they have spent.
+        moved: By machine: whether threads began or ended to poll since `next_finish`.
+        crowd: So many may poll in a pool, at most, without wanting more than there is.
+        burn: Cores that each of so many of a machine keeps busy if nobody else wants them.
         polled: Core-seconds they have spent so far, by machine.
     """
 
     balance: NDArray[Any]
+    look: NDArray[Any]
     looked: NDArray[Any]
     pool_first: NDArray[Any]
     capacity: NDArray[Any]
     clock: NDArray[Any]
     updated: NDArray[Any]
+    rate: NDArray[Any]
+    end: NDArray[Any]
     busy: NDArray[Any]
     running: NDArray[Any]
+    listed: NDArray[Any]
+    listing: NDArray[Any]
+    spot: NDArray[Any]
+    soonest: NDArray[Any]
     first: NDArray[Any]
     heap: NDArray[Any]
     finish: NDArray[Any]
     pool: NDArray[Any]
     polling: NDArray[Any]
     pollers: NDArray[Any]
+    resting: NDArray[Any]
+    counted: NDArray[Any]
+    moved: NDArray[Any]
+    crowd: NDArray[Any]
     burn: NDArray[Any]
     polled: NDArray[Any]
 
@@ -127,22 +154,36 @@ def make_cores(
     for machine in range(count):
         turn[of_thread == machine] = np.arange(threads[machine]) % pools[machine]
     total = int(pool_first[-1])
+    together = np.arange(1.0, len(of_thread) + 1.0)
+    burn = np.concatenate([[0.0], poll_cores * together**poll_growth / together])
+    capacity = np.repeat(free / pools, pools)
     return Cores(
         balance=looks,
+        look=np.zeros(count),
         looked=np.zeros(count),
         pool_first=pool_first,
-        capacity=np.repeat(free / pools, pools),
+        capacity=capacity,
         clock=np.zeros(total),
         updated=np.zeros(total),
+        rate=np.ones(total),
+        end=np.full(total, np.inf),
         busy=np.zeros(total),
         running=np.zeros(total, dtype=np.int64),
+        listed=np.zeros(count, dtype=np.int64),
+        listing=np.zeros(total, dtype=np.int64),
+        spot=np.full(total, UNLISTED, dtype=np.int64),
+        soonest=np.full(count, NOBODY, dtype=np.int64),
         first=np.cumsum(room) - room,
         heap=np.full(int(room.sum()), NOBODY, dtype=np.int64),
         finish=np.zeros(len(of_thread)),
         pool=pool_first[of_thread] + turn,
         polling=np.zeros(count, dtype=np.int64),
         pollers=np.zeros(total, dtype=np.int64),
-        burn=poll_cores * np.arange(len(of_thread) + 1.0) ** poll_growth,
+        resting=np.zeros(count, dtype=np.int64),
+        counted=np.zeros(count),
+        moved=np.zeros(count, dtype=np.int64),
+        crowd=np.floor(capacity / max(float(burn.max()), 1e-12)).astype(np.int64),
+        burn=burn,
         polled=np.zeros(count),
     )
 
@@ -150,17 +191,7 @@ def make_cores(
 @primitive
 def _burnt(cores: Cores, machine: int, pool: int) -> Any:
     """Cores of a pool that idle threads want."""
-    if cores.pollers[pool] == 0:
-        return 0.0
-    polling = cores.polling[machine]
-    return cores.burn[polling] * cores.pollers[pool] / polling
-
-
-@primitive
-def _rate(cores: Cores, machine: int, pool: int) -> Any:
-    wanted = cores.running[pool] + _burnt(cores, machine, pool)
-    capacity = cores.capacity[pool]
-    return 1.0 if wanted <= capacity else capacity / wanted
+    return cores.burn[cores.polling[machine]] * cores.pollers[pool]
 
 
 @primitive
@@ -168,21 +199,86 @@ def advance(cores: Cores, machine: int, pool: int, now: float) -> None:
     """Move a pool's virtual clock on to `now`."""
     passed = now - cores.updated[pool]
     if passed > 0.0:
-        rate = _rate(cores, machine, pool)
-        cores.clock[pool] += passed * rate
-        cores.busy[pool] += passed * rate * cores.running[pool]
-        cores.polled[machine] += passed * rate * _burnt(cores, machine, pool)
+        done = passed * cores.rate[pool]
+        cores.clock[pool] += done
+        cores.busy[pool] += done * cores.running[pool]
+        if cores.spot[pool] != UNLISTED:
+            cores.polled[machine] += done * _burnt(cores, machine, pool)
         cores.updated[pool] = now
     cores.looked[machine] = now
 
 
 @primitive
+def _retime(cores: Cores, machine: int, pool: int) -> None:
+    """Find the rate of a pool's threads, and when the first of them is done."""
+    running = cores.running[pool]
+    wanted = running + _burnt(cores, machine, pool)
+    capacity = cores.capacity[pool]
+    rate = 1.0 if wanted <= capacity else capacity / wanted
+    cores.rate[pool] = rate
+    end = np.inf
+    if running > 0:
+        left = cores.finish[cores.heap[cores.first[pool]]] - cores.clock[pool]
+        end = cores.updated[pool] + max(left, 0.0) / rate
+    cores.end[pool] = end
+
+
+@primitive
+def _count_resting(cores: Cores, machine: int, now: float) -> None:
+    """Add up what idle threads have burnt on pools that are not listed."""
+    each = cores.burn[cores.polling[machine]]
+    cores.polled[machine] += (now - cores.counted[machine]) * each * cores.resting[machine]
+    cores.counted[machine] = now
+
+
+@primitive
+def _is_crowded(cores: Cores, pool: int) -> Any:
+    """Whether idle threads alone might want more than a pool has."""
+    return cores.pollers[pool] > cores.crowd[pool]
+
+
+@primitive
+def _list(cores: Cores, machine: int, pool: int, now: float) -> None:
+    """Put a pool into its machine's list."""
+    _count_resting(cores, machine, now)
+    cores.resting[machine] -= cores.pollers[pool]
+    spot = cores.pool_first[machine] + cores.listed[machine]
+    cores.listed[machine] += 1
+    cores.listing[spot], cores.spot[pool] = pool, spot
+
+
+@primitive
+def _unlist(cores: Cores, machine: int, pool: int, now: float) -> None:
+    """Take a pool where nobody runs out of its machine's list."""
+    _count_resting(cores, machine, now)
+    cores.resting[machine] += cores.pollers[pool]
+    cores.listed[machine] -= 1
+    spot = cores.spot[pool]
+    last = cores.listing[cores.pool_first[machine] + cores.listed[machine]]
+    cores.listing[spot], cores.spot[last] = last, spot
+    cores.spot[pool] = UNLISTED
+    cores.rate[pool], cores.end[pool] = 1.0, np.inf
+
+
+@primitive
 def add_polling(cores: Cores, machine: int, thread: int, change: int, now: float) -> None:
     """Let an idle thread burn a core (a change of one), or no longer (of minus one)."""
-    for pool in range(cores.pool_first[machine], cores.pool_first[machine + 1]):
-        advance(cores, machine, pool, now)
+    first = cores.pool_first[machine]
+    for spot in range(first, first + cores.listed[machine]):
+        advance(cores, machine, cores.listing[spot], now)
+    _count_resting(cores, machine, now)
+    pool = cores.pool[thread]
     cores.polling[machine] += change
-    cores.pollers[cores.pool[thread]] += change
+    cores.pollers[pool] += change
+    cores.moved[machine], cores.looked[machine] = 1, now
+    if cores.spot[pool] != UNLISTED:
+        if cores.running[pool] == 0 and not _is_crowded(cores, pool):
+            _unlist(cores, machine, pool, now)
+        return
+    cores.resting[machine] += change
+    if _is_crowded(cores, pool):
+        advance(cores, machine, pool, now)
+        _list(cores, machine, pool, now)
 
 
 @primitive
@@ -190,11 +286,14 @@ def start(cores: Cores, machine: int, thread: int, work: float, now: float) -> N
     """Let an idle thread run for `work` seconds of a core."""
     pool = cores.pool[thread]
     advance(cores, machine, pool, now)
-    _push(cores, pool, thread, cores.clock[pool] + work)
+    _push(cores, machine, pool, thread, cores.clock[pool] + work)
 
 
 @primitive
-def _push(cores: Cores, pool: int, thread: int, finish: float) -> None:
+def _push(cores: Cores, machine: int, pool: int, thread: int, finish: float) -> None:
+    """Let a thread run in a pool whose clock stands at this moment."""
+    if cores.spot[pool] == UNLISTED:
+        _list(cores, machine, pool, cores.looked[machine])
     cores.finish[thread] = finish
     first = cores.first[pool]
     place = cores.running[pool]
@@ -207,45 +306,52 @@ def _push(cores: Cores, pool: int, thread: int, finish: float) -> None:
         cores.heap[first + place] = other
         place = parent
     cores.heap[first + place] = thread
-
-
-@primitive
-def _pool_finish(cores: Cores, machine: int, pool: int) -> Any:
-    """When the first thread of a pool finishes, if nothing else happens."""
-    if cores.running[pool] == 0:
-        return np.inf
-    left = cores.finish[cores.heap[cores.first[pool]]] - cores.clock[pool]
-    return cores.updated[pool] + max(left, 0.0) / _rate(cores, machine, pool)
+    _retime(cores, machine, pool)
 
 
 @primitive
 def next_finish(cores: Cores, machine: int) -> Any:
     """When the first thread of a machine finishes, or its pools are to be made even; or inf."""
-    first = cores.pool_first[machine]
-    earliest = _pool_finish(cores, machine, first)
-    least = most = cores.running[first]
-    for pool in range(first + 1, cores.pool_first[machine + 1]):
-        earliest = min(earliest, _pool_finish(cores, machine, pool))
-        least, most = min(least, cores.running[pool]), max(most, cores.running[pool])
+    first, listed = cores.pool_first[machine], cores.listed[machine]
+    moved = cores.moved[machine] == 1
+    cores.moved[machine] = 0
+    soonest, earliest = NOBODY, np.inf
+    most, least = 0, cores.running[cores.listing[first]]
+    for spot in range(first, first + listed):
+        pool = cores.listing[spot]
+        if moved:
+            _retime(cores, machine, pool)
+        end = cores.end[pool]
+        # Of several the first one, in whichever order they came into the list; without a branch,
+        # as any may be the earliest.
+        sooner = (end < earliest) | ((end == earliest) & (pool < soonest))
+        soonest, earliest = pool if sooner else soonest, min(earliest, end)
+        most, least = max(most, cores.running[pool]), min(least, cores.running[pool])
+    cores.soonest[machine] = soonest
+    if listed < cores.pool_first[machine + 1] - first:
+        least = 0
     if most - least >= UNEVEN:
-        every = cores.balance[machine]
-        earliest = min(earliest, (np.floor(cores.looked[machine] / every) + 1.0) * every)
+        if cores.looked[machine] >= cores.look[machine]:
+            every = cores.balance[machine]
+            cores.look[machine] = (np.floor(cores.looked[machine] / every) + 1.0) * every
+        earliest = min(earliest, cores.look[machine])
     return earliest
 
 
 @primitive
 def stop_first(cores: Cores, machine: int, now: float) -> Any:
     """Take the first thread to finish off its core; NOBODY if a thread was passed on instead."""
-    found, earliest = cores.pool_first[machine], np.inf
-    for pool in range(cores.pool_first[machine], cores.pool_first[machine + 1]):
-        finish = _pool_finish(cores, machine, pool)
-        if finish < earliest:
-            found, earliest = pool, finish
-    if earliest > now:
+    pool = cores.soonest[machine]
+    if pool == NOBODY or cores.end[pool] > now:
         _pass_on(cores, machine, now)
         return NOBODY
-    advance(cores, machine, found, now)
-    return _pop(cores, found)
+    advance(cores, machine, pool, now)
+    done = _pop(cores, pool)
+    if cores.running[pool] > 0 or _is_crowded(cores, pool):
+        _retime(cores, machine, pool)
+    else:
+        _unlist(cores, machine, pool, now)
+    return done
 
 
 @primitive
@@ -262,7 +368,8 @@ def _pass_on(cores: Cores, machine: int, now: float) -> None:
     thread = cores.heap[cores.first[most] + cores.running[most]]
     left = max(cores.finish[thread] - cores.clock[most], 0.0)
     cores.pool[thread] = least
-    _push(cores, least, thread, cores.clock[least] + left)
+    _retime(cores, machine, most)
+    _push(cores, machine, least, thread, cores.clock[least] + left)
 
 
 @primitive
@@ -297,7 +404,7 @@ def _pop(cores: Cores, pool: int) -> Any:
 def work_left(cores: Cores, now: float) -> NDArray[Any]:
     """Work that is left of each thread's service, in seconds of a core."""
     left = np.zeros(len(cores.finish))
-    clock = cores.clock + _passed(cores, now)
+    clock = cores.clock + (now - cores.updated) * cores.rate
     for pool in np.flatnonzero(cores.running):
         first = cores.first[pool]
         threads = cores.heap[first : first + cores.running[pool]]
@@ -307,18 +414,9 @@ def work_left(cores: Cores, now: float) -> NDArray[Any]:
 
 def polled_seconds(cores: Cores, now: float) -> NDArray[Any]:
     """Core-seconds that idle threads have burnt on each machine."""
-    more = _passed(cores, now) * _all_burnt(cores)
-    return np.asarray(cores.polled + np.add.reduceat(more, cores.pool_first[:-1]))
-
-
-def _passed(cores: Cores, now: float) -> NDArray[Any]:
-    """What a thread of each pool got done since the pool was last looked at."""
-    wanted = cores.running + _all_burnt(cores)
-    rate = np.minimum(1.0, cores.capacity / np.maximum(wanted, 1e-12))
-    return np.asarray((now - cores.updated) * rate)
-
-
-def _all_burnt(cores: Cores) -> NDArray[Any]:
-    """Cores of each pool that idle threads want."""
-    each = cores.burn[cores.polling] / np.maximum(cores.polling, 1)
-    return np.asarray(np.repeat(each, np.diff(cores.pool_first)) * cores.pollers)
+    each = cores.burn[cores.polling]
+    counts = np.diff(cores.pool_first)
+    listed = np.where(cores.spot == UNLISTED, 0.0, (now - cores.updated) * cores.rate)
+    more = listed * np.repeat(each, counts) * cores.pollers
+    resting = (now - cores.counted) * each * cores.resting
+    return np.asarray(cores.polled + np.add.reduceat(more, cores.pool_first[:-1]) + resting)

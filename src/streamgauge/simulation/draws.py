@@ -25,7 +25,7 @@ from streamgauge.profile.distribution import (
     Uniform,
 )
 from streamgauge.simulation.compiling import primitive, rare
-from streamgauge.simulation.random_streams import exponential, uniform
+from streamgauge.simulation.random_streams import exponential, next_word, uniform
 
 ROUNDING = 1e-12
 # How a law's two parameters are meant: value; mean; shape and scale; μ and σ; low and high.
@@ -155,6 +155,13 @@ def _from_table(draws: Draws, which: int, streams: NDArray[Any], row: int) -> fl
     while place < high and draws.cumulative[place] <= wanted:
         place += 1
     return float(draws.value[place])
+
+
+@primitive
+def pass_over(draws: Draws, which: int, streams: NDArray[Any], row: int) -> None:
+    """Spend the random numbers of one value of a distribution of whole numbers."""
+    if draws.law[which].kind == TABLE:
+        next_word(streams, row)
 
 
 @primitive

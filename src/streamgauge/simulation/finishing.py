@@ -241,7 +241,7 @@ def _finish_tuple(p: Program, s: State, thread: int, which: int, now: float) -> 
     if o.sink == 1:
         arrive(p, s, which, t.operator, now)
     acknowledge(p, s, thread, which, verdict_on(p, s, t.operator, t.executor), now)
-    free_message(s, which)
+    free_message(p, s, which)
 
 
 @rare
@@ -272,7 +272,7 @@ def _keep_tuple(p: Program, s: State, thread: int, which: int, now: float) -> An
         if o.sink == 1:
             arrive(p, s, partner, t.operator, now)
         acknowledge(p, s, thread, partner, verdict_on(p, s, t.operator, t.executor), now)
-        free_message(s, partner)
+        free_message(p, s, partner)
         partner = following
     return True
 
@@ -297,7 +297,7 @@ def _finish_emission(p: Program, s: State, thread: int, which: int, now: float) 
     _emit(p, s, thread, m.task, stream, which, 1)
     if p.at.ackers > 0:
         tell_acker(p, s, thread, INIT, m.root, m.edge)
-    free_message(s, which)
+    free_message(p, s, which)
 
 
 @inlined
@@ -322,4 +322,4 @@ def finish(p: Program, s: State, thread: int, now: float) -> None:
                 handle_at_acker(p, s, thread, which, now)
             elif is_open(s, m.root):
                 end_root(p, s, thread, m.root, m.what == FAILED, False, now)
-        free_message(s, which)
+        free_message(p, s, which)

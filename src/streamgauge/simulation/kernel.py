@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from streamgauge.simulation.compiling import compiled, inlined, rare
-from streamgauge.simulation.cores import NOBODY, next_finish, stop_first
+from streamgauge.simulation.cores import NOBODY, stop_first
 from streamgauge.simulation.draws import draw
 from streamgauge.simulation.emissions import next_due
 from streamgauge.simulation.finishing import finish
@@ -32,6 +32,7 @@ from streamgauge.simulation.records import (
     AFTERWARDS,
     BLOCKED,
     BUDGET_SPENT,
+    DISTURBED,
     DUE,
     EXECUTOR,
     FLOODED_QUEUES,
@@ -55,8 +56,24 @@ from streamgauge.simulation.records import (
 from streamgauge.simulation.routing import fill_choices, refresh_loads
 from streamgauge.simulation.sources import next_emission
 from streamgauge.simulation.state import Program, State
-from streamgauge.simulation.threads import go_idle, make_way, serve, stop_polling, unblock, wake
-from streamgauge.simulation.timers import clear_timer, first_time, first_timer, is_past, set_timer
+from streamgauge.simulation.threads import (
+    end_polling,
+    go_idle,
+    look_again,
+    make_way,
+    serve,
+    set_machine_timers,
+    unblock,
+    wake,
+)
+from streamgauge.simulation.timers import (
+    clear_gone,
+    clear_timer,
+    first_time,
+    first_timer,
+    let_go_off,
+    set_timer,
+)
 from streamgauge.simulation.trees import anchors_in, hear_answers, time_out_roots
 from streamgauge.simulation.windows import fire, join_roots, next_trigger
 
@@ -87,7 +104,7 @@ def _next_message(p: Program, s: State, thread: int, now: float) -> Any:
             take_all(s, thread)
         if q.taken > 0:
             q.taken -= 1
-            which = pop(s, thread, now)
+            which = pop(p, s, thread, now)
             if q.flooded == 1 and q.length < q.low_water:
                 q.flooded = 0
                 s.counts[FLOODED_QUEUES] -= 1
@@ -97,7 +114,7 @@ def _next_message(p: Program, s: State, thread: int, now: float) -> Any:
                             wake(p, s, source, now)
             return which
     elif q.length > 0:
-        which = pop(s, thread, now)
+        which = pop(p, s, thread, now)
         if q.waiter != NONE:
             make_way(s, thread)
         return which
@@ -203,26 +220,10 @@ def _fall_due(p: Program, s: State, process: int, now: float) -> None:
     m = s.message[which]
     m.what, m.root, m.task = DUE, np.int64(p.process[process].stream), p.process[process].task
     m.due = now
-    push(s, p.at.due + source, which, now)
+    push(p, s, p.at.due + source, which, now)
     row = p.at.executors + process
     set_timer(s.timers, process, next_due(s.emissions, process, now, s.random, row))
     wake(p, s, source, now)
-
-
-@inlined
-def _clear_stale(p: Program, s: State, timer: int, now: float) -> None:
-    """A timer that went off and that nobody set again: that of a machine stands for who is next."""
-    if timer < p.at.machine_timers:
-        if s.thread[timer - p.at.thread_timers].phase != WAITING and (
-            p.rules.sleeps == 0 or is_past(s.timers, timer, now)
-        ):
-            clear_timer(s.timers, timer)
-    elif is_past(s.timers, timer, now):
-        finish = next_finish(s.cores, timer - p.at.machine_timers)
-        if finish < np.inf:
-            set_timer(s.timers, timer, finish)
-        else:
-            clear_timer(s.timers, timer)
 
 
 @compiled
@@ -262,11 +263,11 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
         if s.free[FREE_MESSAGES] < p.at.reserve:
             return NO_ROOM
         one, step, full = NONE, NOTHING, False
-        # A timer that has gone off is left in its place until it is known what follows: most are
-        # set again, which is one way through the heap and not two.
-        stale = NONE
         now = s.now[0]
         if s.counts[READY_THREADS] == 0:
+            if s.counts[DISTURBED] > 0:
+                set_machine_timers(p, s)
+            clear_gone(timers)
             timer = first_timer(timers)
             now = first_time(timers)
             if now > until:
@@ -279,16 +280,19 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                 one = timer - p.at.thread_timers
                 t = s.thread[one]
                 if t.phase == WAITING:
-                    stale, step = timer, FINISH
+                    let_go_off(timers, timer)
+                    step = FINISH
                     t.phase = ON_CORE
                 elif t.phase == WAKING:
-                    stale, step = timer, BEGIN
+                    let_go_off(timers, timer)
+                    step = BEGIN
                     t.busy_since = now
                 elif t.phase == BLOCKED:
                     clear_timer(timers, timer)
                     unblock(s, one, now)
                     step = DELIVER
-                elif p.at.keeps == 1 and t.what == TRIGGER:
+                elif p.at.keeps == 1:
+                    # A time trigger.
                     clear_timer(timers, timer)
                     window = one - p.at.triggers
                     w = s.window[window]
@@ -300,12 +304,11 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
                     if s.queue[w.queue].length == 0:
                         t.window = NONE
                     step = SEND
-                else:
-                    clear_timer(timers, timer)
-                    stop_polling(p, s, one, now)
             elif timer < p.at.link_timers:
-                stale = timer
-                one = stop_first(s.cores, timer - p.at.machine_timers, now)
+                machine = timer - p.at.machine_timers
+                let_go_off(timers, timer)
+                look_again(s, machine)
+                one = stop_first(s.cores, machine, now)
                 if one != NOBODY:
                     t = s.thread[one]
                     if t.phase == AFTERWARDS:
@@ -318,7 +321,7 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
             elif timer < p.at.flush_timers:
                 arrive_over(p, s, timer - p.at.link_timers, now)
             elif timer < p.at.load_timers:
-                clear_timer(timers, timer)
+                let_go_off(timers, timer)
                 if p.rules.send_threads == 1:
                     flush(p, s, timer - p.at.flush_timers, now)
                 else:
@@ -328,6 +331,9 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
             elif timer < p.at.pressure_timers:
                 clear_timer(timers, timer)
                 time_out_roots(p, s, timer - p.at.time_out_timers, now)
+            elif p.rules.polls == 1 and timer == p.at.poll_timer:
+                let_go_off(timers, timer)
+                end_polling(p, s, now)
             else:
                 clear_timer(timers, timer)
                 lift_pressure(p, s, timer - p.at.pressure_timers, now)
@@ -367,9 +373,6 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
             if step == BEGIN and _begin(p, s, one, now):
                 step = FINISH
                 continue
-            if stale != NONE:
-                _clear_stale(p, s, stale, now)
-                stale = NONE
             if s.counts[READY_THREADS] == 0 or budget <= 0:
                 break
             budget -= 1
@@ -384,8 +387,6 @@ def run(p: Program, s: State, until: float, budget: int) -> int:
             else:
                 s.thread[one].busy_since = now
                 step = BEGIN
-        if stale != NONE:
-            _clear_stale(p, s, stale, now)
         if full:
             return NO_ROOM
     return BUDGET_SPENT

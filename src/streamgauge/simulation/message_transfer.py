@@ -62,7 +62,7 @@ def _publish(p: Program, s: State, executor: int, place: int, now: float) -> Non
     while b.head != NONE:
         which = b.head
         b.head = s.message[which].link
-        push(s, at, which, now)
+        push(p, s, at, which, now)
     b.count = 0
     _notify(p, s, at, now)
 
@@ -121,7 +121,7 @@ def send_flush_tuples(p: Program, s: State, worker: int, now: float) -> None:
         elif has_room(s, executor) and s.free[FREE_MESSAGES] > p.at.reserve:
             which = take_message(p, s)
             s.message[which].what = FLUSH
-            push_flush(s, executor, which, now)
+            push_flush(p, s, executor, which, now)
     if sent:
         for executor in range(p.at.executors):
             if p.worker[executor] == worker and s.queue[executor].length > 0:
@@ -160,7 +160,7 @@ def deliver(p: Program, s: State, thread: int, now: float) -> Any:
             if p.rules.batch > 1:
                 _gather(p, s, t.executor, at, which, now)
             else:
-                push(s, at, which, now)
+                push(p, s, at, which, now)
                 _notify(p, s, at, now)
         which = following
     t.held = NONE
@@ -255,16 +255,16 @@ def _receive(p: Program, s: State, head: int, now: float) -> None:
         if over:
             if q.overflow >= p.rules.overflow_limit:
                 q.dropped += 1
-                free_message(s, which)
+                free_message(p, s, which)
                 which = following
                 continue
             if q.pressed == 0:
                 q.pressed, q.pressed_at = 1, now
                 look = next_tick(0.0, p.rules.pressure, now)
                 set_timer(s.timers, p.at.pressure_timers + goal, look)
-            push_over(s, goal, which, now)
+            push_over(p, s, goal, which, now)
         else:
-            push(s, goal, which, now)
+            push(p, s, goal, which, now)
         _notify(p, s, goal, now)
         which = following
 
@@ -293,7 +293,7 @@ def arrive_over(p: Program, s: State, which_link: int, now: float) -> None:
     which = head
     while which != NONE:
         following = s.message[which].link
-        push(s, p.at.incoming + away, which, now)
+        push(p, s, p.at.incoming + away, which, now)
         which = following
     wake(p, s, p.at.receives + away, now)
 
@@ -355,7 +355,7 @@ def begin_carrying(p: Program, s: State, thread: int, now: float) -> Any:
     if count == 0:
         go_idle(p, s, thread, now)
         return False
-    t.held = take_list(s, at, count, now)
+    t.held = take_list(p, s, at, count, now)
     work = each * count
     if t.what == RECEIVE or (t.what == SEND and p.at.serialises == 1):
         work = _convert(p, s, thread, work)

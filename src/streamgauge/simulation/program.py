@@ -19,6 +19,8 @@ from streamgauge.simulation.draws import CONSTANT, Draws, make_draws
 from streamgauge.simulation.emissions import Emissions, make_emissions
 from streamgauge.simulation.job_check import check_job, check_table, most_messages
 from streamgauge.simulation.records import (
+    BY_KEY,
+    BY_KEY_OF_TWO,
     BY_PARITY,
     EVERY,
     NO_JOIN,
@@ -313,6 +315,7 @@ class _Compiler:
                     mine[0] if len(mine) == 1 and rules[mine[0]] != EVERY else NONE,
                     NONE if keys is None else self._draw(_indices(keys.shares())),
                     NONE if size is None else self._draw(size),
+                    int(any(rules[n] in (BY_KEY, BY_KEY_OF_TWO) for n in mine)),
                 )
             )
         return _filled(STREAM, rows), _ints(subscribers)

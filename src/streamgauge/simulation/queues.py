@@ -25,7 +25,7 @@ from streamgauge.simulation.records import (
 )
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.threads import wake
-from streamgauge.simulation.timers import UNSET, next_tick, set_timer
+from streamgauge.simulation.timers import is_set, next_tick, set_timer
 
 
 @inlined
@@ -35,17 +35,20 @@ def take_message(p: Program, s: State) -> Any:
     m = s.message[which]
     s.free[FIRST_FREE_MESSAGE] = m.link
     s.free[FREE_MESSAGES] -= 1
-    m.anchors, m.edge = NONE, np.uint64(0)
+    if p.at.keeps == 1:
+        m.anchors = NONE
+    if p.at.ackers > 0:
+        m.edge = np.uint64(0)
     if p.at.labelled == 1:
         m.hop, m.key, m.size = NONE, NONE, 0.0
     return which
 
 
 @inlined
-def free_message(s: State, which: int) -> None:
+def free_message(p: Program, s: State, which: int) -> None:
     """Give a message and its anchors back to their pools."""
     m = s.message[which]
-    if m.anchors != NONE:
+    if p.at.keeps == 1 and m.anchors != NONE:
         _free_anchors(s, which)
     m.link = s.free[FIRST_FREE_MESSAGE]
     s.free[FIRST_FREE_MESSAGE] = which
@@ -76,43 +79,50 @@ def _append(s: State, at: int, head: int, tail: int) -> None:
 
 
 @inlined
-def _pass_time(s: State, at: int, now: float) -> None:
+def _tuples_in(p: Program, s: State, at: int) -> Any:
+    """How many tuples are in a queue."""
+    q = s.queue[at]
+    return q.length - q.flushes if p.rules.flushes == 1 else q.length
+
+
+@inlined
+def _pass_time(p: Program, s: State, at: int, now: float) -> None:
     """Add up how many tuples were in a queue up to now."""
     q = s.queue[at]
-    q.area += (q.length - q.flushes) * (now - q.changed)
+    q.area += _tuples_in(p, s, at) * (now - q.changed)
     q.changed = now
 
 
 @inlined
-def _count(s: State, at: int, tuples: int, now: float) -> None:
+def _count(p: Program, s: State, at: int, tuples: int, now: float) -> None:
     """Enter an object of so many tuples into a queue's accounts."""
-    _pass_time(s, at, now)
+    _pass_time(p, s, at, now)
     q = s.queue[at]
     q.length += tuples
     q.arrived += tuples
     q.objects += 1
-    q.peak = max(q.peak, q.length - q.flushes)
+    q.peak = max(q.peak, _tuples_in(p, s, at))
 
 
 @inlined
-def push(s: State, at: int, which: int, now: float) -> None:
+def push(p: Program, s: State, at: int, which: int, now: float) -> None:
     """Put a message into a plain queue."""
     s.message[which].arrived = now
     _append(s, at, which, which)
-    _count(s, at, 1, now)
+    _count(p, s, at, 1, now)
 
 
 @rare
-def push_flush(s: State, at: int, which: int, now: float) -> None:
+def push_flush(p: Program, s: State, at: int, which: int, now: float) -> None:
     """Put a flush tuple into a plain queue: it takes room and its turn, but is no tuple."""
     _append(s, at, which, which)
-    _pass_time(s, at, now)
+    _pass_time(p, s, at, now)
     s.queue[at].length += 1
     s.queue[at].flushes += 1
 
 
 @rare
-def push_over(s: State, at: int, which: int, now: float) -> None:
+def push_over(p: Program, s: State, at: int, which: int, now: float) -> None:
     """Put a message from another worker behind a full queue."""
     q = s.queue[at]
     s.message[which].arrived = now
@@ -123,11 +133,11 @@ def push_over(s: State, at: int, which: int, now: float) -> None:
         s.message[q.over_tail].link = which
     q.over_tail = which
     q.overflow += 1
-    _count(s, at, 1, now)
+    _count(p, s, at, 1, now)
 
 
 @inlined
-def pop(s: State, at: int, now: float) -> Any:
+def pop(p: Program, s: State, at: int, now: float) -> Any:
     """Take the first message out of a queue, or of its overflow when that is next."""
     q = s.queue[at]
     if q.overflow > 0 and (q.taken > 0 or q.length == q.overflow):
@@ -140,9 +150,9 @@ def pop(s: State, at: int, now: float) -> Any:
     else:
         which = q.head
         q.head = s.message[which].link
-    _pass_time(s, at, now)
+    _pass_time(p, s, at, now)
     q.length -= 1
-    if s.message[which].what == FLUSH:
+    if p.rules.flushes == 1 and s.message[which].what == FLUSH:
         q.flushes -= 1
     else:
         q.sojourn += now - s.message[which].arrived
@@ -150,10 +160,10 @@ def pop(s: State, at: int, now: float) -> Any:
 
 
 @inlined
-def take_list(s: State, at: int, count: int, now: float) -> Any:
+def take_list(p: Program, s: State, at: int, count: int, now: float) -> Any:
     """Take so many messages out of a queue without overflow; the first of their list."""
     q = s.queue[at]
-    _pass_time(s, at, now)
+    _pass_time(p, s, at, now)
     head = which = last = q.head
     for _ in range(count):
         last = which
@@ -211,7 +221,7 @@ def _move_overflow(s: State, at: int) -> None:
 def _next_flush(p: Program, s: State, at: int, now: float) -> None:
     """Set the flush timer of a queue, which runs free, unless it is set."""
     timer = p.at.flush_timers + at
-    if s.timers.place[timer] == UNSET:
+    if not is_set(s.timers, timer):
         set_timer(s.timers, timer, next_tick(s.queue[at].phase, p.rules.flush, now))
 
 
@@ -220,7 +230,7 @@ def insert(p: Program, s: State, at: int, head: int, tail: int, tuples: int, now
     """Put an object, messages `head` to `tail` that arrive now, into a batched queue."""
     q = s.queue[at]
     _append(s, at, head, tail)
-    _count(s, at, tuples, now)
+    _count(p, s, at, tuples, now)
     if q.batch_objects == 0:
         q.batch_head = head
     q.batch_objects += 1

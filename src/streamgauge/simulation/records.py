@@ -41,7 +41,10 @@ ACKED, FAILED_ROOT = range(2)
     HOPS_KEPT,
     TRACE_EVERY,
     ROOTS_EMITTED,
-) = range(8)
+    DISTURBED,
+    FIRST_POLLER,
+    LAST_POLLER,
+) = range(11)
 # Places in the state's `free`: lists of free records, each with its length.
 FIRST_FREE_MESSAGE, FREE_MESSAGES, FIRST_FREE_ROOT, FREE_ROOTS = range(4)
 FIRST_FREE_ANCHOR, FREE_ANCHORS = range(4, 6)
@@ -195,6 +198,9 @@ THREAD = _lines(
     oldest=_I4,  # open roots of a source's executor
     youngest=_I4,
     batches=_I4,  # producer batches with something in them
+    # Of those that poll, in the order in which they began:
+    poller_before=_I4,
+    poller_after=_I4,
     # Of those that are blocked, and what is seldom counted:
     blocked_on=_I4,
     next_waiter=_I4,
@@ -257,6 +263,7 @@ STREAM = _record(
     only=_I4,  # or the only one, where it sends to one task at a time
     key=_I4,
     size=_I4,
+    keyed=_I4,  # whether a subscription looks at keys
 )
 SUBSCRIPTION = _record(rule=_I4, stream=_I4, keys=_I4, join_keys=_I4, input=_I4, target=_I4)
 ROUTE = _record(

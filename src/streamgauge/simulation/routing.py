@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamgauge.simulation.compiling import inlined, rare
-from streamgauge.simulation.draws import draw
+from streamgauge.simulation.draws import draw, pass_over
 from streamgauge.simulation.random_streams import uniform
 from streamgauge.simulation.records import (
     BY_KEY,
@@ -79,9 +79,14 @@ def copies_of(p: Program, s: State, executor: int, subscription: int) -> Any:
 @inlined
 def draw_key(p: Program, s: State, stream: int, executor: int) -> Any:
     """The key of a tuple on that stream, or a negative number without keys."""
-    if p.stream[stream].key < 0:
+    law = p.stream[stream].key
+    if law < 0:
         return -1
-    return int(draw(s.draws, p.stream[stream].key, s.random, executor))
+    if p.at.labelled == 0 and p.stream[stream].keyed == 0:
+        # Nobody looks at it: only random numbers are the same as if somebody did.
+        pass_over(s.draws, law, s.random, executor)
+        return -1
+    return int(draw(s.draws, law, s.random, executor))
 
 
 @inlined

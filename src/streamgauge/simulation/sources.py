@@ -31,7 +31,7 @@ def next_emission(p: Program, s: State, thread: int, now: float) -> Any:
         t.throttled = 0
         t.throttled_time += now - t.throttled_since
     if s.queue[p.at.due + thread].length > 0:
-        return pop(s, p.at.due + thread, now)
+        return pop(p, s, p.at.due + thread, now)
     which = take_message(p, s)
     m = s.message[which]
     m.what, m.root = DUE, np.int64(t.unlimited)

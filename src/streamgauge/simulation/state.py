@@ -52,7 +52,8 @@ class Layout(NamedTuple):
     Queues: receive queues by executor, then what is `due` at sources, `send` queues, the workers'
     `transfer` queues, what came `incoming` to be deserialised, `windows` and `joins`.
     Timers: emission processes, then those of `threads`, `machines`, `links`, `flushes`, of the
-    workers' `loads`, of the executors' `time_outs` and of the `pressure` on their queues.
+    workers' `loads`, of the executors' `time_outs` and of the `pressure` on their queues, and one
+    for all threads that `poll`.
     Streams of random numbers: executors, emission processes, one for what is `looked` at, workers.
     Rows of latencies: `path_rows` of ways, by source complete and as the source sees it, and, from
     `due_rows` on, of ways again since tuples were due.
@@ -81,6 +82,7 @@ class Layout(NamedTuple):
     load_timers: int
     time_out_timers: int
     pressure_timers: int
+    poll_timer: int
     timers: int
     look_stream: int
     worker_streams: int
@@ -194,6 +196,7 @@ class State(NamedTuple):
         free: First free message, root and anchor, and how many there are (`records`).
         counts: Counters of the whole job, each at its place (`records`).
         ready: Threads that go on at this very moment.
+        disturbed: Whether each machine's timer is to be set anew, and a list of those machines.
         group: Lists being formed: first and last message and size for each executor or worker.
         touched: Which of them.
         latency: Counts by bin of each row of latencies.
@@ -234,6 +237,7 @@ class State(NamedTuple):
     free: NDArray[Any]
     counts: NDArray[Any]
     ready: NDArray[Any]
+    disturbed: NDArray[Any]
     group: NDArray[Any]
     touched: NDArray[Any]
     latency: NDArray[Any]
@@ -310,6 +314,7 @@ def lay_out(n: Sizes) -> Layout:
         n.workers,
         n.executors,
         n.executors,
+        1,
     )
     return Layout(
         executors=n.executors,
@@ -335,7 +340,8 @@ def lay_out(n: Sizes) -> Layout:
         load_timers=timers[5],
         time_out_timers=timers[6],
         pressure_timers=timers[7],
-        timers=timers[8],
+        poll_timer=timers[8],
+        timers=timers[9],
         look_stream=n.executors + n.processes,
         worker_streams=n.executors + n.processes + 1,
         acker_first=n.ackers.start if n.ackers else NONE,

@@ -16,8 +16,11 @@ from streamgauge.simulation.cores import add_polling, next_finish, start
 from streamgauge.simulation.draws import normal
 from streamgauge.simulation.records import (
     BLOCKED,
+    DISTURBED,
     EXECUTOR,
+    FIRST_POLLER,
     IDLE,
+    LAST_POLLER,
     NONE,
     ON_CORE,
     READY_THREADS,
@@ -27,7 +30,7 @@ from streamgauge.simulation.records import (
     WAKING,
 )
 from streamgauge.simulation.state import Program, State
-from streamgauge.simulation.timers import UNSET, clear_timer, next_tick, set_timer
+from streamgauge.simulation.timers import clear_timer, is_set, next_tick, set_timer
 
 
 @inlined
@@ -60,32 +63,87 @@ def _rest_of_sleep(p: Program, s: State, which: int, now: float) -> Any:
 
 
 @inlined
-def _change_polling(p: Program, s: State, which: int, change: int, now: float) -> None:
-    machine = s.thread[which].machine
-    add_polling(s.cores, machine, which, change, now)
-    finish = next_finish(s.cores, machine)
-    if finish < np.inf:
-        set_timer(s.timers, p.at.machine_timers + machine, finish)
+def look_again(s: State, machine: int) -> None:
+    """Let a machine's timer be set anew before time goes on."""
+    if s.disturbed[machine, 0] == 0:
+        s.disturbed[machine, 0] = 1
+        s.disturbed[s.counts[DISTURBED], 1] = machine
+        s.counts[DISTURBED] += 1
+
+
+@inlined
+def set_machine_timers(p: Program, s: State) -> None:
+    """Set the timers of machines where something happened: once, whatever happened at the time."""
+    for place in range(s.counts[DISTURBED]):
+        machine = s.disturbed[place, 1]
+        s.disturbed[machine, 0] = 0
+        finish = next_finish(s.cores, machine)
+        if finish < np.inf:
+            set_timer(s.timers, p.at.machine_timers + machine, finish)
+        else:
+            clear_timer(s.timers, p.at.machine_timers + machine)
+    s.counts[DISTURBED] = 0
 
 
 @internal
-def stop_polling(p: Program, s: State, which: int, now: float) -> None:
+def stop_polling(s: State, which: int, now: float) -> None:
     """Take a thread out of those that burn a core while they wait."""
     t = s.thread[which]
-    if t.polling == 1:
-        t.polling = 0
-        _change_polling(p, s, which, -1, now)
+    t.polling = 0
+    add_polling(s.cores, t.machine, which, -1, now)
+    look_again(s, t.machine)
+    _leave_pollers(s, which)
+
+
+@inlined
+def _leave_pollers(s: State, which: int) -> None:
+    """Take a thread out of the list of those that poll."""
+    t = s.thread[which]
+    if t.poller_before == NONE:
+        s.counts[FIRST_POLLER] = t.poller_after
+    else:
+        s.thread[t.poller_before].poller_after = t.poller_after
+    if t.poller_after == NONE:
+        s.counts[LAST_POLLER] = t.poller_before
+    else:
+        s.thread[t.poller_after].poller_before = t.poller_before
 
 
 @internal
 def _start_polling(p: Program, s: State, which: int, now: float) -> None:
     """Let an idle thread burn a core until it goes to sleep."""
     t = s.thread[which]
-    if t.what == EXECUTOR and t.kind != SOURCE and p.rules.bolt_spin > 0.0:
+    if t.what != EXECUTOR or t.kind == SOURCE or p.rules.bolt_spin <= 0.0:
+        return
+    if t.polling == 1:
+        # What it was woken for took no time.
+        _leave_pollers(s, which)
+    else:
         t.polling = 1
-        _change_polling(p, s, which, 1, now)
-        if p.rules.bolt_sleep > 0.0:
-            set_timer(s.timers, p.at.thread_timers + which, now + p.rules.bolt_spin)
+        add_polling(s.cores, t.machine, which, 1, now)
+        look_again(s, t.machine)
+    # All poll equally long: who began first goes to sleep first, and one timer does for all.
+    t.poller_before, t.poller_after = s.counts[LAST_POLLER], NONE
+    s.counts[LAST_POLLER] = which
+    if t.poller_before == NONE:
+        s.counts[FIRST_POLLER] = which
+    else:
+        s.thread[t.poller_before].poller_after = which
+    if p.rules.bolt_sleep > 0.0 and not is_set(s.timers, p.at.poll_timer):
+        set_timer(s.timers, p.at.poll_timer, now + p.rules.bolt_spin)
+
+
+@rare
+def end_polling(p: Program, s: State, now: float) -> None:
+    """The timer of all that poll: those who have done so long enough go to sleep."""
+    while s.counts[FIRST_POLLER] != NONE:
+        first = s.counts[FIRST_POLLER]
+        until = s.thread[first].idle_since + p.rules.bolt_spin
+        if until > now:
+            # Whoever the timer was set for has found work meanwhile.
+            set_timer(s.timers, p.at.poll_timer, until)
+            return
+        stop_polling(s, first, now)
 
 
 @inlined
@@ -105,20 +163,19 @@ def wake(p: Program, s: State, which: int, now: float) -> None:
 @inlined
 def _wake_idle(p: Program, s: State, which: int, now: float) -> None:
     t = s.thread[which]
-    if p.rules.polls == 1:
-        stop_polling(p, s, which, now)
     if p.rules.flushes == 1 and t.what == EXECUTOR:
         timer = p.at.flush_timers + t.worker
-        if s.timers.place[timer] == UNSET:
+        if not is_set(s.timers, timer):
             phase = s.queue[which].phase
             set_timer(s.timers, timer, next_tick(phase, p.rules.flush, now))
     t.phase = WAKING
-    rest = _rest_of_sleep(p, s, which, now) if p.rules.sleeps == 1 else 0.0
+    rest = 0.0
+    # Who polls notices at once, and goes on polling until it is known that the work takes time.
+    if p.rules.sleeps == 1 and t.polling == 0:
+        rest = _rest_of_sleep(p, s, which, now)
     if rest > 0.0:
         set_timer(s.timers, p.at.thread_timers + which, now + rest)
     else:
-        if p.rules.polls == 1:
-            clear_timer(s.timers, p.at.thread_timers + which)
         make_ready(s, which)
 
 
@@ -128,6 +185,8 @@ def block(s: State, which: int, at: int, far: bool, now: float) -> None:
     t, q = s.thread[which], s.queue[at]
     t.phase, t.blocked_on, t.blocked_since, t.next_waiter = BLOCKED, at, now, NONE
     t.busy += now - t.busy_since
+    if t.polling == 1:
+        stop_polling(s, which, now)
     if far:
         t.next_waiter = q.held_back
         q.held_back = which
@@ -166,11 +225,12 @@ def serve(p: Program, s: State, thread: int, work: float, rest: float, now: floa
     t.work, t.rest = work, rest
     t.cpu += work
     t.rested += rest
+    if p.rules.polls == 1 and t.polling == 1 and work + rest > 0.0:
+        stop_polling(s, thread, now)
     if work > 0.0:
         t.phase = ON_CORE
         start(s.cores, t.machine, thread, work, now)
-        machine_timer = p.at.machine_timers + t.machine
-        set_timer(s.timers, machine_timer, next_finish(s.cores, t.machine))
+        look_again(s, t.machine)
         return False
     if rest > 0.0:
         t.phase = WAITING

@@ -16,7 +16,6 @@ from streamgauge.simulation.compiling import compiled, primitive
 
 UNSET = -1
 
-
 ENTRY = np.dtype([("time", np.float64), ("timer", np.int64)])
 
 
@@ -26,7 +25,7 @@ class Timers(NamedTuple):
     Attributes:
         heap: Times and their timers by the heap order; what is beyond the last is never due.
         place: Where in the heap each timer is, or UNSET.
-        size: How many are set, in an array of one.
+        size: How many are in the heap, and the one of them that has gone off, or UNSET.
     """
 
     heap: NDArray[Any]
@@ -41,7 +40,7 @@ def make_timers(count: int) -> Timers:
     return Timers(
         heap=heap,
         place=np.full(count, UNSET, dtype=np.int64),
-        size=np.zeros(1, dtype=np.int64),
+        size=np.asarray([0, UNSET]),
     )
 
 
@@ -50,9 +49,26 @@ def set_timer(timers: Timers, timer: int, time: float) -> None:
     """Let a timer go off at `time`, whether it was set before or not."""
     place = timers.place[timer]
     if place == UNSET:
+        place = _free_place(timers)
+    elif timer == timers.size[1]:
+        timers.size[1] = UNSET
+    _settle(timers, timer, time, place)
+
+
+@primitive
+def _free_place(timers: Timers) -> Any:
+    """A place in the heap: that of the timer that has gone off, or a new one at its end.
+
+    So a timer that follows another takes one way through the heap and not two.
+    """
+    gone = timers.size[1]
+    if gone == UNSET:
         place = timers.size[0]
         timers.size[0] = place + 1
-    _settle(timers, timer, time, place)
+        return place
+    place = timers.place[gone]
+    timers.place[gone], timers.size[1] = UNSET, UNSET
+    return place
 
 
 @compiled
@@ -62,12 +78,35 @@ def clear_timer(timers: Timers, timer: int) -> None:
     if place == UNSET:
         return
     timers.place[timer] = UNSET
+    if timer == timers.size[1]:
+        timers.size[1] = UNSET
     size = timers.size[0] - 1
     timers.size[0] = size
     last, time = timers.heap[size].timer, timers.heap[size].time
     timers.heap[size].time = np.inf
     if last != timer:
         _settle(timers, last, time, place)
+
+
+@primitive
+def let_go_off(timers: Timers, timer: int) -> None:
+    """Let the first timer go off: it counts as not set, but its place is kept for the next one."""
+    timers.size[1] = timer
+
+
+@primitive
+def clear_gone(timers: Timers) -> None:
+    """Give up the place of the timer that has gone off, if nobody took it."""
+    gone = timers.size[1]
+    if gone != UNSET:
+        timers.size[1] = UNSET
+        clear_timer(timers, gone)
+
+
+@primitive
+def is_set(timers: Timers, timer: int) -> Any:
+    """Whether a timer has yet to go off."""
+    return timers.place[timer] != UNSET and timer != timers.size[1]
 
 
 @primitive
@@ -80,13 +119,6 @@ def first_timer(timers: Timers) -> Any:
 def first_time(timers: Timers) -> Any:
     """When the first timer goes off; never when none is set."""
     return timers.heap[0].time
-
-
-@primitive
-def is_past(timers: Timers, timer: int, now: float) -> Any:
-    """Whether a timer has gone off and was not set again."""
-    place = timers.place[timer]
-    return place == UNSET or timers.heap[place].time <= now
 
 
 def times_of(timers: Timers, which: slice) -> NDArray[Any]:

@@ -307,8 +307,9 @@ def initial_state(plan: PhysicalPlan, compiled: Compiled, seed: int, *, trace_ev
         link=np.zeros(at.workers * at.workers, dtype=records.LINK),
         age=np.full((tasks, 2), NONE, dtype=np.int64),
         free=np.asarray([0, pool, 0, roots, 0, anchors], dtype=np.int64),
-        counts=np.asarray([0, 0, 0, 0, 0, TRACED_HOPS * detail, trace_every, 0], dtype=np.int64),
+        counts=_counts(TRACED_HOPS * detail, trace_every),
         ready=np.zeros(len(thread), dtype=np.int64),
+        disturbed=np.zeros((len(machines), 2), dtype=np.int64),
         group=np.zeros((at.executors + at.workers, 3), dtype=np.int64),
         touched=np.zeros(at.executors, dtype=np.int64),
         latency=np.zeros((at.latency_rows, BINS), dtype=np.int64),
@@ -324,6 +325,13 @@ def initial_state(plan: PhysicalPlan, compiled: Compiled, seed: int, *, trace_ev
         transferred=np.zeros(int(p.transfer_first[-1]) + 1, dtype=np.int64),
         hops=np.zeros(max(TRACED_HOPS * detail, 1), dtype=records.HOP),
     )
+
+
+def _counts(hops_kept: int, trace_every: int) -> NDArray[Any]:
+    counts = np.zeros(records.LAST_POLLER + 1, dtype=np.int64)
+    counts[records.HOPS_KEPT], counts[records.TRACE_EVERY] = hops_kept, trace_every
+    counts[records.FIRST_POLLER] = counts[records.LAST_POLLER] = NONE
+    return counts
 
 
 def _threads(

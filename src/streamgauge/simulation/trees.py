@@ -41,7 +41,7 @@ from streamgauge.simulation.records import (
 )
 from streamgauge.simulation.state import Program, State
 from streamgauge.simulation.threads import wake
-from streamgauge.simulation.timers import UNSET, next_tick, set_timer
+from streamgauge.simulation.timers import is_set, next_tick, set_timer
 
 _INDEX = 0xFFFFFFFF
 # Storm looks at one tuple in twenty: one picked at random of each twenty that follow each other.
@@ -85,7 +85,7 @@ def open_root(p: Program, s: State, thread: int, which: int, now: float) -> Any:
     t.youngest = index
     t.pending += 1
     timer = p.at.time_out_timers + thread
-    if s.timers.place[timer] == UNSET:
+    if not is_set(s.timers, timer):
         set_timer(s.timers, timer, next_tick(0.0, p.rules.time_out, now))
     return (np.int64(r.generation) << 32) | np.int64(index)
 
@@ -349,7 +349,7 @@ def end_root(
         again = take_message(p, s)
         m = s.message[again]
         m.what, m.task, m.root, m.due = DUE, r.task, np.int64(r.stream), r.due
-        push(s, p.at.due + thread, again, now)
+        push(p, s, p.at.due + thread, again, now)
         if t.phase == IDLE:
             wake(p, s, thread, now)
     r.generation += 1
@@ -380,11 +380,11 @@ def time_out_roots(p: Program, s: State, thread: int, now: float) -> None:
 def hear_answers(p: Program, s: State, thread: int, now: float) -> None:
     """A source that is blocked still hears the ackers' answers."""
     while s.queue[thread].length > 0:
-        which = pop(s, thread, now)
+        which = pop(p, s, thread, now)
         m = s.message[which]
         if m.what in (DONE, FAILED) and is_open(s, m.root):
             end_root(p, s, thread, m.root, m.what == FAILED, False, now)
-        free_message(s, which)
+        free_message(p, s, which)
 
 
 @rare

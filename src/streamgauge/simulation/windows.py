@@ -22,7 +22,7 @@ from streamgauge.simulation.records import (
     NONE,
 )
 from streamgauge.simulation.state import Program, State
-from streamgauge.simulation.timers import UNSET, next_tick, set_timer
+from streamgauge.simulation.timers import is_set, next_tick, set_timer
 from streamgauge.simulation.trees import acknowledge, anchors_in, verdict_on
 
 # Storm's WindowManager: EXPIRE_EVENTS_THRESHOLD.
@@ -47,11 +47,11 @@ def expire(p: Program, s: State, window: int, thread: int, now: float) -> None:
     w = s.window[window]
     w.since_scan = 0
     while _is_old(s, window):
-        which = pop(s, w.queue, now)
+        which = pop(p, s, w.queue, now)
         w.roots -= anchors_in(s, which)
         t = s.thread[thread]
         acknowledge(p, s, thread, which, verdict_on(p, s, t.operator, t.executor), now)
-        free_message(s, which)
+        free_message(p, s, which)
 
 
 @rare
@@ -59,7 +59,7 @@ def first_trigger(p: Program, s: State, window: int, now: float) -> None:
     """Set the timer of a time trigger, which nobody missed while the window was empty."""
     w = s.window[window]
     timer = p.at.thread_timers + w.thread
-    if s.timers.place[timer] == UNSET:
+    if not is_set(s.timers, timer):
         w.due = next_tick(w.phase, w.every, now)
         set_timer(s.timers, timer, w.due)
 
@@ -76,7 +76,7 @@ def next_trigger(p: Program, s: State, window: int, now: float) -> None:
 def add_to_window(p: Program, s: State, window: int, thread: int, which: int, now: float) -> Any:
     """Put a tuple into the window of its task; whether the count trigger fires."""
     w = s.window[window]
-    push(s, w.queue, which, now)
+    push(p, s, w.queue, which, now)
     w.roots += anchors_in(s, which)
     w.since_trigger += 1
     w.since_scan += 1
@@ -124,9 +124,9 @@ def drop_old(p: Program, s: State, join: int, operator: int, thread: int, now: f
             return
         # The oldest of all is the first of its own queue.
         _leave_age(s, join, which)
-        pop(s, _join_queue(p, s, which), now)
+        pop(p, s, _join_queue(p, s, which), now)
         acknowledge(p, s, thread, which, ACK, now)
-        free_message(s, which)
+        free_message(p, s, which)
 
 
 @rare
@@ -170,7 +170,7 @@ def add_to_join(p: Program, s: State, operator: int, which: int, now: float) -> 
     m = s.message[which]
     join = m.task
     at = _join_queue(p, s, which)
-    push(s, at, which, now)
+    push(p, s, at, which, now)
     m.older, m.younger = s.age[join, 1], NONE
     if m.older == NONE:
         s.age[join, 0] = which
@@ -184,7 +184,7 @@ def add_to_join(p: Program, s: State, operator: int, which: int, now: float) -> 
             return NONE
     head = NONE
     for place in range(first, first + inputs):
-        partner = pop(s, place, now)
+        partner = pop(p, s, place, now)
         _leave_age(s, join, partner)
         s.message[partner].link = head
         head = partner
