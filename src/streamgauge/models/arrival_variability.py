@@ -81,10 +81,18 @@ class Counts(NamedTuple):
     squares: Vector
 
 
-def bursts_into(traffic: Traffic) -> Bursts:
-    """How tuples come to the executors of a plan."""
+def bursts_into(traffic: Traffic, *, gathered: bool = True) -> Bursts:
+    """How tuples come to the executors of a plan.
+
+    Args:
+        traffic: Of the plan.
+        gathered: Whether what sleeping threads and flushes hold back until then counts as coming
+            together. That makes batches which come as regularly as the timers go, so that over
+            longer times arrivals vary no more than without.
+    """
     flow, mechanics = traffic.flow, traffic.mechanics
-    flushed = mechanics.flush_seconds if mechanics.send_threads else 0.0
+    flushed = mechanics.flush_seconds if mechanics.send_threads and gathered else 0.0
+    slept = (flushed or mechanics.transfer_sleep) if gathered else 0.0
     executors = len(flow.plan.logical.executors)
     workers = np.asarray(flow.plan.placement, dtype=np.intp)
     near = np.zeros((3, executors))
@@ -96,7 +104,7 @@ def bursts_into(traffic: Traffic) -> Bursts:
         is_local = block.types == 0
         parts = [
             deal_events(events, block.shares, in_turn=deals_in_turn(block.stream, mechanics))
-            for events in list_events(traffic, block)
+            for events in list_events(traffic, block, gathered=gathered)
         ]
         if not parts:
             continue
@@ -107,7 +115,7 @@ def bursts_into(traffic: Traffic) -> Bursts:
         for place, counts in enumerate(sent):
             rest = np.where(is_local, 0.0, counts)
             far[place][:, as_slice(block.targets)] += of_worker @ rest
-    bundles = _bundled(Counts(*far), (flushed or mechanics.transfer_sleep) * traffic.met)
+    bundles = _bundled(Counts(*far), slept * traffic.met)
     batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
     some = batches > 0.0
     safe = np.where(some, batches, 1.0)
@@ -144,7 +152,9 @@ def siblings_into(traffic: Traffic, operator: str) -> float:
     return max(tuples / batches, 1.0) if batches > 0.0 else 1.0
 
 
-def list_events(traffic: Traffic, block: ConnectionBlock) -> Iterator[Events]:
+def list_events(
+    traffic: Traffic, block: ConnectionBlock, *, gathered: bool = True
+) -> Iterator[Events]:
     """When the executors of a block's source emit on its stream, by what made them emit."""
     stream, flow, rates = block.stream, traffic.flow, traffic.rates
     operator = flow.plan.logical.topology.operator(stream.source)
@@ -153,7 +163,8 @@ def list_events(traffic: Traffic, block: ConnectionBlock) -> Iterator[Events]:
         yield Events(emitted, np.ones_like(emitted), np.zeros_like(emitted), gathered=False)
     elif operator.kind is OperatorKind.SOURCE:
         met = np.broadcast_to(traffic.met, len(flow.plan.logical.executors))
-        yield _clumps(emitted, traffic.mechanics.source_sleep * met[as_slice(block.sources)])
+        sleep = traffic.mechanics.source_sleep if gathered else 0.0
+        yield _clumps(emitted, sleep * met[as_slice(block.sources)])
     elif operator.window is not None:
         count = traffic.conversions[stream.source].per_trigger.get(stream.name, 0.0)
         yield _whole(rates.triggers[stream.source], np.full_like(emitted, count))
