@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.models.dealt_in_turn import factors_in_turn
 from streamgauge.models.queueing import BatchArrivals, divide_or
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.traffic_equations import Traffic, Vector
@@ -257,13 +258,20 @@ def _bundled(bursts: Counts, sleep: Vector | float) -> Counts:
     )
 
 
-def wait_factors(traffic: Traffic, queue: BatchArrivals) -> Vector:
-    """How long the queues of a plan's executors are in multiples of those at random."""
+def wait_factors(traffic: Traffic, queue: BatchArrivals, busy: Vector) -> Vector:
+    """How long the queues of a plan's executors are in multiples of those at random.
+
+    Args:
+        traffic: Of the plan.
+        queue: Of its executors.
+        busy: Part of the time that these are, windows that fire included.
+    """
     service_scv, size = np.asarray(queue.service_scv), queue.size
-    arrival = arrival_scv(traffic, utilisation=queue.utilisation, service_scv=service_scv)
+    came, left = _follow(traffic, queue.utilisation, service_scv)
     # Of a batch's work: services of a number that varies too.
     work = service_scv / size.mean + size.variance / size.mean**2
-    return wait_factor(arrival, work, queue.utilisation)
+    factors = wait_factor(came, work, queue.utilisation)
+    return factors_in_turn(traffic, queue, busy, left, otherwise=factors)
 
 
 def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -> Vector:
@@ -272,6 +280,11 @@ def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -
     One, as for arrivals at random, for sources and ackers: nobody follows single messages. But a
     source that waits for roots to end emits as evenly as these do.
     """
+    return _follow(traffic, utilisation, service_scv)[0]
+
+
+def _follow(traffic: Traffic, utilisation: Vector, service_scv: Vector) -> tuple[Vector, Vector]:
+    """Variation of the time between batches into every executor, and between its emissions."""
     logical = traffic.flow.plan.logical
     came, left = np.ones(len(logical.executors)), np.ones(len(logical.executors))
     sources = [place for one in logical.topology.sources for place in logical.spans[one.name]]
@@ -279,7 +292,7 @@ def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -
         _follow_streams(traffic, came, left, utilisation, service_scv)
         ended = thin_stream(_endings(traffic, left), np.asarray(1.0 / len(sources)))
         left[sources] = 1.0 + traffic.paced * (ended - 1.0)
-    return came
+    return came, left
 
 
 def _endings(traffic: Traffic, left: Vector) -> Vector:

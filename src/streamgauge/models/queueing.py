@@ -445,7 +445,7 @@ def _backlog(queue: FlushedQueue) -> Moments:
     spread = np.where(stable, second, 1.0)
     skew = np.where(stable, third, 1.0)
     found = find_maximum(
-        lambda count: Cumulants(-count * drift, count * spread, count * skew),
+        Cumulants(-drift, spread, skew).times,
         drift=drift,
         spread=spread,
     )

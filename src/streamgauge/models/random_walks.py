@@ -23,6 +23,8 @@ TAIL_NODES = 24
 FARTHEST = 7.0
 # A variable that leans less than this is as good as a normal one; the gamma loses its digits.
 LEAST_SKEW = 1e-3
+# In seconds squared: what varies less is constant, and its skewness nobody can tell.
+LEAST_VARIANCE = 1e-60
 
 
 class Cumulants(NamedTuple):
@@ -31,6 +33,17 @@ class Cumulants(NamedTuple):
     mean: Vector
     variance: Vector
     third: Vector
+
+    def less_time(self, mean: Vector, variance: Vector) -> Cumulants:
+        """Of the same less a time that is gamma distributed, so that it is never below nought."""
+        third = np.divide(
+            2.0 * variance**2, mean, out=np.zeros(np.shape(mean + variance)), where=mean > 0.0
+        )
+        return Cumulants(self.mean - mean, self.variance + variance, self.third - third)
+
+    def times(self, count: Vector | float) -> Cumulants:
+        """Of the sum of so many, which are independent."""
+        return Cumulants(count * self.mean, count * self.variance, count * self.third)
 
 
 class Excess(NamedTuple):
@@ -81,7 +94,7 @@ def find_maximum(position: Position, *, drift: Vector, spread: Vector) -> Maximu
 
 def find_excess(variable: Cumulants) -> Excess:
     """The part above nought of a variable that is known by its first three cumulants."""
-    deviation = np.sqrt(np.maximum(variable.variance, 1e-300))
+    deviation = np.sqrt(np.maximum(variable.variance, LEAST_VARIANCE))
     skew = variable.third / deviation**3
     leans_left = skew < 0.0
     lean = np.maximum(np.abs(skew), LEAST_SKEW)

@@ -58,7 +58,8 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         service_scv=divide_or(service.variance, service.mean**2, otherwise=0.0),
         met=traffic.met,
     )
-    queue = replace(queue, wait_factor=wait_factors(traffic, queue))
+    utilisation = bursts.per_second * bursts.mean * windows.occupied_mean
+    queue = replace(queue, wait_factor=wait_factors(traffic, queue, utilisation))
     gathered = _flushed(lists.per_second, mechanics)
     released = released_wait(queue)
     send = _flushed(_sent(traffic), mechanics)
@@ -84,7 +85,7 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         send_transform=_gathering(send, mechanics),
         transfer=transfer,
         transfer_transform=_gathering(transfer, mechanics),
-        utilisation=bursts.per_second * bursts.mean * windows.occupied_mean,
+        utilisation=utilisation,
         lateness=find_lateness(traffic, service, mechanics.source_sleep),
     )
 
@@ -137,7 +138,8 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         setup=_wake_up(bursts.per_second, mechanics),
         met=traffic.met,
     )
-    queue = replace(queue, wait_factor=wait_factors(traffic, queue))
+    utilisation = bursts.per_second * bursts.mean * windows.occupied_mean
+    queue = replace(queue, wait_factor=wait_factors(traffic, queue, utilisation))
     awake, whole = wait(replace(queue, setup=None)), wait(queue)
     sojourn = _sojourn(traffic, queue)
     send, send_transform = no_wait(len(service.mean))
@@ -165,7 +167,7 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         transfer_transform=lambda s: np.broadcast_to(
             transforms.uniform(s, sleep), (len(s), workers)
         ),
-        utilisation=bursts.per_second * bursts.mean * windows.occupied_mean,
+        utilisation=utilisation,
         lateness=find_lateness(traffic, service, mechanics.source_sleep),
     )
 

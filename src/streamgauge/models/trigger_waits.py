@@ -75,7 +75,7 @@ class Triggers:
     @property
     def tuple_work(self) -> Cumulants:
         """Of the tuples since the window before."""
-        return Cumulants(*(self.slide * one for one in _cumulants(self.tuples)))
+        return _cumulants(self.tuples).times(self.slide)
 
     @property
     def free(self) -> Vector:
@@ -110,11 +110,8 @@ def wait_at_random(triggers: Triggers) -> TriggerWaits:
             exact = turn * (tasks - turn) / (tasks**2 * (tasks + 1.0))
             usual = np.maximum(tasks - 1.0, 0.0) / (6.0 * tasks**2)
             circle = np.where(count <= SINGLE_TERMS, exact, usual)
-            return Cumulants(
-                count * (work.mean - span),
-                count * (work.variance + noise) + (triggers.cycle * triggers.free) ** 2 * circle,
-                count * (work.third - 2.0 * noise**2 / span),
-            )
+            varied = count * noise + (triggers.cycle * triggers.free) ** 2 * circle
+            return work.times(count).less_time(count * span, varied)
 
         drift, spread = span - work.mean, work.variance + noise
         return find_maximum(position, drift=drift, spread=spread + LEAST_VARIANCE * span**2)
@@ -141,12 +138,11 @@ def wait_in_turn(triggers: Triggers, *, strewn: Vector, gathered: float = 0.0) -
     noise = cycle**2 * triggers.dispersion / triggers.slide
 
     def rise(work: Cumulants) -> Maximum:
-        whole = Cumulants(*(tasks * one for one in work))
+        whole = work.times(tasks)
         drift, spread = cycle - whole.mean, whole.variance + noise
 
         def position(count: Vector) -> Cumulants:
-            third = whole.third - 2.0 * noise**2 / cycle
-            return Cumulants(-count * drift, count * spread, count * third)
+            return whole.times(count).less_time(count * cycle, count * noise)
 
         return find_maximum(position, drift=drift, spread=spread + LEAST_VARIANCE * cycle**2)
 
@@ -163,13 +159,9 @@ def _wait_inside(triggers: Triggers, longest: Vector) -> TriggerWaits:
     tasks, windows = triggers.tasks, _cumulants(triggers.windows)
     count = np.arange(1.0, max(float(tasks.max()), 2.0)).reshape(-1, 1)
     between = np.maximum(count * (tasks - count), 0.0) / (tasks**2 * (tasks + 1.0))
-    excess = find_excess(
-        Cumulants(
-            count * (windows.mean - longest / tasks),
-            count * windows.variance + longest**2 * between + LEAST_VARIANCE * windows.mean**2,
-            count * windows.third,
-        )
-    )
+    # Where all come at once there is no time between them.
+    apart = longest**2 * between + LEAST_VARIANCE * windows.mean**2
+    excess = find_excess(windows.times(count).less_time(count * longest / tasks, apart))
     # The first waits for none; the others a row each, as far as an executor has as many tasks.
     weight = np.where(count < tasks, 1.0 / tasks, 0.0)
     found = np.cumsum(excess.mean / count, axis=0)

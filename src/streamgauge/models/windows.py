@@ -18,6 +18,12 @@ from numpy.typing import NDArray
 
 from streamgauge.models import transforms
 from streamgauge.models.arrival_variability import Bursts, bursts_into
+from streamgauge.models.dealt_in_turn import (
+    count_senders,
+    fires_together,
+    strewn_tuples,
+    uneven_slide,
+)
 from streamgauge.models.queueing import Moments, divide_or
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.service import ServiceTimes
@@ -253,7 +259,7 @@ def _find_waits(
         windows=_where(stable, service.trigger_mean[span], service.trigger_variance[span]),
         ahead=ahead,
     )
-    if turns(traffic, operator) > 1.0:
+    if fires_together(traffic, operator):
         waits = _wait_in_turn(traffic, operator, triggers)
     else:
         waits = wait_at_random(triggers)
@@ -265,28 +271,13 @@ def _where(stable: NDArray[np.bool_], mean: Vector, variance: Vector) -> Moments
 
 
 def _wait_in_turn(traffic: Traffic, operator: Operator, triggers: Triggers) -> TriggerWaits:
-    """Every sender goes round all tasks, so that they have nearly as many tuples at any time.
-
-    Between two tasks that are a part p of a round apart, each sender has passed the one and not
-    the other with the probability p, now and when it began: (2·senders − 1)·p(1 − p) is the
-    variance of how many tuples the one is ahead. An even distribution over w has w²/6 for a pair.
-    """
+    """Every sender goes round all tasks, so that they have nearly as many tuples at any time."""
     tasks, mechanics = float(operator.tasks), traffic.mechanics
-    topology = traffic.flow.plan.logical.topology
-    streams = [one for one in topology.streams_into(operator.name) if not one.is_system]
-    spans = traffic.flow.plan.logical.spans
-    senders = float(sum(len(spans[one.source]) for one in streams))
-    # Means over the pairs of m tasks in a row.
-    apart = (triggers.tasks + 1.0) / (3.0 * tasks)
-    square = triggers.tasks * (triggers.tasks + 1.0) / (6.0 * tasks**2)
-    strewn = np.sqrt(6.0 * (2.0 * senders - 1.0) * np.maximum(apart - square, 0.0))
-    # Of a whole round each gets one; of a part of a round, one or none.
-    part = (triggers.slide / senders) % 1.0
-    uneven = senders * part * (1.0 - part) / triggers.slide
-    regular = replace(triggers, dispersion=triggers.dispersion / tasks + uneven)
+    senders = count_senders(traffic, operator)
+    uneven = uneven_slide(senders, triggers.slide)
     return wait_in_turn(
-        regular,
-        strewn=strewn / triggers.slide,
+        replace(triggers, dispersion=triggers.dispersion / tasks + uneven),
+        strewn=strewn_tuples(senders, triggers.tasks, tasks) / triggers.slide,
         gathered=mechanics.flush_seconds if mechanics.send_threads else 0.0,
     )
 
