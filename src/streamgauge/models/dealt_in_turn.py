@@ -160,7 +160,7 @@ def factors_in_turn(
         waits = None
         if len(blocks) == 1:
             waits = _wait_for_clump(traffic, blocks[0], service, busy)
-        factors[here] = _compare_waits(streams, service, waits, otherwise=factors[here])
+        factors[here] = compare_waits(streams, service, waits, otherwise=factors[here])
     return factors
 
 
@@ -276,7 +276,7 @@ def _wait_for_clump(
     return wait_in_turn(clumps, strewn=np.full(len(together), longest)).mean
 
 
-def _compare_waits(
+def compare_waits(
     streams: list[Stream], service: Moments, waits: Vector | None, otherwise: Vector
 ) -> Vector:
     """Waits of tuples that come like this, over those of as many that come at random.
