@@ -49,7 +49,6 @@ def triggers(*, load, scv, slide, own, tasks=1, dispersion=1.0):
         dispersion=dispersion * one,
         tuples=Moments(mean=own * one, variance=own**2 * one),
         windows=Moments(mean=one, variance=scv * one),
-        ahead=0.0 * one,
     )
 
 

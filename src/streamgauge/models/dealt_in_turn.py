@@ -154,6 +154,8 @@ def factors_in_turn(
         if not any(in_turn) or not all(_emits_singly(traffic, one) for one in blocks):
             continue
         streams = list(_list_streams(traffic, operator, blocks, left, totals))
+        if not streams:
+            continue
         mean = np.broadcast_to(as_vector(queue.service_seconds), factors.shape)[here]
         scv = np.broadcast_to(as_vector(queue.service_scv), factors.shape)[here]
         service = Moments(mean=mean, variance=mean**2 * scv)
@@ -225,7 +227,7 @@ def _list_streams(
         variation = float(np.mean(left[as_slice(block.sources)][sends]))
         part = divide_or(shares.sum(axis=0), reached.sum(axis=0).astype(float), otherwise=0.0)
         in_turn = deals_in_turn(block.stream, traffic.mechanics)
-        rounds = divide_or(tasks, part, otherwise=1.0) if in_turn else tasks
+        rounds = np.round(divide_or(tasks, part, otherwise=1.0)) if in_turn else tasks
         yield Stream(
             senders=reached.sum(axis=0).astype(float),
             emitted=float(np.mean(emitted[sends])),
@@ -271,7 +273,6 @@ def _wait_for_clump(
             mean=np.where(stable, service.mean, 0.0),
             variance=np.where(stable, service.variance, 0.0),
         ),
-        ahead=np.zeros(len(together)),
     )
     return wait_in_turn(clumps, strewn=np.full(len(together), longest)).mean
 

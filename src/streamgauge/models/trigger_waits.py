@@ -64,7 +64,7 @@ class Triggers:
     dispersion: Vector
     tuples: Moments
     windows: Moments
-    ahead: Vector
+    ahead: Vector | float = 0.0
 
     @property
     def work(self) -> Cumulants:
