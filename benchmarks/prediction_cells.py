@@ -36,6 +36,8 @@ VARIATIONS = (0.25, 4.0)
 CORES = 64
 MEASURED_SECONDS, MEASURED_LOAD, MEASURED_RATE = 180.0, 0.2, 300.0
 TUPLES, SHORTEST, LONGEST = 150_000, 30.0, 3000.0
+# Storm 2.x's shuffle takes weights away for ten refreshes of up to 1.5 s (docs/storm-rules.md).
+SETTLED = 20.0
 FIGURES = ("mean", "p50", "p99", "complete")
 
 
@@ -115,11 +117,7 @@ def draw_cells(count: int, seed: int = SEED) -> list[Cell]:
 def run(*, large: bool) -> list[Entry]:
     """The errors of mean, median, 99th percentile and complete latency of the analytic model."""
     entry = Entry("prediction_cells", "plans, loads and services at random, against the simulator")
-    cells = draw_cells(CELLS if large else FEW_CELLS)
-    measured = {cell.name: _at_load(cell.make().at_step(cell.measured)) for cell in cells}
-    by_name = {cell.name: cell for cell in cells}
-    for name, profile in measured_profiles(measured, seconds=MEASURED_SECONDS):
-        entry.cases[name] = _compare(by_name[name], profile)
+    entry.cases |= judge_cells(draw_cells(CELLS if large else FEW_CELLS))
     for figure in FIGURES:
         errors = [abs(case[f"{figure}_error"]) for case in entry.cases.values()]
         floors = [case[f"{figure}_floor"] for case in entry.cases.values()]
@@ -127,6 +125,16 @@ def run(*, large: bool) -> list[Entry]:
         entry.ratios[f"largest error, {figure}"] = max(errors)
         entry.ratios[f"median floor, {figure}"] = float(np.median(floors))
     return [entry]
+
+
+def judge_cells(cells: list[Cell]) -> dict[str, dict[str, Any]]:
+    """Each cell measured, predicted and simulated, by its name."""
+    measured = {cell.name: _at_load(cell.make().at_step(cell.measured)) for cell in cells}
+    by_name = {cell.name: cell for cell in cells}
+    cases = {}
+    for name, profile in measured_profiles(measured, seconds=MEASURED_SECONDS):
+        cases[name] = _compare(by_name[name], profile)
+    return cases
 
 
 def _at_load(job: Job) -> Job:
@@ -148,9 +156,8 @@ def _compare(cell: Cell, profile: Profile) -> dict[str, Any]:
     plan, rate = place_job(job).plan, cell.load * _highest_rate(job)
     job = _at_rate(job, rate)
     seconds = float(np.clip(TUPLES / rate, SHORTEST, LONGEST))
-    truths = [
-        simulate_job(job, plan, seconds=seconds, warmup=seconds / 4.0, seed=seed) for seed in (1, 2)
-    ]
+    warmup = max(seconds / 4.0, SETTLED)
+    truths = [simulate_job(job, plan, seconds=seconds, warmup=warmup, seed=seed) for seed in (1, 2)]
     predicted = predict_job(job, plan, JobBehaviour.from_profile(profile))
     assert predicted.complete is not None
     latency, complete = predicted.latency, predicted.complete

@@ -1,6 +1,7 @@
 """Complete latency: maxima over tuple trees against closed forms; the simulator in `analytic`."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,8 +72,9 @@ def trees_of(*given, **options):
 
 
 def build_trees(
-    operators, streams, conversions, service, *, rate, executors=None, scv=1.0, sources=1
+    operators, streams, conversions, service, *, rate, executors=None, scv=1.0, sources=1, fires=0.0
 ):
+    """`fires`: Seconds that the function of every window takes."""
     flow = flow_of(
         (source("s", sources), *operators),
         streams,
@@ -85,6 +87,7 @@ def build_trees(
     traffic = traffic_of(flow, rates, conversions)
     traffic = with_acks(traffic, roots_per_tuple(traffic))
     times = service_of(flow, service, scv)
+    times = replace(times, trigger_mean=np.full_like(times.mean, fires))
     delays = storm2_delays(traffic, times)
     network = Network(seconds=np.zeros((1, 1)), variance=np.zeros((1, 1)), notes=())
     return TupleTrees(traffic, delays, network, times)
@@ -142,11 +145,13 @@ def test_siblings_at_one_executor_are_done_one_after_the_other():
         (Window(length_tuples=100), 149.5 / 50.0),
     ],
 )
-def test_tuples_of_a_window_are_acknowledged_when_they_leave_it(window, mean):
+@pytest.mark.parametrize("fires", [0.0, 0.5])
+def test_tuples_of_a_window_are_acknowledged_when_they_leave_it(window, mean, fires):
+    """Before the function of the window that they are no longer in runs, however long it takes."""
     operator = Operator(name="w", window=window)
     conversion = Conversion(per_input={}, per_trigger={}, task_parts=(np.ones(1),))
     complete, _ = trees_of(
-        (operator,), (stream("s", "w"),), {"w": conversion}, {"w": 1e-6}, rate=50.0
+        (operator,), (stream("s", "w"),), {"w": conversion}, {"w": 1e-6}, rate=50.0, fires=fires
     )
     assert complete.mean == pytest.approx(mean, rel=0.01)
 

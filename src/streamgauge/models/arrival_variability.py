@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.models.dealt_in_turn import factors_in_turn
 from streamgauge.models.queueing import BatchArrivals, divide_or
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.traffic_equations import Traffic, Vector
@@ -101,15 +102,24 @@ class Arrivals:
     dealt: Mapping[Subscription, Sequence[Dealt]]
 
 
-def bursts_into(traffic: Traffic) -> Bursts:
-    """How tuples come to the executors of a plan."""
-    return traffic.arrivals.bursts
+def bursts_into(traffic: Traffic, *, gathered: bool = True) -> Bursts:
+    """How tuples come to the executors of a plan.
+
+    Args:
+        traffic: Of the plan.
+        gathered: Whether what sleeping threads and flushes hold back until then counts as coming
+            together. That makes batches which come as regularly as the timers go, so that over
+            longer times arrivals vary no more than without.
+    """
+    found = traffic.arrivals if gathered else find_arrivals(traffic, gathered=False)
+    return found.bursts
 
 
-def find_arrivals(traffic: Traffic) -> Arrivals:
-    """What is the same for all services that a plan is looked at with."""
+def find_arrivals(traffic: Traffic, *, gathered: bool = True) -> Arrivals:
+    """What is the same for all services that a plan is looked at with; as `bursts_into` has it."""
     flow, mechanics = traffic.flow, traffic.mechanics
-    flushed = mechanics.flush_seconds if mechanics.send_threads else 0.0
+    flushed = mechanics.flush_seconds if mechanics.send_threads and gathered else 0.0
+    slept = (flushed or mechanics.transfer_sleep) if gathered else 0.0
     executors = len(flow.plan.logical.executors)
     workers = np.asarray(flow.plan.placement, dtype=np.intp)
     near = np.zeros((3, executors))
@@ -120,7 +130,7 @@ def find_arrivals(traffic: Traffic) -> Arrivals:
     of_worker[workers, np.arange(executors)] = 1.0
     met = np.broadcast_to(traffic.met, executors)
     for block in flow.blocks:
-        events = list(list_events(traffic, block))
+        events = list(list_events(traffic, block, gathered=gathered))
         in_turn = deals_in_turn(block.stream, mechanics)
         parts = [deal_events(one, block.shares, in_turn=in_turn) for one in events]
         if not block.stream.is_system:
@@ -136,7 +146,7 @@ def find_arrivals(traffic: Traffic) -> Arrivals:
         near[:, targets] += np.where(is_local, here, 0.0).sum(axis=1)
         rest = np.where(is_local, 0.0, all_sent)
         far[:, :, targets] += of_worker[:, as_slice(block.sources)] @ rest
-    bundles = _bundled(Counts(*far), (flushed or mechanics.transfer_sleep) * traffic.met)
+    bundles = _bundled(Counts(*far), slept * traffic.met)
     batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
     some = batches > 0.0
     safe = np.where(some, batches, 1.0)
@@ -174,7 +184,9 @@ def siblings_into(traffic: Traffic, operator: str) -> float:
     return max(tuples / batches, 1.0) if batches > 0.0 else 1.0
 
 
-def list_events(traffic: Traffic, block: ConnectionBlock) -> Iterator[Events]:
+def list_events(
+    traffic: Traffic, block: ConnectionBlock, *, gathered: bool = True
+) -> Iterator[Events]:
     """When the executors of a block's source emit on its stream, by what made them emit."""
     stream, flow, rates = block.stream, traffic.flow, traffic.rates
     operator = flow.plan.logical.topology.operator(stream.source)
@@ -183,7 +195,8 @@ def list_events(traffic: Traffic, block: ConnectionBlock) -> Iterator[Events]:
         yield Events(emitted, np.ones_like(emitted), np.zeros_like(emitted), gathered=False)
     elif operator.kind is OperatorKind.SOURCE:
         met = np.broadcast_to(traffic.met, len(flow.plan.logical.executors))
-        yield _clumps(emitted, traffic.mechanics.source_sleep * met[as_slice(block.sources)])
+        sleep = traffic.mechanics.source_sleep if gathered else 0.0
+        yield _clumps(emitted, sleep * met[as_slice(block.sources)])
     elif operator.window is not None:
         count = traffic.conversions[stream.source].per_trigger.get(stream.name, 0.0)
         yield _whole(rates.triggers[stream.source], np.full_like(emitted, count))
@@ -276,13 +289,20 @@ def _bundled(bursts: Counts, sleep: Vector | float) -> Counts:
     )
 
 
-def wait_factors(traffic: Traffic, queue: BatchArrivals) -> Vector:
-    """How long the queues of a plan's executors are in multiples of those at random."""
+def wait_factors(traffic: Traffic, queue: BatchArrivals, busy: Vector) -> Vector:
+    """How long the queues of a plan's executors are in multiples of those at random.
+
+    Args:
+        traffic: Of the plan.
+        queue: Of its executors.
+        busy: Part of the time that these are, windows that fire included.
+    """
     service_scv, size = np.asarray(queue.service_scv), queue.size
-    arrival = arrival_scv(traffic, utilisation=queue.utilisation, service_scv=service_scv)
+    came, left = _follow(traffic, queue.utilisation, service_scv)
     # Of a batch's work: services of a number that varies too.
     work = service_scv / size.mean + size.variance / size.mean**2
-    return wait_factor(arrival, work, queue.utilisation)
+    factors = wait_factor(came, work, queue.utilisation)
+    return factors_in_turn(traffic, queue, busy, left, otherwise=factors)
 
 
 def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -> Vector:
@@ -291,6 +311,11 @@ def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -
     One, as for arrivals at random, for sources and ackers: nobody follows single messages. But a
     source that waits for roots to end emits as evenly as these do.
     """
+    return _follow(traffic, utilisation, service_scv)[0]
+
+
+def _follow(traffic: Traffic, utilisation: Vector, service_scv: Vector) -> tuple[Vector, Vector]:
+    """Variation of the time between batches into every executor, and between its emissions."""
     logical = traffic.flow.plan.logical
     came, left = np.ones(len(logical.executors)), np.ones(len(logical.executors))
     sources = [place for one in logical.topology.sources for place in logical.spans[one.name]]
@@ -298,7 +323,7 @@ def arrival_scv(traffic: Traffic, *, utilisation: Vector, service_scv: Vector) -
         _follow_streams(traffic, came, left, utilisation, service_scv)
         ended = thin_stream(_endings(traffic, left), np.asarray(1.0 / len(sources)))
         left[sources] = 1.0 + traffic.paced * (ended - 1.0)
-    return came
+    return came, left
 
 
 def _endings(traffic: Traffic, left: Vector) -> Vector:

@@ -28,18 +28,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from streamgauge.errors import Findings
 from streamgauge.models import transforms
+from streamgauge.models.random_walks import Cumulants, find_maximum
 from streamgauge.models.transforms import Chosen, Complex, Transform, Vector
 
 # Closer to a Poisson distribution than this, its neighbours only lose digits.
 NEAR_POISSON = 1e-6
 # Waits that are a smaller part of those at random are none: in their transforms, digits vanish.
 LEAST_FACTOR = 1e-6
-
-# Terms of Spitzer's sum that are added one by one, and nodes for the integral over the rest.
-SINGLE_TERMS = 24
-TAIL_NODES = 24
-# Where that integral ends, in standard deviations of the walk's position: P = 1e-12.
-FARTHEST = 7.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -168,6 +163,12 @@ class BatchSize:
             third = np.where(self._regular, regular, third)
         # With X = 1 + N: X(X − 1) = N(N − 1) + 2N, and likewise for the third.
         return self.mean, second + 2.0 * more, third + 3.0 * second
+
+    @property
+    def mean_ahead(self) -> Vector:
+        """Tuples before a random one in its batch, E[X(X − 1)]/(2E[X])."""
+        tuples, pairs, _ = self.factorial_moments
+        return divide_or(pairs, 2.0 * tuples, otherwise=0.0)
 
     @cached_property
     def _excess(self) -> Vector:
@@ -438,11 +439,9 @@ def _inside_release(queue: FlushedQueue) -> Moments:
 
 
 def _backlog(queue: FlushedQueue) -> Moments:
-    """Work that a release finds unfinished: Spitzer's identity.
+    """Work that a release finds unfinished: the maximum of the walk of work less time.
 
-    The work of n releases is a gamma variable moved by a constant, with the first three
-    cumulants of a compound Poisson variable; n may then be any number, and beyond the first terms
-    the sum becomes an integral, over z = (n·drift)/(√n·deviation) as in heavy traffic.
+    The work of a release has the cumulants of a compound Poisson variable.
     """
     lists = queue.met_per_second * as_vector(queue.flush_seconds)
     flush, first, second, third = np.broadcast_arrays(
@@ -452,42 +451,17 @@ def _backlog(queue: FlushedQueue) -> Moments:
     drift = np.where(stable, flush - first, 1.0)
     spread = np.where(stable, second, 1.0)
     skew = np.where(stable, third, 1.0)
-    shape, scale = 4.0 * spread**3 / skew**2, skew / (2.0 * spread)
-    # What the walk loses a step, the constant included.
-    loss = drift + shape * scale
-    single = np.arange(1.0, SINGLE_TERMS + 1.0).reshape(-1, *[1] * drift.ndim)
-    start = drift * np.sqrt((SINGLE_TERMS + 0.5) / spread)
-    nodes, weights = np.polynomial.legendre.leggauss(TAIL_NODES)
-    half = np.maximum(FARTHEST - start, 0.0) / 2.0
-    z = start + half * (nodes.reshape(single[:TAIL_NODES].shape) + 1.0)
-    many = z**2 * spread / drift**2
-    # Σ g(n)/n from n = N + 1 on is ∫ g(n)/n dn from N + ½, and dn/n = 2dz/z.
-    counts = np.concatenate([np.broadcast_to(single, (SINGLE_TERMS, *drift.shape)), many])
-    tail = 2.0 * half * weights.reshape(-1, *[1] * drift.ndim) / z
-    shares = np.concatenate([np.broadcast_to(1.0 / single, (SINGLE_TERMS, *drift.shape)), tail])
-    positive, squared = _positive_parts(counts * shape, scale, counts * loss)
+    found = find_maximum(
+        Cumulants(-drift, spread, skew).times,
+        drift=drift,
+        spread=spread,
+    )
     idle = np.where(first < flush, 0.0, np.inf)
     factor = as_vector(queue.wait_factor)
     return Moments(
-        mean=np.where(stable, factor * np.sum(shares * positive, axis=0), idle),
-        variance=np.where(stable, factor**2 * np.sum(shares * squared, axis=0), idle),
+        mean=np.where(stable, factor * found.mean, idle),
+        variance=np.where(stable, factor**2 * found.variance, idle),
     )
-
-
-def _positive_parts(shape: Vector, scale: Vector, level: Vector) -> tuple[Vector, Vector]:
-    """E[(G − c)⁺] and E[((G − c)⁺)²] for a gamma variable G.
-
-    By the incomplete gamma function Q(k, x) and Q(k + 1, x) = Q(k, x) + x^k·e^(−x)/Γ(k + 1).
-    """
-    from scipy import special
-
-    x = level / scale
-    beyond = special.gammaincc(shape, x)
-    step = np.exp(shape * np.log(x) - x - special.gammaln(shape + 1.0))
-    gap = shape - x
-    first = gap * beyond + shape * step
-    second = (gap**2 + shape) * beyond + shape * step * (gap + 1.0)
-    return scale * np.maximum(first, 0.0), scale**2 * np.maximum(second, 0.0)
 
 
 def as_vector(value: ArrayLike) -> Vector:

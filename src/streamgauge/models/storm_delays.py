@@ -24,6 +24,7 @@ from streamgauge.models.delays import Delays, Part, no_wait
 from streamgauge.models.lateness import find_lateness
 from streamgauge.models.machine_threads import number_alike
 from streamgauge.models.queueing import (
+    BatchSize,
     BulkQueue,
     FlushedQueue,
     Moments,
@@ -45,19 +46,21 @@ from streamgauge.transport.mechanics import Mechanics
 def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
     """Delays in a plan on Storm 1.x, by wall-clock service times."""
     mechanics = traffic.mechanics
-    lists = bursts_into(traffic)
-    windows = window_delays(traffic, service, lists)
-    mean = windows.occupied_mean
+    lists, bursts = bursts_into(traffic), bursts_into(traffic, gathered=False)
+    released_tuples = bursts.per_second * bursts.mean * mechanics.flush_seconds
+    windows = window_delays(traffic, service, lists, ahead=released_tuples / 2.0)
+    # All timers go as often: a release is what was emitted in an interval, however it was gathered.
     queue = FlushedQueue(
-        batches_per_second=lists.per_second,
-        batch_mean=lists.mean,
-        batch_variance=lists.variance,
+        batches_per_second=bursts.per_second,
+        batch_mean=bursts.mean,
+        batch_variance=bursts.variance,
         flush_seconds=mechanics.flush_seconds,
-        service_seconds=mean,
-        service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
+        service_seconds=service.mean,
+        service_scv=divide_or(service.variance, service.mean**2, otherwise=0.0),
         met=traffic.met,
     )
-    queue = replace(queue, wait_factor=wait_factors(traffic, queue))
+    utilisation = bursts.per_second * bursts.mean * windows.occupied_mean
+    queue = replace(queue, wait_factor=wait_factors(traffic, queue, utilisation))
     gathered = _flushed(lists.per_second, mechanics)
     released = released_wait(queue)
     send = _flushed(_sent(traffic), mechanics)
@@ -73,7 +76,7 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
     return Delays(
         executors={
             Part.BATCHING: gathered.mean,
-            Part.QUEUEING: released.mean,
+            Part.QUEUEING: released.mean + windows.waited,
             Part.SERVICE: service.mean,
             Part.WINDOW: windows.mean,
         },
@@ -83,7 +86,7 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         send_transform=_gathering(send, mechanics),
         transfer=transfer,
         transfer_transform=_gathering(transfer, mechanics),
-        utilisation=queue.utilisation,
+        utilisation=utilisation,
         find_lateness=lambda: find_lateness(traffic, service, mechanics.source_sleep),
     )
 
@@ -125,27 +128,31 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
     """Delays in a plan on Storm 2.x, by wall-clock service times."""
     mechanics = traffic.mechanics
     bursts = bursts_into(traffic)
-    windows = window_delays(traffic, service, bursts)
-    mean = windows.occupied_mean
+    size = BatchSize.of(bursts.mean, bursts.variance)
+    windows = window_delays(traffic, service, bursts, ahead=size.mean_ahead)
     queue = BulkQueue(
         batches_per_second=bursts.per_second,
         batch_mean=bursts.mean,
         batch_variance=bursts.variance,
-        service_seconds=mean,
-        service_scv=divide_or(windows.occupied_variance, mean**2, otherwise=0.0),
+        service_seconds=service.mean,
+        service_scv=divide_or(service.variance, service.mean**2, otherwise=0.0),
         setup=_wake_up(bursts.per_second, mechanics),
         met=traffic.met,
     )
-    queue = replace(queue, wait_factor=wait_factors(traffic, queue))
+    utilisation = bursts.per_second * bursts.mean * windows.occupied_mean
+    queue = replace(queue, wait_factor=wait_factors(traffic, queue, utilisation))
     awake, whole = wait_twice(queue)
     sojourn = _sojourn(traffic, queue)
-    send, send_transform = no_wait(len(mean))
+    send, send_transform = no_wait(len(service.mean))
     sleep, workers = mechanics.transfer_sleep, len(traffic.flow.plan.workers)
     return Delays(
         executors={
-            Part.QUEUEING: awake.mean,
+            Part.QUEUEING: awake.mean + windows.waited,
             Part.WAKE_UP: np.subtract(
-                whole.mean, awake.mean, out=np.zeros_like(mean), where=np.isfinite(whole.mean)
+                whole.mean,
+                awake.mean,
+                out=np.zeros_like(service.mean),
+                where=np.isfinite(whole.mean),
             ),
             Part.SERVICE: service.mean,
             Part.WINDOW: windows.mean,
@@ -161,7 +168,7 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         transfer_transform=lambda s: np.broadcast_to(
             transforms.uniform(s, sleep), (len(s), workers)
         ),
-        utilisation=queue.utilisation,
+        utilisation=utilisation,
         find_lateness=lambda: find_lateness(traffic, service, mechanics.source_sleep),
     )
 

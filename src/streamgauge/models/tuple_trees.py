@@ -308,14 +308,18 @@ class _TreesAtLevel:
             return nothing, nothing
         slide = self._slide(operator)
         held = np.maximum(windows_per_tuple(self._traffic, operator), 1.0)
+        span = as_slice(self._flow.plan.logical.spans[operator.name])
         varied = np.zeros(size)
         count = operator.window.slide_tuples
         if count is not None:
-            span = as_slice(self._flow.plan.logical.spans[operator.name])
             dispersion = bursts_into(self._traffic).dispersion[span]
             varied = dispersion / turns(self._traffic, operator) / count
+        # Tuples leave as the trigger begins, whose own time an executor's delay has in it.
+        trigger, spread = self._service.trigger_mean[span], self._service.trigger_variance[span]
+        until = np.maximum(slide * (held + 1.0) / 2.0 - trigger, 0.0)
+        variance = np.maximum(varied * slide**2 * (held + 1.0) / 2.0 - spread, 0.0)
         return (
-            transforms.gamma(points, slide * (held + 1.0) / 2.0, varied * 2.0 / (held + 1.0)),
+            transforms.gamma(points, until, divide_or(variance, until**2, otherwise=0.0)),
             transforms.constant(points, slide * (held - 1.0) / 2.0),
         )
 

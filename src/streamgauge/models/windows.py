@@ -11,18 +11,35 @@ slide count by their length, whatever their slide.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamgauge.models import transforms
-from streamgauge.models.arrival_variability import Bursts
+from streamgauge.models.arrival_variability import Bursts, bursts_into
+from streamgauge.models.dealt_in_turn import (
+    count_senders,
+    fires_together,
+    strewn_tuples,
+    uneven_slide,
+)
+from streamgauge.models.queueing import Moments, divide_or
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.service import ServiceTimes
 from streamgauge.models.traffic_equations import Traffic
 from streamgauge.models.transforms import Complex, Transform, Vector
+from streamgauge.models.trigger_waits import (
+    Triggers,
+    TriggerWaits,
+    wait_at_random,
+    wait_in_turn,
+)
 from streamgauge.topology.topology import Operator, Topology, Window
 from streamgauge.topology.tuple_flow import as_slice
+
+# Which part of the others a tuple meets at the least, so that there is something to divide by.
+LEAST_MET = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,62 +160,125 @@ class WindowDelays:
 
     Attributes:
         mean: Age at the trigger, and the trigger's own time; zero where there is no window.
-        transform: E[e^(−sT)], points × executors.
+        waited: Where counts fire, for the windows before, beyond what tuples wait for tuples.
+        variance: Of both together.
+        transform: E[e^(−sT)] of both, points × executors.
         occupied_mean: How long a tuple occupies its executor: where counts fire, one tuple in each
             slide takes the trigger's time too. Clocks fire on a thread of their own.
     """
 
     mean: Vector
+    waited: Vector
     variance: Vector
     transform: Transform
     occupied_mean: Vector
-    occupied_variance: Vector
 
 
-def window_delays(traffic: Traffic, service: ServiceTimes, bursts: Bursts) -> WindowDelays:
-    """What windows add to the delays of a plan's executors."""
-    flow, topology = traffic.flow, traffic.flow.plan.logical.topology
+def window_delays(
+    traffic: Traffic, service: ServiceTimes, bursts: Bursts, ahead: Vector
+) -> WindowDelays:
+    """What windows add to the delays of a plan's executors.
+
+    Args:
+        traffic: Of the plan.
+        service: Of its executors.
+        bursts: What comes to them together.
+        ahead: How many tuples are before a random one among those that come together.
+    """
+    logical = traffic.flow.plan.logical
     mean, variance = np.zeros_like(service.mean), np.zeros_like(service.mean)
-    occupied, spread = service.mean.copy(), service.variance.copy()
-    ages: list[tuple[slice, Age]] = []
-    for operator in topology.operators:
-        window = operator.window
-        if window is None:
+    waited, occupied = np.zeros_like(service.mean), service.mean.copy()
+    factors: list[tuple[slice, Transform]] = []
+    for operator in logical.topology.operators:
+        if operator.window is None or not _came(traffic, operator).any():
             continue
-        span = as_slice(flow.plan.logical.spans[operator.name])
-        came = traffic.rates.into(flow, operator.name, system=False)
-        if not came.any():
-            continue
-        # Where nothing comes nobody waits: any age does.
-        came = np.where(came > 0.0, came, came.max())
-        dispersion = bursts.dispersion[span] / turns(traffic, operator)
-        task_parts = traffic.conversions[operator.name].task_parts
-        age = mixed_ages(window, came, dispersion, task_parts)
-        if window.slide_seconds is not None and is_first(topology, operator):
-            tasks = float(np.sum(traffic.conversions[operator.name].busy_tasks))
-            age = delay_ages(age, window.slide_seconds / (2.0 * tasks), traffic.paced)
-        ages.append((span, age))
+        span = as_slice(logical.spans[operator.name])
+        age = _find_ages(traffic, operator, bursts.dispersion[span])
         trigger, varied = service.trigger_mean[span], service.trigger_variance[span]
-        mean[span] = age.mean + trigger
-        variance[span] = age.variance + varied
-        if window.slide_tuples is not None:
-            chance = 1.0 / window.slide_tuples
-            occupied[span] += chance * trigger
-            spread[span] += chance * varied + chance * (1.0 - chance) * trigger**2
+        mean[span], variance[span] = age.mean + trigger, age.variance + varied
+        factors += [(span, age.transform), (span, _gamma(trigger, varied))]
+        if operator.window.slide_tuples is not None:
+            occupied[span] += trigger / operator.window.slide_tuples
+            waits = _find_waits(traffic, service, operator, ahead[span])
+            waited[span] = waits.mean
+            variance[span] += waits.variance
+            factors.append((span, waits.transform))
 
     def transform(s: Complex) -> Complex:
         value = np.ones((len(s), len(mean)), dtype=np.complex128)
-        for span, age in ages:
-            trigger = transforms.constant(s, service.trigger_mean[span])
-            value[:, span] = age.transform(s) * trigger
+        for span, factor in factors:
+            value[:, span] *= factor(s)
         return value
 
     return WindowDelays(
-        mean=mean,
-        variance=variance,
-        transform=transform,
-        occupied_mean=occupied,
-        occupied_variance=spread,
+        mean=mean, waited=waited, variance=variance, transform=transform, occupied_mean=occupied
+    )
+
+
+def _came(traffic: Traffic, operator: Operator) -> Vector:
+    """Tuples a second into an operator's executors; where nothing comes nobody waits: any do."""
+    came = traffic.rates.into(traffic.flow, operator.name, system=False)
+    return np.where(came > 0.0, came, came.max())
+
+
+def _gamma(mean: Vector, variance: Vector) -> Transform:
+    scv = divide_or(variance, mean**2, otherwise=0.0)
+    return lambda s: transforms.gamma(s, mean, scv)
+
+
+def _find_ages(traffic: Traffic, operator: Operator, dispersion: Vector) -> Age:
+    window, conversion = operator.window, traffic.conversions[operator.name]
+    assert window is not None
+    regular = dispersion / turns(traffic, operator)
+    age = mixed_ages(window, _came(traffic, operator), regular, conversion.task_parts)
+    if window.slide_seconds is None or not is_first(traffic.flow.plan.logical.topology, operator):
+        return age
+    tasks = float(np.sum(conversion.busy_tasks))
+    return delay_ages(age, window.slide_seconds / (2.0 * tasks), traffic.paced)
+
+
+def _find_waits(
+    traffic: Traffic, service: ServiceTimes, operator: Operator, ahead: Vector
+) -> TriggerWaits:
+    """Of windows that fire by count; infinite where their executor is overloaded."""
+    logical, window = traffic.flow.plan.logical, operator.window
+    assert window is not None
+    assert window.slide_tuples is not None
+    span = as_slice(logical.spans[operator.name])
+    met = np.broadcast_to(traffic.met, len(logical.executors))[span]
+    per_second = _came(traffic, operator) * np.maximum(met, LEAST_MET)
+    busy = service.mean[span] + service.trigger_mean[span] / window.slide_tuples
+    stable = per_second * busy < 1.0
+    parts = traffic.conversions[operator.name].task_parts
+    triggers = Triggers(
+        per_second=per_second,
+        slide=float(window.slide_tuples),
+        tasks=np.asarray([1.0 / float(np.sum(one**2)) for one in parts]),
+        dispersion=bursts_into(traffic, gathered=False).dispersion[span],
+        tuples=_where(stable, service.mean[span], service.variance[span]),
+        windows=_where(stable, service.trigger_mean[span], service.trigger_variance[span]),
+        ahead=ahead,
+    )
+    if fires_together(traffic, operator):
+        waits = _wait_in_turn(traffic, operator, triggers)
+    else:
+        waits = wait_at_random(triggers)
+    return replace(waits, mean=np.where(stable, waits.mean, np.inf))
+
+
+def _where(stable: NDArray[np.bool_], mean: Vector, variance: Vector) -> Moments:
+    return Moments(mean=np.where(stable, mean, 0.0), variance=np.where(stable, variance, 0.0))
+
+
+def _wait_in_turn(traffic: Traffic, operator: Operator, triggers: Triggers) -> TriggerWaits:
+    """Every sender goes round all tasks, so that they have nearly as many tuples at any time."""
+    tasks, mechanics = float(operator.tasks), traffic.mechanics
+    senders = count_senders(traffic, operator)
+    uneven = uneven_slide(senders, triggers.slide)
+    return wait_in_turn(
+        replace(triggers, dispersion=triggers.dispersion / tasks + uneven),
+        strewn=strewn_tuples(senders, triggers.tasks, tasks) / triggers.slide,
+        gathered=mechanics.flush_seconds if mechanics.send_threads else 0.0,
     )
 
 
