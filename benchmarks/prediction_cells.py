@@ -116,7 +116,7 @@ def run(*, large: bool) -> list[Entry]:
     """The errors of mean, median, 99th percentile and complete latency of the analytic model."""
     entry = Entry("prediction_cells", "plans, loads and services at random, against the simulator")
     cells = draw_cells(CELLS if large else FEW_CELLS)
-    measured = {cell.name: _at_load(cell.make().at_step(cell.measured)) for cell in cells}
+    measured = {cell.name: at_low_load(cell.make().at_step(cell.measured)) for cell in cells}
     by_name = {cell.name: cell for cell in cells}
     for name, profile in measured_profiles(measured, seconds=MEASURED_SECONDS):
         entry.cases[name] = _compare(by_name[name], profile)
@@ -129,24 +129,26 @@ def run(*, large: bool) -> list[Entry]:
     return [entry]
 
 
-def _at_load(job: Job) -> Job:
+def at_low_load(job: Job) -> Job:
     """The job at the low load that it is measured at."""
-    return _at_rate(job, min(MEASURED_LOAD * _highest_rate(job), MEASURED_RATE))
+    return at_rate(job, min(MEASURED_LOAD * find_highest_rate(job), MEASURED_RATE))
 
 
-def _highest_rate(job: Job) -> float:
+def find_highest_rate(job: Job) -> float:
+    """What its plan carries by what it declares."""
     return predict_job(job, place_job(job).plan, JobBehaviour.from_job(job)).limit.per_second
 
 
-def _at_rate(job: Job, rate: float) -> Job:
+def at_rate(job: Job, rate: float) -> Job:
+    """The job with sources that emit so much together."""
     assert job.workload is not None
     return replace(job, workload=job.workload.at_rate(rate))
 
 
 def _compare(cell: Cell, profile: Profile) -> dict[str, Any]:
     job = cell.make().at_step(cell.predicted)
-    plan, rate = place_job(job).plan, cell.load * _highest_rate(job)
-    job = _at_rate(job, rate)
+    plan, rate = place_job(job).plan, cell.load * find_highest_rate(job)
+    job = at_rate(job, rate)
     seconds = float(np.clip(TUPLES / rate, SHORTEST, LONGEST))
     truths = [
         simulate_job(job, plan, seconds=seconds, warmup=seconds / 4.0, seed=seed) for seed in (1, 2)

@@ -32,9 +32,7 @@ def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return np.asarray(state ^ (state >> np.uint64(31)))
 
 
-def weights(
-    starts_us: NDArray[np.int64], *, seed: int, count: int = COUNT
-) -> NDArray[np.float64]:
+def weights(starts_us: NDArray[np.int64], *, seed: int, count: int = COUNT) -> NDArray[np.float64]:
     """The weight of every block in every replica: a row a block, a column a replica.
 
     Args:
