@@ -147,3 +147,10 @@ def test_own_errors_of_models_take_the_place_of_the_default(profile, tmp_path):
 def test_a_window_without_length_is_refused(profile):
     with pytest.raises(InvalidInput, match="seconds above zero"):
         sg.predict(profile, JOB, rate=2000, window=0.0)
+
+
+def test_other_models_and_measured_parameters_have_no_intervals(profile):
+    for options in ({"model": "kingman", "plan": JOB, "rate": 2000}, {"measured": True}):
+        report = sg.predict(profile, **options)
+        assert report.intervals.of(*MEAN) is None
+        assert "90 % intervals are not known" in report.to_text()

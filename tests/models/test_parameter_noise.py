@@ -6,7 +6,13 @@ from scipy import stats
 
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.parameter_noise import COUNT, MOST_GROUPS, Draws, balance_signs
+from streamgauge.models.parameter_noise import (
+    COUNT,
+    MOST_GROUPS,
+    Draws,
+    balance_signs,
+    is_parameter,
+)
 from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.changed_figures import change_figures
 from streamgauge.profile.files.jobs import load_job, load_profile
@@ -82,3 +88,22 @@ def test_a_latency_scatters_by_draws_as_by_a_hundred_replicas(load):
         )
 
     assert spread(draws.behaviours) == pytest.approx(spread(replicas), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("path", "used"),
+    [
+        ("tasks/send/0/inputs/complete/root/cpu/mean_ms", True),
+        ("tasks/spout/0/outputs/complete/per_second", True),
+        ("tasks/spout/0/outputs/default/complete/mean_ms", False),
+        ("tasks/sink/0/end_to_end/spout/mean_ms", False),
+        ("executors/send[1]/cores", True),
+        ("executors/send[1]/receive/length", False),
+        ("workers/n1:6700/transfer_cores", True),
+        ("machines/m1/cores", True),
+        ("nodes/n1/cores", False),
+        ("juice/topology", False),
+    ],
+)
+def test_results_and_queues_are_not_drawn_whatever_operators_are_called(path, used):
+    assert is_parameter(path) is used

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamgauge.drawing.wording import count
 from streamgauge.errors import InvalidInput, MissingExtra, NotEnoughData, UnreadableFile
 from streamgauge.extras import require_extra
 from streamgauge.models.analytic import AnalyticModel
@@ -31,7 +32,6 @@ from streamgauge.models.measured_plan import measured_plan, measured_workload
 from streamgauge.models.model_error import (
     Kind,
     ModelErrors,
-    Regime,
     load_default_errors,
     read_errors,
 )
@@ -56,8 +56,9 @@ if TYPE_CHECKING:
 
 WINDOW_SECONDS = 60.0
 DECLARED = "the job's behaviour is declared: nothing was measured"
-OTHER_MODEL = "only the analytic model has intervals"
-BY_HAND = "the profile does not say how often anything was observed"
+OTHER_MODEL = "only the analytic model has them"
+AS_MEASURED = "measured rates and service times are not drawn anew"
+NO_REPLICAS = "the profile names no replicas, as one that was written by hand"
 
 # Which kind of figure is which; what is not named has no interval.
 _KINDS = {
@@ -111,11 +112,10 @@ class ParameterNoise:
             return cls(reason=DECLARED)
         replicas = profile.replicas
         if replicas is None:
-            return cls(reason=BY_HAND)
+            return cls(reason=NO_REPLICAS)
         if replicas.count == 0 or not replicas.file:
-            return cls(
-                reason=f"the profile has no replicas: {replicas.blocks} blocks of time are too few"
-            )
+            blocks = count(replicas.blocks, "block")
+            return cls(reason=f"the profile has no replicas: {blocks} of time are too few")
         if folder is None:
             return cls(reason="where the profile's replicas are is not known: give its file")
         try:
@@ -189,14 +189,14 @@ class PlanDraws:
 
     def find_model_width(self, kind: Kind) -> float:
         """Half-width of a model's error in a kind of figure."""
-        job = self.plan.logical.topology.name
-        return self.errors.half_width(kind, self._regime, job, LEVEL)
+        return self._model_widths[kind]
 
     @cached_property
-    def _regime(self) -> Regime:
-        operators = self.plan.logical.topology.operators
-        windowed = any(one.window is not None for one in operators)
-        return find_regime(self.prediction, windowed=windowed)
+    def _model_widths(self) -> dict[Kind, float]:
+        topology = self.plan.logical.topology
+        windowed = any(one.window is not None for one in topology.operators)
+        regime = find_regime(self.prediction, windowed=windowed)
+        return {kind: self.errors.half_width(kind, regime, topology.name, LEVEL) for kind in Kind}
 
     @cached_property
     def _window(self) -> Window:
@@ -251,6 +251,23 @@ def compare_draws(one: PlanDraws, other: PlanDraws, key: Key) -> Difference | No
 def choose_errors(path: str | Path | None) -> ModelErrors:
     """Judged errors of a file, or those that ship with Streamgauge."""
     return load_default_errors() if path is None else read_errors(path)
+
+
+def find_noise(
+    chosen: ChosenProfile, prediction: Prediction, *, measured: bool = False
+) -> ParameterNoise:
+    """What a prediction owes to chance.
+
+    Args:
+        chosen: What it rests on.
+        prediction: Which model made it.
+        measured: Whether it takes what was measured of its plan as it is.
+    """
+    if prediction.model != AnalyticModel.name:
+        return ParameterNoise(reason=OTHER_MODEL)
+    if measured:
+        return ParameterNoise(reason=AS_MEASURED)
+    return ParameterNoise.of(chosen.profile, chosen.folder)
 
 
 def warn_of_noise(noises: Iterable[ParameterNoise]) -> Sequence[str]:
@@ -321,7 +338,7 @@ def test_model(chosen: ChosenProfile, prediction: Prediction | None) -> tuple[Ba
     """
     if chosen.profile is None:
         return ()
-    if prediction is None:
+    if prediction is None or prediction.model != AnalyticModel.name:
         try:
             plan, workload = measured_plan(chosen.profile), measured_workload(chosen.profile)
             prediction = AnalyticModel().predict(chosen.behaviour, plan, workload)

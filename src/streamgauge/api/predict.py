@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from streamgauge.api.intervals import (
     WINDOW_SECONDS,
-    ParameterNoise,
     PlanDraws,
     check_window,
     choose_errors,
+    find_noise,
     test_model,
     warn_of_noise,
 )
@@ -112,7 +112,7 @@ def predict(
     sure = BackTestedIntervals()
     if intervals:
         errors = choose_errors(residuals)
-        noise = ParameterNoise.of(chosen.profile, chosen.folder)
+        noise = find_noise(chosen, first, measured=measured)
         drawn = PlanDraws(
             prediction=first,
             plan=proposal.plan,

@@ -31,10 +31,6 @@ Array = NDArray[np.float64]
 
 COUNT = 16
 MOST_GROUPS = COUNT - 1
-# What no model reads: results that were measured, queues, and hosts of several jobs.
-RESULTS = frozenset(
-    {"end_to_end", "complete", "root", "nodes", "juice", "receive", "send", "transfer", "network"}
-)
 MOST_CORRELATION = 0.5
 
 
@@ -50,6 +46,26 @@ def balance_signs() -> Array:
             for row in range(COUNT)
         ]
     )
+
+
+def is_parameter(path: str) -> bool:
+    """Whether a prediction may rest on the figure at a path: no result, queue or host of others."""
+    match split_path(path):
+        case ["tasks", _, _, "end_to_end", *_] | [
+            "tasks",
+            _,
+            _,
+            "outputs",
+            _,
+            "complete" | "root",
+            *_,
+        ]:
+            return False
+        case ["executors" | "workers", _, "receive" | "send" | "transfer" | "network", *_]:
+            return False
+        case [first, *_]:
+            return first not in ("nodes", "juice")
+    return False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,11 +84,7 @@ class Draws:
     @classmethod
     def of(cls, profile: Profile, influences: BlockInfluences) -> Draws:
         """Sixteen draws, from what blocks do to each figure."""
-        used = [
-            place
-            for place, path in enumerate(influences.paths)
-            if RESULTS.isdisjoint(split_path(path))
-        ]
+        used = [place for place, path in enumerate(influences.paths) if is_parameter(path)]
         grouped = group_blocks(influences, MOST_GROUPS)[used]
         count = grouped.shape[1]
         signs = balance_signs()[:, :count]
