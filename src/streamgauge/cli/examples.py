@@ -65,6 +65,6 @@ def _copy(folder: Path, names: list[str], output: Path) -> list[str]:
             say(f"{target} already exists; left unchanged")
             continue
         make_folder(target.parent)
-        write_whole(target, (folder / name).read_text(encoding="utf-8"))
+        write_whole(target, (folder / name).read_bytes())
         copied.append(name)
     return copied
