@@ -24,6 +24,7 @@ STUDIES = (
     "prediction",
     "prediction_load",
     "prediction_cells",
+    "coverage",
     "pending_limit",
     "scheduling",
     "remote_traffic",

@@ -129,7 +129,7 @@ def run(*, large: bool) -> list[Entry]:
 
 def judge_cells(cells: list[Cell]) -> dict[str, dict[str, Any]]:
     """Each cell measured, predicted and simulated, by its name."""
-    measured = {cell.name: _at_load(cell.make().at_step(cell.measured)) for cell in cells}
+    measured = {cell.name: at_low_load(cell.make().at_step(cell.measured)) for cell in cells}
     by_name = {cell.name: cell for cell in cells}
     cases = {}
     for name, profile in measured_profiles(measured, seconds=MEASURED_SECONDS):
@@ -137,24 +137,26 @@ def judge_cells(cells: list[Cell]) -> dict[str, dict[str, Any]]:
     return cases
 
 
-def _at_load(job: Job) -> Job:
+def at_low_load(job: Job) -> Job:
     """The job at the low load that it is measured at."""
-    return _at_rate(job, min(MEASURED_LOAD * _highest_rate(job), MEASURED_RATE))
+    return at_rate(job, min(MEASURED_LOAD * find_highest_rate(job), MEASURED_RATE))
 
 
-def _highest_rate(job: Job) -> float:
+def find_highest_rate(job: Job) -> float:
+    """What its plan carries by what it declares."""
     return predict_job(job, place_job(job).plan, JobBehaviour.from_job(job)).limit.per_second
 
 
-def _at_rate(job: Job, rate: float) -> Job:
+def at_rate(job: Job, rate: float) -> Job:
+    """The job with sources that emit so much together."""
     assert job.workload is not None
     return replace(job, workload=job.workload.at_rate(rate))
 
 
 def _compare(cell: Cell, profile: Profile) -> dict[str, Any]:
     job = cell.make().at_step(cell.predicted)
-    plan, rate = place_job(job).plan, cell.load * _highest_rate(job)
-    job = _at_rate(job, rate)
+    plan, rate = place_job(job).plan, cell.load * find_highest_rate(job)
+    job = at_rate(job, rate)
     seconds = float(np.clip(TUPLES / rate, SHORTEST, LONGEST))
     warmup = max(seconds / 4.0, SETTLED)
     truths = [simulate_job(job, plan, seconds=seconds, warmup=warmup, seed=seed) for seed in (1, 2)]

@@ -172,7 +172,8 @@ def test_every_model_answers_with_figures_but_the_one_that_does_not_know_the_eng
     document = json.loads(shown.out)
     found = {one["model"]: one for one in (document["prediction"], *document["others"])}
     assert set(found) == set(model_names()) - {"storm-tracer"}
-    (refusal,) = shown.err.splitlines()
+    refusal, no_intervals = shown.err.splitlines()
+    assert "intervals are not known" in no_intervals
     assert "storm-tracer cannot predict this plan" in refusal
     assert "engine 'storm-2'" in refusal
     for one in found.values():

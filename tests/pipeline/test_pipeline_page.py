@@ -12,9 +12,10 @@ import typer
 from streamgauge.cli.app import app
 from streamgauge.pipeline.calibrate.periods import ENOUGH_SECONDS, WarmUp
 from streamgauge.pipeline.estimation.blocks import BUCKETS_PER_BLOCK, LEAST_BLOCKS, MOST_BLOCKS
-from streamgauge.pipeline.estimation.standard_errors import COUNT, LEAST_RESAMPLED
+from streamgauge.pipeline.estimation.standard_errors import LEAST_RESAMPLED
 from streamgauge.pipeline.ingest.committing import MOST_ATTEMPTS
 from streamgauge.pipeline.ingest.listing import PART_BYTES
+from streamgauge.profile.block_weights import COUNT
 
 
 @pytest.fixture(scope="module")

@@ -6,18 +6,28 @@ before any of them is deployed, and a model that errs can be outvoted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from streamgauge.api.intervals import (
+    WINDOW_SECONDS,
+    ParameterNoise,
+    PlanDraws,
+    check_window,
+    choose_errors,
+    compare_draws,
+    warn_of_noise,
+)
 from streamgauge.api.loading import PlanLike, PlannedJob, ProfileLike, choose_profile, load_plan
 from streamgauge.api.models import DEFAULT, ModelPanel
 from streamgauge.api.predict import propose
 from streamgauge.api.rates import Rates
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import InvalidInput, in_file
-from streamgauge.models.ranking import rank
-from streamgauge.reports.comparison import ComparedPlan, ComparisonReport
+from streamgauge.models.intervals import Difference
+from streamgauge.models.ranking import Ranking, rank
+from streamgauge.reports.comparison import ComparedPlan, ComparisonReport, key_of_criterion
 
 STEP_MARK = "@"
 
@@ -31,6 +41,9 @@ def compare(
     model: str = DEFAULT,
     lake: str | None = None,
     topology: str | None = None,
+    intervals: bool = True,
+    residuals: str | Path | None = None,
+    window: float = WINDOW_SECONDS,
     say: Say = stay_silent,
 ) -> ComparisonReport:
     """Rank several proposed plans, and say which one most models prefer.
@@ -47,6 +60,10 @@ def compare(
         lake: Instead of `profile`: a lake, of whose profiles the one is taken whose plan is most
             like the first plan.
         topology: With `lake`: the topology's name there; as in the plans when not given.
+        intervals: Give figures their 90 % intervals, and say which plans differ beyond them.
+        residuals: Judged errors of models on other jobs, a file; those of Streamgauge when not
+            given.
+        window: Seconds for which figures would be measured, for the intervals.
         say: Gets progress messages for long steps.
 
     Raises:
@@ -59,21 +76,47 @@ def compare(
     chosen = choose_profile(profile, lake, topology, planned[0])
     if lake is not None:
         say(chosen.origin)
+    noise = ParameterNoise.of(chosen.profile, chosen.folder) if intervals else ParameterNoise()
+    errors = choose_errors(residuals)
+    drawn: dict[str, PlanDraws] = {}
     compared: dict[str, ComparedPlan] = {}
     for name, plan in zip(_name_plans(plans, planned), planned, strict=True):
         with in_file(plan.file):
             proposal = propose(chosen, plan, rate)
             predictions = panel.ask(chosen.behaviour, proposal.plan, proposal.workload)
-        compared[name] = ComparedPlan(plan=proposal.plan, predictions=predictions)
+            compared[name] = ComparedPlan(plan=proposal.plan, predictions=predictions)
+            if intervals and predictions[0].model == DEFAULT:
+                drawn[name] = PlanDraws(
+                    prediction=predictions[0],
+                    plan=proposal.plan,
+                    workload=proposal.workload,
+                    noise=noise,
+                    errors=errors,
+                    window_seconds=check_window(window),
+                )
+                found = drawn[name].find_intervals()
+                compared[name] = replace(compared[name], intervals=found)
     compared = _put_leader_first(compared)
     ranking = rank({name: plan.predictions for name, plan in compared.items()}, by=by)
     warnings = dict.fromkeys(warning for plan in planned for warning in plan.warnings)
     return ComparisonReport(
         ranking=ranking,
         plans=compared,
+        differences=_find_differences(drawn, ranking),
         profile=chosen.origin,
-        warnings=(*warnings, *chosen.warnings, *panel.warnings),
+        warnings=(*warnings, *chosen.warnings, *panel.warnings, *warn_of_noise([noise])),
     )
+
+
+def _find_differences(drawn: Mapping[str, PlanDraws], ranking: Ranking) -> dict[str, Difference]:
+    """How far each plan is from the preferred one, by what they are ranked by."""
+    best = drawn.get(ranking.preferred)
+    if best is None:
+        return {}
+    key = key_of_criterion(ranking.by)
+    others = {name: one for name, one in drawn.items() if name != ranking.preferred}
+    found = {name: compare_draws(one, best, key) for name, one in others.items()}
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def _put_leader_first(compared: dict[str, ComparedPlan]) -> dict[str, ComparedPlan]:

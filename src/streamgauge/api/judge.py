@@ -148,6 +148,7 @@ class _Judge:
             [step.name for step in steps if step.overloads],
             one_clock=self._has_one_clock(),
         )
+        topology = self._journal.experiment.steps[0].job.topology
         return Judgement(
             experiment=self._journal.experiment.name,
             engine=self._journal.engine,
@@ -157,6 +158,8 @@ class _Judge:
             refusals=tuple((*case, one.refusal) for case, one in made.items() if one.refusal),
             verdicts={case: one.fits for case, one in made.items() if one.fits is not None},
             warnings=tuple(self._list_warnings(made.values())),
+            topology=topology.name,
+            windowed=any(one.window is not None for one in topology.operators),
         )
 
     def _observe(self) -> tuple[list[JudgedStep], dict[str, _Measured]]:

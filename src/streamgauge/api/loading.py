@@ -17,7 +17,7 @@ from streamgauge.profile.files import jobs as files
 from streamgauge.profile.files.jobs import build_job, build_profile, find_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
-from streamgauge.topology.files.document import Document, read_document
+from streamgauge.topology.files.document import STANDARD_INPUT, Document, read_document
 from streamgauge.topology.physical_plan import PhysicalPlan
 
 JobLike = str | Path | Job
@@ -106,11 +106,13 @@ class ChosenProfile:
         profile: What was measured; None where a job declares its behaviour, and never ran.
         origin: Its file, or a sentence on why this one was chosen.
         warnings: Profiles that could not be considered.
+        folder: Where the profile lies, and its replicas beside it; None where that is not known.
     """
 
     behaviour: JobBehaviour
     profile: Profile | None
     origin: str
+    folder: str | None = None
     warnings: tuple[str, ...] = ()
 
     def require_profile(self) -> Profile:
@@ -150,12 +152,15 @@ def choose_profile(
     if profile is not None:
         if isinstance(profile, Document):
             loaded, name = build_profile(profile), profile.name
+            folder = None if profile.folder is None else str(profile.folder)
         else:
             loaded = load_profile(profile)
             name = loaded.topology.name if isinstance(profile, Profile) else str(profile)
+            is_file = isinstance(profile, str | Path) and str(profile) != STANDARD_INPUT
+            folder = str(Path(name).parent) if is_file else None
         with in_file(name):
             behaviour = JobBehaviour.from_profile(loaded)
-        return ChosenProfile(behaviour=behaviour, profile=loaded, origin=name)
+        return ChosenProfile(behaviour=behaviour, profile=loaded, origin=name, folder=folder)
     assert lake is not None
     return choose_from_lake(lake, None if planned is None else planned.plan, topology)
 
@@ -184,6 +189,7 @@ def choose_from_lake(
         behaviour=JobBehaviour.from_profile(choice.best.profile),
         profile=choice.best.profile,
         origin=choice.describe(),
+        folder=choice.best.stored.uri.rpartition("/")[0],
         warnings=tuple(f"{fault}; not considered" for fault in choice.faults),
     )
 

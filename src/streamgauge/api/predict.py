@@ -5,6 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from streamgauge.api.intervals import (
+    WINDOW_SECONDS,
+    PlanDraws,
+    check_window,
+    choose_errors,
+    find_noise,
+    test_model,
+    warn_of_noise,
+)
 from streamgauge.api.loading import (
     ChosenProfile,
     PlanLike,
@@ -18,7 +27,9 @@ from streamgauge.api.models import DEFAULT, ModelPanel
 from streamgauge.api.rates import Rates, choose_workload, measure_workload
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import InvalidInput, NotEnoughData, in_file
+from streamgauge.models.back_test import BackTested
 from streamgauge.models.doubts import Doubt, find_doubts
+from streamgauge.models.intervals import Intervals
 from streamgauge.models.measured_plan import measured_plan
 from streamgauge.models.prediction import Prediction
 from streamgauge.profile.job import Job
@@ -45,6 +56,9 @@ def predict(
     link_percentile: float | None = None,
     before: bool = False,
     strict: bool = False,
+    intervals: bool = True,
+    residuals: str | Path | None = None,
+    window: float = WINDOW_SECONDS,
     say: Say = stay_silent,
 ) -> PredictionReport:
     """Latency with percentiles, utilisation and the highest rate of a plan.
@@ -66,6 +80,10 @@ def predict(
             that counts; 50 when not given.
         before: Predict the profile's own plan at the same load too, to show what changes.
         strict: Whether an answer that is in doubt is refused.
+        intervals: Give every figure its 90 % interval, and test the model on what was measured.
+        residuals: Judged errors of models on other jobs, a file; those of Streamgauge when not
+            given.
+        window: Seconds for which figures would be measured, for the intervals.
         say: Gets progress messages for long steps.
 
     Raises:
@@ -97,12 +115,34 @@ def predict(
     doubts = _doubt(chosen, proposal, first, strict=strict)
     former: PredictedPlan | None = None
     problems: list[str] = []
+    sure = BackTestedIntervals()
+    if intervals:
+        errors = choose_errors(residuals)
+        noise = find_noise(chosen, first, measured=measured)
+        drawn = PlanDraws(
+            prediction=first,
+            plan=proposal.plan,
+            workload=proposal.workload,
+            noise=noise,
+            errors=errors,
+            window_seconds=check_window(window),
+            link_percentile=link_percentile,
+        )
+        is_own = planned is None and rate is None
+        sure = BackTestedIntervals(
+            intervals=drawn.find_intervals(),
+            tested=test_model(chosen, first if is_own else None),
+            is_own=is_own,
+        )
+        problems += warn_of_noise([noise])
     if before and planned is not None and chosen.profile is not None:
-        former, problems = _predict_before(panel, chosen, proposal)
+        former, refusals = _predict_before(panel, chosen, proposal)
+        problems += refusals
     return PredictionReport(
         predicted=PredictedPlan(**proposal._asdict(), prediction=first),
         others=tuple(others),
         before=former,
+        **sure._asdict(),
         profile=chosen.origin,
         doubts=doubts,
         warnings=(
@@ -116,6 +156,14 @@ def predict(
             *problems,
         ),
     )
+
+
+class BackTestedIntervals(NamedTuple):
+    """How sure a prediction is: intervals, and the test of the model on what was measured."""
+
+    intervals: Intervals | None = None
+    tested: tuple[BackTested, ...] = ()
+    is_own: bool = False
 
 
 class Proposal(NamedTuple):

@@ -80,6 +80,13 @@ def judge(
         list[str] | None,
         typer.Option(help="A model by name; may be repeated. `all` asks every model."),
     ] = None,
+    residuals: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the errors of the analytic model for `predict --residuals`, for intervals"
+            " of other jobs."
+        ),
+    ] = None,
     html: Html = None,
     master: Master = None,
     conf: Conf = None,
@@ -93,9 +100,15 @@ def judge(
     from streamgauge.api.judge import judge as judge_experiment
     from streamgauge.api.models import DEFAULT
 
-    check_outputs(html)
+    check_outputs(html, residuals)
     with spark_options(master, conf, config) as options, _interruptible():
         report = judge_experiment(folder, model=model or DEFAULT, spark=options, say=say)
+    if residuals is not None:
+        from streamgauge.experiments.residuals import list_residuals
+        from streamgauge.models.model_error import write_errors
+        from streamgauge.topology.files.document import write_whole
+
+        write_whole(residuals, write_errors(list_residuals(report.judgement)))
     present(report, as_json=as_json, html=html)
 
 

@@ -11,6 +11,24 @@ from streamgauge.cli.options import AsJson, Html, Rate
 from streamgauge.cli.output import present, say
 from streamgauge.errors import InvalidInput
 
+WithIntervals = Annotated[
+    bool,
+    typer.Option(
+        "--intervals/--no-intervals",
+        help="Whether to give figures their 90 % intervals, which takes longer.",
+    ),
+]
+Residuals = Annotated[
+    Path | None,
+    typer.Option(
+        help="Judged errors of models on other jobs, as `experiment judge --residuals` writes"
+        " them; those of Streamgauge when not given."
+    ),
+]
+Window = Annotated[
+    float, typer.Option(help="Seconds for which figures would be measured, for the intervals.")
+]
+
 
 def predict(
     file: Annotated[
@@ -66,6 +84,9 @@ def predict(
     svg: Annotated[
         Path | None, typer.Option(help="Write a picture of the plan, before and after.")
     ] = None,
+    intervals: WithIntervals = True,
+    residuals: Residuals = None,
+    window: Window = 60.0,
     html: Html = None,
     as_json: AsJson = False,
 ) -> None:
@@ -89,6 +110,9 @@ def predict(
         link_percentile=link_percentile,
         before=svg is not None or html is not None,
         strict=strict,
+        intervals=intervals,
+        residuals=residuals,
+        window=window,
         say=say,
     )
     present(report, as_json=as_json, html=html, svg=svg)
@@ -119,6 +143,9 @@ def compare(
     model: Annotated[
         str, typer.Option(help="Which model decides; all: every model has a vote.")
     ] = "analytic",
+    intervals: WithIntervals = True,
+    residuals: Residuals = None,
+    window: Window = 60.0,
     html: Html = None,
     as_json: AsJson = False,
 ) -> None:
@@ -126,6 +153,16 @@ def compare(
     from streamgauge.api.compare import compare as ask
 
     report = ask(
-        plans, profile, rate=rate or None, by=by, model=model, lake=lake, topology=topology, say=say
+        plans,
+        profile,
+        rate=rate or None,
+        by=by,
+        model=model,
+        lake=lake,
+        topology=topology,
+        intervals=intervals,
+        residuals=residuals,
+        window=window,
+        say=say,
     )
     present(report, as_json=as_json, html=html)

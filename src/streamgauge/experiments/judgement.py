@@ -111,6 +111,8 @@ class Judgement:
         refusals: Why a model predicted nothing: source, proposed step, model, reason.
         verdicts: What models said of each step: source, proposed step, model, whether it fits.
         warnings: What to keep in mind.
+        topology: The job's name.
+        windowed: Whether it has windows; None where that is not known.
     """
 
     experiment: str
@@ -121,6 +123,8 @@ class Judgement:
     refusals: tuple[tuple[str, str, str, str], ...] = ()
     verdicts: Mapping[tuple[str, str, str], bool]
     warnings: tuple[str, ...] = ()
+    topology: str = ""
+    windowed: bool | None = None
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -160,10 +160,11 @@ def _doubt_figures(profile: Profile, prediction: Prediction) -> Iterator[Doubt]:
 
 
 def _is_weak(one: Assessment) -> bool:
-    # How far outputs are linear is a remark on a figure, not one of its own. What a person wrote
-    # down rests on no samples, and that person knows why.
+    # Second moments and slowdowns are thin in most profiles of a few minutes; what that does to
+    # latency is in its interval. What a person wrote down rests on no samples.
     written = one.verdict is Verdict.THIN and one.samples == 0
-    return one.verdict is not Verdict.GOOD and one.what != "linearity" and not written
+    second = one.what.startswith(("variability", "slowdown", "linearity"))
+    return one.verdict is not Verdict.GOOD and not second and not written
 
 
 def _matters(prediction: Prediction, name: str) -> bool:

@@ -5,6 +5,7 @@ A renderer (`terminal`, `page`) decides how they look; nothing here knows about 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -261,6 +262,8 @@ class FigureRow:
         figure: ``utilisation``, ``latency_p99`` …
         value: NaN where it is unknown.
         unit: Empty for a count or a ratio.
+        low: Lower end of its interval; NaN where that is not known.
+        high: Its upper end.
     """
 
     subject: str
@@ -268,3 +271,5 @@ class FigureRow:
     figure: str
     value: float
     unit: str = ""
+    low: float = math.nan
+    high: float = math.nan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from streamgauge.reports.content import (
     Chart,
     ChartRow,
     Column,
+    Row,
     Table,
     Text,
     tabulate_groups,
@@ -34,6 +35,14 @@ PATH = "time from emission to the end of service at a sink"
 
 # What a time is made up of, in seconds by part, and the whole.
 TimeParts = tuple[Mapping[str, float], float]
+# Rows that stand below a latency, by the heading above it, its name and itself.
+ListEnds = Callable[[str, str, "Latency"], Iterable[Row]]
+
+
+def list_no_ends(heading: str, name: str, latency: Latency) -> tuple[()]:
+    """No rows below a latency."""
+    del heading, name, latency
+    return ()
 
 
 def get_quantile(latency: Latency, level: float) -> float:
@@ -69,20 +78,29 @@ def chart_latencies(latencies: Mapping[str, Latency]) -> Iterator[Block]:
         yield Text([text], page_only=True)
 
 
-def build_latency_table(groups: Mapping[str, Mapping[str, Latency]]) -> Table:
-    """Mean, percentiles, and on a terminal what the mean is made up of, below headings."""
+def build_latency_table(
+    groups: Mapping[str, Mapping[str, Latency]], list_ends: ListEnds = list_no_ends
+) -> Table:
+    """Mean, percentiles, and on a terminal what the mean is made up of, below headings.
+
+    `list_ends` gives the rows below a latency, by heading, name and latency: its intervals.
+    """
     latencies = [latency for group in groups.values() for latency in group.values()]
     levels = sorted({level for latency in latencies for level in latency.quantiles})
     return tabulate_groups(
         "Latency",
         {
             heading: [
-                {
-                    Column("latency"): name,
-                    **show_latency(latency, levels),
-                    Column("made up of", words=True, terminal_only=True): _list_parts(latency),
-                }
+                row
                 for name, latency in group.items()
+                for row in (
+                    {
+                        Column("latency"): name,
+                        **show_latency(latency, levels),
+                        Column("made up of", words=True, terminal_only=True): _list_parts(latency),
+                    },
+                    *list_ends(heading, name, latency),
+                )
             ]
             for heading, group in groups.items()
         },

@@ -15,10 +15,29 @@ from streamgauge.drawing.wording import (
     format_emission,
     format_share,
     format_utilisation,
+    name_percentile,
     printable,
 )
 from streamgauge.reports import prediction_figures as tables
-from streamgauge.reports.content import Chart, FigureRow, Grade, Section, Term, Terms, Text, Verdict
+from streamgauge.reports.content import (
+    Block,
+    Chart,
+    FigureRow,
+    Grade,
+    Section,
+    Term,
+    Terms,
+    Text,
+    Verdict,
+)
+from streamgauge.reports.intervals import (
+    build_certainty,
+    document_back_test,
+    document_intervals,
+    say_back_test,
+    show_range,
+    tabulate_back_test,
+)
 from streamgauge.reports.latency import chart_latencies, get_quantile
 from streamgauge.reports.prediction_figures import tabulate_reasons
 from streamgauge.reports.prediction_verdict import (
@@ -31,8 +50,10 @@ from streamgauge.reports.report import Report, describe_size
 from streamgauge.topology.topology import OperatorKind
 
 if TYPE_CHECKING:
+    from streamgauge.models.back_test import BackTested
     from streamgauge.models.doubts import Doubt
     from streamgauge.models.end_to_end_latency import Latency
+    from streamgauge.models.intervals import Intervals
     from streamgauge.models.prediction import Prediction
     from streamgauge.topology.physical_plan import PhysicalPlan
     from streamgauge.topology.workload import Emission, Workload
@@ -103,11 +124,17 @@ class PredictionReport(Report):
         profile: Which profile the prediction rests on.
         doubts: Why the answer may be wrong, and what to do.
         warnings: What was assumed, and which models could not be asked.
+        intervals: How sure every figure is; None where that was not asked for.
+        tested: The back-test on the plan and load that were measured.
+        is_own: Whether that plan and load are the predicted ones.
     """
 
     predicted: PredictedPlan
     others: tuple[Prediction, ...] = ()
     before: PredictedPlan | None = None
+    intervals: Intervals | None = None
+    tested: tuple[BackTested, ...] = ()
+    is_own: bool = False
     profile: str = ""
     doubts: tuple[Doubt, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -153,7 +180,10 @@ class PredictionReport(Report):
 
         def show_quantile(level: float) -> str:
             before, after = (get_quantile(each.latency, level) for each in (former, now))
-            return format_change(before, after, format_duration)
+            shown = format_change(before, after, format_duration)
+            figure = name_percentile(level)
+            interval = self.intervals and self.intervals.of("latency", "source to sink", figure)
+            return f"{shown} ({show_range(interval, format_duration)})" if interval else shown
 
         busiest = format_change(find_busiest(former), find_busiest(now), format_utilisation)
         return [
@@ -198,10 +228,11 @@ class PredictionReport(Report):
                 "Latency",
                 [
                     *chart_latencies(self._latencies()),
-                    tables.tabulate_latency(before, predicted),
+                    tables.tabulate_latency(before, predicted, self.intervals),
                     tables.tabulate_latency_parts(before, predicted),
                 ],
             ),
+            Section("certainty", "How sure this is", self._show_certainty()),
             Section("models", "What each model says", models),
             Section(
                 "reasons",
@@ -212,16 +243,24 @@ class PredictionReport(Report):
                 "figures",
                 "All figures",
                 [
-                    tables.tabulate_operators(before, predicted),
+                    tables.tabulate_operators(before, predicted, self.intervals),
                     tables.tabulate_delay_parts(predicted),
                     tables.tabulate_executors(predicted),
-                    tables.tabulate_workers(self.prediction),
-                    tables.tabulate_machines(self.prediction),
+                    tables.tabulate_workers(self.prediction, self.intervals),
+                    tables.tabulate_machines(self.prediction, self.intervals),
                 ],
             ),
             Section("notes", "Notes", self._notes()),
             Section("made", "How this was made", self._made()),
         ]
+
+    def _show_certainty(self) -> list[Block]:
+        tested: list[Block] = []
+        if self.tested:
+            tested = [tabulate_back_test(self.tested)]
+            if not self.is_own:
+                tested = [Text([say_back_test(self.tested)])]
+        return [*build_certainty(self.intervals), *tested]
 
     @property
     def _predictions(self) -> tuple[Prediction, ...]:
@@ -276,11 +315,13 @@ class PredictionReport(Report):
             "doubts": [doubt.to_dict() for doubt in self.doubts],
             "warnings": list(self.warnings),
             **others,
+            **document_intervals(self.intervals),
+            **document_back_test(self.tested),
         }
 
     def figures(self) -> Iterator[FigureRow]:
         """Figures of the job, its operators, executors, workers and machines."""
-        yield from tables.list_prediction_figures(self.prediction)
+        yield from tables.list_prediction_figures(self.prediction, intervals=self.intervals)
 
 
 def chart_plans(before: PredictedPlan | None, after: PredictedPlan) -> Chart:

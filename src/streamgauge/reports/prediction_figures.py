@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from streamgauge.reports.content import (
     Table,
     tabulate,
 )
+from streamgauge.reports.intervals import list_ends, show_reach, show_utilisation, show_within
 from streamgauge.reports.latency import (
     build_latency_table,
     build_parts_table,
@@ -46,6 +47,7 @@ from streamgauge.reports.report import list_figures, list_parts_figures
 
 if TYPE_CHECKING:
     from streamgauge.models.end_to_end_latency import Latency
+    from streamgauge.models.intervals import Interval, Intervals
     from streamgauge.models.pending_limit import Pending
     from streamgauge.models.prediction import (
         Bottleneck,
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.prediction import PredictedPlan
 
 PER_SECOND = "tuples/s"
+BEFORE = "before"
 EMISSION = "Source to sink: from emission to the end of service at a sink"
 DUE = f"{EMISSION}; since due: from when the tuple was due, which is earlier."
 COMPLETE = (
@@ -78,9 +81,15 @@ DRAWBACKS = {
 NO_CHANGE = 1e-3
 
 
-def tabulate_latency(before: PredictedPlan | None, after: PredictedPlan) -> Table:
+def tabulate_latency(
+    before: PredictedPlan | None, after: PredictedPlan, intervals: Intervals | None = None
+) -> Table:
     """Latency of all tuples, by source, and of whole trees where they are tracked."""
-    table = build_latency_table(_group_by_plan(before, after))
+
+    def list_rows(heading: str, name: str, latency: Latency) -> Iterable[Row]:
+        return () if heading == BEFORE else list_ends(name, latency, intervals)
+
+    table = build_latency_table(_group_by_plan(before, after), list_rows)
     notes = [f"{EMISSION}." if after.prediction.since_due is None else DUE]
     if after.prediction.complete is not None:
         notes.append(COMPLETE)
@@ -99,11 +108,11 @@ def tabulate_latency_parts(before: PredictedPlan | None, after: PredictedPlan) -
 def _group_by_plan(
     before: PredictedPlan | None, after: PredictedPlan
 ) -> dict[str, dict[str, Latency]]:
-    plans = {"": after} if before is None else {"before": before, "after": after}
-    return {heading: _name_latencies(plan.prediction) for heading, plan in plans.items()}
+    plans = {"": after} if before is None else {BEFORE: before, "after": after}
+    return {heading: name_latencies(plan.prediction) for heading, plan in plans.items()}
 
 
-def _name_latencies(prediction: Prediction) -> dict[str, Latency]:
+def name_latencies(prediction: Prediction) -> dict[str, Latency]:
     """Everything that is known of a plan's latency, by what it is of."""
     latencies = {"source to sink": prediction.latency}
     if prediction.since_due is not None:
@@ -160,7 +169,9 @@ def tabulate_models(predictions: Sequence[Prediction]) -> Table:
     )
 
 
-def tabulate_operators(before: PredictedPlan | None, after: PredictedPlan) -> Table:
+def tabulate_operators(
+    before: PredictedPlan | None, after: PredictedPlan, intervals: Intervals | None = None
+) -> Table:
     """Operators in the plan's order, with what their figures were before."""
     now = after.prediction.operators
     was = before.prediction.operators if before else now
@@ -168,10 +179,30 @@ def tabulate_operators(before: PredictedPlan | None, after: PredictedPlan) -> Ta
     if before:
         note += " Arrows: from the figure before to the figure after."
     rows = [
-        _describe_operator(name, was.get(name, operator), operator, name in after.sources)
+        {
+            **_describe_operator(name, was.get(name, operator), operator, name in after.sources),
+            **_show_operator_ends(name, name in after.sources, intervals),
+        }
         for name, operator in now.items()
     ]
     return tabulate("Operators", rows, note=note)
+
+
+def _show_operator_ends(name: str, is_source: bool, intervals: Intervals | None) -> Row:
+    """Half-widths of an operator's intervals, as parts of its figures."""
+    columns = {
+        "tuples_out_per_second" if is_source else "arrived_per_second": "rates",
+        "busiest": "busy",
+        "service_seconds": "service",
+        "delay_seconds": "delay",
+    }
+    return {
+        Column(f"{word} within", page_only=figure != "busiest"): show_reach(
+            _find(intervals, "operator", name, figure)
+        )
+        for figure, word in columns.items()
+        if not (is_source and figure == "delay_seconds")
+    }
 
 
 def _describe_operator(
@@ -229,7 +260,7 @@ def _show_number(value: float) -> str:
     return INFINITE if math.isinf(value) else format_number(value)
 
 
-def tabulate_workers(prediction: Prediction) -> Table:
+def tabulate_workers(prediction: Prediction, intervals: Intervals | None = None) -> Table:
     """Workers in the plan's order, and what keeps their cores busy."""
     return tabulate(
         "Workers",
@@ -237,7 +268,9 @@ def tabulate_workers(prediction: Prediction) -> Table:
             {
                 Column("worker"): worker.name,
                 Column("executors"): worker.executors,
-                Column("CPU", "cores"): format_number(worker.cores),
+                Column("CPU", "cores"): show_within(
+                    format_number(worker.cores), _find(intervals, "worker", worker.name, "cores")
+                ),
                 Column("the job's work", "cores"): format_number(worker.work),
                 Column("the engine", "cores"): _show_engine(worker),
                 Column("idle threads", "cores"): format_number(worker.polling),
@@ -245,8 +278,13 @@ def tabulate_workers(prediction: Prediction) -> Table:
             }
             for worker in prediction.workers
         ],
-        note="CPU is made up of the three that follow. ± one standard error.",
+        note="CPU is made up of the three that follow. ± one standard error"
+        + ("; in brackets: 90 % interval." if intervals is not None else "."),
     )
+
+
+def _find(intervals: Intervals | None, subject: str, name: str, figure: str) -> Interval | None:
+    return None if intervals is None else intervals.of(subject, name, figure)
 
 
 def _show_engine(worker: WorkerPrediction) -> str:
@@ -254,7 +292,7 @@ def _show_engine(worker: WorkerPrediction) -> str:
     return f"{shown} ± {format_number(worker.engine_error)}" if worker.engine_error > 0.0 else shown
 
 
-def tabulate_machines(prediction: Prediction) -> Table:
+def tabulate_machines(prediction: Prediction, intervals: Intervals | None = None) -> Table:
     """Machines and what keeps their cores busy."""
     return tabulate(
         "Machines",
@@ -266,7 +304,9 @@ def tabulate_machines(prediction: Prediction) -> Table:
                 Column("its engine", "cores"): format_number(machine.engine),
                 Column("its idle threads", "cores"): format_number(machine.polling),
                 Column("others", "cores"): format_number(machine.background),
-                Column("in use"): format_utilisation(machine.in_use),
+                Column("in use"): show_utilisation(
+                    machine.in_use, _find(intervals, "machine", machine.name, "in_use")
+                ),
                 Column("state", words=True): _judge_machine(machine),
             }
             for machine in prediction.machines
@@ -280,36 +320,46 @@ def _judge_machine(machine: MachinePrediction) -> str:
     return "nearly full" if machine.in_use >= FULL else ""
 
 
-def list_prediction_figures(prediction: Prediction, plan: str = "") -> Iterator[FigureRow]:
+def list_prediction_figures(
+    prediction: Prediction, plan: str = "", intervals: Intervals | None = None
+) -> Iterator[FigureRow]:
     """Every figure of a prediction; the plan's name, if given, stands before every name."""
-    limit = prediction.limit
-    yield from list_figures("job", plan, {"highest_rate": limit.per_second}, unit="1/s")
-    yield from list_figures("job", plan, {"headroom": limit.factor})
-    if prediction.pending is not None:
-        yield from _list_pending_figures(prediction.pending, plan)
     before = f"{plan}: " if plan else ""
-    for name, latency in _name_latencies(prediction).items():
+    for row in _list_figures(prediction):
+        found = _find(intervals, row.subject, row.name, row.figure)
+        named = replace(row, name=f"{before}{row.name}" if row.name else plan)
+        yield named if found is None else replace(named, low=found.low, high=found.high)
+
+
+def _list_figures(prediction: Prediction) -> Iterator[FigureRow]:
+    limit = prediction.limit
+    yield from list_figures("job", "", {"highest_rate": limit.per_second}, unit="1/s")
+    yield from list_figures("job", "", {"headroom": limit.factor})
+    if prediction.pending is not None:
+        yield from _list_pending_figures(prediction.pending)
+    for name, latency in name_latencies(prediction).items():
         quantiles = {name_percentile(level): value for level, value in latency.quantiles.items()}
         figures = {"mean": latency.mean} | quantiles | name_parts(latency)
-        yield from list_figures("latency", f"{before}{name}", figures, unit="s")
-    yield from list_parts_figures(prediction, before)
+        yield from list_figures("latency", name, figures, unit="s")
+    yield from list_parts_figures(prediction)
+    for machine in prediction.machines:
+        yield from list_figures("machine", machine.name, {"in_use": machine.in_use})
 
 
-def _list_pending_figures(pending: Pending, plan: str) -> Iterator[FigureRow]:
+def _list_pending_figures(pending: Pending) -> Iterator[FigureRow]:
     figures = {
         "pending_limit": pending.limit,
         "smallest_pending_limit": pending.smallest,
         "ample_pending_limit": pending.ample,
     }
     known = {name: float(value) for name, value in figures.items() if value is not None}
-    yield from list_figures("job", plan, known)
-    yield from list_figures("job", plan, {"emitted": pending.emitted_per_second}, unit="1/s")
-    before = f"{plan}: " if plan else ""
+    yield from list_figures("job", "", known)
+    yield from list_figures("job", "", {"emitted": pending.emitted_per_second}, unit="1/s")
     for name, source in pending.sources.items():
         waits = {"waits": source.waits, "open_roots": source.open_roots}
-        yield from list_figures("source", f"{before}{name}", waits)
+        yield from list_figures("source", name, waits)
         times = {"wait": source.wait_seconds, "wait_p99": source.wait_p99_seconds}
-        yield from list_figures("source", f"{before}{name}", times, unit="s")
+        yield from list_figures("source", name, times, unit="s")
 
 
 def tabulate_reasons(prediction: Prediction) -> Iterator[Table]:

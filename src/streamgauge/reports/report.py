@@ -178,7 +178,7 @@ class Report(ABC):
         return make_document(self.document())
 
     def to_pandas(self) -> DataFrame:
-        """All figures as a long table: subject, name, figure, value, unit."""
+        """All figures as a long table: subject, name, figure, value, unit, and their intervals."""
         from streamgauge.extras import require_extra
 
         with require_extra("pandas"):

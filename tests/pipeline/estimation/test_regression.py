@@ -5,7 +5,8 @@ import pytest
 from scipy import optimize
 
 from streamgauge.pipeline.estimation.regression import Design, fit
-from streamgauge.pipeline.estimation.standard_errors import Bootstrap, Groups, stated_error, weights
+from streamgauge.pipeline.estimation.standard_errors import Bootstrap, Groups, stated_error
+from streamgauge.profile.block_weights import weights
 
 STEP = 30_000_000
 BUCKETS = 6

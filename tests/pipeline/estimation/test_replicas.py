@@ -3,16 +3,8 @@
 import numpy as np
 import pytest
 
-from streamgauge.pipeline.estimation.standard_errors import (
-    HIGH,
-    LOW,
-    Bootstrap,
-    Groups,
-    mixed,
-    ratios,
-    resampled,
-    weights,
-)
+from streamgauge.pipeline.estimation.standard_errors import Bootstrap, Groups, ratios, resampled
+from streamgauge.profile.block_weights import HIGH, LOW, mixed, weights
 
 STEP = 30_000_000
 STARTS = np.arange(2000) * STEP

@@ -16,12 +16,8 @@ Intervals are Student's with n − 1 degrees of freedom. A figure of a profile d
 standard error is therefore stated so that ±1.96 of them are the 95 % interval: see `stated_error`.
 
 Replicas are a weighted block bootstrap over time: what figures would have been, had other blocks
-been seen more often. A figure's replica is the figure computed from weighted sums. Weights are a
-hash of seed, replica and the block's start, so that all figures of a topology see the same blocks,
-wherever they are computed. They are Mammen's (1993, Annals of Statistics 21, p. 257), shifted by
-one: 0.38 with probability 0.72, 2.62 otherwise. Mean, variance and third central moment are one, as
-for a bootstrap that draws blocks. But no weight is zero, so every figure has every replica; and
-they are two numbers picked by comparing whole numbers, so they are the same on every machine.
+been seen more often. A figure's replica is the figure computed from weighted sums; weights are
+those of `profile.block_weights`.
 """
 
 from __future__ import annotations
@@ -33,44 +29,13 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse, special
 
 from streamgauge.pipeline.estimation.schemas import NOTHING, Bools, Floats, Whole
+from streamgauge.profile.block_weights import COUNT, weights
 from streamgauge.profile.figures import Figure
 
-COUNT = 100
 LEAST_RESAMPLED = 8
-
-_GOLDEN = (1.0 + math.sqrt(5.0)) / 2.0
-LOW, HIGH = 2.0 - _GOLDEN, 1.0 + _GOLDEN
-# The share of low weights that makes the mean one, as a number of 64 bits.
-_THRESHOLD = np.uint64(int((HIGH - 1.0) / (HIGH - LOW) * 2.0**53) << 11)
-
-
-def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Each number scattered over all of 64 bits (Steele, Lea, Flood 2014, SplitMix64)."""
-    with np.errstate(over="ignore"):
-        state = numbers + np.uint64(0x9E3779B97F4A7C15)
-        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(state ^ (state >> np.uint64(31)))
-
-
-def weights(starts_us: Whole, *, seed: int, count: int = COUNT) -> Floats:
-    """The weight of every block in every replica: a row a block, a column a replica.
-
-    Args:
-        starts_us: When each block starts, in microseconds since 1970.
-        seed: Of the whole profile.
-        count: How many replicas.
-    """
-    begun = mixed(np.full(count, seed & 0xFFFF_FFFF_FFFF_FFFF, dtype=np.uint64))
-    with np.errstate(over="ignore"):
-        by_replica = mixed(np.add(begun, np.arange(count, dtype=np.uint64), dtype=np.uint64))
-    by_start = mixed(starts_us.astype(np.uint64))
-    drawn = mixed(by_replica[None, :] ^ by_start[:, None])
-    return np.where(drawn < _THRESHOLD, LOW, HIGH)
 
 
 def resampled(values: Floats, offsets: Whole, blocks: Whole, by_block: Floats) -> Floats:

@@ -17,8 +17,9 @@ from streamgauge.pipeline.estimation.means import mean_figures
 from streamgauge.pipeline.estimation.outputs import regression_figures
 from streamgauge.pipeline.estimation.reading import Layout, read
 from streamgauge.pipeline.estimation.schemas import FIGURES, NOTHING, OWNER, Bools, Floats, Whole
-from streamgauge.pipeline.estimation.standard_errors import COUNT, Batch, Bootstrap, joined
+from streamgauge.pipeline.estimation.standard_errors import Batch, Bootstrap, joined
 from streamgauge.pipeline.estimation.times import with_shapes
+from streamgauge.profile.block_weights import COUNT
 
 _QUANTILES = tuple(f"q{probability}" for probability in PROBABILITIES)
 # What a figure may have besides; what is not finite becomes null.
