@@ -15,9 +15,10 @@ from streamgauge.experiments.predicted_figures import list_model_figures
 
 if TYPE_CHECKING:
     from streamgauge.experiments.truth import StepTruth
-    from streamgauge.models.prediction import Prediction
+    from streamgauge.models.intervals import Interval
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
+    from streamgauge.reports.prediction import PredictionReport
     from streamgauge.topology.physical_plan import PhysicalPlan
 
 # Of whole jobs, what people ask for first; by the words of tables.
@@ -37,14 +38,16 @@ class Compared(NamedTuple):
     Attributes:
         key: What it is of.
         name: The same in words.
-        spread: Half of the distance between the quartiles of the windows that were measured.
+        predicted: The prediction.
+        interval: Where it was expected to lie; None where that is not known.
+        measured: What was measured.
     """
 
     key: Key
     name: str
     predicted: float
+    interval: Interval | None
     measured: float
-    spread: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +99,13 @@ class RecordedRun:
         return found
 
 
-def compare_with_truth(prediction: Prediction, truth: StepTruth) -> Iterator[Compared]:
+def compare_with_truth(report: PredictionReport, truth: StepTruth) -> Iterator[Compared]:
     """What was predicted of a whole job beside what was then measured, where both are known.
 
     Of CPU only workers': ticks, by which a machine's is counted, miss threads that run for
     microseconds.
     """
-    for predicted in list_model_figures(prediction):
+    for predicted in list_model_figures(report.prediction):
         key = predicted.key
         name = _COMPARED.get((key.kind, key.quantity))
         measured = truth.figure(*key)
@@ -110,4 +113,14 @@ def compare_with_truth(prediction: Prediction, truth: StepTruth) -> Iterator[Com
             continue
         if key.kind is FigureKind.CPU:
             name = f"{name} {key.subject}"
-        yield Compared(key, name, predicted.value, measured.value, measured.spread)
+        yield Compared(key, name, predicted.value, _find_interval(report, key), measured.value)
+
+
+def _find_interval(report: PredictionReport, key: Key) -> Interval | None:
+    if report.intervals is None:
+        return None
+    if key.kind is FigureKind.CPU:
+        return report.intervals.of("worker", key.subject.removeprefix("worker "), key.quantity)
+    # The recorded job has one source: what comes from it is all.
+    name = "complete (engine)" if key.kind is FigureKind.COMPLETE else "source to sink"
+    return report.intervals.of("latency", name, key.quantity)

@@ -59,7 +59,6 @@ def demo(
         if spark:
             from streamgauge.pipeline import session  # noqa: F401
     from streamgauge.api.demonstration import RecordedRun
-    from streamgauge.api.loading import load_profile
     from streamgauge.api.place import place
     from streamgauge.cli.examples import examples_folder
     from streamgauge.cli.topology import GRAPH, PLAN
@@ -79,7 +78,7 @@ def demo(
         f" {describe_size(placement.plan)}.",
         files="topology.svg, plan.svg",
     )
-    first = _predict(run, load_profile(run.folder / PROFILE), output, "first-answer.html")
+    first = _predict(run, run.folder / PROFILE, output, "first-answer.html")
     truth = run.truth(ASKED)
     story.tell(
         f"First answer: step {ASKED}, from a bundled profile of step {MEASURED}",
@@ -132,7 +131,7 @@ def _continue_on_spark(
         f"{measured.verdict} See them with `streamgauge profile show {output / 'profile.json'}`.",
         files="lake/, profile.json",
     )
-    predicted = _predict(run, profile, output, "prediction.html")
+    predicted = _predict(run, output / "profile.json", output, "prediction.html")
     story.tell(
         f"Prediction: step {ASKED}, of which this profile knows nothing",
         *_explain(run, predicted),
@@ -167,11 +166,13 @@ def _compare(predicted: PredictionReport, truth: StepTruth) -> list[str]:
     """A table of what was predicted and what was measured on the cluster."""
     from streamgauge.api.demonstration import compare_with_truth
 
-    rows = [_row("", "predicted", "measured", "difference")]
-    for one in compare_with_truth(predicted.prediction, truth):
+    rows = [_row("", "predicted", "90 % interval", "measured", "difference")]
+    for one in compare_with_truth(predicted, truth):
         show = show_cores if one.key.unit == "cores" else format_duration
+        between = one.interval
+        interval = f"{show(between.low)} to {show(between.high)}" if between else "not known"
         difference = f"{100.0 * (one.predicted / one.measured - 1.0):+.1f} %"
-        rows.append(_row(one.name, show(one.predicted), show(one.measured), difference))
+        rows.append(_row(one.name, show(one.predicted), interval, show(one.measured), difference))
     return rows
 
 
@@ -181,7 +182,7 @@ def show_cores(number: float) -> str:
 
 
 def _row(*cells: str) -> str:
-    return f"{cells[0]:<24}{cells[1]:>12}{cells[2]:>12}{cells[3]:>13}"
+    return f"{cells[0]:<24}{cells[1]:>12}{cells[2]:>26}{cells[3]:>12}{cells[4]:>13}"
 
 
 def _calibrate(run: RecordedRun, output: Path) -> Profile:
@@ -208,11 +209,12 @@ def _calibrate(run: RecordedRun, output: Path) -> Profile:
         return report.profiles[0].profile
 
 
-def _predict(run: RecordedRun, profile: Profile, output: Path, page: str) -> PredictionReport:
+def _predict(run: RecordedRun, profile: Path, output: Path, page: str) -> PredictionReport:
     """How the job would behave on the other step's plan and load, with a page of it."""
+    from streamgauge.api.loading import load_profile
     from streamgauge.api.predict import predict
 
-    plan, rate = run.plan(ASKED, profile), run.per_second(ASKED)
+    plan, rate = run.plan(ASKED, load_profile(profile)), run.per_second(ASKED)
     report = predict(profile, plan, rate=rate, before=True)
     write_text(output / page, report.to_html(f"streamgauge demo --output {output}"))
     return report
