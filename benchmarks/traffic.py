@@ -1,9 +1,10 @@
 """Forecasts of traffic on recorded traces: errors, coverage, and the cost of one update.
 
-Traces are CSV files in the folder that STREAMGAUGE_TRACES names, each with a time and a value. Every
-forecaster starts at the first value and is scored over the last fifth: the sum of absolute errors
-over the sum of values, one step and one hour ahead; at 15 minutes also that of the mean of the
-forecasts made one to four steps before, as published figures have it. Nothing is fitted to a trace.
+Traces are CSV files in the folder that STREAMGAUGE_TRACES names, each with a time and a value.
+Every forecaster starts at the first value and is scored over the last fifth: the sum of absolute
+errors over the sum of values, one step and one hour ahead; at 15 minutes also that of the mean of
+the forecasts made one to four steps before, as published figures have it. Nothing is fitted to a
+trace.
 """
 
 from __future__ import annotations

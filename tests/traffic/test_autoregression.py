@@ -1,4 +1,4 @@
-"""Auto-regression: the recursion against the closed form, and processes whose best forecast is known."""
+"""Auto-regression: the recursion against closed forms, and processes with a known best forecast."""
 
 import numpy as np
 import pytest

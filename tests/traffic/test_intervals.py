@@ -10,6 +10,11 @@ from streamgauge.traffic.intervals import WINDOW, AdaptiveQuantiles
 LEVELS = np.array([0.025, 0.1, 0.9, 0.975])
 
 
+def learn(quantiles, error, scale, hour):
+    now = quantiles.levels.copy(), quantiles.mean_levels()
+    quantiles.learn(np.array([error]), scale, *now, hour)
+
+
 def hits(errors):
     """Shares of errors below the quantiles that were given before each, after the first 500."""
     quantiles = AdaptiveQuantiles(1)
@@ -18,7 +23,7 @@ def hits(errors):
     for error in errors:
         scale = quantiles.scales(one, one)
         below.append(error <= quantiles.offsets(LEVELS)[0] * scale)
-        quantiles.learn(np.array([error]), scale, 0)
+        learn(quantiles, error, scale, 0)
     return np.mean(below[500:], axis=0)
 
 
@@ -50,7 +55,8 @@ def test_errors_that_differ_by_hour_have_bands_that_do():
     for turn in range(4000):
         hour = turn // 12 % 24
         scale = quantiles.scales(row, np.array([hour]))
-        quantiles.learn(np.array([random.normal(0.0, 10.0 if hour < 12 else 1.0)]), scale, hour)
+        error = random.normal(0.0, 10.0 if hour < 12 else 1.0)
+        learn(quantiles, error, scale, hour)
     noisy, calm = (quantiles.scales(row, np.array([hour]))[0] for hour in (3, 18))
     assert 6.0 < noisy / calm < 16.0
 

@@ -125,9 +125,7 @@ def _read_lake(
         from streamgauge.lake.source_rates import RateQuestion, SplitBy
         from streamgauge.lake.tables import Lake, readable
     if by not in list(SplitBy):
-        raise InvalidInput.single(
-            ("by",), seen=repr(by), expected=f"one of {', '.join(SplitBy)}"
-        )
+        raise InvalidInput.single(("by",), seen=repr(by), expected=f"one of {', '.join(SplitBy)}")
     last = None if end is None else read_time(end, "to")
     first = None if start is None else read_time(start, "from")
     if first is None and last is not None and wish.history_seconds is not None:
@@ -219,9 +217,7 @@ def _read_length(length: LengthLike, place: str) -> float:
         return read_length(length)
     except InvalidInput as error:
         (problem,) = error.problems
-        raise InvalidInput.single(
-            (place,), seen=problem.seen, expected=problem.expected
-        ) from None
+        raise InvalidInput.single((place,), seen=problem.seen, expected=problem.expected) from None
 
 
 def _check_combination(

@@ -48,9 +48,7 @@ def forecast(
         str | None,
         typer.Option(help="Whose days repeat: Europe/Berlin; UTC's when not given."),
     ] = None,
-    column: Annotated[
-        str | None, typer.Option(help="With --series: the column of values.")
-    ] = None,
+    column: Annotated[str | None, typer.Option(help="With --series: the column of values.")] = None,
     master: Master = None,
     conf: Conf = None,
     config: Config = None,

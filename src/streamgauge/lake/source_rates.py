@@ -1,7 +1,7 @@
 """What the sources of a topology emitted, window by window, read from the lake without Spark.
 
-A source is an operator that emits and executes nothing but the engine's own streams. Windows in which
-any task held its senders back are marked: they show what the job could take, not what came.
+A source is an operator that emits and executes nothing but the engine's own streams. Windows in
+which any task held its senders back are marked: they show what the job could take, not what came.
 """
 
 from __future__ import annotations
@@ -126,7 +126,9 @@ def source_rates(lake: Lake, wanted: RateQuestion) -> list[SourceRates]:
         for one in series.windows:
             if one.value is not None and (one.seconds or window) >= LEAST_KNOWN * window:
                 rates[one.start] = rates.get(one.start, 0.0) + one.value
-    found = [_collect(name, rates, pressed, window) for name, rates in sorted(totals.items()) if rates]
+    found = [
+        _collect(name, rates, pressed, window) for name, rates in sorted(totals.items()) if rates
+    ]
     if not found:
         raise NotEnoughData(
             f"{lake.uri}: topology {wanted.topology!r} has no source that emits; every operator"

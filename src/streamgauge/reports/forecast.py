@@ -161,12 +161,12 @@ class ForecastReport(Report):
             return "Steady", f": {self._show(then)} expected in {ahead}{band}."
         word = "Rises" if change > 0.0 else "Falls"
         much = f" ({format_difference(change)})" if math.isfinite(change) else ""
-        return word, (
-            f" from {format_number(now)} to {self._show(then)}{much} in {ahead}{band}."
-        )
+        return word, (f" from {format_number(now)} to {self._show(then)}{much} in {ahead}{band}.")
 
     def _tell_of_many(self) -> tuple[str, str]:
-        rising = sum(float(one.middle[-1]) > (1.0 + STEADY) * _newest(one) for one in self.forecasts)
+        rising = sum(
+            float(one.middle[-1]) > (1.0 + STEADY) * _newest(one) for one in self.forecasts
+        )
         falling = sum(
             float(one.middle[-1]) < (1.0 - STEADY) * _newest(one) for one in self.forecasts
         )
@@ -272,7 +272,9 @@ class ForecastReport(Report):
             "Each step ahead is a weighted mean of experts; bands come from past errors. What is"
             " assumed and how far it can be trusted: docs/traffic.md."
         )
-        return Section("made", "How this was made", [Terms(terms), Text([sentence], page_only=True)])
+        return Section(
+            "made", "How this was made", [Terms(terms), Text([sentence], page_only=True)]
+        )
 
 
 def _newest(one: Forecast) -> float:

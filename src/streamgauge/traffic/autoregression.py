@@ -1,8 +1,8 @@
 """Auto-regression, learnt by recursive least squares: one regression for each rung of steps ahead.
 
 What is regressed is the change from the newest value to the one h steps ahead. The regressors are
-differences, too: ridge regression, which shrinks coefficients towards zero, then shrinks towards the
-last value, the best forecast of a series of which nothing is known. Values are measured in mean
+differences, too: ridge regression, which shrinks coefficients towards zero, then shrinks towards
+the last value, the best forecast of a series of which nothing is known. Values are measured in mean
 changes of a step, so a ridge of one is a normal prior of coefficients with the variance of a
 change. A regressor that needs a day or a week of history is zero before there is one.
 
@@ -85,6 +85,10 @@ class Regression:
             if int(seen[0]) % BOUND_EVERY == 0:
                 self._bound()
 
+    def reopen(self) -> None:
+        """Be as uncertain as in the beginning, around what was learnt (covariance resetting)."""
+        self._covariance[:] = np.eye(self.theta.shape[1]) / RIDGE
+
     def _bound(self) -> None:
         """No coefficient is less certain than before anything was seen."""
         variance = np.einsum("nii->ni", self._covariance)
@@ -143,6 +147,9 @@ class Autoregression:
         self._z[at] = newest = self._transform(history.last)
         if history.is_observed:
             self._learn(at)
+        if self._day and at in (self._day, self._week):
+            # From here on regressors tell more: what was learnt without them is but a first guess.
+            self._regression.reopen()
         self._means += MEAN_ALPHAS * (newest - self._means)
         if self._day:
             self._remember_day(at, newest)

@@ -1,6 +1,7 @@
 """The question that the room answers: what comes next, of one series or of a long table of them.
 
-Everything here is a pure function of the series and the wish: Spark and the command line call the same.
+Everything here is a pure function of the series and the wish: Spark and the command line call the
+same.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from streamgauge.traffic.series import LEAST_VALUES, TrafficSeries, Vector, summ
 # Bands that hold what comes with 80 and 95 %.
 PROBABILITIES = (0.025, 0.1, 0.5, 0.9, 0.975)
 # Further ahead than this many steps is a plan, not a forecast.
-MOST_STEPS = 20_160
+MOST_STEPS = 10_080
 # Weights below this are not worth a word.
 LEAST_WEIGHT = 0.005
 

@@ -1,7 +1,7 @@
 """A forecaster of one series: experts, combined for each horizon, with adaptive quantiles.
 
-`fit` to a history, `update` by one value, `predict` some steps ahead with quantiles. A single expert is a
-combination of one. Nothing but the values so far enters a forecast.
+`fit` to a history, `update` by one value, `predict` some steps ahead with quantiles. A single
+expert is a combination of one. Nothing but the values so far enters a forecast.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from datetime import tzinfo
 
 import numpy as np
 
-from streamgauge.traffic.aggregation import ExpertAggregation, mix
+from streamgauge.traffic.aggregation import ExpertAggregation, Matrix, mix, normalise
 from streamgauge.traffic.expert import load_expert, standard_experts
-from streamgauge.traffic.history import Clock, History, make_rungs
+from streamgauge.traffic.history import DAYS_PER_WEEK, Clock, History, make_rungs
 from streamgauge.traffic.intervals import HOURS, AdaptiveQuantiles
 from streamgauge.traffic.series import MICROSECONDS, Counts, Vector
 
@@ -22,6 +22,8 @@ from streamgauge.traffic.series import MICROSECONDS, Counts, Vector
 # the next one confirms is a new level.
 OUTLIER_ERRORS = 12.0
 OUTLIER_AFTER = 100
+# What stands for a day where a step does not divide one.
+STEPS_WITHOUT_DAY = 288
 ERROR_ALPHA = 0.01
 
 
@@ -53,11 +55,16 @@ class Forecaster:
         self._experts = [load_expert(name)(self.history) for name in self.names]
         rows, ring = len(self._rungs), int(self._rungs[-1]) + 1
         self._row = np.arange(rows)
-        self.aggregation = ExpertAggregation(rows, len(self.names))
+        week = DAYS_PER_WEEK * (self._clock.day or STEPS_WITHOUT_DAY)
+        self._aggregation = ExpertAggregation(rows, len(self.names), week)
         self._quantiles = AdaptiveQuantiles(rows)
         self._forecasts = np.full((ring, rows, len(self.names)), np.nan)
         self._mixed = np.full((ring, rows), np.nan)
+        self._by_rule = np.full((ring, rows, len(self._aggregation.rules)), np.nan)
         self._scales = np.ones((ring, rows))
+        self._mean_levels = np.zeros((ring, *self._quantiles.levels.shape[:2]))
+        # Half as many bytes: of a long horizon these are the most.
+        self._levels = np.zeros((ring, *self._quantiles.levels.shape), dtype=np.float32)
         self._hours = step_us / (3600 * MICROSECONDS)
         self._error, self._errors_seen, self._suspected = 0.0, 0, 0.0
 
@@ -82,7 +89,11 @@ class Forecaster:
         forecasts = np.stack([expert.predict(self._rungs) for expert in self._experts], axis=1)
         place = at % len(self._mixed)
         self._forecasts[place] = forecasts
-        self._mixed[place] = mix(self.aggregation.weigh(forecasts), forecasts)
+        by_rule = [mix(weights, forecasts) for weights in self._aggregation.weigh(forecasts)]
+        self._by_rule[place] = np.stack(by_rule, axis=1)
+        self._mixed[place] = sum(by_rule) / len(by_rule)
+        self._levels[place] = self._quantiles.levels
+        self._mean_levels[place] = self._quantiles.mean_levels()
         self._scales[place] = self._quantiles.scales(self._row, self._hour(at + self._rungs))
 
     def predict(
@@ -101,11 +112,10 @@ class Forecaster:
         steps = np.arange(1, int(rungs[-1]) + 1) if steps is None else steps
         forecasts = np.stack([expert.predict(steps) for expert in self._experts], axis=1)
         left, right, part = self._between(steps)
-        newest = self._forecasts[(self.history.count - 1) % len(self._mixed)]
-        at_rungs = self.aggregation.weigh(newest)
+        at_rungs = self._weigh()
         weights = at_rungs[left] + part[:, None] * (at_rungs[right] - at_rungs[left])
-        weights = weights * np.isfinite(forecasts)
-        weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+        awake = np.isfinite(forecasts)
+        weights = normalise(weights * awake, awake)
         middle = np.maximum(mix(weights, forecasts), 0.0)
         wished = np.asarray(probabilities, dtype=np.float64)
         offsets = self._quantiles.offsets(wished)
@@ -121,8 +131,7 @@ class Forecaster:
     @property
     def weights(self) -> dict[str, Vector]:
         """The weight of each expert, by rung."""
-        newest = self._forecasts[(self.history.count - 1) % len(self._mixed)]
-        found = self.aggregation.weigh(newest)
+        found = self._weigh()
         return {name: found[:, column] for column, name in enumerate(self.names)}
 
     @property
@@ -140,6 +149,12 @@ class Forecaster:
         place = (self.history.count - 1) % len(self._mixed)
         return self._mixed[place], self._forecasts[place]
 
+    def _weigh(self) -> Matrix:
+        """The weights of experts at each rung, the mean of the rules."""
+        newest = self._forecasts[(self.history.count - 1) % len(self._mixed)]
+        found = self._aggregation.weigh(newest)
+        return np.asarray(sum(found) / len(found))
+
     def _learn(self, at: int, value: float) -> None:
         """Judge all forecasts of this value that were made before."""
         n = int(np.searchsorted(self._rungs, at, side="right"))
@@ -148,9 +163,15 @@ class Forecaster:
         place = (at - self._rungs[:n]) % len(self._mixed)
         row = self._row[:n]
         mixed = self._mixed[place, row]
-        self.aggregation.learn(self._forecasts[place, row], mixed, value)
+        self._aggregation.learn(self._forecasts[place, row], self._by_rule[place, row], value)
         hour = int(self._hour(np.array([at]))[0])
-        self._quantiles.learn(value - mixed, self._scales[place, row], hour)
+        self._quantiles.learn(
+            value - mixed,
+            self._scales[place, row],
+            self._levels[place, row],
+            self._mean_levels[place, row],
+            hour,
+        )
 
     def _clean(self, value: float, at: int) -> float:
         """The value without gap and outlier, for the experts."""

@@ -15,8 +15,8 @@ DAYS_PER_WEEK = 7
 class Clock:
     """Which step of an earlier day has the same time on the clock.
 
-    Without a zone a day is always 24 hours of UTC. With one it is a day on the wall: across a change to or
-    from daylight-saving time the same hour of yesterday is 23 or 25 hours ago.
+    Without a zone a day is always 24 hours of UTC. With one it is a day on the wall: across a
+    change to or from daylight-saving time the same hour of yesterday is 23 or 25 hours ago.
 
     Attributes:
         day: Steps of a day; 0 where the step does not divide a day, or is as long.

@@ -1,14 +1,15 @@
 """Adaptive conformal quantiles: which quantile of past errors to add to a forecast.
 
-For a wished probability p, the quantile of past errors at level a is added to the forecast. Adaptive
-conformal inference (Gibbs and Candès 2021, eq. 2) moves a by γ·(p − hit) after each value, so the
-share of values below comes to p whatever the errors do. How fast it should move is not known: as in
-their DtACI (Gibbs and Candès 2024, algorithm 1) several γ run at once, and levels are averaged by
-exponential weights with a fixed share, under the pinball loss of the rank that the error turned out
-to have. All constants are the paper's.
+For a wished probability p, the quantile of past errors at level a is added to the forecast.
+Adaptive conformal inference (Gibbs and Candès 2021) moves a by γ·(p − hit) after each value,
+so the share of values below comes to p whatever the errors do. How fast it should move is not
+known: as in their DtACI (Gibbs and Candès 2024) several γ run at once, and levels are
+averaged by exponential weights with a fixed share, under the pinball loss of the rank that the
+error turned out to have. All constants are the paper's. Each level alone has the right share of
+hits in the long run, their mean need not: it is shifted by the same rule once more, which then has.
 
-Errors are divided by their mean size at that hour of the day, which makes them comparable. Values far
-ahead are known late; what was forecast then is judged when they are.
+Errors are divided by their mean size at that hour of the day, which makes them comparable. Values
+far ahead are known late; levels that were used then are judged when they are.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from streamgauge.traffic.series import Counts, Vector
 
 # Probabilities whose levels are learnt; others are interpolated.
 PROBABILITIES = np.array([0.025, 0.05, 0.1, 0.25, 0.75, 0.9, 0.95, 0.975])
-# Gibbs and Candès 2024, section 4: the rates, and the length of time over which regret is small.
+# Gibbs and Candès 2024: the rates, and the length of time over which regret is small.
 RATES = np.array([0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128])
 INTERVAL = 500
 SHARE = 1.0 / (2 * INTERVAL)
 ETA = math.sqrt(3.0 / INTERVAL * (math.log(INTERVAL * len(RATES)) + 2.0))
+# Of the shift of the mean: over T values the share of hits is right within 1/(T · rate).
+SHIFT_RATE = 0.016
 # Past errors that quantiles are taken of.
 WINDOW = 1000
 HOURS = 24
@@ -37,16 +40,22 @@ TINY = 1e-12
 
 
 class AdaptiveQuantiles:
-    """Quantiles of errors, one row for each number of steps ahead."""
+    """Quantiles of errors, one row for each number of steps ahead.
+
+    Attributes:
+        levels: By row, probability and rate: at which level past errors are taken.
+        seen: By row, how many errors.
+    """
 
     def __init__(self, rows: int) -> None:
         shape = (rows, len(PROBABILITIES), len(RATES))
-        self._levels = np.empty(shape)
-        self._levels[:] = PROBABILITIES[None, :, None]
+        self.levels = np.empty(shape)
+        self.levels[:] = PROBABILITIES[None, :, None]
         self._weights = np.full(shape, 1.0 / len(RATES))
         wished = PROBABILITIES[None, :, None]
         self._wished = wished
         self._eta = ETA / (wished * (1.0 - wished))
+        self._shift = np.zeros((rows, len(PROBABILITIES)))
         self._newest = np.zeros((rows, WINDOW))
         self._sorted = np.full((rows, WINDOW), np.inf)
         self.seen = np.zeros(rows, dtype=np.int64)
@@ -60,31 +69,39 @@ class AdaptiveQuantiles:
         own = np.where(self._scale_seen[rows, hours] > 0, own, self._overall[rows])
         return np.maximum(own, TINY)
 
-    def learn(self, errors: Vector, scales: Vector, hour: int) -> None:
+    def mean_levels(self) -> Vector:
+        """The levels at which quantiles are taken, by row and probability."""
+        return np.asarray((self.levels * self._weights).sum(axis=2) + self._shift)
+
+    def learn(
+        self, errors: Vector, scales: Vector, then: Vector, mean_then: Vector, hour: int
+    ) -> None:
         """Take the errors of forecasts of the same value, observed minus forecast.
 
         Args:
             errors: For the first rows, as many as there are.
             scales: The usual sizes at the time of the forecasts.
+            then: The levels at the time of the forecasts, as `levels` had them. Levels of now know
+                errors that were not known then; judged by those, a fast rate would seem to foresee.
+            mean_then: Likewise, as `mean_levels` had them.
             hour: Of the day, of the value.
         """
         n = len(errors)
         ranks = np.array([self._insert(row, errors[row] / scales[row]) for row in range(n)])
         self._learn_scales(errors, hour)
         rank = ranks[:, None, None]
-        levels, weights = self._levels[:n], self._weights[:n]
-        hit = rank <= levels
-        step = self._wished - hit
-        weights *= np.exp(-self._eta * (rank - levels) * step)
+        weights = self._weights[:n]
+        step = self._wished - (rank <= then)
+        weights *= np.exp(-self._eta * (rank - then) * step)
         weights *= (1.0 - SHARE) / weights.sum(axis=2, keepdims=True)
         weights += SHARE / len(RATES)
-        levels += RATES * step
+        self.levels[:n] += RATES * step
+        self._shift[:n] += SHIFT_RATE * (PROBABILITIES - (ranks[:, None] <= mean_then))
 
     def offsets(self, probabilities: Vector) -> Vector:
         """Quantiles of scaled errors: a row for each number of steps, a column a probability."""
-        levels = (self._levels * self._weights).sum(axis=2)
-        shifts = np.clip(levels, 0.0, 1.0) - PROBABILITIES
-        found = np.zeros((len(levels), len(probabilities)))
+        shifts = np.clip(self.mean_levels(), 0.0, 1.0) - PROBABILITIES
+        found = np.zeros((len(shifts), len(probabilities)))
         for row, shift in enumerate(shifts):
             size = min(int(self.seen[row]), WINDOW)
             if size == 0:
@@ -104,10 +121,7 @@ class AdaptiveQuantiles:
         if low < size and ordered[low] == score:
             high = int(ordered[:size].searchsorted(score, side="right"))
         place = seen % WINDOW
-        if seen >= WINDOW:
-            out = int(ordered.searchsorted(self._newest[row, place]))
-        else:
-            out = size
+        out = int(ordered.searchsorted(self._newest[row, place])) if seen >= WINDOW else size
         if out < low:
             ordered[out : low - 1] = ordered[out + 1 : low]
             ordered[low - 1] = score
@@ -127,4 +141,5 @@ class AdaptiveQuantiles:
         usual = np.where(overall > 0.0, LARGEST_ERROR * np.maximum(own, overall), size)
         size = np.minimum(size, usual)
         own += np.maximum(SCALE_ALPHA, 1.0 / seen) * (size - own)
-        overall += np.maximum(SCALE_ALPHA / 10.0, 1.0 / np.maximum(self.seen[:n], 1)) * (size - overall)
+        alpha = np.maximum(SCALE_ALPHA / 10.0, 1.0 / np.maximum(self.seen[:n], 1))
+        overall += alpha * (size - overall)

@@ -85,5 +85,3 @@ def check_any(forecasts: Sequence[Forecast], failures: Sequence[Failure]) -> Non
     if not forecasts:
         listed = "; ".join(failure.reason for failure in failures[:5])
         raise NotEnoughData(listed or "there is no series to forecast")
-
-

@@ -93,7 +93,9 @@ def _read(stream: TextIO, name: str, value_column: str | None) -> dict[str, _Row
             wrong += 1
             if wrong <= MOST_FINDINGS:
                 findings.add(
-                    f"line {number}", seen=str(error) or "too few cells", expected="a time, a number"
+                    f"line {number}",
+                    seen=str(error) or "too few cells",
+                    expected="a time, a number",
                 )
             continue
         rows = found.setdefault(key, _Rows([], [], []))

@@ -1,7 +1,8 @@
 """Experts without a season: the last value, means, simple smoothing, damped trend.
 
 Smoothing runs under several constants at once and answers with the one whose forecasts of the next
-step have been best so far, the past counting less by a day's memory: nothing has to be fitted again.
+step have been best so far, the past counting less by a day's memory: nothing has to be fitted
+again.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ class SimpleSmoothing:
 
 
 class DampedTrend:
-    """Smoothing with a damped trend (Gardner and McKenzie 1985, eqs. 3 to 5)."""
+    """Smoothing with a damped trend (Gardner and McKenzie 1985)."""
 
     name: ClassVar[str] = "damped-trend"
     is_standard: ClassVar[bool] = True
