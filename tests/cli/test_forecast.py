@@ -88,6 +88,12 @@ def test_too_few_values_exit_with_5(run, tmp_path, values):
     assert outcome.code == 5 and outcome.out == ""
 
 
+def test_a_negative_rate_is_refused_with_file_and_place(run, tmp_path):
+    outcome = run("forecast", "--series", write(tmp_path / "rates.csv", [1.0, -2.0] * 10))
+    assert outcome.code == 2
+    assert "rates.csv: rates[1]: -2, and 9 more such values" in outcome.err
+
+
 def test_a_horizon_beyond_the_history_exits_with_5(run, file):
     outcome = run("forecast", "--series", file, "--horizon", "30d")
     assert outcome.code == 5 and "longer than the history" in outcome.err
@@ -110,11 +116,10 @@ def test_a_horizon_beyond_the_history_exits_with_5(run, file):
         ("--lake", "nothing", "--topology", "words"),
     ],
 )
-def test_wrong_options_exit_with_2_or_5_and_say_why(run, file, wrong):
+def test_wrong_options_exit_with_2_and_say_why(run, file, wrong):
     words = [str(file) if word == "FILE" else word for word in wrong]
     outcome = run("forecast", *words)
-    # A step that does not fit is a fault of the one series that there is.
-    assert outcome.code == (5 if "--step" in words else 2)
+    assert outcome.code == 2
     assert outcome.err.startswith("error: ")
 
 

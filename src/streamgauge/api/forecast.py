@@ -11,7 +11,7 @@ from streamgauge.api.loading import TimeLike, microseconds_of, read_time
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.api.spark import HERE, SparkOptions, open_session
 from streamgauge.drawing.wording import count
-from streamgauge.errors import Findings, InvalidInput, NotEnoughData
+from streamgauge.errors import Findings, InvalidInput, NotEnoughData, in_file
 from streamgauge.extras import require_extra
 from streamgauge.reports.forecast import ForecastReport
 
@@ -71,6 +71,7 @@ def forecast(
         MissingExtra: A package is not installed.
     """
     from streamgauge.traffic.forecast import PROBABILITIES, Wish
+    from streamgauge.traffic.forecast import forecast as forecast_series
     from streamgauge.traffic.long_table import Failure, check_any, forecast_or_explain, read_rows
 
     _check_combination(series, lake, topology, column, every=every)
@@ -96,6 +97,10 @@ def forecast(
             say(f"forecasting {count(len(rows), 'source')} on Spark")
             table = forecast_all(session, rows, wish)
         forecasts, failures = read_rows(rows, table.to_pylist(), wish)
+    elif len(rows) == 1:
+        with in_file("" if series is None else str(series)):
+            forecasts = [forecast_series(rows[0].make_series(wish.step_seconds), wish)]
+        failures = []
     else:
         found = [forecast_or_explain(one, wish) for one in rows]
         forecasts = [one for one in found if not isinstance(one, Failure)]

@@ -14,7 +14,6 @@ import numpy as np
 from streamgauge.drawing.charts import Band, Series, draw_line_chart
 from streamgauge.drawing.text_picture import draw_sparkline
 from streamgauge.drawing.wording import (
-    count,
     format_difference,
     format_number,
     format_period,
@@ -76,10 +75,8 @@ class ForecastReport(Report):
     @property
     def about(self) -> str:
         """What it was made from."""
-        series = count(len(self.forecasts) + len(self.failures), "serie")[:-1] + "s"
-        if len(self.forecasts) + len(self.failures) == 1:
-            series = "1 series"
-        return f"{self.origin}: {series}, {format_period(self.horizon_seconds)} ahead"
+        size = len(self.forecasts) + len(self.failures)
+        return f"{self.origin}: {size} series, {format_period(self.horizon_seconds)} ahead"
 
     @property
     def verdict(self) -> Verdict:
@@ -262,11 +259,11 @@ class ForecastReport(Report):
         )
 
     def _describe_making(self) -> Section:
-        (step,) = {one.series.step_seconds for one in self.forecasts[:1]}
+        newest = self.forecasts[0].series
         terms = [
             Term("origin", self.origin),
-            Term("step", format_period(step)),
-            Term("history until", _show_time(self.forecasts[0].series.end)),
+            Term("step", format_period(newest.step_seconds)),
+            Term("history until", _show_time(newest.end)),
         ]
         sentence = (
             "Each step ahead is a weighted mean of experts; bands come from past errors. What is"

@@ -122,7 +122,7 @@ def make_series(
     given = np.array(values, dtype=np.float64)
     hidden = np.zeros(len(at), dtype=bool) if masked is None else np.asarray(masked, dtype=bool)
     _check_values(name, given)
-    hidden &= np.isfinite(given)
+    hidden = hidden & np.isfinite(given)
     given[hidden] = np.nan
     distinct = np.unique(at)
     if np.isfinite(given).sum() < LEAST_VALUES or len(distinct) < LEAST_VALUES:
