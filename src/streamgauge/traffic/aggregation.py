@@ -97,7 +97,7 @@ class Boa:
         rates = self._rates(len(self._gain))
         score = np.where(awake, np.log(rates) + rates * self._gain, -np.inf)
         best = score.max(axis=1, keepdims=True)
-        return np.exp(score - np.where(np.isfinite(best), best, 0.0))
+        return np.asarray(np.exp(score - np.where(np.isfinite(best), best, 0.0)))
 
     def learn(self, forecasts: Matrix, mixed: Vector, value: float) -> None:
         """Add to the regrets, less a part of their squares."""

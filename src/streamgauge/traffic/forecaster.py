@@ -168,7 +168,7 @@ class Forecaster:
         self._quantiles.learn(
             value - mixed,
             self._scales[place, row],
-            self._levels[place, row],
+            self._levels[place, row].astype(np.float64),
             self._mean_levels[place, row],
             hour,
         )
