@@ -33,6 +33,7 @@ STUDIES = (
     "pipeline",
     "pipeline_cluster",
     "agent_overhead",
+    "traffic",
 )
 # Measures figures that the package has built in, once for each version of an engine.
 ON_REQUEST = ("engine_costs",)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamgauge.api.calibrate import calibrate
     from streamgauge.api.compare import compare
+    from streamgauge.api.forecast import forecast
     from streamgauge.api.judge import judge
     from streamgauge.api.loading import load_job, load_profile
     from streamgauge.api.place import place
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from streamgauge.profile.profile import Profile
     from streamgauge.reports.calibration import CalibrationReport
     from streamgauge.reports.comparison import ComparisonReport
+    from streamgauge.reports.forecast import ForecastReport
     from streamgauge.reports.judgement import JudgementReport
     from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
@@ -36,6 +38,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "calibrate": "api.calibrate",
     "compare": "api.compare",
+    "forecast": "api.forecast",
     "judge": "api.judge",
     "load_job": "api.loading",
     "load_profile": "api.loading",
@@ -46,6 +49,7 @@ _MODULES = {
     "simulate": "api.simulate",
     "CalibrationReport": "reports.calibration",
     "ComparisonReport": "reports.comparison",
+    "ForecastReport": "reports.forecast",
     "Job": "profile.job",
     "JudgementReport": "reports.judgement",
     "PlacementRanking": "reports.placement_ranking",
@@ -60,6 +64,7 @@ _MODULES = {
 __all__ = [
     "CalibrationReport",
     "ComparisonReport",
+    "ForecastReport",
     "Job",
     "JudgementReport",
     "PlacementRanking",
@@ -71,6 +76,7 @@ __all__ = [
     "StreamgaugeError",
     "calibrate",
     "compare",
+    "forecast",
     "judge",
     "load_job",
     "load_profile",

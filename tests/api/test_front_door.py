@@ -10,6 +10,7 @@ import streamgauge as sg
 PUBLIC = {
     "CalibrationReport",
     "ComparisonReport",
+    "ForecastReport",
     "Job",
     "JudgementReport",
     "PlacementRanking",
@@ -21,6 +22,7 @@ PUBLIC = {
     "StreamgaugeError",
     "calibrate",
     "compare",
+    "forecast",
     "judge",
     "load_job",
     "load_profile",

@@ -8,6 +8,7 @@ from streamgauge.errors import InvalidInput, MissingExtra
 from streamgauge.extras import extra_with
 from streamgauge.plugins import (
     ENGINES,
+    FORECASTERS,
     MODELS,
     SCALERS,
     SCHEDULERS,
@@ -17,7 +18,7 @@ from streamgauge.plugins import (
     resolve,
 )
 
-GROUPS = (ENGINES, MODELS, SCHEDULERS, SCALERS)
+GROUPS = (ENGINES, MODELS, SCHEDULERS, SCALERS, FORECASTERS)
 
 
 def registered(tmp_path, monkeypatch, line):

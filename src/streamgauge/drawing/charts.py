@@ -114,6 +114,15 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """A filled range of a chart: its name, and two values for every time; NaN is a gap."""
+
+    name: str
+    low: Sequence[float]
+    high: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Plot:
     """Where the axes of a chart lie."""
 
@@ -141,6 +150,7 @@ def draw_line_chart(
     log: bool = False,
     shaded_until: float = 0.0,
     shaded: str = "",
+    bands: Sequence[Band] = (),
     tick_label: TickLabel = format_plain_number,
     embedded: bool = False,
 ) -> str:
@@ -155,14 +165,17 @@ def draw_line_chart(
         log: Whether the vertical axis is logarithmic; what is not above zero is then a gap.
         shaded_until: End of the part at the beginning that is shaded.
         shaded: What the shading means.
+        bands: Ranges behind the lines, the widest first: a narrower one darkens what it covers.
         tick_label: How numbers at the vertical axis are written.
         embedded: Whether the page around it brings the style.
     """
     svg = Svg()
     svg.text(4.0, 15.0, title, kind="heading")
     has_shade = shaded_until > 0.0
-    rows = _draw_legend(svg, [line.name for line in series], shaded if has_shade else "")
+    meaning = ", ".join([*([shaded] if has_shade else []), *(band.name for band in bands)])
+    rows = _draw_legend(svg, [line.name for line in series], meaning)
     shown = [value for line in series for value in line.values]
+    shown += [value for band in bands for value in band.high]
     plot = _Plot(
         x=Axis(low=0.0, high=max(*times, x_end, shaded_until, 0.0) or 1.0),
         y=log_axis(shown) if log else linear_axis(shown),
@@ -175,6 +188,8 @@ def draw_line_chart(
         end = plot.px(shaded_until)
         svg.rect(plot.left, plot.top, end - plot.left, plot.bottom - plot.top, kind="warmup")
     _draw_axes(svg, plot, x_title, format_plain_number, tick_label)
+    for band in bands:
+        _draw_band(svg, plot, times, band)
     for index, line in enumerate(series):
         _draw_series(svg, plot, times, line, index % SERIES)
     return _render(svg, WIDTH, HEIGHT, title, embedded=embedded)
@@ -304,6 +319,18 @@ def _draw_series(svg: Svg, plot: _Plot, times: Sequence[float], series: Series, 
         svg.line(d, kind=f"series series-{index}", title=series.name)
     for [(x, y)] in (points for points in runs if len(points) == 1):
         svg.rect(x - DOT / 2, y - DOT / 2, DOT, DOT, kind=f"dot dot-{index}", radius=DOT / 2)
+
+
+def _draw_band(svg: Svg, plot: _Plot, times: Sequence[float], band: Band) -> None:
+    """One outline there and back; values between gaps are taken as neighbours."""
+    known = [
+        (plot.px(time), plot.py(low), plot.py(high))
+        for time, low, high in zip(times, band.low, band.high, strict=True)
+        if math.isfinite(low) and math.isfinite(high)
+    ]
+    if known:
+        outline = [(x, high) for x, _, high in known] + [(x, low) for x, low, _ in reversed(known)]
+        svg.line(f"{_join_points(outline)} Z", kind="warmup", title=band.name)
 
 
 def _join_points(points: Sequence[tuple[float, float]]) -> str:

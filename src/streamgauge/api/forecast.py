@@ -1,0 +1,253 @@
+"""``forecast``: what traffic is expected, from a file of rates or from what a lake measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamgauge.api.loading import TimeLike, microseconds_of, read_time
+from streamgauge.api.simulator import Say, stay_silent
+from streamgauge.api.spark import HERE, SparkOptions, open_session
+from streamgauge.drawing.wording import count
+from streamgauge.errors import Findings, InvalidInput, NotEnoughData, in_file
+from streamgauge.extras import require_extra
+from streamgauge.reports.forecast import ForecastReport
+
+if TYPE_CHECKING:
+    from streamgauge.lake.source_rates import RateQuestion, SourceRates
+    from streamgauge.lake.tables import Lake
+    from streamgauge.traffic.forecast import Wish
+    from streamgauge.traffic.series import SeriesRows
+
+# Seconds, or a text such as 1h.
+LengthLike = float | str
+UNIT = "tuples/s"
+
+
+def forecast(
+    series: str | Path | None = None,
+    *,
+    lake: str | Path | None = None,
+    topology: str | None = None,
+    every: bool = False,
+    horizon: LengthLike = "1h",
+    history: LengthLike | None = None,
+    step: LengthLike | None = None,
+    by: str = "source",
+    start: TimeLike | None = None,
+    end: TimeLike | None = None,
+    method: str | Sequence[str] = (),
+    quantiles: Sequence[float] = (),
+    timezone: str | None = None,
+    column: str | None = None,
+    spark: SparkOptions = HERE,
+    say: Say = stay_silent,
+) -> ForecastReport:
+    """What traffic is expected, with quantiles.
+
+    Args:
+        series: A CSV file with times and values, and the name of the series where it has several.
+        lake: Instead of a file: a lake, whose source rates are forecast.
+        topology: With a lake: whose sources.
+        every: With a lake: all topologies, on Spark, one series after the other on each core.
+        horizon: How far ahead, in seconds or as ``1h``.
+        history: How much of the past may count; all by default.
+        step: Length of a step; values within one are averaged. By default as values are apart.
+        by: With a lake: a series for each ``source``, ``stream`` or ``task``.
+        start: With a lake: first time to take into account.
+        end: With a lake: time to stop before.
+        method: Experts to combine; the standard ones where none are named.
+        quantiles: Probabilities; by default those of bands of 80 and 95 %, and the median.
+        timezone: Whose days repeat, such as ``Europe/Berlin``; UTC's by default.
+        column: With a file: which column to forecast.
+        spark: With `every`: where Spark runs.
+        say: Takes what is being done, in words.
+
+    Raises:
+        NotEnoughData: No series has a history that is long enough.
+        InvalidInput: Arguments contradict each other, or a file has a fault.
+        MissingExtra: A package is not installed.
+    """
+    from streamgauge.traffic.forecast import PROBABILITIES, Wish
+    from streamgauge.traffic.forecast import forecast as forecast_series
+    from streamgauge.traffic.long_table import Failure, check_any, forecast_or_explain, read_rows
+
+    _check_combination(series, lake, topology, column, every=every)
+    wish = Wish(
+        horizon_seconds=_read_length(horizon, "horizon"),
+        history_seconds=None if history is None else _read_length(history, "history"),
+        step_seconds=None if step is None else _read_length(step, "step"),
+        experts=_read_methods(method),
+        probabilities=tuple(sorted(quantiles)) or PROBABILITIES,
+        zone=timezone,
+    )
+    if series is not None:
+        from streamgauge.traffic.series_files import read_series_file
+
+        rows, origin = read_series_file(series, value_column=column), Path(series).name
+    else:
+        rows = _read_lake(str(lake), topology, wish, by, start, end, say)
+        origin = str(lake) if topology is None else f"{lake}, {topology}"
+    if every:
+        with open_session("forecast", spark) as session:
+            from streamgauge.pipeline.forecasts import forecast_all
+
+            say(f"forecasting {count(len(rows), 'source')} on Spark")
+            table = forecast_all(session, rows, wish)
+        forecasts, failures = read_rows(rows, table.to_pylist(), wish)
+    elif len(rows) == 1:
+        with in_file("" if series is None else str(series)):
+            forecasts = [forecast_series(rows[0].make_series(wish.step_seconds), wish)]
+        failures = []
+    else:
+        found = [forecast_or_explain(one, wish) for one in rows]
+        forecasts = [one for one in found if not isinstance(one, Failure)]
+        failures = [one for one in found if isinstance(one, Failure)]
+    check_any(forecasts, failures)
+    return ForecastReport(
+        origin=origin,
+        horizon_seconds=wish.horizon_seconds,
+        forecasts=tuple(forecasts),
+        failures=tuple(failures),
+        unit="" if series is not None else UNIT,
+    )
+
+
+def _read_lake(
+    uri: str,
+    topology: str | None,
+    wish: Wish,
+    by: str,
+    start: TimeLike | None,
+    end: TimeLike | None,
+    say: Say,
+) -> list[SeriesRows]:
+    """The source rates of one topology, or of all."""
+    with require_extra("lake"):
+        from streamgauge.lake.contents import topologies_of
+        from streamgauge.lake.source_rates import RateQuestion, SplitBy
+        from streamgauge.lake.tables import Lake, readable
+    if by not in list(SplitBy):
+        raise InvalidInput.single(("by",), seen=repr(by), expected=f"one of {', '.join(SplitBy)}")
+    last = None if end is None else read_time(end, "to")
+    first = None if start is None else read_time(start, "from")
+    if first is None and last is not None and wish.history_seconds is not None:
+        first = last - timedelta(seconds=wish.history_seconds)
+    source = Lake(uri)
+    source.check_exists()
+    with readable(source.uri):
+        if topology is not None:
+            jobs: Iterable[tuple[str | None, str]] = [(None, topology)]
+        else:
+            held = topologies_of(source)[1]
+            jobs = sorted(((one.cluster, one.topology) for one in held), key=_by_name)
+        questions = [
+            RateQuestion(
+                topology=name,
+                cluster=cluster,
+                by=SplitBy(by),
+                start=first,
+                end=last,
+                window_seconds=wish.step_seconds,
+            )
+            for cluster, name in jobs
+        ]
+        return _ask_all(source, questions, topology is None, say)
+
+
+def _by_name(job: tuple[str | None, str]) -> tuple[str, str]:
+    return job[0] or "", job[1]
+
+
+def _ask_all(
+    lake: Lake, questions: Sequence[RateQuestion], named: bool, say: Say
+) -> list[SeriesRows]:
+    """Rates of all topologies; those without sources are told and left out."""
+    from streamgauge.lake.source_rates import source_rates
+
+    found: list[SeriesRows] = []
+    for question in questions:
+        try:
+            rates = source_rates(lake, question)
+        except NotEnoughData as error:
+            if not named:
+                raise
+            say(f"left out: {error}")
+            continue
+        prefix = ""
+        if named:
+            cluster = "" if question.cluster is None else f"{question.cluster}/"
+            prefix = f"{cluster}{question.topology}/"
+        found += [_take_rates(f"{prefix}{one.name}", one) for one in rates]
+    return found
+
+
+def _take_rates(name: str, rates: SourceRates) -> SeriesRows:
+    import numpy as np
+
+    from streamgauge.traffic.series import SeriesRows
+
+    return SeriesRows(
+        name,
+        np.array([microseconds_of(start) for start in rates.starts], dtype=np.int64),
+        np.array(rates.per_second, dtype=np.float64),
+        np.array(rates.pressed, dtype=bool),
+    )
+
+
+def _read_methods(method: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of experts, each checked; in the order given, once."""
+    from streamgauge.plugins import FORECASTERS, check_plugin
+
+    names = method.split(",") if isinstance(method, str) else list(method)
+    names = [name.strip() for name in names if name.strip()]
+    for name in names:
+        check_plugin(FORECASTERS, name, ("method",))
+    return tuple(dict.fromkeys(names))
+
+
+def _read_length(length: LengthLike, place: str) -> float:
+    """Seconds of a length of time.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    if not isinstance(length, str):
+        return float(length)
+    from streamgauge.lake.questions import read_length
+
+    try:
+        return read_length(length)
+    except InvalidInput as error:
+        (problem,) = error.problems
+        raise InvalidInput.single((place,), seen=problem.seen, expected=problem.expected) from None
+
+
+def _check_combination(
+    series: str | Path | None,
+    lake: str | Path | None,
+    topology: str | None,
+    column: str | None,
+    *,
+    every: bool,
+) -> None:
+    findings = Findings()
+    if (series is None) == (lake is None):
+        findings.add(
+            "series",
+            seen="neither --series nor --lake" if series is None else "both --series and --lake",
+            expected="one of them",
+        )
+    elif lake is not None and every == (topology is not None):
+        findings.add(
+            "topology",
+            seen="both --topology and --all" if every else "neither --topology nor --all",
+            expected="one of them",
+        )
+    elif series is not None and (every or topology is not None):
+        findings.add("series", seen="--topology or --all with a file", expected="a lake for those")
+    if column is not None and series is None:
+        findings.add("column", seen="--column without --series", expected="a file with columns")
+    findings.raise_if_any()

@@ -1,0 +1,1 @@
+"""Forecasts of traffic: series on a regular grid, experts, their combination, its intervals."""

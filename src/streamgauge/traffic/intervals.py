@@ -1,0 +1,145 @@
+"""Adaptive conformal quantiles: which quantile of past errors to add to a forecast.
+
+For a wished probability p, the quantile of past errors at level a is added to the forecast.
+Adaptive conformal inference (Gibbs and Candès 2021) moves a by γ·(p − hit) after each value,
+so the share of values below comes to p whatever the errors do. How fast it should move is not
+known: as in their DtACI (Gibbs and Candès 2024) several γ run at once, and levels are
+averaged by exponential weights with a fixed share, under the pinball loss of the rank that the
+error turned out to have. All constants are the paper's. Each level alone has the right share of
+hits in the long run, their mean need not: it is shifted by the same rule once more, which then has.
+
+Errors are divided by their mean size at that hour of the day, which makes them comparable. Values
+far ahead are known late; levels that were used then are judged when they are.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from streamgauge.traffic.series import Counts, Vector
+
+# Probabilities whose levels are learnt; others are interpolated.
+PROBABILITIES = np.array([0.025, 0.05, 0.1, 0.25, 0.75, 0.9, 0.95, 0.975])
+# Gibbs and Candès 2024: the rates, and the length of time over which regret is small.
+RATES = np.array([0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128])
+INTERVAL = 500
+SHARE = 1.0 / (2 * INTERVAL)
+ETA = math.sqrt(3.0 / INTERVAL * (math.log(INTERVAL * len(RATES)) + 2.0))
+# Of the shift of the mean: over T values the share of hits is right within 1/(T · rate).
+SHIFT_RATE = 0.016
+# Past errors that quantiles are taken of.
+WINDOW = 1000
+HOURS = 24
+# Weight of a new error in the mean of its hour, once so many are in it.
+SCALE_ALPHA = 0.03
+# An error counts in that mean as at most so many times the mean.
+LARGEST_ERROR = 5.0
+TINY = 1e-12
+
+
+class AdaptiveQuantiles:
+    """Quantiles of errors, one row for each number of steps ahead.
+
+    Attributes:
+        levels: By row, probability and rate: at which level past errors are taken.
+        seen: By row, how many errors.
+    """
+
+    def __init__(self, rows: int) -> None:
+        shape = (rows, len(PROBABILITIES), len(RATES))
+        self.levels = np.empty(shape)
+        self.levels[:] = PROBABILITIES[None, :, None]
+        self._weights = np.full(shape, 1.0 / len(RATES))
+        wished = PROBABILITIES[None, :, None]
+        self._wished = wished
+        self._eta = ETA / (wished * (1.0 - wished))
+        self._shift = np.zeros((rows, len(PROBABILITIES)))
+        self._newest = np.zeros((rows, WINDOW))
+        self._sorted = np.full((rows, WINDOW), np.inf)
+        self.seen = np.zeros(rows, dtype=np.int64)
+        self._scale = np.zeros((rows, HOURS))
+        self._scale_seen = np.zeros((rows, HOURS), dtype=np.int64)
+        self._overall = np.zeros(rows)
+
+    def scales(self, rows: Counts, hours: Counts) -> Vector:
+        """The usual size of errors of some rows at some hours; TINY where there was none."""
+        own = self._scale[rows, hours]
+        own = np.where(self._scale_seen[rows, hours] > 0, own, self._overall[rows])
+        return np.maximum(own, TINY)
+
+    def mean_levels(self) -> Vector:
+        """The levels at which quantiles are taken, by row and probability."""
+        return np.asarray((self.levels * self._weights).sum(axis=2) + self._shift)
+
+    def learn(
+        self, errors: Vector, scales: Vector, then: Vector, mean_then: Vector, hour: int
+    ) -> None:
+        """Take the errors of forecasts of the same value, observed minus forecast.
+
+        Args:
+            errors: For the first rows, as many as there are.
+            scales: The usual sizes at the time of the forecasts.
+            then: The levels at the time of the forecasts, as `levels` had them. Levels of now know
+                errors that were not known then; judged by those, a fast rate would seem to foresee.
+            mean_then: Likewise, as `mean_levels` had them.
+            hour: Of the day, of the value.
+        """
+        n = len(errors)
+        ranks = np.array([self._insert(row, errors[row] / scales[row]) for row in range(n)])
+        self._learn_scales(errors, hour)
+        rank = ranks[:, None, None]
+        weights = self._weights[:n]
+        step = self._wished - (rank <= then)
+        weights *= np.exp(-self._eta * (rank - then) * step)
+        weights *= (1.0 - SHARE) / weights.sum(axis=2, keepdims=True)
+        weights += SHARE / len(RATES)
+        self.levels[:n] += RATES * step
+        self._shift[:n] += SHIFT_RATE * (PROBABILITIES - (ranks[:, None] <= mean_then))
+
+    def offsets(self, probabilities: Vector) -> Vector:
+        """Quantiles of scaled errors: a row for each number of steps, a column a probability."""
+        shifts = np.clip(self.mean_levels(), 0.0, 1.0) - PROBABILITIES
+        found = np.zeros((len(shifts), len(probabilities)))
+        for row, shift in enumerate(shifts):
+            size = min(int(self.seen[row]), WINDOW)
+            if size == 0:
+                continue
+            wished = probabilities + np.interp(probabilities, PROBABILITIES, shift)
+            # The smallest errors that leave enough below: place p·(n + 1) among n in order.
+            place = np.clip(wished * (size + 1) - 1.0, 0.0, size - 1.0)
+            found[row] = np.interp(place, np.arange(size), self._sorted[row, :size])
+        return found
+
+    def _insert(self, row: int, score: float) -> float:
+        """Put a score among the others, for the oldest; its rank among them, from 0 to 1."""
+        seen, ordered = int(self.seen[row]), self._sorted[row]
+        size = min(seen, WINDOW)
+        low = int(ordered[:size].searchsorted(score))
+        high = low
+        if low < size and ordered[low] == score:
+            high = int(ordered[:size].searchsorted(score, side="right"))
+        place = seen % WINDOW
+        out = int(ordered.searchsorted(self._newest[row, place])) if seen >= WINDOW else size
+        if out < low:
+            ordered[out : low - 1] = ordered[out + 1 : low]
+            ordered[low - 1] = score
+        else:
+            ordered[low + 1 : out + 1] = ordered[low:out]
+            ordered[low] = score
+        self._newest[row, place] = score
+        self.seen[row] = seen + 1
+        return (low + high) / 2.0 / size if size else 0.5
+
+    def _learn_scales(self, errors: Vector, hour: int) -> None:
+        n = len(errors)
+        size = np.abs(errors)
+        seen = self._scale_seen[:n, hour]
+        seen += 1
+        own, overall = self._scale[:n, hour], self._overall[:n]
+        usual = np.where(overall > 0.0, LARGEST_ERROR * np.maximum(own, overall), size)
+        size = np.minimum(size, usual)
+        own += np.maximum(SCALE_ALPHA, 1.0 / seen) * (size - own)
+        alpha = np.maximum(SCALE_ALPHA / 10.0, 1.0 / np.maximum(self.seen[:n], 1))
+        overall += alpha * (size - overall)
