@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streamgauge.lake.profiles import replicas_name
+from streamgauge.lake.profile_names import replicas_name
 from streamgauge.profile.block_weights import COUNT, weights
 from streamgauge.profile.figures import Period, Replicas
 from streamgauge.profile.files.jobs import profile_to_json

@@ -60,26 +60,34 @@ JOB = str(Path("examples/word-count.yaml").resolve())
 # Typer takes pydantic, where it is installed, to describe a command's options.
 NEVER_FOR_HELP = ("numpy", "yaml", "httpx2", "streamgauge.topology", "streamgauge.reports")
 NEVER_FOR_A_PREDICTION = (
-    # What formulas for Storm 2.x need of SciPy is closed forms; SciPy takes longer than they do.
-    *("scipy", "numpy.ma", "numpy.random", "numpy.testing", "unittest"),
-    *("networkx", "pandas", "pyspark", "pyarrow", "deltalake", "duckdb", "numba", "ortools"),
+    *("networkx", "pandas", "pyspark", "deltalake", "duckdb", "numba", "ortools"),
     *("jinja2", "urllib.request", "streamgauge.drawing.svg", "streamgauge.drawing.canvas"),
-    *("streamgauge.simulation", "streamgauge.lake", "streamgauge.engines", "streamgauge.pipeline"),
+    *("streamgauge.simulation", "streamgauge.lake.tables", "streamgauge.engines"),
+    "streamgauge.pipeline",
 )
+# Intervals need replicas, which are Parquet, and Student's quantiles. What formulas for Storm 2.x
+# need of SciPy is closed forms; SciPy takes longer than they do.
+ONLY_FOR_INTERVALS = (
+    *("scipy", "numpy.ma", "numpy.random", "numpy.testing", "unittest"),
+    *("pyarrow", "streamgauge.lake"),
+)
+PLAIN = ("predict", "--no-intervals", "--profile", PROFILE)
 NOT_CALLED = ("rich", "streamgauge.cli.ingest", "streamgauge.cli.plan", "streamgauge.cli.topology")
 
 
 @pytest.mark.parametrize(
     ("words", "shows", "heavy"),
     [
-        (("--help",), "topology", NEVER_FOR_HELP),
-        (("ingest", "--help"), "--lake", NEVER_FOR_HELP),
-        (("calibrate", "--help"), "--lake", NEVER_FOR_HELP),
+        (("--help",), "topology", (*NEVER_FOR_HELP, *ONLY_FOR_INTERVALS)),
+        (("ingest", "--help"), "--lake", (*NEVER_FOR_HELP, *ONLY_FOR_INTERVALS)),
+        (("calibrate", "--help"), "--lake", (*NEVER_FOR_HELP, *ONLY_FOR_INTERVALS)),
         (("predict", "--profile", PROFILE), "p99", ("streamgauge.planning", *NOT_CALLED)),
-        (("predict", JOB), "p99", NOT_CALLED),
+        # Fitting a distribution to measured quantiles takes SciPy.
+        (PLAIN, "p99", (*NOT_CALLED, "pyarrow", "streamgauge.lake")),
+        (("predict", JOB), "p99", (*NOT_CALLED, *ONLY_FOR_INTERVALS)),
         (("compare", "--profile", PROFILE, JOB), "p99", NOT_CALLED),
     ],
-    ids=["help", "ingest", "calibrate", "predict", "predict a job", "compare"],
+    ids=["help", "ingest", "calibrate", "predict", "no intervals", "predict a job", "compare"],
 )
 def test_a_command_imports_nothing_heavy_that_it_does_not_use(words, shows, heavy):
     code = (

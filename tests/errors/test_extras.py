@@ -27,7 +27,7 @@ def test_a_package_that_no_extra_brings_is_no_missing_extra():
 @pytest.mark.parametrize(
     ("packages", "words", "extra"),
     [
-        (["numba", "pyarrow", "pyspark"], ["demo", "--output", "demo"], "simulation,pipeline"),
+        (["pyarrow", "pyspark"], ["demo", "--output", "demo"], "pipeline"),
         (["pyarrow"], ["ingest", "a.jsonl", "--lake", "lake"], "pipeline"),
         (["pyspark"], ["ingest", "a.jsonl", "--lake", "lake"], "pipeline"),
         (["deltalake"], ["calibrate", "--all", "-o", "p", "--lake", "lake"], "pipeline"),

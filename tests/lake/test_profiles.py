@@ -10,7 +10,8 @@ from pyarrow import fs
 
 from streamgauge.errors import InvalidInput, UnreadableFile
 from streamgauge.lake import profiles
-from streamgauge.lake.profiles import file_name, keep_profile, replicas_name, stored_profiles
+from streamgauge.lake.profile_names import file_name, replicas_name
+from streamgauge.lake.profiles import keep_profile, stored_profiles
 from streamgauge.lake.tables import Lake
 from streamgauge.profile.files.jobs import profile_to_json
 from tests.profile.measured import word_count

@@ -113,7 +113,8 @@ def _write_profiles(
     lake: Lake, made: Iterable[Calibrated], output: Path | None, *, every: bool, say: Say
 ) -> CalibrationReport:
     """Write profiles as they are made, here and in the lake; topologies without one are listed."""
-    from streamgauge.lake.profiles import file_name, keep_profile
+    from streamgauge.lake.profile_names import file_name
+    from streamgauge.lake.profiles import keep_profile
 
     profiles: list[CalibratedProfile] = []
     faults: dict[str, str] = {}

@@ -5,7 +5,6 @@ They are kept under names that their content gives, so that the same one is kept
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import re
@@ -21,6 +20,7 @@ from pyarrow import fs
 
 from streamgauge.errors import InvalidInput, NotEnoughData, UnreadableFile, suggest_name
 from streamgauge.lake.plans import Distance, PlanLayout, distance
+from streamgauge.lake.profile_names import DIGEST_LENGTH, digest, file_name
 from streamgauge.lake.tables import Lake
 from streamgauge.lake.uris import is_local, open_store
 from streamgauge.profile.files.jobs import parse_profile
@@ -28,10 +28,8 @@ from streamgauge.profile.profile import Profile
 from streamgauge.topology.physical_plan import PhysicalPlan
 
 FOLDER = "profiles"
-REPLICAS = ".replicas.parquet"
-_DIGEST = 12
 # Neither replicas, nor what a writer that was killed left behind.
-_PROFILE = re.compile(rf"[0-9a-f]{{{_DIGEST}}}\.json")
+_PROFILE = re.compile(rf"[0-9a-f]{{{DIGEST_LENGTH}}}\.json")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -74,7 +72,7 @@ def read_profile(uri: str) -> Profile:
         raise UnreadableFile.single(
             (), file=uri, seen=str(error), expected="a profile that can be read"
         ) from None
-    if _digest(content) != PurePosixPath(path).stem:
+    if digest(content) != PurePosixPath(path).stem:
         raise UnreadableFile.single(
             (),
             file=uri,
@@ -83,17 +81,6 @@ def read_profile(uri: str) -> Profile:
             remedy="remove the file and calibrate again",
         )
     return parse_profile(content, uri)
-
-
-def file_name(name: str) -> str:
-    """A name that every file system takes, different for different names."""
-    plain = re.sub(r"[^A-Za-z0-9._-]", lambda found: _escaped(found[0]), name)
-    return f"%2E{plain[1:]}" if plain.startswith(".") else plain
-
-
-def replicas_name(topology: str, content: bytes) -> str:
-    """What the file of these replicas is called, wherever it lies."""
-    return f"{file_name(topology)}-{_digest(content)}{REPLICAS}"
 
 
 def keep_profile(
@@ -107,7 +94,7 @@ def keep_profile(
     folder = file_name(name)
     if replicas is not None:
         _put(_uri(lake, folder, replicas[0]), replicas[1])
-    uri = _uri(lake, folder, f"{_digest(profile.encode())}.json")
+    uri = _uri(lake, folder, f"{digest(profile.encode())}.json")
     _put(uri, profile.encode())
     return uri
 
@@ -153,14 +140,6 @@ def _uri(lake: Lake, *parts: str) -> str:
     # A path is taken as it is; whoever opens a URI undoes what is escaped in it.
     names = parts if is_local(lake.uri) else tuple(quote(part) for part in parts)
     return lake.folder(FOLDER, *names)
-
-
-def _escaped(character: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in character.encode())
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:_DIGEST]
 
 
 def _put(uri: str, content: bytes) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamgauge.errors import InvalidInput, UnreadableFile
-from streamgauge.lake.profiles import replicas_name
+from streamgauge.lake.profile_names import replicas_name
 from streamgauge.lake.uris import open_store
 from streamgauge.profile.changed_figures import find_value
 from streamgauge.profile.profile import Profile
@@ -75,7 +75,7 @@ def parse_replicas(content: bytes, uri: str = "") -> Resampled:
         UnreadableFile: It holds none.
     """
     try:
-        table = pq.read_table(pa.BufferReader(content), use_threads=False)
+        table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
         lists = table["values"].combine_chunks()
         widths = np.unique(np.diff(lists.offsets.to_numpy()))
         values = np.asarray(lists.flatten().to_numpy(zero_copy_only=False), dtype=np.float64)

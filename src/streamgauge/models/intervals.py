@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from streamgauge.models.model_error import CROWDED, LOADED, Kind, Regime
 from streamgauge.models.parameter_noise import Draws
@@ -24,7 +24,7 @@ from streamgauge.topology.frozen import FrozenDict
 LEVEL = 0.9
 TAIL = (1.0 - LEVEL) / 2.0
 # Standard deviations from the middle of a normal distribution to the end of the interval.
-REACH = float(special.ndtri(0.5 + LEVEL / 2.0))
+REACH = NormalDist().inv_cdf(0.5 + LEVEL / 2.0)
 # What grows without bound where a plan is overloaded.
 ENDLESS = frozenset({Kind.MEAN, Kind.PERCENTILE, Kind.COMPLETE})
 
@@ -187,7 +187,7 @@ def find_overload(headroom: float, reach: float) -> float:
         return 0.0
     if math.isnan(reach) or reach <= 0.0:
         return math.nan
-    return float(special.ndtr(-math.log(headroom) * REACH / reach))
+    return NormalDist().cdf(-math.log(headroom) * REACH / reach)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

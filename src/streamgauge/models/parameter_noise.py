@@ -19,7 +19,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from streamgauge.errors import InvalidInput, NotEnoughData
 from streamgauge.models.job_behaviour import JobBehaviour
@@ -124,4 +123,6 @@ class Draws:
         beside = float(influences[1:] @ influences[:-1]) / variance
         likeness = min(max(beside + 1.0 / groups, 0.0), MOST_CORRELATION)
         widened = variance * (1.0 + likeness) / (1.0 - likeness)
+        from scipy import special
+
         return float(special.stdtrit(groups - 1, 0.5 + level / 2.0)) * math.sqrt(widened)

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 
 from streamgauge.errors import NotEnoughData, StreamgaugeError, did_you_mean
-from streamgauge.lake.profiles import replicas_name
+from streamgauge.lake.profile_names import replicas_name
 from streamgauge.lake.records import Plan
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.calibrate.block_sums import (
