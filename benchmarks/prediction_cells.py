@@ -117,7 +117,7 @@ def draw_cells(count: int, seed: int = SEED) -> list[Cell]:
 def run(*, large: bool) -> list[Entry]:
     """The errors of mean, median, 99th percentile and complete latency of the analytic model."""
     entry = Entry("prediction_cells", "plans, loads and services at random, against the simulator")
-    entry.cases |= judge_cells(draw_cells(CELLS if large else FEW_CELLS))
+    entry.cases.update(judge_cells(draw_cells(CELLS if large else FEW_CELLS)))
     for figure in FIGURES:
         errors = [abs(case[f"{figure}_error"]) for case in entry.cases.values()]
         floors = [case[f"{figure}_floor"] for case in entry.cases.values()]
