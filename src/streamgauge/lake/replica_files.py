@@ -79,7 +79,8 @@ def parse_replicas(content: bytes, uri: str = "") -> Resampled:
         lists = table["values"].combine_chunks()
         # `to_numpy` would import pandas, which takes longer than all of a prediction.
         widths = np.unique(np.diff(np.from_dlpack(lists.offsets)))
-        values = np.from_dlpack(lists.flatten().cast(pa.float64()))
+        flat = np.from_dlpack(lists.flatten().cast(pa.float64()))
+        values = np.asarray(flat, dtype=np.float64)
         paths = tuple(table["path"].to_pylist())
     except (pa.ArrowException, KeyError) as error:
         raise _refuse(uri, str(error), "a Parquet file of replicas") from None
