@@ -21,6 +21,7 @@ of `load_limit.load` at the very rates that are found.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -292,7 +293,8 @@ class _Levels:
             may = self._may_send(sent, here) / sent.per_second[here]
             np.minimum.at(allowed, sent.sender[here], may)
             for place in span:
-                if allowed[place] < 1.0 or np.isfinite(self.near[place] + self.far[place]):
+                is_limited = math.isfinite(min(self.near[place], self.far[place]))
+                if allowed[place] < 1.0 or is_limited:
                     self._divide(sent, place, sent.came[place] * allowed[place])
         return allowed
 
