@@ -98,7 +98,7 @@ class Delivery:
 def find_holding(parameters: Parameters) -> Holding:
     """What a plan's engine does under its settings; limits on open roots are left aside."""
     mechanics = parameters.mechanics
-    if mechanics.watermarks is not None:
+    if mechanics.stops_sources:
         return Holding.WATER_MARKS
     return Holding.NOTHING if mechanics.send_threads else Holding.BLOCKING
 
