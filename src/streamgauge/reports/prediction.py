@@ -222,8 +222,7 @@ class PredictionReport(Report):
         """Picture, latency, reasons, models, all figures, notes, and how it was made."""
         before, predicted = self.before, self.predicted
         models = [tables.tabulate_models(self._predictions)] if self.others else []
-        return [
-            Section("plans", "Operators and how busy they are", [chart_plans(before, predicted)]),
+        answers = [
             Section(
                 "latency",
                 "Latency",
@@ -234,6 +233,12 @@ class PredictionReport(Report):
                 ],
             ),
             Section("throughput", "What would really be processed", self._show_throughput()),
+        ]
+        real = self.prediction.throughput
+        is_held_back = real is not None and real.is_held_back
+        return [
+            Section("plans", "Operators and how busy they are", [chart_plans(before, predicted)]),
+            *(reversed(answers) if is_held_back else answers),
             Section("certainty", "How sure this is", self._show_certainty()),
             Section("models", "What each model says", models),
             Section(
