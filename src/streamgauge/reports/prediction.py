@@ -18,6 +18,7 @@ from streamgauge.drawing.wording import (
     name_percentile,
     printable,
 )
+from streamgauge.models.throughput import Risk
 from streamgauge.reports import prediction_figures as tables
 from streamgauge.reports.content import (
     Block,
@@ -196,6 +197,10 @@ class PredictionReport(Report):
 
     def _cautions(self) -> Iterator[str]:
         verdict, swing = self.prediction.verdict, self.prediction.swing
+        real = self.prediction.throughput
+        if real is not None and real.risk is Risk.HIGH and not self.prediction.overloaded:
+            part = format_share(1.0 / real.headroom)
+            yield f"The risk of back-pressure is high: this is {part} of what the plan can process."
         pending = self.prediction.pending
         dissenting = [other.model for other in self.others if other.verdict != verdict]
         if dissenting:
