@@ -39,6 +39,8 @@ def split_throughput(found: Throughput, chained: ChainedJob) -> Throughput:
                 strict=True,
             )
         )
+    # All but the last of a chain emit within it.
+    inner = {one.name for parts in members.values() for one in parts if one.next_calls is not None}
     keys = {stream.key for stream in own.topology.data_streams}
     by = found.saturation.by
     return replace(
@@ -75,10 +77,9 @@ def split_throughput(found: Throughput, chained: ChainedJob) -> Throughput:
         operators=operators,
         executors=tuple(each for name in own.spans for each in executors[name]),
         streams={
-            key: found.streams.get(
-                StreamKey(chain_of.get(key.source, key.source), key.name),
-                operators[key.source].emitted_per_second,
-            )
+            key: operators[key.source].emitted_per_second
+            if key.source in inner
+            else found.streams[StreamKey(chain_of.get(key.source, key.source), key.name)]
             for key in keys
         },
         sinks={one.name: operators[one.name].processed_per_second for one in own.topology.sinks},
