@@ -50,8 +50,10 @@ PRECISION, MOST_ROUNDS = 3e-4, 80
 NEARLY_FULL = 2e-3
 # Who emits, or is emitted, such a part of what is due is not held back.
 ALL_OF_IT = 1.0 - NEARLY_FULL
-# Nobody is given more than so many times what it had, or less than that part, in one round.
-MOST_GROWTH, LEAST_PART = 2.0, 1e-3
+# Nobody is given more than so many times what it had in one round, or less than one of so many.
+MOST_GROWTH = 2.0
+# Of a full queue, what is left to senders in other workers at the least.
+LEAST_PART = 1e-3
 # What is left of a step when its direction changes.
 DAMPING = 0.7
 # A source that takes no time for a tuple is taken to take this long, to say how fast it can be.
@@ -168,7 +170,7 @@ class _Rounds:
                 allowed = np.full_like(room, least)
             else:
                 allowed = self._levels.tighten(_Sent.of(now), room, transfer_room)
-            grown = self._damp(np.clip(allowed, LEAST_PART, MOST_GROWTH)) * self._emitted
+            grown = self._damp(np.clip(allowed, 1.0 / MOST_GROWTH, MOST_GROWTH)) * self._emitted
             self._emitted = np.where(self._is_source, np.minimum(grown, 1.0), 1.0)
         after = np.concatenate([self._emitted, self._served])
         return float(np.max(np.abs(after / before - 1.0), initial=0.0))
