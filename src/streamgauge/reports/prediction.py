@@ -18,6 +18,7 @@ from streamgauge.drawing.wording import (
     name_percentile,
     printable,
 )
+from streamgauge.models.throughput import Risk
 from streamgauge.reports import prediction_figures as tables
 from streamgauge.reports.content import (
     Block,
@@ -47,6 +48,7 @@ from streamgauge.reports.prediction_verdict import (
     show_headroom,
 )
 from streamgauge.reports.report import Report, describe_size
+from streamgauge.reports.throughput_tables import tabulate_throughput
 from streamgauge.topology.topology import OperatorKind
 
 if TYPE_CHECKING:
@@ -195,6 +197,10 @@ class PredictionReport(Report):
 
     def _cautions(self) -> Iterator[str]:
         verdict, swing = self.prediction.verdict, self.prediction.swing
+        real = self.prediction.throughput
+        if real is not None and real.risk is Risk.HIGH and not self.prediction.overloaded:
+            part = format_share(1.0 / real.headroom)
+            yield f"The risk of back-pressure is high: this is {part} of what the plan can process."
         pending = self.prediction.pending
         dissenting = [other.model for other in self.others if other.verdict != verdict]
         if dissenting:
@@ -221,8 +227,7 @@ class PredictionReport(Report):
         """Picture, latency, reasons, models, all figures, notes, and how it was made."""
         before, predicted = self.before, self.predicted
         models = [tables.tabulate_models(self._predictions)] if self.others else []
-        return [
-            Section("plans", "Operators and how busy they are", [chart_plans(before, predicted)]),
+        answers = [
             Section(
                 "latency",
                 "Latency",
@@ -232,6 +237,13 @@ class PredictionReport(Report):
                     tables.tabulate_latency_parts(before, predicted),
                 ],
             ),
+            Section("throughput", "What would really be processed", self._show_throughput()),
+        ]
+        real = self.prediction.throughput
+        is_held_back = real is not None and real.is_held_back
+        return [
+            Section("plans", "Operators and how busy they are", [chart_plans(before, predicted)]),
+            *(reversed(answers) if is_held_back else answers),
             Section("certainty", "How sure this is", self._show_certainty()),
             Section("models", "What each model says", models),
             Section(
@@ -253,6 +265,10 @@ class PredictionReport(Report):
             Section("notes", "Notes", self._notes()),
             Section("made", "How this was made", self._made()),
         ]
+
+    def _show_throughput(self) -> list[Block]:
+        found = self.prediction.throughput
+        return [] if found is None else list(tabulate_throughput(found))
 
     def _show_certainty(self) -> list[Block]:
         tested: list[Block] = []
