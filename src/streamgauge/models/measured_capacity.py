@@ -37,6 +37,8 @@ from streamgauge.topology.topology import OperatorKind
 Vector = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+ALIKE = "executors taken as alike"
+
 
 class Basis(StrEnum):
     """What a capacity was told by.
@@ -207,17 +209,23 @@ def _fit_curve(executors: int, runs: Sequence[OperatorRun]) -> CapacityFit:
         if not len(below):
             caution = "no observation below saturation"
         if not all(run.by_executor for run in runs):
-            caution = "executors were not told apart: taken to be alike"
+            caution = ALIKE
     else:
         instance, caution = _by_knee(runs)
         basis = Basis.UNKNOWN if instance is None else Basis.KNEE
+    saturated, unsaturated = len(plateau), len(below)
+    if basis is Basis.KNEE and instance is not None:
+        # What waits in queues held nobody back, and is no sign of room.
+        saturated = instance.observations
+        unsaturated = sum(len(run.demand) for run in runs) - saturated
+        below = np.minimum(below, instance.value)
     return CapacityFit(
         executors=executors,
         instance=instance,
         amplification=amplification,
         at_least=float(below.max(initial=0.0)),
-        saturated=len(plateau) if instance is None or len(plateau) else instance.observations,
-        free=len(below),
+        saturated=saturated,
+        free=unsaturated,
         basis=basis,
         plans=tuple(dict.fromkeys(run.plan_id for run in runs)),
         caution=caution,
@@ -264,7 +272,7 @@ def _by_knee(runs: Sequence[OperatorRun]) -> tuple[Fitted | None, str]:
     # A backlog that is worked off, or rates that hardly differ, look like a plateau.
     if knee.plateau is None or not math.isfinite(knee.point):
         return None, ""
-    return knee.plateau.times(1.0 / told[0].executors), "executors are taken to get as much each"
+    return knee.plateau.times(1.0 / told[0].executors), ALIKE
 
 
 def _fit_cpu(runs: Sequence[OperatorRun]) -> OutputCpu | None:

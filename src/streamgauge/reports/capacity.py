@@ -39,8 +39,8 @@ def tabulate_capacities(checked: Sequence[CheckedCapacity]) -> Table:
         note="Computed: its busiest executor would be full, by service time on cores as crowded as"
         " here; the limit of this answer rests on it."
         + (
-            " Measured: with 90 % interval, by the learned exponent where there is one; it was"
-            " taken on other plans. Linear rule: p executors do p times as much."
+            " Measured: ± half of the 90 % interval, from plans that ran, by the learned exponent"
+            " where there is one. Linear rule: p executors do p times as much."
             if known
             else " No operator was ever seen saturated, so none was measured."
         ),
@@ -48,7 +48,7 @@ def tabulate_capacities(checked: Sequence[CheckedCapacity]) -> Table:
 
 
 def _show_checked(one: CheckedCapacity) -> Row:
-    rules, linear = one.rules, one.linear
+    linear = one.linear
     return {
         Column("operator"): one.operator,
         Column("executors"): one.executors,
@@ -60,20 +60,15 @@ def _show_checked(one: CheckedCapacity) -> Row:
         else format_difference(one.difference),
         Column("linear rule", PER_SECOND): None if linear is None else format_number(linear.value),
         Column("told by", words=True): _show_basis(one),
-        Column("exponent", page_only=True): None
-        if rules is None or rules.power is None
-        else "learned",
     }
 
 
 def _show_basis(one: CheckedCapacity) -> Cell:
     if one.rules is not None:
-        curve = one.rules.curve
-        caution = f"; {curve.caution}" if curve.caution else ""
-        return f"{curve.basis} with {count(curve.executors, 'executor')}{caution}"
+        return f"{one.rules.curve.basis}, {count(one.rules.curve.executors, 'executor')}"
     if one.at_least > 0.0:
-        return f"never saturated; at least {format_number(one.at_least)} was processed"
-    return "service time"
+        return f"{format_number(one.at_least)} fitted"
+    return None
 
 
 def tabulate_output_cpu(checked: Sequence[CheckedCapacity]) -> Table:
