@@ -237,11 +237,17 @@ def _picked(values: Sequence[NDArray[np.float64]], flags: Sequence[Flags]) -> Ve
 
 
 def _plateau(demands: Sequence[NDArray[np.float64]], pressed: Sequence[Flags]) -> Fitted:
-    """The mean of all, with an interval no narrower than executors and plans differ.
+    """The mean over steps, with an interval no narrower than executors and plans differ.
 
-    Steps of one executor are alike; where several were saturated, they are the observations.
+    What disturbs one executor in a step disturbs its neighbours, too: a step counts once.
     """
-    pooled = mean_of(_picked(demands, pressed))
+    pooled = mean_of(
+        [
+            demand[step, flags[step]].mean()
+            for demand, flags in zip(demands, pressed, strict=True)
+            for step in np.flatnonzero(flags.any(axis=1)).tolist()
+        ]
+    )
     groups = [
         demand[flags[:, place], place]
         for demand, flags in zip(demands, pressed, strict=True)
