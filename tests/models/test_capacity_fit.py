@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from streamgauge.models.capacity_fit import (
-    Pressure,
-    classify_pressure,
     fit_knee,
+    is_free,
+    is_pressed,
     mean_of,
     slope_of,
 )
@@ -23,11 +23,18 @@ def cloud(*, slope=2.0, knee=10.0, noise=0.02, repeats=10, seed=1):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "state"),
-    [(0, "free"), (4, "free"), (20, "mixed"), (30, "pressed"), (59, "pressed"), (60, "pressed")],
+    ("seconds", "free", "pressed"),
+    [
+        (0, True, False),
+        (4, True, False),
+        (20, False, False),
+        (30, False, True),
+        (59, False, True),
+        (60, False, True),
+    ],
 )
-def test_back_pressure_is_binary_by_the_seconds_of_a_minute(seconds, state):
-    assert classify_pressure(seconds / 60.0) is Pressure(state)
+def test_back_pressure_is_binary_by_the_seconds_of_a_minute(seconds, free, pressed):
+    assert (is_free(seconds / 60.0), is_pressed(seconds / 60.0)) == (free, pressed)
 
 
 def test_repeated_observations_have_students_interval():

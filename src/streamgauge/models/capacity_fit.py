@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,19 +41,14 @@ LEAST_BESIDE = 2
 KNEE_GAIN = 10.83
 
 
-class Pressure(StrEnum):
-    """What an instance did to its senders in one observation."""
-
-    FREE = "free"
-    MIXED = "mixed"
-    PRESSED = "pressed"
+def is_pressed(parts: ArrayLike) -> Flags:
+    """Whether so much of the time under back-pressure means that an executor was full."""
+    return np.asarray(parts) >= PRESSED_FROM
 
 
-def classify_pressure(part: float) -> Pressure:
-    """Of the part of the time in which it held senders back: none, all, or something between."""
-    if part >= PRESSED_FROM:
-        return Pressure.PRESSED
-    return Pressure.FREE if part <= FREE_BELOW else Pressure.MIXED
+def is_free(parts: ArrayLike) -> Flags:
+    """Whether it means that there was room; what is neither says nothing."""
+    return np.asarray(parts) <= FREE_BELOW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from streamgauge.models.capacity_fit import (
     Fitted,
-    Pressure,
-    classify_pressure,
     fit_knee,
+    is_free,
+    is_pressed,
     mean_of,
     slope_of,
 )
@@ -186,16 +186,9 @@ def fit_curves(runs: Sequence[OperatorRun]) -> tuple[CapacityFit, ...]:
 
 
 def _fit_curve(executors: int, runs: Sequence[OperatorRun]) -> CapacityFit:
-    states = [np.vectorize(classify_pressure, otypes=[object])(run.pressure) for run in runs]
     # Who is held back by others further on fills up as well, and is not to blame.
-    pressed = [
-        (state == Pressure.PRESSED) & ~run.held[:, None]
-        for state, run in zip(states, runs, strict=True)
-    ]
-    free = [
-        (state == Pressure.FREE) & ~run.held[:, None] & (run.demand > 0.0)
-        for state, run in zip(states, runs, strict=True)
-    ]
+    pressed = [is_pressed(run.pressure) & ~run.held[:, None] for run in runs]
+    free = [is_free(run.pressure) & ~run.held[:, None] & (run.demand > 0.0) for run in runs]
     demands = [run.demand for run in runs]
     plateau = _picked(demands, pressed)
     below = _picked(demands, free)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.capacity_fit import FREE_BELOW
+from streamgauge.models.capacity_fit import is_free
 from streamgauge.profile.figures import Saturation
 from streamgauge.profile.observed import ObservedPlan
 from streamgauge.profile.pooling import pool_times
@@ -89,10 +89,9 @@ def _runs_of(plan: ObservedPlan, profile: Profile) -> Iterator[tuple[str, Operat
     """The runs of one plan's operators."""
     topology, steps = profile.topology, len(plan.minutes)
     pressed = {
-        name: _sum(
-            [(0, steps_of.backpressure) for steps_of in by_place.values()], steps, 1, worst=True
-        )[:, 0]
-        > FREE_BELOW
+        name: ~is_free(
+            _sum([(0, one.backpressure) for one in by_place.values()], steps, 1, worst=True)[:, 0]
+        )
         for name, by_place in plan.tasks.items()
     }
     for name, by_place in plan.tasks.items():
@@ -197,7 +196,7 @@ def _runs_by_operator(profile: Profile) -> dict[str, tuple[OperatorRun, ...]]:
         (one.plan_id, name)
         for name, stretches in profile.saturation.items()
         for one in stretches
-        if one.backpressure > FREE_BELOW
+        if not is_free(one.backpressure)
     }
     found = {}
     for name, stretches in profile.saturation.items():
