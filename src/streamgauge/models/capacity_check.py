@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from streamgauge.errors import InvalidInput
 from streamgauge.models.capacity_fit import Fitted
 from streamgauge.models.chained import chain_job
 from streamgauge.models.job_behaviour import JobBehaviour
@@ -143,12 +144,15 @@ def _thread_cores(
 ) -> dict[str, float]:
     """Cores of the threads of each operator's executors, polling included, by the CPU model.
 
-    Nothing where operators share threads, or a source emits as fast as it can.
+    Nothing where operators share threads, or formulas have no answer: cycles, sources without a
+    rate.
     """
-    endless = any(one.per_second is None for one in workload.emissions)
-    if endless or chain_job(behaviour, plan) is not None:
+    if chain_job(behaviour, plan) is not None:
         return {}
-    parameters = find_parameters(behaviour, plan, workload)
+    try:
+        parameters = find_parameters(behaviour, plan, workload)
+    except InvalidInput:
+        return {}
     loaded = load(parameters)
     each = (
         loaded.cores
