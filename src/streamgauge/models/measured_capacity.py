@@ -26,7 +26,7 @@ from streamgauge.models.capacity_fit import (
     mean_of,
     slope_of,
 )
-from streamgauge.models.observations import OperatorRun, list_runs
+from streamgauge.models.observations import OperatorRun, bounded, list_runs
 from streamgauge.models.output_cpu import OutputCpu, fit_output_cpu
 from streamgauge.models.parallelism_scaling import learn_exponent, scale_by_power, scale_linearly
 from streamgauge.profile.figures import Figure
@@ -287,7 +287,7 @@ def _fit_cpu(runs: Sequence[OperatorRun]) -> OutputCpu | None:
 def _cpu_of_period(profile: Profile, operator: str) -> OutputCpu | None:
     """ψ from the profile's own period alone: one observation."""
     used = [
-        one.cores.value
+        float(bounded(one.cores.value))
         for label, one in profile.executors.items()
         if one.cores is not None and label.partition("[")[0] == operator
     ]
@@ -302,7 +302,7 @@ def _cpu_of_period(profile: Profile, operator: str) -> OutputCpu | None:
 
 
 def _total(rates: Sequence[Figure | None]) -> float:
-    return math.fsum(one.value for one in rates if one is not None)
+    return float(bounded([one.value for one in rates if one is not None]).sum())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from streamgauge.models.capacity_fit import is_free
 from streamgauge.profile.figures import Saturation
@@ -23,6 +23,9 @@ from streamgauge.topology.topology import StreamKey, Topology
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
+
+# Rates, times and cores beyond are slips of whoever wrote them, and their squares no numbers.
+LEAST, MOST = 1e-15, 1e15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,12 +79,16 @@ def relative_costs(profile: Profile, operator: str) -> dict[StreamKey, float]:
         figures = [task.inputs[key] for task in tasks if key in task.inputs]
         pooled = pool_times([time for one in figures if (time := one.wall or one.cpu) is not None])
         if pooled is not None and pooled.mean_ms.value > 0.0:
-            times[key] = pooled.mean_ms.value
-            rates[key] = sum(one.per_second.value for one in figures if one.per_second is not None)
+            times[key] = float(bounded(pooled.mean_ms.value))
+            rates[key] = sum(
+                float(bounded(one.per_second.value))
+                for one in figures
+                if one.per_second is not None
+            )
     total = sum(rates.values())
-    if total <= 0.0:
+    mean = sum(rates[key] * times[key] for key in times) / total if total > 0.0 else 0.0
+    if mean <= 0.0:
         return {}
-    mean = sum(rates[key] * times[key] for key in times) / total
     return {key: time / mean for key, time in times.items()}
 
 
@@ -123,7 +130,7 @@ def _runs_of(plan: ObservedPlan, profile: Profile) -> Iterator[tuple[str, Operat
                     or [np.zeros(steps, dtype=bool)],
                     axis=0,
                 ),
-                cores=np.asarray(cores, dtype=np.float64),
+                cores=bounded(np.asarray(cores, dtype=np.float64)),
                 by_executor=True,
             ),
         )
@@ -138,8 +145,14 @@ def _executor_of_task(tasks: int, executors: int) -> list[int]:
     ]
 
 
+def bounded(values: ArrayLike) -> Vector:
+    """Numbers of which squares and sums exist; what is not known stays so."""
+    numbers = np.asarray(values, dtype=np.float64)
+    return np.clip(np.where(numbers < LEAST, 0.0, numbers), 0.0, MOST)
+
+
 def _weigh(row: tuple[float, ...], cost: float) -> Vector:
-    return cost * np.asarray(row)
+    return cost * bounded(row)
 
 
 def _sum(
@@ -153,7 +166,8 @@ def _sum(
     found = np.zeros((executors, steps))
     for place, row in rows:
         if len(row):
-            found[place] = np.maximum(found[place], row) if worst else found[place] + row
+            one = bounded(row)
+            found[place] = np.maximum(found[place], one) if worst else found[place] + one
     return found.T
 
 
@@ -216,7 +230,7 @@ def _runs_by_operator(profile: Profile) -> dict[str, tuple[OperatorRun, ...]]:
 
 def _even_run(group: list[Saturation], *, held: bool) -> OperatorRun:
     """Of input, output and back-pressure by step."""
-    figures = np.asarray(
+    figures = bounded(
         [(one.input_per_second, one.output_per_second, one.backpressure) for one in group]
     )
     executors = group[0].executors
