@@ -32,6 +32,8 @@ def test_a_prediction_shows_measured_beside_computed_and_both_rules(report):
     assert row["computed_per_second"] == pytest.approx(3000.0, rel=0.05)
     assert row["measured_per_second"]["value"] == pytest.approx(200.0 * 3**0.7, rel=0.03)
     assert row["linear_rule_per_second"]["value"] == pytest.approx(600.0 * 4**-0.3, rel=0.03)
+    error = row["computed_per_second"] / row["measured_per_second"]["value"] - 1.0
+    assert row["relative_error"] == pytest.approx(error)
     assert (row["basis"], row["measured_executors"], row["differs"]) == ("back-pressure", 4, True)
 
 

@@ -9,7 +9,7 @@ lower, beyond its error, it is a reason not to rely on the limit, and says which
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -163,7 +163,7 @@ def _thread_cores(
     return {name: float(np.sum(each[as_slice(span)])) for name, span in plan.logical.spans.items()}
 
 
-def find_tightest(checked: tuple[CheckedCapacity, ...]) -> CheckedCapacity | None:
+def find_tightest(checked: Sequence[CheckedCapacity]) -> CheckedCapacity | None:
     """The operator that is full first by what was measured; None where nothing was."""
     known = [one for one in checked if not math.isnan(one.headroom)]
     return min(known, key=lambda one: one.headroom, default=None)

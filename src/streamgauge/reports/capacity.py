@@ -11,10 +11,13 @@ from streamgauge.drawing.wording import (
     format_difference,
     format_duration,
     format_duration_within,
+    format_estimate,
     format_number,
     format_number_within,
     format_utilisation,
 )
+from streamgauge.models.capacity_check import find_tightest
+from streamgauge.models.capacity_fit import relative_error
 from streamgauge.models.measured_capacity import Basis
 from streamgauge.models.parallelism_scaling import half_width
 from streamgauge.reports.content import Cell, Column, Row, Table, tabulate
@@ -32,7 +35,7 @@ PER_SECOND = "tuples/s"
 
 def tabulate_capacities(checked: Sequence[CheckedCapacity]) -> Table:
     """What comes to each operator, and how much it could take, computed and measured."""
-    known = any(one.rules is not None for one in checked)
+    tightest = find_tightest(checked)
     return tabulate(
         "How much each operator can take on this plan",
         [_show_checked(one) for one in checked if one.arriving > 0.0],
@@ -40,8 +43,10 @@ def tabulate_capacities(checked: Sequence[CheckedCapacity]) -> Table:
         " here; the limit of this answer rests on it."
         + (
             " Measured: ± half of the 90 % interval, from plans that ran, by the learned exponent"
-            " where there is one. Linear rule: p executors do p times as much."
-            if known
+            f" where there is one; so {tightest.operator} would be full first, at"
+            f" {format_estimate(tightest.headroom)} times the load. Linear rule: p executors do p"
+            " times as much."
+            if tightest is not None
             else " No operator was ever seen saturated, so none was measured."
         ),
     )
@@ -54,7 +59,7 @@ def _show_checked(one: CheckedCapacity) -> Row:
         Column("executors"): one.executors,
         Column("in", PER_SECOND): format_number(one.arriving),
         Column("computed", PER_SECOND): _show_number(one.computed),
-        Column("measured", PER_SECOND): show_fitted(one.measured),
+        Column("measured", PER_SECOND): _show_measured(one),
         Column("difference"): None
         if math.isnan(one.difference)
         else format_difference(one.difference),
@@ -66,9 +71,13 @@ def _show_checked(one: CheckedCapacity) -> Row:
 def _show_basis(one: CheckedCapacity) -> Cell:
     if one.rules is not None:
         return f"{one.rules.curve.basis}, {count(one.rules.curve.executors, 'executor')}"
-    if one.at_least > 0.0:
-        return f"{format_number(one.at_least)} fitted"
-    return None
+    return "never saturated" if one.at_least > 0.0 else None
+
+
+def _show_measured(one: CheckedCapacity) -> str | None:
+    if one.measured is None and one.at_least > 0.0:
+        return f"above {format_number(one.at_least)}"
+    return show_fitted(one.measured)
 
 
 def tabulate_output_cpu(checked: Sequence[CheckedCapacity]) -> Table:
@@ -219,6 +228,9 @@ def document_capacities(checked: Sequence[CheckedCapacity]) -> list[dict[str, An
             "basis": Basis.UNKNOWN if one.rules is None else one.rules.curve.basis,
             "measured_executors": None if one.rules is None else one.rules.curve.executors,
             "at_least_per_second": one.at_least,
+            "relative_error": None
+            if one.measured is None or math.isnan(one.difference)
+            else relative_error(one.computed, one.measured.value),
             "differs": one.differs,
             "measured_headroom": _known(one.headroom),
             "cpu_model_cores": _known(one.cores),
