@@ -53,6 +53,7 @@ from streamgauge.profile.figures import (
 )
 from streamgauge.profile.job import Assignment, Job, Step
 from streamgauge.profile.keys import GivenKeys, LetterKeys, UniformKeys, ZipfKeys
+from streamgauge.profile.observed import ObservedPlan, Scaling, TaskSteps
 from streamgauge.profile.profile import Profile
 from streamgauge.topology import (
     All,
@@ -651,6 +652,39 @@ def observations() -> st.SearchStrategy[Saturation]:
 
 
 @st.composite
+def observed_plans(draw: st.DrawFn, topology: Topology) -> ObservedPlan:
+    """What tasks of some operators did in some steps."""
+    steps = draw(st.integers(min_value=0, max_value=3))
+    row = st.lists(NON_NEGATIVE, min_size=steps, max_size=steps).map(tuple)
+    tasks = {}
+    for operator in topology.operators:
+        place = draw(st.integers(min_value=0, max_value=operator.tasks - 1))
+        inputs = {one.key: draw(row) for one in topology.streams_into(operator.name)}
+        outputs = {one.name: draw(row) for one in topology.streams_from(operator.name)}
+        one = TaskSteps(inputs=inputs, outputs=outputs, backpressure=draw(st.just(()) | row))
+        tasks[operator.name] = {str(place): one}
+    known = st.lists(st.none() | NON_NEGATIVE, min_size=steps, max_size=steps).map(tuple)
+    minutes = st.floats(min_value=0.01, max_value=1e3)
+    return ObservedPlan(
+        plan_id=draw(TEXTS),
+        executors={name: draw(st.integers(min_value=1, max_value=9)) for name in tasks},
+        minutes=draw(st.lists(minutes, min_size=steps, max_size=steps).map(tuple)),
+        tasks=tasks,
+        cores={name: draw(known) for name in tasks if draw(st.booleans())},
+    )
+
+
+def scalings() -> st.SearchStrategy[Scaling]:
+    """How capacity grows with executors."""
+    return st.builds(
+        Scaling,
+        exponent=st.floats(min_value=-2.0, max_value=2.0),
+        standard_error=st.none() | NON_NEGATIVE,
+        executors=st.lists(st.integers(min_value=1, max_value=99), max_size=3).map(tuple),
+    )
+
+
+@st.composite
 def profiles(
     draw: st.DrawFn,
     *,
@@ -696,6 +730,8 @@ def profiles(
         "sources": st.fixed_dictionaries({key: series() for key in emitted}),
         "juice": st.builds(Juice, topology=figures(), operators=juice),
         "saturation": st.dictionaries(st.sampled_from(operators), rows, max_size=2),
+        "observed": st.lists(observed_plans(topology), max_size=2).map(tuple),
+        "scaling": st.dictionaries(st.sampled_from(operators), scalings(), max_size=2),
         "backpressure_minutes": NON_NEGATIVE,
         "plan_id": TEXTS,
         "period": st.builds(Period, start=TEXTS, end=TEXTS),

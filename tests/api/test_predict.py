@@ -102,7 +102,7 @@ def test_models_that_refuse_a_plan_are_left_out_with_their_reason(files):
     assert not report.others
     (cyclic,) = [warning for warning in report.warnings if "the cycle fetch → parse" in warning]
     names, _, _ = cyclic.removeprefix("models ").partition(" cannot predict this plan: streams: ")
-    assert names.split(", ") == ["analytic", "busy-time", "jackson", "kingman", "mmc"]
+    assert names.split(", ") == ["analytic", "busy-time", "caladrius", "jackson", "kingman", "mmc"]
     with pytest.raises(sg.StreamgaugeError, match="the cycle fetch → parse → fetch"):
         sg.predict(feedback)
 

@@ -28,6 +28,9 @@ from streamgauge.api.rates import Rates, choose_workload, measure_workload
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import InvalidInput, NotEnoughData, in_file
 from streamgauge.models.back_test import BackTested
+from streamgauge.models.backpressure_alert import find_alerts
+from streamgauge.models.caladrius import CaladriusModel
+from streamgauge.models.capacity_check import CheckedCapacity, check_capacities
 from streamgauge.models.doubts import Doubt, find_doubts
 from streamgauge.models.intervals import Intervals
 from streamgauge.models.measured_plan import measured_plan
@@ -114,7 +117,8 @@ def predict(
             case = (chosen.behaviour, proposal.plan, proposal.workload)
             first, *others = panel.ask(*case)
             first = panel.explain(first, *case)
-    doubts = _doubt(chosen, proposal, first, strict=strict)
+    capacities = () if measured else _check_capacities(chosen, proposal, first)
+    doubts = _doubt(chosen, proposal, first, capacities, strict=strict)
     former: PredictedPlan | None = None
     problems: list[str] = []
     sure = BackTestedIntervals()
@@ -151,6 +155,8 @@ def predict(
         **sure._asdict(),
         profile=chosen.origin,
         doubts=doubts,
+        capacities=capacities,
+        alerts=() if chosen.profile is None else find_alerts(chosen.profile, first),
         warnings=(
             *(
                 planned.warnings
@@ -221,8 +227,22 @@ def propose(chosen: ChosenProfile, planned: PlannedJob | None, rate: Rates) -> P
     )
 
 
+def _check_capacities(
+    chosen: ChosenProfile, proposal: Proposal, prediction: Prediction
+) -> tuple[CheckedCapacity, ...]:
+    """Measured capacities beside computed ones; of a model that computes them."""
+    if prediction.model == CaladriusModel.name:
+        return ()
+    return check_capacities(chosen.behaviour, proposal.plan, proposal.workload, prediction)
+
+
 def _doubt(
-    chosen: ChosenProfile, proposal: Proposal, prediction: Prediction, *, strict: bool
+    chosen: ChosenProfile,
+    proposal: Proposal,
+    prediction: Prediction,
+    capacities: tuple[CheckedCapacity, ...],
+    *,
+    strict: bool,
 ) -> tuple[Doubt, ...]:
     """Why the answer may be wrong; what is only declared is not in doubt.
 
@@ -231,7 +251,7 @@ def _doubt(
     """
     if chosen.profile is None:
         return ()
-    doubts = find_doubts(chosen.profile, proposal.workload, prediction)
+    doubts = find_doubts(chosen.profile, proposal.workload, prediction, capacities)
     if doubts and strict:
         raise NotEnoughData(
             f"{len(doubts)} reasons not to rely on this prediction (--strict):\n"

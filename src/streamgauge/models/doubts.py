@@ -6,10 +6,11 @@ change a figure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
+from streamgauge.models.capacity_check import CheckedCapacity
 from streamgauge.models.measured_behaviour import find_unexercised
 from streamgauge.models.prediction import FULL, Prediction
 from streamgauge.profile.figures import PeriodState
@@ -41,6 +42,7 @@ class DoubtCode(StrEnum):
     FAR_RATE = "rate-far-beyond"
     FAR_UTILISATION = "utilisation-far-beyond"
     FULL_MACHINE = "machine-nearly-full"
+    CAPACITY = "capacity-below-computed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +67,19 @@ class Doubt:
         return asdict(self)
 
 
-def find_doubts(profile: Profile, workload: Workload, prediction: Prediction) -> tuple[Doubt, ...]:
+def find_doubts(
+    profile: Profile,
+    workload: Workload,
+    prediction: Prediction,
+    capacities: Sequence[CheckedCapacity] = (),
+) -> tuple[Doubt, ...]:
     """All doubts about a prediction: of the time that was measured, of figures, of the distance.
 
     Args:
         profile: What the prediction rests on.
         workload: The load that was asked for.
         prediction: The answer.
+        capacities: Measured beside computed, where both are known.
     """
     return (
         *_doubt_period(profile),
@@ -79,6 +87,7 @@ def find_doubts(profile: Profile, workload: Workload, prediction: Prediction) ->
         *_doubt_rates(profile, workload),
         *_doubt_utilisation(profile, prediction),
         *_doubt_machines(prediction),
+        *_doubt_capacities(prediction, capacities),
     )
 
 
@@ -251,4 +260,26 @@ def _doubt_machines(prediction: Prediction) -> Iterator[Doubt]:
             sentence=f"Machines would be nearly full: {join_names(full)} of their cores in use."
             " Beyond 80 % measured latencies no longer repeat.",
             remedy="Leave more cores free, or expect latency to be longer than predicted.",
+        )
+
+
+def _doubt_capacities(
+    prediction: Prediction, capacities: Sequence[CheckedCapacity]
+) -> Iterator[Doubt]:
+    """Operators that took less than computed, and would be full before the limit."""
+    low = [
+        f"{one.operator} at {_show(one.measured.value)} tuples/s, {_show(one.headroom)} times the"
+        f" load ({_show(one.computed)} computed)"
+        for one in capacities
+        if one.measured is not None
+        and one.differs
+        and one.difference < 0.0
+        and not one.headroom >= prediction.limit.factor
+    ]
+    if low:
+        yield Doubt(
+            code=DoubtCode.CAPACITY,
+            sentence=f"By what was measured, operators would be full earlier: {join_names(low)}.",
+            remedy="Plan for the lower of the two: the measured one is from other plans, the"
+            " computed one leaves out what service times do not show.",
         )

@@ -25,6 +25,7 @@ from streamgauge.topology.topology import Stream, StreamKey, Subscription, Topol
 from streamgauge.transport.engine import load_engine
 
 if TYPE_CHECKING:
+    from streamgauge.models.measured_capacity import MeasuredCurves
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
 
@@ -289,6 +290,7 @@ class JobBehaviour:
         stretch: By operator, how many times as long its time on a core took where it was measured;
             taken off the service times.
         costs: What the engine itself costs; none: nothing.
+        curves: Throughput curves by the profile's observations; None where nothing was measured.
         notes: What was assumed, corrected or left out.
         provenance: Which plan and period the figures come from.
     """
@@ -302,6 +304,7 @@ class JobBehaviour:
     links: Mapping[tuple[str, str], TimeMoments] = field(default_factory=FrozenDict)
     stretch: Mapping[str, Estimate] = field(default_factory=FrozenDict)
     costs: CostEstimates = CostEstimates()
+    curves: MeasuredCurves | None = None
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=FrozenDict)
     _key_shares: dict[tuple[str, Subscription], Array] = field(

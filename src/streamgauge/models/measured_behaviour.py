@@ -31,6 +31,7 @@ from streamgauge.models.job_behaviour import (
     TimeMoments,
     WindowBehaviour,
 )
+from streamgauge.models.measured_capacity import MeasuredCurves
 from streamgauge.models.measured_engine import learn_costs
 from streamgauge.models.measured_plan import find_crowding
 from streamgauge.profile.figures import (
@@ -71,6 +72,7 @@ def describe_profile(profile: Profile) -> JobBehaviour:
         shares=_shares(profile, tasks),
         keys=profile.keys,
         links={(one.source, one.target): _link(one.latency) for one in profile.links},
+        curves=MeasuredCurves(profile=profile),
         provenance=_provenance(profile),
     )
     relieved = _take_off_crowding(measured, profile)

@@ -21,6 +21,7 @@ from streamgauge.profile.figures import (
     WorkerFigures,
 )
 from streamgauge.profile.keys import KeyDistribution
+from streamgauge.profile.observed import ObservedPlan, Scaling
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.field_checks import check_known, check_number, check_whole
@@ -47,6 +48,8 @@ class Profile:
         sources: Emission rates over time, by source stream.
         juice: Which part of the sources' input was processed.
         saturation: By operator, input, output and back-pressure measured at any time.
+        observed: The same by task, with CPU by operator; of plans that ran for long, at some loads.
+        scaling: By operator, how its capacity grows with its executors.
         backpressure_minutes: Minutes of the period in which any task blocked its senders.
         placement: The plan it ran on: executor label → worker.
         plan_id: That plan's name in the lake.
@@ -68,6 +71,8 @@ class Profile:
     sources: Mapping[StreamKey, RateSeries] = field(default_factory=FrozenDict)
     juice: Juice | None = None
     saturation: Mapping[str, tuple[Saturation, ...]] = field(default_factory=FrozenDict)
+    observed: tuple[ObservedPlan, ...] = ()
+    scaling: Mapping[str, Scaling] = field(default_factory=FrozenDict)
     backpressure_minutes: float | None = None
     placement: Mapping[str, str] = field(default_factory=FrozenDict)
     plan_id: str | None = None
@@ -77,7 +82,7 @@ class Profile:
 
     def __post_init__(self) -> None:
         freeze(self, "tasks", "executors", "workers", "nodes", "machines", "links")
-        freeze(self, "keys", "sources", "placement", "notes")
+        freeze(self, "keys", "sources", "observed", "scaling", "placement", "notes")
         rows = {name: tuple(periods) for name, periods in self.saturation.items()}
         object.__setattr__(self, "saturation", FrozenDict(rows))
         self.configuration.check_against(self.topology)
@@ -105,6 +110,10 @@ def _check_figures(findings: Findings, profile: Profile) -> None:
     for operator, rows in profile.saturation.items():
         if _is_operator(findings, deployed, operator, "saturation", operator):
             _check_saturation(findings, rows, operator)
+    for operator in profile.scaling:
+        _is_operator(findings, deployed, operator, "scaling", operator)
+    for index, observed in enumerate(profile.observed):
+        _check_observed(findings, deployed, observed, index)
     for operator in profile.juice.operators if profile.juice is not None else ():
         _is_operator(findings, deployed, operator, "juice", "operators", operator)
     if profile.backpressure_minutes is not None:
@@ -192,6 +201,30 @@ def _check_streams(findings: Findings, profile: Profile) -> None:
         check_known(
             findings, key, emitted, "sources", *key, seen=f"stream {key}", expected=expected
         )
+
+
+def _check_observed(
+    findings: Findings, topology: Topology, observed: ObservedPlan, index: int
+) -> None:
+    """Operators, tasks and streams that are observed are those of the job."""
+    for operator in (*observed.executors, *observed.cores):
+        _is_operator(findings, topology, operator, "observed", str(index), operator)
+    for operator, by_place in observed.tasks.items():
+        where = ("observed", index, "tasks", operator)
+        if not _is_operator(findings, topology, operator, *map(str, where)):
+            continue
+        tasks = topology.operator(operator).tasks
+        received = {stream.key for stream in topology.streams_into(operator)}
+        emitted = {stream.name for stream in topology.streams_from(operator)}
+        for place, steps in by_place.items():
+            if int(place) >= tasks:
+                findings.add(*where, place, seen=f"task {place}", expected=f"0 to {tasks - 1}")
+            for key in set(steps.inputs) - received:
+                expected = f"a stream into {operator!r}"
+                findings.add(*where, place, "inputs", seen=f"stream {key}", expected=expected)
+            for name in set(steps.outputs) - emitted:
+                expected = f"a stream of {operator!r}"
+                findings.add(*where, place, "outputs", seen=f"stream {name!r}", expected=expected)
 
 
 def _check_saturation(findings: Findings, rows: tuple[Saturation, ...], operator: str) -> None:

@@ -20,6 +20,13 @@ from streamgauge.drawing.wording import (
 )
 from streamgauge.models.throughput import Risk
 from streamgauge.reports import prediction_figures as tables
+from streamgauge.reports.capacity import (
+    document_alerts,
+    document_capacities,
+    tabulate_alerts,
+    tabulate_capacities,
+    tabulate_output_cpu,
+)
 from streamgauge.reports.content import (
     Block,
     Chart,
@@ -53,6 +60,8 @@ from streamgauge.topology.topology import OperatorKind
 
 if TYPE_CHECKING:
     from streamgauge.models.back_test import BackTested
+    from streamgauge.models.backpressure_alert import BackpressureAlert
+    from streamgauge.models.capacity_check import CheckedCapacity
     from streamgauge.models.doubts import Doubt
     from streamgauge.models.end_to_end_latency import Latency
     from streamgauge.models.intervals import Intervals
@@ -125,6 +134,8 @@ class PredictionReport(Report):
         before: The plan that was measured, predicted at the same load.
         profile: Which profile the prediction rests on.
         doubts: Why the answer may be wrong, and what to do.
+        capacities: What each operator can take, measured beside computed.
+        alerts: Who would hold its senders back, by two rules.
         warnings: What was assumed, and which models could not be asked.
         intervals: How sure every figure is; None where that was not asked for.
         tested: The back-test on the plan and load that were measured.
@@ -139,6 +150,8 @@ class PredictionReport(Report):
     is_own: bool = False
     profile: str = ""
     doubts: tuple[Doubt, ...] = ()
+    capacities: tuple[CheckedCapacity, ...] = ()
+    alerts: tuple[BackpressureAlert, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -252,6 +265,15 @@ class PredictionReport(Report):
                 list(tabulate_reasons(self.prediction)),
             ),
             Section(
+                "capacity",
+                "What operators can take",
+                [
+                    tabulate_capacities(self.capacities),
+                    tabulate_output_cpu(self.capacities),
+                    tabulate_alerts(self.alerts),
+                ],
+            ),
+            Section(
                 "figures",
                 "All figures",
                 [
@@ -329,6 +351,8 @@ class PredictionReport(Report):
             "plan": self.predicted.name,
             "profile": self.profile,
             "doubts": [doubt.to_dict() for doubt in self.doubts],
+            "capacities": document_capacities(self.capacities),
+            "alerts": document_alerts(self.alerts),
             "warnings": list(self.warnings),
             **others,
             **document_intervals(self.intervals),

@@ -9,12 +9,19 @@ from datetime import datetime
 from typing import Any
 
 from streamgauge.drawing.wording import count, format_number, format_period, format_plain_number
+from streamgauge.models.measured_capacity import OperatorFit, fit_operators
 from streamgauge.profile.figures import Figure
 from streamgauge.profile.files.jobs import profile_to_data
 from streamgauge.profile.profile import Profile
 from streamgauge.profile.quality import Assessment, assess_profile
 from streamgauge.profile.quality import Verdict as Quality
 from streamgauge.reports import profile_tables as tables
+from streamgauge.reports.capacity import (
+    document_fits,
+    tabulate_curves,
+    tabulate_psi,
+    tabulate_scaling,
+)
 from streamgauge.reports.content import (
     Column,
     FigureRow,
@@ -169,7 +176,18 @@ class ProfileReport(Report):
                 "History",
                 [tables.tabulate_saturation(profile), tables.tabulate_series(profile)],
             ),
+            self._tabulate_capacity(),
         ]
+
+    def fit_throughput(self) -> Mapping[str, OperatorFit]:
+        """Throughput curves, exponents and ψ, of all operators or the chosen one."""
+        fits = fit_operators(self.profile)
+        return {name: fit for name, fit in fits.items() if self.operator in (None, name)}
+
+    def _tabulate_capacity(self) -> Section:
+        fits = self.fit_throughput()
+        parts = [tabulate_curves(fits), tabulate_scaling(fits), tabulate_psi(fits)]
+        return Section("capacity", "Capacity", parts)
 
     def _tabulate_operator(self, operator: str) -> list[Section]:
         profile = self.profile
@@ -192,6 +210,7 @@ class ProfileReport(Report):
                     tables.tabulate_queues(profile, executors),
                 ],
             ),
+            self._tabulate_capacity(),
             Section(
                 "ranges",
                 "How far tasks differ",
@@ -241,7 +260,11 @@ class ProfileReport(Report):
             data["profile"]["operators"] = {
                 name: tasks[name] for name in tasks if name == self.operator
             }
-        return {"profile": data, "quality": [rated.to_dict() for rated in self.assessments]}
+        return {
+            "profile": data,
+            "quality": [rated.to_dict() for rated in self.assessments],
+            "capacities": document_fits(self.fit_throughput()),
+        }
 
     def figures(self) -> Iterator[FigureRow]:
         """Every figure of tasks, executors, workers, nodes, machines and links."""

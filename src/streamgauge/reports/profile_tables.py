@@ -444,6 +444,7 @@ def tabulate_hosts(profile: Profile) -> Table:
             Column("compiler", "cores", page_only=True): show_value(worker.jit_cores),
             Column("agent", "cores", page_only=True): show_value(worker.agent_cores),
             Column("heap", "MB"): show_value(worker.heap_bytes, MILLION),
+            Column("memory", "MB", page_only=True): show_value(worker.memory_bytes, MILLION),
             Column("sent", "MB/s"): show_value(worker.bytes_per_second, MILLION),
         }
         for name, worker in sorted(profile.workers.items(), key=lambda item: natural_key(item[0]))

@@ -7,12 +7,16 @@ import pyarrow.compute as pc
 import pytest
 
 from streamgauge.pipeline.calibrate.history import KINDS, MINUTE_US, past_of, step_us
+from streamgauge.pipeline.calibrate.task_steps import Layout
 from streamgauge.topology.topology import StreamKey
 from tests.pipeline.calibrate.frames import DAY_US, SECOND, arrays_of, rows_of, sample
 from tests.pipeline.calibrate.test_block_sums import SCOPE
 
 # So long that steps of rates are a minute and those of saturation two.
 LONG = replace(SCOPE, first_us=DAY_US, last_us=DAY_US + 1000 * MINUTE_US)
+LAYOUT = Layout(
+    executors={("p", "a"): 2, ("p", "s"): 2}, first_tasks={("p", "a"): 3, ("p", "s"): 1}
+)
 
 
 @pytest.mark.parametrize(("minutes", "step"), [(1, 1), (500, 1), (501, 2), (1001, 4), (9999, 32)])
@@ -43,6 +47,7 @@ def records():
             sample("emitted", second, 140, task=3, stream="out", **operator),
             sample("backpressure_caused", second, 2 * 10**9, 1, task=3, **operator),
             sample("backpressure_caused", second, 10**9, 1, task=4, **operator),
+            sample("executor_cpu", second, 5 * 10**9, 1, executor="a[3-3]", **operator),
         ]
     for second in range(0, 180, 10):
         records.append(sample("worker_heartbeats", second, 1, worker="n:1", plan_id="p"))
@@ -60,7 +65,7 @@ def past(request):
     parts = [arrays_of(every[place::count]) for place in range(count)]
     rows = rows_of(parts, [scope])
     told = pc.is_in(rows["kind"], pa.array(KINDS, pa.string()))
-    return past_of(rows.filter(told), {("p", "a"): 2}, scope)
+    return past_of(rows.filter(told), LAYOUT, scope)
 
 
 def test_saturation_is_seen_step_by_step(past):
@@ -74,7 +79,18 @@ def test_saturation_is_seen_step_by_step(past):
     # Of the workers the one that was known for longest.
     assert second.minutes == 1.0
     assert past.saturation["s"][0].input_per_second == 0.0
-    assert past.saturation["s"][0].executors == 0
+    assert past.saturation["s"][0].executors == 2
+
+
+def test_tasks_are_observed_step_by_step_with_the_cpu_of_their_executors(past):
+    (plan,) = past.observed
+    assert (plan.plan_id, plan.executors, plan.minutes) == ("p", {"a": 2, "s": 2}, (2.0, 1.0))
+    first = plan.tasks["a"]["0"]
+    assert first.inputs[StreamKey("s", "default")] == pytest.approx((560 / 120, 280 / 60), rel=1e-5)
+    assert first.outputs["out"] == pytest.approx((280 / 120, 140 / 60), rel=1e-5)
+    assert first.backpressure == pytest.approx((4 / 120, 2 / 60), rel=1e-5)
+    assert plan.tasks["s"]["1"].outputs["default"] == pytest.approx((400 / 120, 200 / 60), rel=1e-5)
+    assert plan.cores["a"] == pytest.approx((10 / 120, 5 / 60), rel=1e-5)
 
 
 def test_source_rates_include_silence(past):

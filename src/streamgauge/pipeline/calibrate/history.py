@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streamgauge.pipeline.calibrate.lake_parts import (
     EMITTED,
     EXECUTED,
+    EXECUTOR_CPU,
     HEARTBEATS,
     PRESSED,
     numbered,
@@ -23,9 +25,11 @@ from streamgauge.pipeline.calibrate.lake_parts import (
 )
 from streamgauge.pipeline.calibrate.periods import moment
 from streamgauge.pipeline.calibrate.readings import Readings, Scope, at_places, reordered, table_of
+from streamgauge.pipeline.calibrate.task_steps import COLUMNS, Layout, observed_plans
 from streamgauge.pipeline.estimation.blocks import BUCKETS_PER_BLOCK, MICROSECONDS
 from streamgauge.pipeline.estimation.schemas import Kind, Whole
 from streamgauge.profile.figures import RateSeries, Saturation
+from streamgauge.profile.observed import ObservedPlan
 from streamgauge.topology.topology import SYSTEM_PREFIX, StreamKey
 
 MINUTE_US = 60 * MICROSECONDS
@@ -33,7 +37,7 @@ MINUTE_US = 60 * MICROSECONDS
 MOST_OBSERVATIONS = 500
 MOST_RATES = 2000
 
-KINDS = (Kind.HISTORY, Kind.PRESSED, Kind.MINUTES)
+KINDS = (Kind.HISTORY, Kind.TASKS, Kind.PRESSED, Kind.MINUTES)
 
 _NANOSECONDS_PER_MICROSECOND = 1000
 # Who is known by heartbeats: a worker, else the task or executor of an operator.
@@ -62,6 +66,12 @@ def history_rows(
         step = chosen.start_us - chosen.start_us % steps[chosen.job]
         named = [*(chosen.code(name) for name in _NAMES), *who, chosen.job]
         yield _summed(chosen, scopes, named, step, Kind.HISTORY)
+    by_task = readings.where(readings.labelled(EXECUTED | EMITTED | {EXECUTOR_CPU}))
+    if len(by_task.row):
+        steps = np.asarray([step_us(one, MOST_OBSERVATIONS) for one in scopes])
+        step = by_task.start_us - by_task.start_us % steps[by_task.job]
+        named = [*(by_task.code(name) for name in COLUMNS), by_task.job]
+        yield _summed(by_task, scopes, named, step, Kind.TASKS)
     pressed = readings.where(readings.labelled([PRESSED]))
     if len(pressed.row):
         minute = pressed.start_us - pressed.start_us % MINUTE_US
@@ -94,7 +104,9 @@ def _summed(
         # Counts and nanoseconds: whole numbers, whose sums do not depend on their order.
         "total_low": (owner, np.add.reduceat(readings.amount.astype(np.int64), first)),
     }
-    columns = tuple(readings.samples.codes) if kind is Kind.PRESSED else (*_NAMES, *_WHO)
+    columns: tuple[str, ...] = (*_NAMES, *_WHO)
+    if kind is not Kind.HISTORY:
+        columns = COLUMNS if kind is Kind.TASKS else tuple(readings.samples.codes)
     return table_of(
         readings.where(at_places(heads, len(number))),
         scopes,
@@ -111,11 +123,13 @@ class Past(NamedTuple):
     Attributes:
         sources: Rates of its source streams.
         saturation: What came to each operator and left it, step by step and plan by plan.
+        observed: What came to each task and left it, step by step and plan by plan.
         pressed_us: For how long of the period any task held its senders back, in whole minutes.
     """
 
     sources: dict[StreamKey, RateSeries]
     saturation: dict[str, tuple[Saturation, ...]]
+    observed: tuple[ObservedPlan, ...]
     pressed_us: int
 
 
@@ -136,14 +150,16 @@ class _Steps:
         yield from self._found.items()
 
 
-def past_of(rows: pa.Table, executors: Mapping[tuple[str, str], int], scope: Scope) -> Past:
+def past_of(rows: pa.Table, layout: Layout, scope: Scope) -> Past:
     """The history of one topology.
 
     Args:
         rows: Its rows of `KINDS`, in any order.
-        executors: By plan and operator how many.
+        layout: Who there was under each plan.
         scope: Its own.
     """
+    is_task = pc.equal(rows["kind"], Kind.TASKS.value)
+    by_task, rows = rows.filter(is_task), rows.filter(pc.invert(is_task))
     totals, alive, pressed = _Steps(), _Steps(), _Steps()
     minutes: dict[int, int] = {}
     names = {name: rows[name].to_pylist() for name in ("kind", *_NAMES, *_WHO)}
@@ -165,10 +181,12 @@ def past_of(rows: pa.Table, executors: Mapping[tuple[str, str], int], scope: Sco
         else:
             metric = "executed" if named["metric"] in EXECUTED else "emitted"
             totals.add((plan, component, named["stream"], metric), start, total)
+    step = step_us(scope, MOST_OBSERVATIONS)
     return Past(
         sources=_source_rates(totals, alive, step_us(scope, MOST_RATES)),
-        saturation=_saturation(
-            totals, alive, _longest(pressed), executors, step_us(scope, MOST_OBSERVATIONS)
+        saturation=_saturation(totals, alive, _longest(pressed), layout.executors, step),
+        observed=observed_plans(
+            by_task, _pressed_tasks(pressed, layout, step), _known(alive, step), layout, step
         ),
         pressed_us=sum(max(longest, MINUTE_US) for longest in minutes.values()),
     )
@@ -205,6 +223,25 @@ def _longest(pressed: _Steps) -> dict[Name, dict[int, int]]:
             time_ns = min(total, spans[start] * _NANOSECONDS_PER_MICROSECOND)
             minutes[start] = max(minutes.get(start, 0), time_ns)
     return longest
+
+
+def _pressed_tasks(
+    pressed: _Steps, layout: Layout, step: int
+) -> dict[tuple[str, str, int], dict[int, int]]:
+    """By plan, operator and place of a task, for how long it pressed in each step."""
+    found: dict[tuple[str, str, int], dict[int, int]] = {}
+    for (named, component, _, other, what), totals in pressed.items():
+        task, plan = other[0], layout.plan_of(named)
+        if what != "total" or plan is None or task is None:
+            continue
+        first = layout.first_tasks.get((plan, component))
+        if first is None:
+            continue
+        steps = found.setdefault((plan, component, task - first), {})
+        for start, total in totals.items():
+            at = start - start % step
+            steps[at] = steps.get(at, 0) + total
+    return found
 
 
 def _known(alive: _Steps, step: int) -> dict[tuple[str | None, int], int]:

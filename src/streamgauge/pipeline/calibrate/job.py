@@ -53,6 +53,7 @@ from streamgauge.pipeline.calibrate.periods import (
     plan_under,
 )
 from streamgauge.pipeline.calibrate.readings import Scope
+from streamgauge.pipeline.calibrate.task_steps import Layout
 from streamgauge.pipeline.estimation.assembly import Extras, profile_of
 from streamgauge.pipeline.estimation.schemas import (
     ARRAYS,
@@ -227,12 +228,12 @@ class Source:
     Attributes:
         plan: What it ran on.
         scope: When, and since when.
-        executors: How many each operator has under each of its plans.
+        layout: Which executors and tasks each operator has under each of its plans.
     """
 
     plan: Plan
     scope: Scope
-    executors: Mapping[tuple[str, str], int]
+    layout: Layout
 
 
 def _source(scope: Scope, plans: Iterable[Plan]) -> Source:
@@ -241,8 +242,14 @@ def _source(scope: Scope, plans: Iterable[Plan]) -> Source:
     placed = {
         (plan.plan_id, one.component, one.first_task) for plan in mine for one in plan.executors
     }
-    executors = Counter((plan_id, component) for plan_id, component, _ in placed)
-    return Source(plan=plan_under(scope.period, mine), scope=scope, executors=executors)
+    first: dict[tuple[str, str], int] = {}
+    for plan_id, component, task in placed:
+        first[plan_id, component] = min(task, first.get((plan_id, component), task))
+    layout = Layout(
+        executors=Counter((plan_id, component) for plan_id, component, _ in placed),
+        first_tasks=first,
+    )
+    return Source(plan=plan_under(scope.period, mine), scope=scope, layout=layout)
 
 
 def sum_series(
@@ -421,7 +428,7 @@ def _profile(source: Source, pieces: Mapping[str, list[bytes]], seed: int) -> di
 def _extras(source: Source, pieces: Mapping[str, list[bytes]], seed: int) -> Extras:
     """What a profile holds beside figures."""
     period = source.scope.period
-    past = past_of(_table(pieces.get(_PAST, []), SERIES_SUMS), source.executors, source.scope)
+    past = past_of(_table(pieces.get(_PAST, []), SERIES_SUMS), source.layout, source.scope)
     skews = (
         (one["node"], one["other_node"], one["skew_ns"]) for one in parsed(pieces.get("skew", []))
     )
@@ -432,6 +439,7 @@ def _extras(source: Source, pieces: Mapping[str, list[bytes]], seed: int) -> Ext
         keys=keys,
         sources=past.sources,
         saturation=past.saturation,
+        observed=past.observed,
         backpressure_minutes=pressed_us / 1e6 / 60.0,
         period=ProfilePeriod(
             start=moment(period.from_us), end=moment(period.to_us), state=period.state

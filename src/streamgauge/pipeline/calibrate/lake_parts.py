@@ -94,7 +94,8 @@ OF_EXECUTORS_TOO = frozenset({Metric.EXECUTED.label, Metric.WINDOW_TRIGGERS.labe
 EXECUTED = frozenset({Metric.EXECUTED.label, Metric.EXECUTED_TOTAL.label})
 EMITTED = frozenset({Metric.EMITTED.label, Metric.EMITTED_TOTAL.label})
 PRESSED = Metric.BACKPRESSURE_CAUSED.label
-HISTORY_LABELS = EXECUTED | EMITTED | {PRESSED, HEARTBEATS}
+EXECUTOR_CPU = Metric.EXECUTOR_CPU.label
+HISTORY_LABELS = EXECUTED | EMITTED | {PRESSED, HEARTBEATS, EXECUTOR_CPU}
 
 # What the engine estimates, or the far end of a connection counts, and the exact metrics that make
 # it superfluous when all of them were written of the same operator (or worker) on the same day.

@@ -7,12 +7,13 @@ missing, left out, or not as it seems.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from streamgauge.lake.histogram import quantile
 from streamgauge.lake.records import LinkKind, Plan
+from streamgauge.models.measured_capacity import learn_scaling
 from streamgauge.pipeline.estimation.catalogue import PROBABILITIES, FigureName
 from streamgauge.pipeline.estimation.juice import measured_juice
 from streamgauge.pipeline.estimation.linearity import BLOCKS_TO_JUDGE
@@ -32,9 +33,10 @@ from streamgauge.profile.figures import (
     TimeFigures,
 )
 from streamgauge.profile.keys import GivenKeys
+from streamgauge.profile.observed import ObservedPlan, TaskSteps
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.frozen import FrozenDict
-from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, StreamKey
+from streamgauge.topology.topology import ACKER, SYSTEM_PREFIX, StreamKey, Topology
 
 _NANOSECONDS = 1e6
 
@@ -77,6 +79,7 @@ class Extras:
         keys: How often each key was traced, by stream.
         sources: Emission rates over time, by source stream.
         saturation: By operator, step by step, under all plans.
+        observed: By task, step by step, under all plans.
         backpressure_minutes: In which any task held its senders back.
         period: When everything was measured.
         seed: Of the replicas' weights.
@@ -88,6 +91,7 @@ class Extras:
     keys: Mapping[StreamKey, Mapping[str, int]] = field(default_factory=FrozenDict)
     sources: Mapping[StreamKey, RateSeries] = field(default_factory=FrozenDict)
     saturation: Mapping[str, tuple[Saturation, ...]] = field(default_factory=FrozenDict)
+    observed: tuple[ObservedPlan, ...] = ()
     backpressure_minutes: float | None = None
     period: Period | None = None
     seed: int = 0
@@ -132,6 +136,7 @@ def profile_of(
         sources=extra.sources,
         juice=measured_juice(measured, roster, recorder, subjects.executed, subjects.emissions),
         saturation=extra.saturation,
+        observed=tuple(_of_topology(one, roster.job.topology) for one in extra.observed),
         backpressure_minutes=extra.backpressure_minutes,
         placement=roster.placement,
         plan_id=plan.plan_id,
@@ -145,7 +150,36 @@ def profile_of(
         ),
         notes=(*extra.notes, *notes_on(measured, roster, tasks)),
     )
-    return profile, recorder.table()
+    return replace(profile, scaling=learn_scaling(profile)), recorder.table()
+
+
+def _of_topology(observed: ObservedPlan, topology: Topology) -> ObservedPlan:
+    """A plan's steps without operators, tasks and streams that the job has not, or no longer."""
+    tasks = {one.name: one.tasks for one in topology.operators}
+
+    def known(name: str, steps: TaskSteps) -> TaskSteps:
+        received = {one.key for one in topology.streams_into(name)}
+        emitted = {one.name for one in topology.streams_from(name)}
+        return replace(
+            steps,
+            inputs={key: row for key, row in steps.inputs.items() if key in received},
+            outputs={key: row for key, row in steps.outputs.items() if key in emitted},
+        )
+
+    return replace(
+        observed,
+        executors={name: count for name, count in observed.executors.items() if name in tasks},
+        tasks={
+            name: {
+                place: known(name, one)
+                for place, one in by_place.items()
+                if int(place) < tasks[name]
+            }
+            for name, by_place in observed.tasks.items()
+            if name in tasks
+        },
+        cores={name: row for name, row in observed.cores.items() if name in tasks},
+    )
 
 
 def _keys(counts: Mapping[StreamKey, Mapping[str, int]]) -> dict[StreamKey, GivenKeys]:

@@ -64,6 +64,7 @@ class Kind(StrEnum):
     COUNTER: Samples of a counter as they are, with their values as bits.
     HEARD: Buckets in which something was written of somebody who sends no heartbeats.
     HISTORY: Of all times, by step: what was executed or emitted, or how long a worker was known.
+    TASKS: Of all times, by step: what tasks executed or emitted, and the CPU time of executors.
     PRESSED: Of all times, by minute: for how long a task held its senders back.
     MINUTES: Minutes of the period in which any task did, with the longest bucket of each.
     """
@@ -72,6 +73,7 @@ class Kind(StrEnum):
     COUNTER = "counter"
     HEARD = "heard"
     HISTORY = "history"
+    TASKS = "tasks"
     PRESSED = "pressed"
     MINUTES = "minutes"
 
