@@ -12,7 +12,7 @@ LEVELS = np.array([0.025, 0.1, 0.9, 0.975])
 
 def learn(quantiles, error, scale, hour):
     now = quantiles.levels.copy(), quantiles.mean_levels()
-    quantiles.learn(np.array([error]), scale, *now, hour)
+    quantiles.learn(np.zeros(1, dtype=np.int64), np.array([error]), scale, *now, hour)
 
 
 def hits(errors):
