@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Seconds, or a text such as 1h.
 LengthLike = float | str
 UNIT = "tuples/s"
+# Learning from so many values takes about half a minute.
+MANY_VALUES = 100_000
 
 
 def forecast(
@@ -91,6 +93,12 @@ def forecast(
     else:
         rows = _read_lake(str(lake), topology, wish, by, start, end, say)
         origin = str(lake) if topology is None else f"{lake}, {topology}"
+    longest = max((len(one.times_us) for one in rows), default=0)
+    if longest >= MANY_VALUES and wish.history_seconds is None:
+        say(
+            f"learning from {longest:,} values: 2,000 to 3,000 a second; --history 28d leaves out"
+            " what is older, --step 5m takes means"
+        )
     if every:
         with open_session("forecast", spark) as session:
             from streamgauge.pipeline.forecasts import forecast_all

@@ -38,6 +38,9 @@ HOURS = 24
 SCALE_ALPHA = 0.03
 # An error counts in that mean as at most so many times the mean.
 LARGEST_ERROR = 5.0
+# An hour without errors so far, such as one without traffic, is taken for no calmer than this part
+# of the mean over all hours: its first error must not count as endless.
+LEAST_SHARE = 0.01
 TINY = 1e-12
 
 
@@ -68,8 +71,9 @@ class AdaptiveQuantiles:
     def scales(self, rows: Counts, hours: Counts) -> Vector:
         """The usual size of errors of some rows at some hours; TINY where there was none."""
         own = self._scale[rows, hours]
-        own = np.where(self._scale_seen[rows, hours] > 0, own, self._overall[rows])
-        return np.maximum(own, TINY)
+        overall = self._overall[rows]
+        own = np.where(self._scale_seen[rows, hours] > 0, own, overall)
+        return np.maximum(np.maximum(own, LEAST_SHARE * overall), TINY)
 
     def mean_levels(self) -> Vector:
         """The levels at which quantiles are taken, by row and probability."""
