@@ -35,6 +35,7 @@ STUDIES = (
     "pipeline_cluster",
     "agent_overhead",
     "traffic",
+    "traffic_fleet",
 )
 # Measures figures that the package has built in, once for each version of an engine.
 ON_REQUEST = ("engine_costs",)

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.report import Entry, say
+from benchmarks.traffic_courses import make_courses
+from streamgauge.traffic.expert import standard_experts
 from streamgauge.traffic.forecaster import Forecaster
 from streamgauge.traffic.series import TrafficSeries, Vector
 from streamgauge.traffic.series_files import read_series_file
@@ -28,6 +30,8 @@ HOUR_SECONDS = 3600.0
 PUBLISHED_STEP_SECONDS = 900.0
 PUBLISHED_STEPS = 4
 PROBABILITIES = (0.025, 0.1, 0.9, 0.975)
+# Experts that are fitted anew once a day.
+FITTED = ("auto-ets", "auto-theta", "mstl")
 # By the band's share: places of its ends among the probabilities.
 BANDS = {0.95: (0, 3), 0.8: (1, 2)}
 
@@ -54,21 +58,22 @@ class Replay:
 
 
 def run(*, large: bool) -> Iterator[Entry]:
-    """One entry a trace; none where no folder of traces is named."""
-    del large
+    """One entry a trace; with `large` also made-up courses, and experts that are fitted daily."""
     folder = os.environ.get(FOLDER)
     if not folder:
-        say(f"traffic: left out; {FOLDER} names no folder of traces")
-        return
-    for path in sorted(Path(folder).glob("*.csv")):
-        for rows in read_series_file(path):
-            yield score_trace(rows.make_series())
+        say(f"traffic: recorded traces left out; {FOLDER} names no folder of them")
+    files = sorted(Path(folder).glob("*.csv")) if folder else []
+    traces = [rows.make_series() for path in files for rows in read_series_file(path)]
+    for series in [*traces, *make_courses()] if large else traces:
+        yield score_trace(series)
+        if large:
+            yield score_trace(series, (*standard_experts(), *FITTED), " with fitted experts")
 
 
-def score_trace(series: TrafficSeries) -> Entry:
+def score_trace(series: TrafficSeries, experts: Sequence[str] = (), suffix: str = "") -> Entry:
     """Errors and coverage of a trace."""
-    replay = replay_trace(series)
-    entry = Entry(f"traffic {series.name}", "absolute errors over values, per cent")
+    replay = replay_trace(series, experts)
+    entry = Entry(f"traffic {series.name}{suffix}", "absolute errors over values, per cent")
     for rung in (1, replay.rungs[-1]):
         ahead = round(rung * series.step_seconds)
         row = replay.rungs.index(rung)
@@ -91,18 +96,21 @@ def score_trace(series: TrafficSeries) -> Entry:
     return entry
 
 
-def replay_trace(series: TrafficSeries) -> Replay:
-    """Forecast a trace value by value."""
+def replay_trace(series: TrafficSeries, experts: Sequence[str] = ()) -> Replay:
+    """Forecast a trace value by value; with the standard experts where none are named."""
     horizon = max(1, round(HOUR_SECONDS / series.step_seconds))
     forecaster = Forecaster(
-        start_us=series.start_us, step_seconds=series.step_seconds, horizon=horizon
+        start_us=series.start_us,
+        step_seconds=series.step_seconds,
+        horizon=horizon,
+        experts=experts,
     )
     rungs = forecaster.rungs
     values = series.values
     first = len(values) - round(SCORED * len(values))
     shape = (len(values) + horizon, len(rungs))
     mixed = np.full(shape, np.nan)
-    experts = np.full((*shape, len(forecaster.names)), np.nan)
+    alone = np.full((*shape, len(forecaster.names)), np.nan)
     bands = np.full((shape[0], 2, len(PROBABILITIES)), np.nan)
     ends = np.array([1, horizon])
     spent = 0.0
@@ -114,7 +122,7 @@ def replay_trace(series: TrafficSeries) -> Replay:
             continue
         one, all_of_them = forecaster.newest_forecasts()
         mixed[at + rungs, np.arange(len(rungs))] = one
-        experts[at + rungs, np.arange(len(rungs))] = all_of_them
+        alone[at + rungs, np.arange(len(rungs))] = all_of_them
         bands[at + ends, [0, 1]] = forecaster.predict(ends, PROBABILITIES)[1]
     scored = slice(first, len(values))
     return Replay(
@@ -122,7 +130,7 @@ def replay_trace(series: TrafficSeries) -> Replay:
         rungs=tuple(rungs.tolist()),
         values=values[scored],
         mixed=mixed[scored],
-        experts=experts[scored],
+        experts=alone[scored],
         bands=bands[scored],
         update_seconds=spent / len(values),
     )

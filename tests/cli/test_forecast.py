@@ -72,6 +72,14 @@ def test_methods_and_quantiles_can_be_chosen(run, file):
     assert all(row["p95"] >= row["value"] for row in series["steps"])
 
 
+def test_others_can_join_the_standard_methods(run, file):
+    command = ("forecast", "--series", file, "--method", "standard,median,auto-ets", "--json")
+    (series,) = found(run(*command))["series"]
+    weights = run("forecast", "--series", file, "--method", "standard,median,auto-ets")
+    assert "day-profile" in weights.out
+    assert len(series["weights"]) > 2
+
+
 def test_one_series_with_a_fault_does_not_stop_the_others(run, tmp_path):
     names = ["good"] * 300 + ["short"] * 5
     path = write(tmp_path / "many.csv", [*course(4)[:300], *[1.0] * 5], series=names)

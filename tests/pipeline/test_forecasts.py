@@ -28,6 +28,20 @@ def test_each_series_has_the_forecast_that_it_has_alone_and_faults_stay_apart(sp
     assert [failure.name for failure in failures] == ["bad", "short"]
 
 
+def test_each_worker_computes_matrices_on_one_core(spark):
+    def report(group):
+        import os
+
+        import pyarrow as pa
+
+        threads = os.environ.get("OMP_NUM_THREADS", "all")
+        return pa.table({"threads": [threads]})
+
+    rows = spark.range(16).repartition(8, "id").groupBy("id")
+    found = rows.applyInArrow(report, "threads string").collect()
+    assert {row.threads for row in found} == {"1"}
+
+
 def test_no_series_give_no_rows(spark):
     assert forecast_all(spark, [], HOUR).num_rows == 0
 

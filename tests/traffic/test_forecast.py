@@ -134,3 +134,10 @@ def test_rows_that_others_computed_are_read_back_as_forecasts():
 def test_no_forecast_at_all_is_not_enough_data():
     with pytest.raises(NotEnoughData, match="because"):
         check_any([], [Failure("a", "because")])
+
+
+def test_an_expert_that_needs_a_longer_history_is_not_enough_data():
+    wish = Wish(horizon_seconds=3600.0, experts=("same-time-last-week",))
+    with pytest.raises(NotEnoughData, match="same-time-last-week cannot tell from 288 steps"):
+        answer(course(3), wish)
+    assert np.isfinite(answer(course(8), wish).quantiles).all()

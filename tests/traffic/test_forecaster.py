@@ -160,3 +160,26 @@ def test_weights_add_up_to_one_at_every_rung():
     weights = fitted(course(3)).weights
     assert set(weights) == set(standard_experts())
     np.testing.assert_allclose(sum(weights.values()), 1.0)
+
+
+def test_an_expert_that_sleeps_for_a_day_spoils_neither_history_nor_bands():
+    values = course(6, noise=0.02)
+    values[10:13] = math.nan  # before it can tell, and what stands in for a gap must be a number
+    forecaster = fitted(values, experts=["same-time-yesterday"])
+    assert np.isfinite(forecaster.history.values).all()
+    middle, quantiles = forecaster.predict(probabilities=LEVELS)
+    assert np.isfinite(quantiles).all()
+    np.testing.assert_allclose(middle, course(6, noise=0.0)[:4], rtol=0.1)
+
+
+def test_traffic_that_begins_after_days_of_nothing_blows_nothing_up():
+    """Units, scales and bands of the quiet days must not be those of the others."""
+    random = np.random.default_rng(8)
+    at = np.arange(10 * DAY)
+    busy = (at >= 4 * DAY) & (at % DAY >= 30) & (at % DAY < 80)
+    values = np.where(busy, 500.0 + 20.0 * random.normal(size=len(at)), 0.0)
+    for until in (9 * DAY + 50, 9 * DAY + 90):
+        middle, quantiles = fitted(values[:until]).predict(probabilities=LEVELS)
+        truth = values[until : until + 4]
+        assert np.abs(middle - truth).max() < 100.0
+        assert quantiles.max() < 4.0 * values.max()

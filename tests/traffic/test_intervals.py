@@ -12,7 +12,7 @@ LEVELS = np.array([0.025, 0.1, 0.9, 0.975])
 
 def learn(quantiles, error, scale, hour):
     now = quantiles.levels.copy(), quantiles.mean_levels()
-    quantiles.learn(np.array([error]), scale, *now, hour)
+    quantiles.learn(np.zeros(1, dtype=np.int64), np.array([error]), scale, *now, hour)
 
 
 def hits(errors):
@@ -73,3 +73,13 @@ def test_scores_are_kept_in_order_with_the_oldest_leaving(scores):
 
 def test_without_errors_all_quantiles_are_zero():
     assert AdaptiveQuantiles(2).offsets(LEVELS).tolist() == [[0.0] * 4] * 2
+
+
+def test_the_first_error_of_an_hour_without_any_is_measured_by_the_other_hours():
+    quantiles = AdaptiveQuantiles(1)
+    row, quiet, busy = np.zeros(1, dtype=np.int64), np.array([3]), np.array([12])
+    for _ in range(50):
+        learn(quantiles, 0.0, quantiles.scales(row, quiet), 3)
+        learn(quantiles, 10.0, quantiles.scales(row, busy), 12)
+    # The mean of all hours is about 5.
+    assert quantiles.scales(row, quiet)[0] > 0.01

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Seconds, or a text such as 1h.
 LengthLike = float | str
 UNIT = "tuples/s"
+# Learning from so many values takes about half a minute.
+MANY_VALUES = 100_000
 
 
 def forecast(
@@ -58,7 +60,8 @@ def forecast(
         by: With a lake: a series for each ``source``, ``stream`` or ``task``.
         start: With a lake: first time to take into account.
         end: With a lake: time to stop before.
-        method: Experts to combine; the standard ones where none are named.
+        method: Experts to combine; the standard ones where none are named, and ``standard``
+            stands for them among others.
         quantiles: Probabilities; by default those of bands of 80 and 95 %, and the median.
         timezone: Whose days repeat, such as ``Europe/Berlin``; UTC's by default.
         column: With a file: which column to forecast.
@@ -90,6 +93,12 @@ def forecast(
     else:
         rows = _read_lake(str(lake), topology, wish, by, start, end, say)
         origin = str(lake) if topology is None else f"{lake}, {topology}"
+    longest = max((len(one.times_us) for one in rows), default=0)
+    if longest >= MANY_VALUES and wish.history_seconds is None:
+        say(
+            f"learning from {longest:,} values: 2,000 to 3,000 a second; --history 28d leaves out"
+            " what is older, --step 5m takes means"
+        )
     if every:
         with open_session("forecast", spark) as session:
             from streamgauge.pipeline.forecasts import forecast_all
@@ -200,11 +209,16 @@ def _take_rates(name: str, rates: SourceRates) -> SeriesRows:
 def _read_methods(method: str | Sequence[str]) -> tuple[str, ...]:
     """Names of experts, each checked; in the order given, once."""
     from streamgauge.plugins import FORECASTERS, check_plugin
+    from streamgauge.traffic.expert import STANDARD, standard_experts
 
-    names = method.split(",") if isinstance(method, str) else list(method)
-    names = [name.strip() for name in names if name.strip()]
-    for name in names:
-        check_plugin(FORECASTERS, name, ("method",))
+    given = method.split(",") if isinstance(method, str) else list(method)
+    names: list[str] = []
+    for name in filter(None, (one.strip() for one in given)):
+        if name == STANDARD:
+            names += standard_experts()
+        else:
+            check_plugin(FORECASTERS, name, ("method",))
+            names.append(name)
     return tuple(dict.fromkeys(names))
 
 

@@ -38,7 +38,9 @@ def forecast(
     end: Annotated[str | None, typer.Option("--to", help="End of the period, exclusive.")] = None,
     method: Annotated[
         str,
-        typer.Option(help="Forecasters to combine, with commas between; all standard ones if not."),
+        typer.Option(
+            help="Forecasters to combine: standard,mstl,…; the standard ones if not given."
+        ),
     ] = "",
     quantile: Annotated[
         list[float] | None,

@@ -53,7 +53,8 @@ def forecast_all(spark: Session, series: Iterable[SeriesRows], wish: Wish) -> pa
     if not tables:
         return FORECASTS.empty_table()
     rows = spark.createDataFrame(pa.concat_tables(tables))
-    tasks = min(len(tables), TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
+    # Spark gives each worker OMP_NUM_THREADS=1 (spark.task.cpus), so matrices take one core each.
+    tasks = TASKS_PER_CORE * spark.sparkContext.defaultParallelism
     found = forecast_groups(rows.repartition(tasks, "series"), wish).toArrow()
     return found.sort_by([("series", "ascending"), ("time_us", "ascending")])
 

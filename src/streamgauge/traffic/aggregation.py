@@ -41,8 +41,8 @@ class Rule(Protocol):
     def weigh(self, awake: NDArray[np.bool_]) -> Matrix:
         """Weights of those who forecast; not yet of sum one, and all zero where none is better."""
 
-    def learn(self, forecasts: Matrix, mixed: Vector, value: float) -> None:
-        """Take what came; forecasts are those of the first rows, NaN where an expert slept."""
+    def learn(self, regret: Matrix) -> None:
+        """Take what we lost more than each expert, for the first rows."""
 
 
 class MlPoly:
@@ -52,16 +52,13 @@ class MlPoly:
         rows: Numbers of steps ahead.
         experts: How many.
         memory: Values after which what was learnt weighs a third.
-        by_gradient: Whether the loss is replaced by its gradient.
     """
 
-    def __init__(
-        self, rows: int, experts: int, memory: float = math.inf, *, by_gradient: bool = False
-    ) -> None:
+    def __init__(self, rows: int, experts: int, memory: float = math.inf) -> None:
         self.regret = np.zeros((rows, experts))
         self._squares = np.zeros((rows, experts))
         self._largest = np.zeros((rows, 1))
-        self._keep, self._by_gradient = 1.0 - 1.0 / memory, by_gradient
+        self._keep = 1.0 - 1.0 / memory
 
     def weigh(self, awake: NDArray[np.bool_]) -> Matrix:
         """Positive regrets by their learning rates."""
@@ -69,10 +66,9 @@ class MlPoly:
         weights /= self._squares + self._largest + TINY
         return np.asarray(weights * awake)
 
-    def learn(self, forecasts: Matrix, mixed: Vector, value: float) -> None:
+    def learn(self, regret: Matrix) -> None:
         """Add to the regrets."""
-        n = len(forecasts)
-        regret = _regret(forecasts, mixed, value, by_gradient=self._by_gradient)
+        n = len(regret)
         square = regret * regret
         if self._keep < 1.0:
             self.regret[:n] *= self._keep
@@ -90,19 +86,18 @@ class Boa:
         self._gain = np.zeros((rows, experts))
         self._squares = np.zeros((rows, experts))
         self._largest = np.zeros((rows, 1))
+        self._rates = self._find_rates(rows, math.log(max(experts, 2)))
         self._keep, self._logarithm = 1.0 - 1.0 / memory, math.log(max(experts, 2))
 
     def weigh(self, awake: NDArray[np.bool_]) -> Matrix:
         """Exponential weights, the largest one."""
-        rates = self._rates(len(self._gain))
-        score = np.where(awake, np.log(rates) + rates * self._gain, -np.inf)
+        score = np.where(awake, np.log(self._rates) + self._rates * self._gain, -np.inf)
         best = score.max(axis=1, keepdims=True)
         return np.asarray(np.exp(score - np.where(np.isfinite(best), best, 0.0)))
 
-    def learn(self, forecasts: Matrix, mixed: Vector, value: float) -> None:
+    def learn(self, regret: Matrix) -> None:
         """Add to the regrets, less a part of their squares."""
-        n = len(forecasts)
-        regret = _regret(forecasts, mixed, value, by_gradient=False)
+        n = len(regret)
         square = regret * regret
         if self._keep < 1.0:
             self._gain[:n] *= self._keep
@@ -110,12 +105,13 @@ class Boa:
         self._squares[:n] += square
         largest = self._largest[:n]
         np.maximum(largest, square.max(axis=1, keepdims=True), out=largest)
-        self._gain[:n] += regret - self._rates(n) * square
+        self._rates[:n] = self._find_rates(n, self._logarithm)
+        self._gain[:n] += regret - self._rates[:n] * square
 
-    def _rates(self, n: int) -> Matrix:
+    def _find_rates(self, n: int, logarithm: float) -> Matrix:
         """√(ln K / V), and at most half of one over the largest regret."""
         largest = self._largest[:n] + TINY
-        rates = np.sqrt(self._logarithm / np.maximum(self._squares[:n], largest))
+        rates = np.sqrt(logarithm / np.maximum(self._squares[:n], largest))
         return np.minimum(rates, 0.5 / np.sqrt(largest))
 
 
@@ -123,16 +119,15 @@ class ExpertAggregation:
     """The mean of three rules."""
 
     def __init__(self, rows: int, experts: int, memory: float = math.inf) -> None:
-        self.rules: tuple[Rule, ...] = (
-            MlPoly(rows, experts, memory),
-            MlPoly(rows, experts, memory, by_gradient=True),
-            Boa(rows, experts, memory),
-        )
+        self._by_loss = MlPoly(rows, experts, memory)
+        self._by_gradient = MlPoly(rows, experts, memory)
+        self._boa = Boa(rows, experts, memory)
+        self.rules: tuple[Rule, ...] = (self._by_loss, self._by_gradient, self._boa)
 
-    def weigh(self, forecasts: Matrix) -> list[Matrix]:
-        """Weights for forecasts by each rule; NaN has none, and each row adds up to one."""
+    def weigh(self, forecasts: Matrix) -> Matrix:
+        """Weights for forecasts by rule; NaN has none, and each row adds up to one."""
         awake = np.isfinite(forecasts)
-        return [normalise(rule.weigh(awake), awake) for rule in self.rules]
+        return normalise(np.stack([rule.weigh(awake) for rule in self.rules]), awake)
 
     def learn(self, forecasts: Matrix, mixed: Matrix, value: float) -> None:
         """Take what came.
@@ -143,31 +138,38 @@ class ExpertAggregation:
             rule.
             value: What was observed.
         """
-        for column, rule in enumerate(self.rules):
-            rule.learn(forecasts, mixed[:, column], value)
+        losses = np.abs(forecasts - value)
+        asleep = np.isnan(forecasts)
+        some_sleep = bool(asleep.any())
+        regrets = (
+            np.abs(mixed[:, :1] - value) - losses,
+            gradient_regret(forecasts, mixed[:, 1:2], value),
+            np.abs(mixed[:, 2:] - value) - losses,
+        )
+        for rule, regret in zip(self.rules, regrets, strict=True):
+            if some_sleep:
+                regret[asleep] = 0.0
+            rule.learn(regret)
+
+
+def gradient_regret(forecasts: Matrix, mixed: Matrix, value: float) -> Matrix:
+    """The regret of the loss's gradient at our forecast: at least that of the loss itself."""
+    return np.asarray(np.sign(mixed - value) * (mixed - forecasts))
 
 
 def normalise(weights: Matrix, awake: NDArray[np.bool_]) -> Matrix:
     """Rows that add up to one; where all are zero, those who forecast are alike."""
-    total = weights.sum(axis=1, keepdims=True)
+    total = weights.sum(axis=-1, keepdims=True)
     if not total.all():
         weights = np.where(total > 0.0, weights, awake)
-        total = weights.sum(axis=1, keepdims=True)
+        total = weights.sum(axis=-1, keepdims=True)
     return np.asarray(weights / np.maximum(total, TINY))
 
 
 def mix(weights: Matrix, forecasts: Matrix) -> Vector:
     """The weighted means of forecasts; NaN where all sleep."""
     awake = np.isfinite(forecasts)
-    mixed = (weights * np.where(awake, forecasts, 0.0)).sum(axis=1)
-    return np.where(awake.any(axis=1), mixed, np.nan)
-
-
-def _regret(forecasts: Matrix, mixed: Vector, value: float, *, by_gradient: bool) -> Matrix:
-    """What we lost more than each expert; nothing where one slept."""
-    ours = (mixed - value)[:, None]
-    if by_gradient:
-        regret = np.sign(ours) * (mixed[:, None] - forecasts)
-    else:
-        regret = np.abs(ours) - np.abs(forecasts - value)
-    return np.where(np.isfinite(regret), regret, 0.0)
+    if awake.all():
+        return np.asarray((weights * forecasts).sum(axis=-1))
+    mixed = (weights * np.where(awake, forecasts, 0.0)).sum(axis=-1)
+    return np.where(awake.any(axis=-1), mixed, np.nan)

@@ -12,6 +12,9 @@ from streamgauge.plugins import FORECASTERS, load_plugin, plugin_names
 from streamgauge.traffic.history import History
 from streamgauge.traffic.series import Counts, Vector
 
+# What stands for the names of the standard experts where some are named.
+STANDARD = "standard"
+
 
 class Expert(Protocol):
     """Forecasts a series.

@@ -127,7 +127,7 @@ def forecast(series: TrafficSeries, wish: Wish) -> Forecast:
     """What is expected of a series.
 
     Raises:
-        NotEnoughData: The history is too short for the horizon.
+        NotEnoughData: The history is too short for the horizon, or for the experts.
         InvalidInput: The horizon is shorter than a step, or has too many of them.
     """
     if wish.history_seconds is not None:
@@ -136,6 +136,12 @@ def forecast(series: TrafficSeries, wish: Wish) -> Forecast:
     forecaster = make_forecaster(series, wish, steps)
     forecaster.fit(series.values)
     middle, quantiles = forecaster.predict(probabilities=wish.probabilities)
+    if not np.isfinite(middle).all():
+        raise NotEnoughData(
+            f"{series.name}: {', '.join(forecaster.names)} cannot tell from"
+            f" {len(series.values)} steps of {series.step_seconds:g} s; expected a history of two"
+            " days or weeks, whichever it repeats, or --method standard"
+        )
     seen = int(forecaster.errors_seen[-1])
     return Forecast(
         series=series,

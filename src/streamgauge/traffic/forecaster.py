@@ -65,7 +65,8 @@ class Forecaster:
         self._mean_levels = np.zeros((ring, *self._quantiles.levels.shape[:2]))
         # Half as many bytes: of a long horizon these are the most.
         self._levels = np.zeros((ring, *self._quantiles.levels.shape), dtype=np.float32)
-        self._hours = step_us / (3600 * MICROSECONDS)
+        self._step_hours = step_us / (3600 * MICROSECONDS)
+        self._next_hour = 0
         self._error, self._errors_seen, self._suspected = 0.0, 0, 0.0
 
     def fit(self, values: Iterable[float]) -> None:
@@ -84,17 +85,19 @@ class Forecaster:
         if is_observed:
             self._learn(at, value)
         history.append(self._clean(value, at), is_observed=is_observed)
-        for expert in self._experts:
-            expert.update()
-        forecasts = np.stack([expert.predict(self._rungs) for expert in self._experts], axis=1)
         place = at % len(self._mixed)
-        self._forecasts[place] = forecasts
-        by_rule = [mix(weights, forecasts) for weights in self._aggregation.weigh(forecasts)]
-        self._by_rule[place] = np.stack(by_rule, axis=1)
-        self._mixed[place] = sum(by_rule) / len(by_rule)
+        forecasts = self._forecasts[place]
+        for column, expert in enumerate(self._experts):
+            expert.update()
+            forecasts[:, column] = expert.predict(self._rungs)
+        by_rule = mix(self._aggregation.weigh(forecasts), forecasts)
+        self._by_rule[place] = by_rule.T
+        self._mixed[place] = by_rule.mean(axis=0)
         self._levels[place] = self._quantiles.levels
         self._mean_levels[place] = self._quantiles.mean_levels()
-        self._scales[place] = self._quantiles.scales(self._row, self._hour(at + self._rungs))
+        hours = self._hour(self._rungs)
+        self._next_hour = int(hours[0])
+        self._scales[place] = self._quantiles.scales(self._row, hours)
 
     def predict(
         self, steps: Counts | None = None, probabilities: Sequence[float] = ()
@@ -119,7 +122,7 @@ class Forecaster:
         middle = np.maximum(mix(weights, forecasts), 0.0)
         wished = np.asarray(probabilities, dtype=np.float64)
         offsets = self._quantiles.offsets(wished)
-        hours = self._hour(self.history.count - 1 + steps)
+        hours = self._hour(steps)
         low = offsets[left] * self._quantiles.scales(left, hours)[:, None]
         high = offsets[right] * self._quantiles.scales(right, hours)[:, None]
         spread = middle[:, None] + low + part[:, None] * (high - low)
@@ -152,8 +155,7 @@ class Forecaster:
     def _weigh(self) -> Matrix:
         """The weights of experts at each rung, the mean of the rules."""
         newest = self._forecasts[(self.history.count - 1) % len(self._mixed)]
-        found = self._aggregation.weigh(newest)
-        return np.asarray(sum(found) / len(found))
+        return np.asarray(self._aggregation.weigh(newest).mean(axis=0))
 
     def _learn(self, at: int, value: float) -> None:
         """Judge all forecasts of this value that were made before."""
@@ -164,13 +166,19 @@ class Forecaster:
         row = self._row[:n]
         mixed = self._mixed[place, row]
         self._aggregation.learn(self._forecasts[place, row], self._by_rule[place, row], value)
-        hour = int(self._hour(np.array([at]))[0])
+        known = np.isfinite(mixed)
+        if not known.all():
+            # Where none of the experts could tell yet there is no error.
+            place, row, mixed = place[known], row[known], mixed[known]
+            if not len(row):
+                return
         self._quantiles.learn(
+            row,
             value - mixed,
             self._scales[place, row],
             self._levels[place, row].astype(np.float64),
             self._mean_levels[place, row],
-            hour,
+            self._next_hour,
         )
 
     def _clean(self, value: float, at: int) -> float:
@@ -178,6 +186,8 @@ class Forecaster:
         if at == 0:
             return value
         expected = float(self._mixed[(at - 1) % len(self._mixed), 0])
+        if not math.isfinite(expected):
+            return value if math.isfinite(value) else self.history.last
         if not math.isfinite(value):
             return max(expected, 0.0)
         error = value - expected
@@ -198,7 +208,9 @@ class Forecaster:
         width = np.maximum(rungs[right] - rungs[left], 1)
         return left, right, np.clip((steps - rungs[left]) / width, 0.0, 1.0)
 
-    def _hour(self, index: Counts) -> Counts:
+    def _hour(self, steps: Counts) -> Counts:
+        """The hour of the day, so many steps after the newest value."""
         if not self._clock.day:
-            return np.zeros(len(index), dtype=np.int64)
-        return np.asarray((self._clock.slot(index) * self._hours).astype(np.int64) % HOURS)
+            return np.zeros(len(steps), dtype=np.int64)
+        slots = self.history.slots(steps)
+        return np.asarray((slots * self._step_hours).astype(np.int64) % HOURS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, tzinfo
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -10,6 +12,8 @@ from streamgauge.traffic.series import EPOCH, Counts, Vector
 
 DAY_SECONDS = 86_400.0
 DAYS_PER_WEEK = 7
+
+Shared = TypeVar("Shared")
 
 
 class Clock:
@@ -58,10 +62,13 @@ class Clock:
         more = [self._offset(index) for index in range(known, size)]
         self._offsets = np.concatenate([self._offsets, np.asarray(more, dtype=np.int64)])
 
-    def _offset(self, index: int) -> int:
+    def time(self, index: int) -> datetime:
+        """When a step begins, on the clock whose days repeat."""
         moment = EPOCH + timedelta(microseconds=self._start_us + index * self._step_us)
-        local: datetime = moment.astimezone(self._zone)
-        offset = local.utcoffset() or timedelta(0)
+        return moment.astimezone(self._zone or UTC)
+
+    def _offset(self, index: int) -> int:
+        offset = self.time(index).utcoffset() or timedelta(0)
         return round(offset / timedelta(microseconds=self._step_us))
 
 
@@ -72,6 +79,7 @@ class History:
         count: How many there are.
         last: The newest.
         is_observed: Whether the newest was observed; nothing is learnt from one that was not.
+        slot: The step of the day of the newest, 0 at midnight; 0 where there are no days.
         low: The smallest that was observed.
         high: The largest.
         rungs: For how many steps ahead forecasts are made after every value.
@@ -83,7 +91,17 @@ class History:
         self.count = 0
         self.last = np.nan
         self.is_observed = False
+        self.slot = 0
         self.low, self.high = np.inf, -np.inf
+        self._with_now = np.concatenate([np.zeros(1, dtype=np.int64), rungs])
+        self._rung_slots = rungs
+        self._shared: dict[Callable[[History], Any], Any] = {}
+
+    def share(self, kind: Callable[[History], Shared]) -> Shared:
+        """What several experts compute together: made once, by the first of them."""
+        if kind not in self._shared:
+            self._shared[kind] = kind(self)
+        return cast(Shared, self._shared[kind])
 
     @property
     def values(self) -> Vector:
@@ -99,6 +117,19 @@ class History:
         self.last, self.is_observed = value, is_observed
         if is_observed:
             self.low, self.high = min(self.low, value), max(self.high, value)
+        if self.clock.day:
+            slots = self.clock.slot(self.count - 1 + self._with_now)
+            self.slot, self._rung_slots = int(slots[0]), slots[1:]
+
+    def slots(self, steps: Counts) -> Counts:
+        """The step of the day, so many steps after the newest value."""
+        if steps is self.rungs:
+            return self._rung_slots
+        return self.clock.slot(self.count - 1 + steps)
+
+    def earlier(self, steps: Counts, days: int) -> Counts:
+        """Which value had the same time so many days before, so many steps after the newest."""
+        return self.clock.earlier(self.count - 1 + steps, days)
 
 
 def make_rungs(steps: int) -> Counts:

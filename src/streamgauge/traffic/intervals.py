@@ -15,6 +15,8 @@ far ahead are known late; levels that were used then are judged when they are.
 from __future__ import annotations
 
 import math
+from array import array
+from bisect import bisect_left, bisect_right
 
 import numpy as np
 
@@ -36,6 +38,9 @@ HOURS = 24
 SCALE_ALPHA = 0.03
 # An error counts in that mean as at most so many times the mean.
 LARGEST_ERROR = 5.0
+# An hour without errors so far, such as one without traffic, is taken for no calmer than this part
+# of the mean over all hours: its first error must not count as endless.
+LEAST_SHARE = 0.01
 TINY = 1e-12
 
 
@@ -56,8 +61,8 @@ class AdaptiveQuantiles:
         self._wished = wished
         self._eta = ETA / (wished * (1.0 - wished))
         self._shift = np.zeros((rows, len(PROBABILITIES)))
-        self._newest = np.zeros((rows, WINDOW))
-        self._sorted = np.full((rows, WINDOW), np.inf)
+        self._newest = [array("d", [0.0] * WINDOW) for _ in range(rows)]
+        self._sorted = [array("d") for _ in range(rows)]
         self.seen = np.zeros(rows, dtype=np.int64)
         self._scale = np.zeros((rows, HOURS))
         self._scale_seen = np.zeros((rows, HOURS), dtype=np.int64)
@@ -66,80 +71,85 @@ class AdaptiveQuantiles:
     def scales(self, rows: Counts, hours: Counts) -> Vector:
         """The usual size of errors of some rows at some hours; TINY where there was none."""
         own = self._scale[rows, hours]
-        own = np.where(self._scale_seen[rows, hours] > 0, own, self._overall[rows])
-        return np.maximum(own, TINY)
+        overall = self._overall[rows]
+        own = np.where(self._scale_seen[rows, hours] > 0, own, overall)
+        return np.maximum(np.maximum(own, LEAST_SHARE * overall), TINY)
 
     def mean_levels(self) -> Vector:
         """The levels at which quantiles are taken, by row and probability."""
         return np.asarray((self.levels * self._weights).sum(axis=2) + self._shift)
 
     def learn(
-        self, errors: Vector, scales: Vector, then: Vector, mean_then: Vector, hour: int
+        self,
+        rows: Counts,
+        errors: Vector,
+        scales: Vector,
+        then: Vector,
+        mean_then: Vector,
+        hour: int,
     ) -> None:
         """Take the errors of forecasts of the same value, observed minus forecast.
 
         Args:
-            errors: For the first rows, as many as there are.
+            rows: Whose forecasts these are, ascending.
+            errors: One for each of the rows, as the next three.
             scales: The usual sizes at the time of the forecasts.
             then: The levels at the time of the forecasts, as `levels` had them. Levels of now know
                 errors that were not known then; judged by those, a fast rate would seem to foresee.
             mean_then: Likewise, as `mean_levels` had them.
             hour: Of the day, of the value.
         """
-        n = len(errors)
-        ranks = np.array([self._insert(row, errors[row] / scales[row]) for row in range(n)])
-        self._learn_scales(errors, hour)
+        scores = (errors / scales).tolist()
+        ranks = np.array([self._insert(*pair) for pair in zip(rows.tolist(), scores, strict=True)])
+        # Nearly always these are the first rows, which are a view and no copy.
+        part = slice(len(rows)) if int(rows[-1]) == len(rows) - 1 else rows
+        self._learn_scales(part, errors, hour)
         rank = ranks[:, None, None]
-        weights = self._weights[:n]
         step = self._wished - (rank <= then)
+        weights = self._weights[part]
         weights *= np.exp(-self._eta * (rank - then) * step)
         weights *= (1.0 - SHARE) / weights.sum(axis=2, keepdims=True)
         weights += SHARE / len(RATES)
-        self.levels[:n] += RATES * step
-        self._shift[:n] += SHIFT_RATE * (PROBABILITIES - (ranks[:, None] <= mean_then))
+        self._weights[part] = weights
+        self.levels[part] += RATES * step
+        self._shift[part] += SHIFT_RATE * (PROBABILITIES - (ranks[:, None] <= mean_then))
 
     def offsets(self, probabilities: Vector) -> Vector:
         """Quantiles of scaled errors: a row for each number of steps, a column a probability."""
         shifts = np.clip(self.mean_levels(), 0.0, 1.0) - PROBABILITIES
         found = np.zeros((len(shifts), len(probabilities)))
         for row, shift in enumerate(shifts):
-            size = min(int(self.seen[row]), WINDOW)
+            ordered = np.array(self._sorted[row])
+            size = len(ordered)
             if size == 0:
                 continue
             wished = probabilities + np.interp(probabilities, PROBABILITIES, shift)
             # The smallest errors that leave enough below: place p·(n + 1) among n in order.
             place = np.clip(wished * (size + 1) - 1.0, 0.0, size - 1.0)
-            found[row] = np.interp(place, np.arange(size), self._sorted[row, :size])
+            found[row] = np.interp(place, np.arange(size), ordered)
         return found
 
     def _insert(self, row: int, score: float) -> float:
         """Put a score among the others, for the oldest; its rank among them, from 0 to 1."""
-        seen, ordered = int(self.seen[row]), self._sorted[row]
-        size = min(seen, WINDOW)
-        low = int(ordered[:size].searchsorted(score))
-        high = low
-        if low < size and ordered[low] == score:
-            high = int(ordered[:size].searchsorted(score, side="right"))
+        seen, ordered, newest = int(self.seen[row]), self._sorted[row], self._newest[row]
+        size = len(ordered)
+        low = bisect_left(ordered, score)
+        high = bisect_right(ordered, score, low)
         place = seen % WINDOW
-        out = int(ordered.searchsorted(self._newest[row, place])) if seen >= WINDOW else size
-        if out < low:
-            ordered[out : low - 1] = ordered[out + 1 : low]
-            ordered[low - 1] = score
-        else:
-            ordered[low + 1 : out + 1] = ordered[low:out]
-            ordered[low] = score
-        self._newest[row, place] = score
+        if seen >= WINDOW:
+            del ordered[bisect_left(ordered, newest[place])]
+        ordered.insert(bisect_left(ordered, score), score)
+        newest[place] = score
         self.seen[row] = seen + 1
         return (low + high) / 2.0 / size if size else 0.5
 
-    def _learn_scales(self, errors: Vector, hour: int) -> None:
-        n = len(errors)
+    def _learn_scales(self, part: slice | Counts, errors: Vector, hour: int) -> None:
         size = np.abs(errors)
-        seen = self._scale_seen[:n, hour]
-        seen += 1
-        own, overall = self._scale[:n, hour], self._overall[:n]
+        self._scale_seen[part, hour] += 1
+        own, overall = self._scale[part, hour], self._overall[part]
         usual = np.where(overall > 0.0, LARGEST_ERROR * np.maximum(own, overall), size)
         size = np.minimum(size, usual)
-        own += np.maximum(SCALE_ALPHA, 1.0 / seen) * (size - own)
-        alpha = np.maximum(SCALE_ALPHA / 10.0, 1.0 / np.maximum(self.seen[:n], 1))
-        overall += alpha * (size - overall)
+        alpha = np.maximum(SCALE_ALPHA, 1.0 / self._scale_seen[part, hour])
+        self._scale[part, hour] += alpha * (size - own)
+        alpha = np.maximum(SCALE_ALPHA / 10.0, 1.0 / self.seen[part])
+        self._overall[part] += alpha * (size - overall)

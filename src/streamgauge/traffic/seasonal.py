@@ -43,8 +43,9 @@ class SeasonalNaive:
         history, clock = self._history, self._history.clock
         if not clock.day:
             return np.full(len(steps), np.nan)
-        target = history.count - 1 + steps
-        found = clock.earlier(target, self.days)
+        found = history.earlier(steps, self.days)
+        if found[0] >= 0 and found[-1] < history.count:
+            return history.values[found]
         period = self.days * clock.day
         if int(steps[-1]) > period // 2:
             ahead = np.maximum(0, -(-(found - history.count + 1) // period))
@@ -91,7 +92,7 @@ class DayProfile:
         history = self._history
         if not len(self._profile):
             return
-        slot = int(history.clock.slot(np.array([history.count - 1]))[0])
+        slot = history.slot
         expected = self._profile[slot]
         if self._seen[slot] and expected > TINY:
             if history.is_observed:
@@ -106,7 +107,7 @@ class DayProfile:
         history = self._history
         if not len(self._profile):
             return np.full(len(steps), np.nan)
-        slots = history.clock.slot(history.count - 1 + steps)
+        slots = history.slots(steps)
         level = self._levels[self._chosen.best]
         return np.where(self._seen[slots] > 0, level * self._profile[slots], np.nan)
 
@@ -145,7 +146,7 @@ class HoltWinters:
             self._season = np.repeat(season[:, None], len(HW_ALPHAS), axis=1)
             self._levels[:] = first.mean()
             return
-        slot = int(history.clock.slot(np.array([history.count - 1]))[0])
+        slot = history.slot
         errors = history.last - self._levels - self._season[slot]
         self._levels += HW_ALPHAS * errors
         self._season[slot] += HW_GAMMAS * (1.0 - HW_ALPHAS) * errors
@@ -157,5 +158,5 @@ class HoltWinters:
         if self._season is None:
             return np.full(len(steps), np.nan)
         best, history = self._chosen.best, self._history
-        slots = history.clock.slot(history.count - 1 + steps)
+        slots = history.slots(steps)
         return np.asarray(self._levels[best] + self._season[slots, best])

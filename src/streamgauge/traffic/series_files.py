@@ -8,6 +8,7 @@ column of numbers; ``series``. Times are ISO 8601 and UTC where they have no zon
 from __future__ import annotations
 
 import csv
+from array import array
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,9 +37,11 @@ class _Columns(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    times_us: list[int]
-    values: list[float]
-    masked: list[bool]
+    """Seventeen bytes a row: lists of Python's numbers would take five times as much."""
+
+    times_us: array[int]
+    values: array[float]
+    masked: bytearray
 
 
 def read_series_file(path: str | Path, *, value_column: str | None = None) -> list[SeriesRows]:
@@ -68,9 +71,9 @@ def read_series_file(path: str | Path, *, value_column: str | None = None) -> li
     return [
         SeriesRows(
             name,
-            np.array(rows.times_us, dtype=np.int64),
-            np.array(rows.values, dtype=np.float64),
-            np.array(rows.masked, dtype=bool),
+            np.frombuffer(rows.times_us, dtype=np.int64),
+            np.frombuffer(rows.values, dtype=np.float64),
+            np.frombuffer(rows.masked, dtype=bool),
         )
         for name, rows in found.items()
     ]
@@ -98,7 +101,9 @@ def _read(stream: TextIO, name: str, value_column: str | None) -> dict[str, _Row
                     expected="a time, a number",
                 )
             continue
-        rows = found.setdefault(key, _Rows([], [], []))
+        rows = found.get(key)
+        if rows is None:
+            rows = found[key] = _Rows(array("q"), array("d"), bytearray())
         rows.times_us.append(time_us)
         rows.values.append(value)
         rows.masked.append(masked)
