@@ -19,6 +19,7 @@ from streamgauge.drawing.wording import (
     printable,
 )
 from streamgauge.reports import prediction_figures as tables
+from streamgauge.reports.bytes import show_bytes
 from streamgauge.reports.content import (
     Block,
     Chart,
@@ -248,11 +249,16 @@ class PredictionReport(Report):
                     tables.tabulate_executors(predicted),
                     tables.tabulate_workers(self.prediction, self.intervals),
                     tables.tabulate_machines(self.prediction, self.intervals),
+                    *self._show_bytes(),
                 ],
             ),
             Section("notes", "Notes", self._notes()),
             Section("made", "How this was made", self._made()),
         ]
+
+    def _show_bytes(self) -> list[Block]:
+        flow = self.prediction.bytes
+        return [] if flow is None else show_bytes(flow)
 
     def _show_certainty(self) -> list[Block]:
         tested: list[Block] = []
