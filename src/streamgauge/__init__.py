@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamgauge.api.calibrate import calibrate
     from streamgauge.api.compare import compare
+    from streamgauge.api.cost import cost
     from streamgauge.api.forecast import forecast
     from streamgauge.api.judge import judge
     from streamgauge.api.loading import load_job, load_profile
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from streamgauge.profile.profile import Profile
     from streamgauge.reports.calibration import CalibrationReport
     from streamgauge.reports.comparison import ComparisonReport
+    from streamgauge.reports.cost import CostReport
     from streamgauge.reports.forecast import ForecastReport
     from streamgauge.reports.judgement import JudgementReport
     from streamgauge.reports.placement import PlacementReport
@@ -38,6 +40,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "calibrate": "api.calibrate",
     "compare": "api.compare",
+    "cost": "api.cost",
     "forecast": "api.forecast",
     "judge": "api.judge",
     "load_job": "api.loading",
@@ -49,6 +52,7 @@ _MODULES = {
     "simulate": "api.simulate",
     "CalibrationReport": "reports.calibration",
     "ComparisonReport": "reports.comparison",
+    "CostReport": "reports.cost",
     "ForecastReport": "reports.forecast",
     "Job": "profile.job",
     "JudgementReport": "reports.judgement",
@@ -64,6 +68,7 @@ _MODULES = {
 __all__ = [
     "CalibrationReport",
     "ComparisonReport",
+    "CostReport",
     "ForecastReport",
     "Job",
     "JudgementReport",
@@ -76,6 +81,7 @@ __all__ = [
     "StreamgaugeError",
     "calibrate",
     "compare",
+    "cost",
     "forecast",
     "judge",
     "load_job",

@@ -10,6 +10,7 @@ import streamgauge as sg
 PUBLIC = {
     "CalibrationReport",
     "ComparisonReport",
+    "CostReport",
     "ForecastReport",
     "Job",
     "JudgementReport",
@@ -22,6 +23,7 @@ PUBLIC = {
     "StreamgaugeError",
     "calibrate",
     "compare",
+    "cost",
     "forecast",
     "judge",
     "load_job",
