@@ -16,6 +16,7 @@ PAGES = (
     "CONTRIBUTING.md",
     "docs/README.md",
     "docs/contention.md",
+    "docs/costs.md",
     "docs/design.md",
     "docs/emulator.md",
     "docs/engines.md",

@@ -63,6 +63,7 @@ class Site:
     network_bytes_per_second: float = np.inf
 
 
+ROUNDING = 1e-12
 LIMITS = ("executor", "cores", "network")
 
 
@@ -447,7 +448,9 @@ def _divide(near: Vector, far: Vector, total: Vector) -> Fractions:
         return np.divide(amount, total, out=np.full_like(total, np.nan), where=total > 0.0)
 
     node, remote = part(near), part(far)
-    return Fractions(1.0 - node - remote, node, remote)
+    local = 1.0 - node - remote
+    # What is left of one can miss zero by a rounding.
+    return Fractions(np.where(np.abs(local) < ROUNDING, 0.0, local), node, remote)
 
 
 def transfer_cost(fractions: Fractions, gamma: ByDistance) -> Vector:

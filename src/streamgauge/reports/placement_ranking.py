@@ -331,12 +331,14 @@ class PlacementRanking(Report):
         baseline = "" if ranking.baseline is None else ranking.baseline.name
         remote = None if ranking.rates_assumed else format_rate(placement.traffic.remote)
         change = ranking.compare_remote(placement)
+        moved = placement.diagnostics.remote_bytes_per_second
         sizes: Row = {
             Column("scheduler"): placement.name,
             Column("workers"): len(placement.plan.workers),
-            Column("nodes"): len(placement.plan.nodes),
+            # A terminal has no room for it, and where nothing goes between nodes there is one.
+            Column("nodes", page_only=moved is not None): len(placement.plan.nodes),
             Column("between nodes", "/s"): remote,
-            Column("between nodes", "bytes"): _show_bytes(placement.diagnostics),
+            Column("between nodes", "bytes/s"): None if moved is None else format_rate(moved),
             Column("part", page_only=not ranking.rates_assumed): format_share(
                 placement.remote_share
             ),
