@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from streamgauge.api.rank_placements import rank_placements
     from streamgauge.api.rank_scalings import rank_scalings
     from streamgauge.api.simulate import simulate
+    from streamgauge.api.sweep import sweep
     from streamgauge.errors import StreamgaugeError
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.prediction import PredictionReport
     from streamgauge.reports.scaling import ScalingRanking
     from streamgauge.reports.simulation import SimulationReport
+    from streamgauge.reports.sweep import SweepReport
 
 __version__ = "0.1.0"
 
@@ -50,6 +52,7 @@ _MODULES = {
     "rank_placements": "api.rank_placements",
     "rank_scalings": "api.rank_scalings",
     "simulate": "api.simulate",
+    "sweep": "api.sweep",
     "CalibrationReport": "reports.calibration",
     "ComparisonReport": "reports.comparison",
     "CostReport": "reports.cost",
@@ -63,6 +66,7 @@ _MODULES = {
     "ScalingRanking": "reports.scaling",
     "SimulationReport": "reports.simulation",
     "StreamgaugeError": "errors",
+    "SweepReport": "reports.sweep",
 }
 
 __all__ = [
@@ -79,6 +83,7 @@ __all__ = [
     "ScalingRanking",
     "SimulationReport",
     "StreamgaugeError",
+    "SweepReport",
     "calibrate",
     "compare",
     "cost",
@@ -91,6 +96,7 @@ __all__ = [
     "rank_placements",
     "rank_scalings",
     "simulate",
+    "sweep",
 ]
 
 

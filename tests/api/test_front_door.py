@@ -21,6 +21,7 @@ PUBLIC = {
     "ScalingRanking",
     "SimulationReport",
     "StreamgaugeError",
+    "SweepReport",
     "calibrate",
     "compare",
     "cost",
@@ -33,6 +34,7 @@ PUBLIC = {
     "rank_placements",
     "rank_scalings",
     "simulate",
+    "sweep",
 }
 
 

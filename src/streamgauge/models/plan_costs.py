@@ -158,6 +158,7 @@ def cost_configurations(
     site: Site | None = None,
     *,
     restart: bool = False,
+    order: Sequence[int] | None = None,
     serialising: Serialising = Serialising.FRACTION,
 ) -> PlanCosts:
     """The costs of dealt configurations, in their order.
@@ -169,18 +170,21 @@ def cost_configurations(
         workers: On each node.
         site: Nodes, all alike.
         restart: Whether every operator is dealt from the first slot on.
+        order: Operators, by their places in the topology, in the order in which they are dealt;
+            that of the topology where none is given.
         serialising: Which tuples count as serialised.
     """
-    # Dealt as the topology declares its operators, and then put in the order of evaluation.
-    declared = np.argsort(job.declared)
-    order, parts = [], []
-    for places, slots in deal_all(nodes, executors, workers, restart=restart):
+    dealt = np.arange(len(job.declared)) if order is None else np.asarray(order)
+    # From the order of dealing to that of the topology, and to that of evaluation.
+    wanted = np.argsort(dealt)[np.argsort(job.declared)]
+    found, parts = [], []
+    for places, slots in deal_all(nodes, executors[:, dealt], workers, restart=restart):
         sorted_slots = Slots(
-            counts=slots.counts[:, declared], first=slots.first[:, declared], node=slots.node
+            counts=slots.counts[:, wanted], first=slots.first[:, wanted], node=slots.node
         )
-        order.append(places)
+        found.append(places)
         parts.append(cost_plans(job, sorted_slots, site, serialising=serialising))
-    return _join(parts, np.argsort(np.concatenate(order)))
+    return _join(parts, np.argsort(np.concatenate(found)))
 
 
 def _join(parts: Sequence[PlanCosts], order: NDArray[np.intp]) -> PlanCosts:
