@@ -34,6 +34,7 @@ STUDIES = (
     "pipeline_cluster",
     "agent_overhead",
     "traffic",
+    "sweeps",
 )
 # Measures figures that the package has built in, once for each version of an engine.
 ON_REQUEST = ("engine_costs",)

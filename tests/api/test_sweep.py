@@ -275,9 +275,7 @@ node: {{cores: 4}}
 
 
 def test_the_example_finds_a_plan(project):
-    report = sg.sweep(
-        project / "examples/sweep.yaml", best="cost", where="rate=120000 and p99<0.01"
-    )
+    report = sg.sweep(project / "examples/sweep.yaml", best="cost", where="rate=60000 and p99<0.01")
     assert report.verdict.word.startswith("<")
     assert len(report.charts) >= 4
     assert all(chart.svg().startswith("<svg") for chart in report.charts)
@@ -300,10 +298,18 @@ def test_spark_is_asked_where_one_process_would_take_minutes(files):
     text = SWEEP + "models: [analytic]\n"
     from streamgauge.planning.sweeping.files.sweep_file import load_sweep
 
-    small = load_sweep(files(text), api._load_job)
+    small = load_sweep(files(text), api.load_job)
     assert wanted(small, list(small.blocks())) < api.WORTH_SPARK_SECONDS
     many = load_sweep(
         files(text.replace("[1000, 20000, 60000]", str([float(n) for n in range(1, 301)]))),
-        api._load_job,
+        api.load_job,
     )
     assert wanted(many, list(many.blocks())) > api.WORTH_SPARK_SECONDS
+
+
+def test_without_a_condition_on_it_plans_are_compared_at_the_highest_rate_that_any_carries(files):
+    """Four bolts do 190k tuples/s, two 95k: at 150k only some fit, at 1M none."""
+    report = sg.sweep(files(SWEEP.replace("60000]", "150000, 1000000]")))
+    assert {float(report.columns["rate"][place]) for place in report.ranked} == {150_000.0}
+    assert all(one["rate"] == 150_000.0 for one in report.to_dict()["best"])
+    assert {one["rate"] for one in report.to_dict()["front"]} == {1000.0, 20000.0, 150000.0}

@@ -67,7 +67,7 @@ def sweep(
     conditions = read_conditions(where)
     if best is not None:
         check_figure(best, "--best")
-    wanted = load_sweep(file, _load_job)
+    wanted = load_sweep(file, load_job)
     with require_extra("lake"):
         import pyarrow as pa
 
@@ -150,7 +150,7 @@ def _open_results(
     return results, [block for block in blocks if block.number not in done]
 
 
-def _load_job(path: Path, step: str | None, replicas: int) -> tuple[Job, tuple[JobBehaviour, ...]]:
+def load_job(path: Path, step: str | None, replicas: int) -> tuple[Job, tuple[JobBehaviour, ...]]:
     """The job of a file under its load, and what its operators do, by replica."""
     described = describe_job(read_document(path), step=step)
     job, profile = described.job, described.profile

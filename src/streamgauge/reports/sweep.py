@@ -80,8 +80,11 @@ class SweepReport(Report):
         rows: A row for each case, as a pyarrow table.
         columns: The same as arrays.
         by: The figure that decides.
-        ranked: Places of feasible cases, the best first.
-        front: Places on the Pareto front of cost, latency and highest rate.
+        feasible: How many cases carry their load and meet the conditions.
+        ranked: Places of those at the highest rate that any plan carries, the best first; at all
+            rates that the conditions name, where they name one.
+        front: Places on the Pareto fronts of cost, latency and highest rate, one for each model,
+            replica and rate.
         folder: Where the results are kept; empty where they are not.
     """
 
@@ -90,6 +93,7 @@ class SweepReport(Report):
     columns: Columns
     by: str
     conditions: tuple[Condition, ...]
+    feasible: int
     ranked: NDArray[np.intp]
     front: NDArray[np.intp]
     latency: str
@@ -123,24 +127,20 @@ class SweepReport(Report):
                 remedy="add a model that predicts it to `models`",
             )
         feasible = find_feasible(columns, conditions)
-        ranked = order_by(columns, by, feasible)
-        front = ranked[
-            find_front(
-                [
-                    columns["cost"][ranked],
-                    columns[latency][ranked],
-                    -np.minimum(columns["limit"][ranked], np.finfo(np.float64).max),
-                ]
-            )
-        ]
+        at_rate = feasible
+        if feasible.any() and not any(one.figure == "rate" for one in conditions):
+            # Lower rates have lower latencies: plans are compared at the highest that any carries.
+            at_rate = feasible & (columns["rate"] == columns["rate"][feasible].max())
+        ranked = order_by(columns, by, at_rate)
         return cls(
             sweep=sweep,
             rows=rows,
             columns=columns,
             by=by,
             conditions=conditions,
+            feasible=int(feasible.sum()),
             ranked=ranked,
-            front=front[np.argsort(columns["cost"][front], kind="stable")],
+            front=_find_fronts(columns, order_by(columns, latency, feasible), latency),
             latency=latency,
             folder=folder,
         )
@@ -185,7 +185,7 @@ class SweepReport(Report):
             grade=Grade.FINE,
             word=self.name_plan(place),
             sentence=f" at {format_rate(columns['rate'][place])} tuples/s is the best by {self.by}:"
-            f" {_show(self.by, columns[self.by][place])}; {len(self.ranked):,} of"
+            f" {_show(self.by, columns[self.by][place])}; {self.feasible:,} of"
             f" {len(self.rows):,} cases meet: {asked}.",
             cautions=(
                 "More threads than cores on a node: what the cost model says of it is doubtful.",
@@ -240,23 +240,30 @@ class SweepReport(Report):
                 "front",
                 "Cost, latency and throughput",
                 [
-                    self._tabulate(
-                        "Pareto front",
-                        self.front[:MOST_FRONT],
-                        note="No other case is as good in cost, latency and highest rate, and"
-                        " better in one of them."
-                        + (
-                            f" {len(self.front) - MOST_FRONT} more are left out."
-                            if len(self.front) > MOST_FRONT
-                            else ""
-                        ),
-                    ),
-                    *self._chart_front(),
+                    self._tabulate_front(),
+                    ChartRow(charts=list(self._chart_front())),
                 ],
             ),
             Section("pictures", "Over rate and parallelism", self._chart_rows()),
             Section("made", "How this was made", [Text(made)]),
         ]
+
+    def _tabulate_front(self) -> Table:
+        """The front at the rate of the best case."""
+        at_rate = self.front
+        rate = ""
+        if len(self.ranked):
+            best = float(self.columns["rate"][self.ranked[0]])
+            at_rate = self.front[self.columns["rate"][self.front] == best]
+            rate = f" at {format_rate(best)} tuples/s"
+        left_out = len(at_rate) - MOST_FRONT
+        return self._tabulate(
+            f"Pareto front{rate}",
+            at_rate[:MOST_FRONT],
+            note="No other plan is as good in cost, latency and highest rate, and better in one of"
+            " them. Pictures and --json have the fronts of all rates."
+            + (f" {left_out} more are left out." if left_out > 0 else ""),
+        )
 
     def _tabulate(self, caption: str, places: NDArray[np.intp], note: str = "") -> Table:
         return tabulate(caption, [self._describe(int(place)) for place in places], note=note)
@@ -343,34 +350,31 @@ class SweepReport(Report):
         return np.asarray(case % len(self.sweep.plans))
 
     def _chart_front(self) -> Iterator[Chart]:
-        """Latency over cost, by how much a case would carry."""
-        if len(self.front) < 2:
-            return
+        """Latency, and the highest rate, over cost: a line of dots for each of some rates."""
         columns = self.columns
-        costs, limits = columns["cost"][self.front], columns["limit"][self.front]
-        latencies = columns[self.latency][self.front]
-        low, high = np.quantile(limits, [1 / 3, 2 / 3])
-        groups = {
-            f"up to {format_rate(float(low))}/s": limits <= low,
-            f"up to {format_rate(float(high))}/s": (limits > low) & (limits <= high),
-            "more": limits > high,
-        }
-        # A gap after each point: cases are dots, which no line joins.
-        times = np.repeat(costs, 2).tolist()
-        lines = []
-        for name, chosen in groups.items():
-            if chosen.any():
-                values = np.full(len(times), np.nan)
-                values[::2] = np.where(chosen, latencies, np.nan)
-                lines.append(Series(name=name, values=values.tolist()))
-        yield _chart(times, lines, self.latency, f"{self.latency} over cost: the front", "cost")
+        front = self.front[self._first_case()[self.front]]
+        front = front[np.argsort(columns["cost"][front], kind="stable")]
+        if len(front) < 2:
+            return
+        rates = sorted(set(columns["rate"][front].tolist()))
+        chosen = rates[:: max(math.ceil(len(rates) / LINES), 1)]
+        # A gap after each case: cases are dots, which no line joins.
+        costs = np.repeat(columns["cost"][front], 2).tolist()
+        for figure in (self.latency, "limit"):
+            lines = []
+            for rate in chosen:
+                values = np.full(len(costs), np.nan)
+                at_rate = columns["rate"][front] == rate
+                values[::2] = np.where(at_rate, columns[figure][front], np.nan)
+                lines.append(Series(name=f"{format_rate(rate)}/s", values=values.tolist()))
+            yield _chart(costs, lines, figure, f"{figure} over cost: the front", "cost")
 
     def document(self) -> Mapping[str, Any]:
         """Counts, the best cases and the front."""
         return {
             "sweep": self.sweep.name,
             "cases": len(self.rows),
-            "feasible": len(self.ranked),
+            "feasible": self.feasible,
             "by": self.by,
             "where": [str(one) for one in self.conditions],
             "verdict": str(self.verdict),
@@ -397,6 +401,24 @@ class SweepReport(Report):
             name = f"{self.name_plan(place)} at {self.columns['rate'][place]:g}/s"
             values = {figure: float(self.columns[figure][place]) for figure in FIGURES}
             yield from list_figures("case", name, values)
+
+
+def _find_fronts(columns: Columns, places: NDArray[np.intp], latency: str) -> NDArray[np.intp]:
+    """The front among the cases of each model, replica and rate, by rate and cost."""
+    keys = [columns[name][places] for name in ("model", "replica", "rate")]
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for place, *key in zip(places.tolist(), *keys, strict=True):
+        groups.setdefault(tuple(key), []).append(place)
+    kept: list[int] = []
+    for named in sorted(groups):
+        group = np.asarray(groups[named], dtype=np.intp)
+        # Limits are found to three digits or so: smaller differences are none.
+        limit = np.minimum(columns["limit"][group], np.finfo(np.float64).max)
+        digits = np.asarray([float(f"{one:.2e}") for one in limit.tolist()])
+        found = find_front([columns["cost"][group], columns[latency][group], -digits])
+        front = group[found]
+        kept += front[np.argsort(columns["cost"][front], kind="stable")].tolist()
+    return np.asarray(kept, dtype=np.intp)
 
 
 def _finite(value: float) -> float:
