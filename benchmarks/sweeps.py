@@ -22,7 +22,8 @@ from streamgauge.pipeline.sweeps import evaluate_blocks
 from streamgauge.planning.sweeping.files.sweep_file import load_sweep
 from streamgauge.planning.sweeping.sweep import COST, Block, Sweep
 
-EVALUATIONS, MANY_EVALUATIONS = 100_000, 1_000_000
+# Some are drawn twice, and evaluated once.
+EVALUATIONS, MANY_EVALUATIONS = 100_000, 1_100_000
 PREDICTIONS, MANY_PREDICTIONS = 200, 10_000
 LOOPED = 300
 SWEEP = """
@@ -33,7 +34,7 @@ plans:
   random:
     count: {count}
     nodes: [1, 8]
-    executors: {{in: [1, 8], parse: [1, 16], count: [1, 16], store: [1, 8]}}
+    executors: {{in: [1, 16], parse: [1, 32], count: [1, 32], store: [1, 16]}}
     workers: [1, 4]
 rates: [20000]
 models: [{model}]
@@ -44,7 +45,7 @@ streamgauge: 1
 topology:
   name: line
   operators:
-    {in: {kind: source, tasks: 8}, parse: {tasks: 16}, count: {tasks: 16}, store: {tasks: 8}}
+    {in: {kind: source, tasks: 16}, parse: {tasks: 32}, count: {tasks: 32}, store: {tasks: 16}}
   streams:
     - {from: in, to: parse, grouping: shuffle}
     - {from: parse, to: count, grouping: {fields: [key]}}

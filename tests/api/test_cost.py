@@ -144,6 +144,6 @@ def test_the_command_prints_one_document(logs, constants, monkeypatch, capsys):
 
 def test_the_example_of_constants_is_fine(project):
     report = sg.cost(
-        project / "examples/word-count.yaml", constants=project / "examples/engine-costs.yaml"
+        project / "examples/word-count.yaml", constants=project / "examples/costs/word-count.yaml"
     )
     assert "At most 56.0 kB/s for management" in report.to_text()

@@ -275,7 +275,9 @@ node: {{cores: 4}}
 
 
 def test_the_example_finds_a_plan(project):
-    report = sg.sweep(project / "examples/sweep.yaml", best="cost", where="rate=60000 and p99<0.01")
+    report = sg.sweep(
+        project / "examples/sweeps/word-count.yaml", best="cost", where="rate=60000 and p99<0.01"
+    )
     assert report.verdict.word.startswith("<")
     assert len(report.charts) >= 4
     assert all(chart.svg().startswith("<svg") for chart in report.charts)

@@ -35,6 +35,7 @@ PAGES = (
     "docs/raw-format.md",
     "docs/simulator.md",
     "docs/storm-rules.md",
+    "docs/sweeps.md",
 )
 
 

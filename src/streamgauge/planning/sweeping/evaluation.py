@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -137,6 +137,7 @@ def _evaluate_costs(
     }
 
 
+@lru_cache(maxsize=16)
 def _cost_job(sweep: Sweep, replica: int) -> tuple[CostJob, float]:
     """The job under its own load, and what that is in tuples per second."""
     workload = require_workload(sweep)
