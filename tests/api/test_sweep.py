@@ -170,10 +170,17 @@ def test_a_folder_with_something_else_is_left_alone(files, tmp_path):
         sg.sweep(files(), output=tmp_path / "out")
 
 
-def test_the_grid_of_the_paper_has_4116_cases(files):
-    """Section 4.3: 7·7 executors, 4 cluster sizes, 7 numbers of workers, 3 rates."""
+def test_the_grid_of_the_paper_has_4116_cases_with_the_bandwidth_of_the_paper(files, tmp_path):
+    """Section 4.3: 7·7 executors, 4 cluster sizes, 7 numbers of workers, 3 rates; K3 for two."""
+    (tmp_path / "costs.yaml").write_text(
+        "{streamgauge: 1, raw_bytes: {spout: 360}, management: {most_bytes_per_second: 56000}}"
+    )
     text = SWEEP.replace(SWEEP[SWEEP.index("  grid") : SWEEP.index("rates")], "  paper: true\n")
+    text = text.replace("20000, 60000", "10000, 50000") + "constants: costs.yaml\n"
     report = sg.sweep(files(text))
+    for rate, nodes, bandwidth in ((10_000.0, 4, 3_986_000), (50_000.0, 2, 19_156_000)):
+        row = rows_of(report, nodes=nodes, executors=[8, 8], workers=2, rate=rate)[0]
+        assert row["bandwidth"] == pytest.approx(bandwidth)
     assert len(report.rows) == 4116
     row = rows_of(report, nodes=1, executors=[8, 8], workers=16, rate=1000.0)[0]
     assert (row["local"], row["node"], row["remote"]) == pytest.approx((0.0, 1.0, 0.0))

@@ -66,7 +66,9 @@ SHOWN: Mapping[str, Callable[[float], str]] = {
     **dict.fromkeys(SECONDS, format_duration),
     **dict.fromkeys(("saturation", "busy"), format_utilisation),
     **dict.fromkeys(("local", "node", "remote"), format_share),
-    **dict.fromkeys(("remote_bytes", "card_bytes"), format_bytes_rate),
+    **dict.fromkeys(
+        ("remote_bytes", "card_bytes", "bandwidth", "management_bytes"), format_bytes_rate
+    ),
     "limit": format_rate,
     "cost": format_estimate,
 }

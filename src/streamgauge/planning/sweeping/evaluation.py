@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
@@ -38,6 +37,9 @@ FIGURES = (
     "busy",
     "remote_bytes",
     "card_bytes",
+    "bandwidth",
+    "management_bytes",
+    "requests",
     "local",
     "node",
     "remote",
@@ -45,23 +47,6 @@ FIGURES = (
 )
 # The larger the better; of all others the smaller.
 MORE_IS_BETTER = frozenset({"limit", "local"})
-MEANINGS: Mapping[str, str] = {
-    "cost": "price of the plan's nodes and workers",
-    "saturation": "part of the highest rate that is asked for",
-    "limit": "highest rate that fits, tuples/s",
-    "mean": "mean latency since emission, s",
-    "p50": "median latency, s",
-    "p99": "99th percentile of latency, s",
-    "floor": "lowest latency, s (cost model)",
-    "cores": "cores in use",
-    "busy": "part of its time that the busiest executor is busy",
-    "remote_bytes": "bytes/s of the job between nodes",
-    "card_bytes": "bytes/s through the busiest network card",
-    "local": "part of the tuples that stays in its worker (cost model)",
-    "node": "part that reaches another worker of its node (cost model)",
-    "remote": "part that reaches another node (cost model)",
-    "threads": "executors on the node with most (cost model)",
-}
 
 
 def evaluate(sweep: Sweep, block: Block) -> Columns:
@@ -123,6 +108,10 @@ def _evaluate_costs(
         "busy": costs.busy.max(axis=1)[which] * factor,
         "remote_bytes": costs.remote_bytes[which] * factor,
         "card_bytes": costs.network_bytes[which] * factor,
+        "bandwidth": (costs.external_bytes + costs.remote_bytes)[which] * factor
+        + costs.management_bytes[which],
+        "management_bytes": costs.management_bytes[which],
+        "requests": costs.requests[which],
         "local": costs.tuples.local[which],
         "node": costs.tuples.node[which],
         "remote": costs.tuples.remote[which],
@@ -247,6 +236,3 @@ def _figures(found: Prediction, rate: float) -> dict[str, float]:
         if moved is not None and known
         else np.nan,
     }
-
-
-Evaluate = Callable[[Block], Columns]

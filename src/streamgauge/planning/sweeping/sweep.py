@@ -7,7 +7,7 @@ need not do again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -239,8 +239,3 @@ def draw_plans(
         DealtPlan(first, tuple(middle), last)
         for first, *middle, last in np.stack(columns, axis=1).tolist()
     ]
-
-
-def describe_node(node: NodeKind) -> dict[str, Any]:
-    """As plain data."""
-    return asdict(node)
