@@ -212,14 +212,13 @@ class _Evaluation:
         self.first_busy = np.zeros(shape[:2])
         self.load = np.zeros((shape[0], shape[2]))
         self.sent_bytes, self.received_bytes = np.zeros((2, shape[0], shape[2]))
-        self.external_bytes = np.zeros(shape[0])
+        self.external_bytes, self.transport = np.zeros((2, shape[0]))
 
     def evaluate(self, utilisation: float) -> PlanCosts:
         """All figures of all plans."""
         for place, name in enumerate(self.job.operators):
             self._emit(place, name)
             self._send(place, name)
-        used = self.cpu.sum(axis=2)
         busy = self._find_busiest()
         node_cores = self.slots.sum_by_node(self.load).max(axis=1)
         network = np.maximum(
@@ -242,7 +241,7 @@ class _Evaluation:
             requests=requests,
             network_bytes=network,
             cpu=self.cpu,
-            transport=self.load.sum(axis=1) - used.sum(axis=1),
+            transport=self.transport,
             executors=self.slots.executors,
             busy=busy,
             fewest=np.maximum(np.ceil(self.busy.sum(axis=2) / utilisation - 1e-9), 1.0).astype(
@@ -348,9 +347,11 @@ class _Evaluation:
     def _move(self, edge: Edge, reach: Reach, sent: Vector) -> None:
         """Transport of an edge's tuples, counted where they are sent (D1), and their bytes."""
         gamma = self.job.constants.transport
-        self.load += sent * (
+        moving = sent * (
             gamma.local * reach.local + gamma.node * reach.node + gamma.remote * reach.remote
         )
+        self.load += moving
+        self.transport += moving.sum(axis=1)
         size = self._message_bytes(edge.type)
         self.sent_bytes += size * sent * reach.remote
         self.received_bytes += size * reach.from_nodes

@@ -147,12 +147,13 @@ class CostReport(Report):
         own = self.own
         remote = self.flow.total("remote_bytes_per_second", system=False)
         acks = self.flow.total("remote_bytes_per_second") - remote
+        beside = own.at(own.costs.external_bytes) + own.at(own.costs.management_bytes)
         known = self.flow.is_known
         return [
             Term("emitted", format_bytes_rate(self.flow.emitted()) if known else "not known"),
             Term("between nodes", format_bytes_rate(remote) if known else "not known"),
             Term("CPU", f"{format_number(own.at(own.costs.cores))} cores"),
-            Term("with sources and management", format_bytes_rate(own.at(own.costs.bandwidth))),
+            Term("with sources and management", format_bytes_rate(remote + beside)),
             *([Term("acknowledgements beside that", format_bytes_rate(acks))] if acks else []),
         ]
 
