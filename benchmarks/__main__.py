@@ -36,6 +36,7 @@ STUDIES = (
     "agent_overhead",
     "traffic",
     "traffic_fleet",
+    "sweeps",
 )
 # Measures figures that the package has built in, once for each version of an engine.
 ON_REQUEST = ("engine_costs",)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamgauge.api.calibrate import calibrate
     from streamgauge.api.compare import compare
+    from streamgauge.api.cost import cost
     from streamgauge.api.forecast import forecast
     from streamgauge.api.judge import judge
     from streamgauge.api.loading import load_job, load_profile
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from streamgauge.api.rank_placements import rank_placements
     from streamgauge.api.rank_scalings import rank_scalings
     from streamgauge.api.simulate import simulate
+    from streamgauge.api.sweep import sweep
     from streamgauge.errors import StreamgaugeError
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
     from streamgauge.reports.calibration import CalibrationReport
     from streamgauge.reports.comparison import ComparisonReport
+    from streamgauge.reports.cost import CostReport
     from streamgauge.reports.forecast import ForecastReport
     from streamgauge.reports.judgement import JudgementReport
     from streamgauge.reports.placement import PlacementReport
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.prediction import PredictionReport
     from streamgauge.reports.scaling import ScalingRanking
     from streamgauge.reports.simulation import SimulationReport
+    from streamgauge.reports.sweep import SweepReport
 
 __version__ = "0.1.0"
 
@@ -38,6 +42,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "calibrate": "api.calibrate",
     "compare": "api.compare",
+    "cost": "api.cost",
     "forecast": "api.forecast",
     "judge": "api.judge",
     "load_job": "api.loading",
@@ -47,8 +52,10 @@ _MODULES = {
     "rank_placements": "api.rank_placements",
     "rank_scalings": "api.rank_scalings",
     "simulate": "api.simulate",
+    "sweep": "api.sweep",
     "CalibrationReport": "reports.calibration",
     "ComparisonReport": "reports.comparison",
+    "CostReport": "reports.cost",
     "ForecastReport": "reports.forecast",
     "Job": "profile.job",
     "JudgementReport": "reports.judgement",
@@ -59,11 +66,13 @@ _MODULES = {
     "ScalingRanking": "reports.scaling",
     "SimulationReport": "reports.simulation",
     "StreamgaugeError": "errors",
+    "SweepReport": "reports.sweep",
 }
 
 __all__ = [
     "CalibrationReport",
     "ComparisonReport",
+    "CostReport",
     "ForecastReport",
     "Job",
     "JudgementReport",
@@ -74,8 +83,10 @@ __all__ = [
     "ScalingRanking",
     "SimulationReport",
     "StreamgaugeError",
+    "SweepReport",
     "calibrate",
     "compare",
+    "cost",
     "forecast",
     "judge",
     "load_job",
@@ -85,6 +96,7 @@ __all__ = [
     "rank_placements",
     "rank_scalings",
     "simulate",
+    "sweep",
 ]
 
 

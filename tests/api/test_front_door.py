@@ -10,6 +10,7 @@ import streamgauge as sg
 PUBLIC = {
     "CalibrationReport",
     "ComparisonReport",
+    "CostReport",
     "ForecastReport",
     "Job",
     "JudgementReport",
@@ -20,8 +21,10 @@ PUBLIC = {
     "ScalingRanking",
     "SimulationReport",
     "StreamgaugeError",
+    "SweepReport",
     "calibrate",
     "compare",
+    "cost",
     "forecast",
     "judge",
     "load_job",
@@ -31,6 +34,7 @@ PUBLIC = {
     "rank_placements",
     "rank_scalings",
     "simulate",
+    "sweep",
 }
 
 

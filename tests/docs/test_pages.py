@@ -17,6 +17,7 @@ PAGES = (
     "docs/README.md",
     "docs/capacity.md",
     "docs/contention.md",
+    "docs/costs.md",
     "docs/design.md",
     "docs/emulator.md",
     "docs/engines.md",
@@ -37,6 +38,7 @@ PAGES = (
     "docs/simulator.md",
     "docs/storm-rules.md",
     "docs/throughput.md",
+    "docs/sweeps.md",
 )
 
 

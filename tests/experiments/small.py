@@ -86,7 +86,7 @@ class FakeRunner:
         return StepRecord(
             began_at=began,
             measured_from=began,
-            measured_to=began + timedelta(seconds=4),
+            measured_to=began + timedelta(seconds=order.windows * order.window_seconds),
             plan=order.plan,
         )
 

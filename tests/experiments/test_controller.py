@@ -169,3 +169,45 @@ def test_a_plan_whose_tasks_the_engine_numbers_otherwise_is_the_same(tmp_path):
         for one in list_placed_executors(wanted)
     ]
     assert describe_moves(wanted, numbered) == []
+
+
+def with_keys(tmp_path, keys):
+    return small_experiment(tmp_path, f"{EXPERIMENT}{keys}\n")
+
+
+def test_a_clean_start_gives_each_repetition_an_engine_without_old_data(tmp_path):
+    experiment, folder = with_keys(tmp_path, "clean_start: true"), tmp_path / "out"
+    found = []
+
+    def leave_something(order):
+        home = folder / "engine"
+        found.append(sorted(path.name for path in home.glob("*")))
+        (home / "zookeeper").mkdir(parents=True)
+        (home / "clock.json").write_text("{}")
+
+    engine = FakeRunner(leave_something)
+    run(experiment, engine, folder)
+    assert engine.closed == len(engine.turns) == 6
+    # A clock of simulated time stays, so that no two repetitions have the same times.
+    assert found == [[], *[["clock.json"]] * 5]
+
+
+def test_the_load_goes_on_after_the_last_window_and_that_does_not_count(tmp_path):
+    experiment, folder = with_keys(tmp_path, "cool_down_seconds: 3"), tmp_path / "out"
+    engine = FakeRunner()
+    journal = run(experiment, engine, folder)
+    # Windows of 2 s: two of them count, and two more cover the 3 s.
+    assert {order.windows for order in engine.orders} == {4}
+    for done in journal.done:
+        assert (done.measured_to - done.measured_from).total_seconds() == 4.0
+
+
+def test_a_journal_without_the_new_keys_goes_on(tmp_path):
+    experiment, folder = small_experiment(tmp_path), tmp_path / "out"
+    run(experiment, FakeRunner(), folder)
+    path = folder / "experiment.json"
+    kept = json.loads(path.read_text())
+    for name in ("clean_start", "cool_down_seconds", "engine_statistics"):
+        del kept["experiment"][name]
+    path.write_text(json.dumps(kept))
+    assert run(experiment, FakeRunner(), folder).left == []

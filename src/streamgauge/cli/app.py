@@ -18,6 +18,8 @@ COMMANDS = {
     "calibrate": "streamgauge.cli.profile:calibrate",
     "predict": "streamgauge.cli.predict:predict",
     "compare": "streamgauge.cli.predict:compare",
+    "cost": "streamgauge.cli.cost:cost",
+    "sweep": "streamgauge.cli.sweep:sweep",
     "forecast": "streamgauge.cli.forecast:forecast",
     "simulate": "streamgauge.cli.simulate:simulate",
     "demo": "streamgauge.cli.demo:demo",

@@ -20,6 +20,7 @@ _MOST_DECIMALS = 6
 SAME = 0.01
 # From here on a multiple reads better than a percentage.
 MANIFOLD = 10.0
+BYTE_UNITS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))
 # Parts of the time from which something is called busy, and nearly full.
 MIDDLE_LEVEL, HIGH_LEVEL = 0.7, 0.9
 
@@ -195,6 +196,15 @@ def format_limit(per_second: float, unit: str = " tuples/s") -> str:
 def format_rate(per_second: float) -> str:
     """To three digits, large ones abbreviated: ``1.4M``."""
     return format_plain_number(float(f"{per_second:.3g}"))
+
+
+def format_bytes_rate(per_second: float) -> str:
+    """Bytes a second to three digits, by thousands as network cards count: ``12.5 MB/s``."""
+    if not math.isfinite(per_second):
+        return MISSING
+    # What three digits round up to a thousand belongs to the next unit.
+    scale, unit = next((one for one in BYTE_UNITS if per_second >= 0.9995 * one[0]), (1.0, "B/s"))
+    return f"{format_number(per_second / scale)} {unit}"
 
 
 def format_difference(part: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -64,14 +65,31 @@ def run_experiment(experiment: Experiment, runner: Runner, folder: Path, watch: 
         journal = open_journal(experiment, runner.name, folder)
         journal.write(folder)
         if journal.left:
-            with runner.session(experiment.cluster, folder / ENGINE) as session:
-                for turn in journal.left:
-                    journal = journal.with_done(
-                        _run_repetition(journal, turn, session, folder, watch)
-                    )
-                    journal.write(folder)
-                    watch(_report_end(journal, turn))
+            left = journal.left
+            rounds = [[turn] for turn in left] if experiment.clean_start else [left]
+            for turns in rounds:
+                home = _engine_home(experiment, folder)
+                with runner.session(experiment.cluster, home) as session:
+                    for turn in turns:
+                        journal = journal.with_done(
+                            _run_repetition(journal, turn, session, folder, watch)
+                        )
+                        journal.write(folder)
+                        watch(_report_end(journal, turn))
     return journal
+
+
+def _engine_home(experiment: Experiment, folder: Path) -> Path:
+    """Where the engine keeps its data; for a clean start without that of the run before.
+
+    Engines keep data in folders. A file may be a clock of simulated time, which must not go back.
+    """
+    home = folder / ENGINE
+    if experiment.clean_start and home.is_dir():
+        for path in home.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+    return home
 
 
 def _report_end(journal: Journal, turn: Turn) -> ExperimentProgress:
@@ -96,7 +114,7 @@ def _run_repetition(
         job=replace(step.job, cluster=session.cluster, plan=None),
         plan=schedule.plan,
         warm_up=experiment.warm_up,
-        windows=experiment.windows,
+        windows=experiment.windows_run,
         window_seconds=experiment.window_seconds,
         bucket_seconds=experiment.bucket_seconds,
         folder=folder / name,
@@ -112,6 +130,8 @@ def _run_repetition(
 
     report(0.0, "beginning")
     record = session.run_step(order, report)
+    counted = timedelta(seconds=experiment.windows * experiment.window_seconds)
+    record = replace(record, measured_to=min(record.measured_to, record.measured_from + counted))
     notes = [*schedule.warnings, *describe_moves(schedule.plan, list_placed_executors(record.plan))]
     repetition = Repetition.of(turn, name, record, notes)
     _write_events(folder / name, order, repetition)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -94,6 +95,9 @@ class Experiment:
         bucket_seconds: Time that one sample spans.
         shuffled: Whether each round of all steps is in an order of its own.
         seed: Of the order, and of everything random in the steps.
+        clean_start: Whether each repetition has an engine of its own, that begins with nothing.
+        cool_down_seconds: How long the load goes on after the last window; that does not count.
+        engine_statistics: Whether queues, messages between workers and memory are figures too.
         study: What the steps are about, where it is one of those that are known.
     """
 
@@ -107,6 +111,9 @@ class Experiment:
     repetitions: int = 5
     shuffled: bool = True
     seed: int = 1
+    clean_start: bool = False
+    cool_down_seconds: float = 0.0
+    engine_statistics: bool = False
     marking: Marking = field(default_factory=Marking)
     study: Study | None = None
     about: str = ""
@@ -117,6 +124,7 @@ class Experiment:
         check_name(findings, self.name, "experiment")
         check_whole(findings, self.windows, "windows")
         check_whole(findings, self.repetitions, "repetitions")
+        check_number(findings, self.cool_down_seconds, "cool_down_seconds")
         check_whole(findings, self.seed, "seed", least=0, most=MOST_SEED)
         fine = check_number(findings, self.bucket_seconds, "bucket_seconds", above=0.0)
         if check_number(findings, self.window_seconds, "window_seconds", above=0.0) and fine:
@@ -140,6 +148,11 @@ class Experiment:
             repetitions=1,
             seed=seed,
         )
+
+    @property
+    def windows_run(self) -> int:
+        """Windows of a repetition, with those of the cool-down, which do not count."""
+        return self.windows + math.ceil(self.cool_down_seconds / self.window_seconds - 1e-9)
 
     def step(self, name: str) -> ExperimentStep:
         """The step of that name."""

@@ -40,6 +40,12 @@ class FigureKind(StrEnum):
     CPU: Cores in use.
     BACK_PRESSURE: How long senders were held back, and how often.
 
+    Where statistics of the engine are asked for:
+
+    QUEUE: Tuples that wait in queues, and how fast they become more.
+    MESSAGES: Tuples between workers, and between nodes.
+    MEMORY: What workers hold.
+
     Of repetitions only, where stages are asked for:
 
     ROUTING: Parts of a stream that executors send to each other.
@@ -59,6 +65,9 @@ class FigureKind(StrEnum):
     THROUGHPUT = "throughput"
     CPU = "cpu"
     BACK_PRESSURE = "back-pressure"
+    QUEUE = "queue"
+    MESSAGES = "messages"
+    MEMORY = "memory"
     ROUTING = "routing"
     ARRIVAL = "arrival"
     OUTPUT = "output"
@@ -74,6 +83,9 @@ class FigureKind(StrEnum):
             FigureKind.THROUGHPUT: "tuples/s",
             FigureKind.CPU: "cores",
             FigureKind.BACK_PRESSURE: "1",
+            FigureKind.QUEUE: "tuples",
+            FigureKind.MESSAGES: "tuples/s",
+            FigureKind.MEMORY: "bytes",
             FigureKind.ROUTING: "1",
             FigureKind.ARRIVAL: "tuples/s",
             FigureKind.OUTPUT: "tuples/s",
@@ -94,6 +106,7 @@ class Key(NamedTuple):
     def unit(self) -> str:
         """What it is measured in."""
         own = {"event_seconds": "s", "slowdown": "1", "carried_per_second": "tuples/s"}
+        own |= {"growth_per_second": "tuples/s"}
         return own.get(self.quantity, self.kind.unit)
 
 

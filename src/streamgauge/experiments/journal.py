@@ -46,6 +46,9 @@ _PLAIN = (
     "repetitions",
     "shuffled",
     "seed",
+    "clean_start",
+    "cool_down_seconds",
+    "engine_statistics",
 )
 # Changes that are listed where a folder holds another form of an experiment.
 MOST_CHANGES = 10
@@ -277,7 +280,8 @@ def experiment_from_data(data: Mapping[str, Any]) -> Experiment:
     """The inverse of `experiment_to_data`."""
     study = data["study"]
     return Experiment(
-        **{name: data[name] for name in _PLAIN},
+        # Journals of earlier versions lack what they could not say.
+        **{name: data[name] for name in _PLAIN if name in data},
         cluster=ClusterFile.model_validate(data["cluster"]).build(),
         warm_up=WarmUp(**data["warm_up"]),
         marking=Marking(**data["marking"]),

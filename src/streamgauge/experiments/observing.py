@@ -94,7 +94,9 @@ def observe_repetition(
         window_seconds=experiment.window_seconds,
         bucket_seconds=experiment.bucket_seconds,
     )
-    readings = Readings(placement, span, stages=stages)
+    readings = Readings(
+        placement, span, stages=stages, engine_statistics=experiment.engine_statistics
+    )
     readings.read(folder / repetition.folder)
     windows = []
     for place, window in enumerate(readings.windows):
@@ -104,7 +106,8 @@ def observe_repetition(
                 start=start.isoformat(),
                 seconds=span.window_seconds,
                 marks=list_marks(window, placement, span, experiment.marking),
-                figures=compute_figures(window, placement, span),
+                figures=compute_figures(window, placement, span)
+                | _list_engine_statistics(readings, place),
             )
         )
     good = [place for place, truth in enumerate(windows) if not truth.marks]
@@ -128,6 +131,14 @@ def observe_repetition(
         ),
         faults=tuple(_list_holes(readings)),
     )
+
+
+def _list_engine_statistics(readings: Readings, place: int) -> Figures:
+    if readings.engine is None:
+        return {}
+    span = readings.span
+    seconds = find_covered_seconds(readings.windows[place], readings.placement, span)
+    return readings.engine.list_figures(place, seconds, span.bucket_seconds)
 
 
 def _compute_stages(

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from streamgauge.experiments.engine_statistics import READ, EngineStatistics
 from streamgauge.experiments.stages import KEYS, StageSums
 from streamgauge.experiments.windows import (
     MICROSECONDS,
@@ -61,8 +62,7 @@ _TO_SINKS = {
     Metric.SINCE_DUE_LATENCY_BIN: Since.DUE,
 }
 _OF_TREES = (Metric.COMPLETE_LATENCY_SUM, Metric.COMPLETE_LATENCY_BIN)
-_READ = pa.array([metric.label for metric in (*_SUMMED, *_TO_SINKS, *_OF_TREES)])
-_READ_STAGES = pa.array([*_READ.to_pylist(), *(metric.label for metric in KEYS)])
+_READ = (*_SUMMED, *_TO_SINKS, *_OF_TREES)
 
 
 class Readings:
@@ -70,15 +70,26 @@ class Readings:
 
     Attributes:
         stages: Sums by executor, where stages are asked for.
+        engine: Queues, messages and memory, where these are asked for.
         repeated: Lines that had been read before.
         rejected: Lines that are no records.
         faults: Files that could be read only in part, and why.
     """
 
-    def __init__(self, placement: Placement, span: Span, *, stages: bool = False) -> None:
+    def __init__(
+        self,
+        placement: Placement,
+        span: Span,
+        *,
+        stages: bool = False,
+        engine_statistics: bool = False,
+    ) -> None:
         self.placement = placement
         self.span = span
         self.stages = StageSums(span.windows) if stages else None
+        self.engine = EngineStatistics(placement, span.windows) if engine_statistics else None
+        read = {*_READ, *(KEYS if stages else ()), *(READ if engine_statistics else ())}
+        self._read = pa.array(sorted(metric.label for metric in read))
         self.windows = [WindowReadings() for _ in range(span.windows)]
         self.series = Series.of_length(span.buckets)
         # Traces tell of latency where sinks do not.
@@ -117,7 +128,7 @@ class Readings:
         return len(self._seen) > before
 
     def _take_samples(self, table: pa.Table) -> None:
-        wanted = table.filter(_is_of_job(table, _READ if self.stages is None else _READ_STAGES))
+        wanted = table.filter(_is_of_job(table, self._read))
         span = self.span
         half = pc.multiply(wanted["bucket_seconds"], MICROSECONDS / 2.0).to_numpy()
         middle = wanted["bucket_start"].cast(pa.int64()).to_numpy() + half - span.start_us
@@ -140,6 +151,8 @@ class Readings:
                 self._take_latencies(metric, rows)
             if self.stages is not None and metric in KEYS:
                 self.stages.take(metric, rows)
+            if self.engine is not None:
+                self.engine.take(metric, rows)
 
     def _take_trees(self, metric: Metric, rows: pa.Table) -> None:
         for row in _group(rows, "component", *_bin_of(metric)):

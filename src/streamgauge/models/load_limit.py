@@ -36,6 +36,8 @@ CROWDED = 0.95
 HIGHEST = 1e9
 # What a worker's transfer queue is called where it is full; then comes the worker's name.
 TRANSFER_QUEUE = "the transfer queue of"
+# The same of a machine's network card.
+NETWORK_CARD = "the network card of"
 # Logarithm of a factor that is far enough off.
 FARTHEST = 100.0
 # Executors that the interpolation of that rate aims to have this much too busy, or not busy enough.
@@ -50,10 +52,11 @@ class Loaded:
         contention: Of all threads: executors first, then the triggers of time windows.
         utilisation: Offered load of each executor; one and more: overloaded.
         transfer_load: Offered load of each worker's transfer queue, likewise.
+        network_load: Offered load of each machine's network card, likewise.
         cores: By executor: that its tuples and its windows keep busy.
         waking: By executor: cores that it uses to wake up and find nothing.
-        overloaded: What is overloaded, the worst first: executors, transfer queues and machines,
-            with their load.
+        overloaded: What is overloaded, the worst first: executors, transfer queues, machines and
+            their network cards, with their load.
         variation: Of each machine's crowd: the squared coefficient of variation of a factor by
             which all stretches there vary together.
         at_crowd: Service times where the stretch of each executor is multiplied by a factor.
@@ -63,6 +66,7 @@ class Loaded:
     service: ServiceTimes
     utilisation: Vector
     transfer_load: Vector
+    network_load: Vector
     cores: Vector
     waking: Vector
     overloaded: Mapping[str, float]
@@ -117,14 +121,18 @@ def load(
         on_thread, multiply(fired, service.trigger_mean), 0.0
     )
     transfer_load = factor * parameters.transfer_load()
+    network_load = factor * parameters.network_load()
+    worst = _overloaded(plan, shared, threads, utilisation, machines)
+    worst |= _held_up(plan, transfer_load, network_load)
     return Loaded(
         contention=shared,
         service=service,
         utilisation=utilisation,
         transfer_load=transfer_load,
+        network_load=network_load,
         cores=cores,
         waking=waking,
-        overloaded=_overloaded(plan, shared, threads, utilisation, transfer_load, machines),
+        overloaded=dict(sorted(worst.items(), key=lambda one: -one[1])),
         variation=lambda: find_variation(threads, machines, shared),
         at_crowd=lambda factor: stretch_service(works, stretch * factor, trigger_stretch * factor),
     )
@@ -179,9 +187,9 @@ def _overloaded(
     shared: Contention,
     threads: Threads,
     utilisation: Vector,
-    transfer_load: Vector,
     machines: Machines,
 ) -> dict[str, float]:
+    """Machines, and executors that have too much to do with what they get of one."""
     wanted = sum_at(threads.machine, threads.rate * threads.cpu_seconds, len(machines.cores))
     worst = {
         plan.cluster.machines[index].name: _ratio(float(wanted[index]), float(machines.free[index]))
@@ -191,9 +199,16 @@ def _overloaded(
     crowded = shared.overloaded[threads.machine[: len(utilisation)]]
     for index in np.flatnonzero((utilisation >= 1.0) & ~crowded).tolist():
         worst[plan.logical.executors[index].label] = float(utilisation[index])
-    for index in np.flatnonzero(transfer_load >= 1.0).tolist():
-        worst[f"{TRANSFER_QUEUE} {plan.workers[index]}"] = float(transfer_load[index])
-    return dict(sorted(worst.items(), key=lambda one: -one[1]))
+    return worst
+
+
+def _held_up(plan: PhysicalPlan, transfer_load: Vector, network_load: Vector) -> dict[str, float]:
+    """Transfer queues and network cards that cannot take what is to be sent."""
+    queues = [f"{TRANSFER_QUEUE} {worker}" for worker in plan.workers]
+    cards = [f"{NETWORK_CARD} {machine.name}" for machine in plan.cluster.machines]
+    loads = [*transfer_load.tolist(), *network_load.tolist()]
+    named = zip([*queues, *cards], loads, strict=True)
+    return {name: load for name, load in named if load >= 1.0}
 
 
 def _ratio(wanted: float, free: float) -> float:
@@ -209,8 +224,8 @@ class Limit:
         factor: By which all rates may grow, or must shrink; infinite where nothing limits them,
             NaN where it was not looked for.
         per_second: What all sources then emit together.
-        by: What would be overloaded first: an executor, a machine, or a source's limit on open
-            roots.
+        by: What would be overloaded first: an executor, a machine, its network card, a transfer
+            queue, or a source's limit on open roots.
     """
 
     factor: float
@@ -276,7 +291,8 @@ def _busiest(loaded: Loaded) -> float:
     """Utilisation of the busiest thread; infinite with a machine that is overloaded."""
     if loaded.contention.overloaded.any():
         return math.inf
-    return max(*(float(one.max(initial=0.0)) for one in (loaded.utilisation, loaded.transfer_load)))
+    loads = (loaded.utilisation, loaded.transfer_load, loaded.network_load)
+    return max(float(one.max(initial=0.0)) for one in loads)
 
 
 def find_between(low: float, high: float, busiest: Mapping[float, float]) -> float:
@@ -324,7 +340,7 @@ def _bounds(parameters: Parameters) -> tuple[float, float]:
     )
     wanted += all_of_it - fixed
     free = np.maximum(Machines.of(plan.cluster).free - fixed, 0.0)
-    busiest = np.concatenate([busy, parameters.transfer_load()])
+    busiest = np.concatenate([busy, parameters.transfer_load(), parameters.network_load()])
     with np.errstate(divide="ignore"):
         return float((1.0 / busiest).min()), float(
             (free / wanted)[wanted > 0.0].min(initial=np.inf)

@@ -25,6 +25,7 @@ from streamgauge.topology.tuple_flow import (
     Matrix,
     TupleFlow,
     as_slice,
+    locate_nodes,
 )
 
 SECONDS_PER_MS = 1e-3
@@ -116,7 +117,7 @@ class Distances:
     def __init__(self, flow: TupleFlow, network: Network) -> None:
         self.network = network
         self.worker = np.asarray(flow.plan.placement, dtype=np.intp)
-        self.node = locate_nodes(flow)
+        self.node = locate_nodes(flow.plan)
         apart = ~np.eye(len(network.seconds), dtype=bool)
         self.is_uniform = bool(apart.any()) and all(
             np.ptp(matrix[apart]) == 0.0 for matrix in (network.seconds, network.variance)
@@ -237,11 +238,3 @@ def _mixed(values: Matrix, shares: Matrix) -> Complex:
     mixed = np.empty((len(both) // 2, both.shape[1]), dtype=np.complex128)
     mixed.real, mixed.imag = both[: len(mixed)], both[len(mixed) :]
     return mixed
-
-
-def locate_nodes(flow: TupleFlow) -> Places:
-    """The place of each executor's node among the plan's."""
-    plan = flow.plan
-    place = {name: index for index, name in enumerate(plan.nodes)}
-    of_worker = np.asarray([place[worker.node] for worker in plan.workers], dtype=np.intp)
-    return np.asarray(of_worker[np.asarray(plan.placement, dtype=np.intp)])

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamgauge.errors import InvalidInput
 from streamgauge.models.acks import roots_per_tuple, with_acks
+from streamgauge.models.byte_flow import Crossings, find_crossings
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_aware_shuffle import SCOPES
 from streamgauge.models.plan_family import PlanFamily
@@ -22,6 +25,8 @@ from streamgauge.models.worker_cpu import EngineLoad, find_engine_load
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.workload import Workload
+
+Vector = NDArray[np.float64]
 
 # Larger numbers are slips, and products of far larger ones are no numbers any more.
 MOST_LOAD = 1e30
@@ -46,6 +51,19 @@ class Parameters(Traffic):
     engine: EngineLoad
     notes: tuple[str, ...]
     rescaled: Callable[[float], Parameters]
+
+    @cached_property
+    def crossings(self) -> Crossings:
+        """Bytes between workers, nodes and machines."""
+        return find_crossings(self, self.behaviour)
+
+    def network_load(self) -> Vector:
+        """Part of what each machine's network card carries, in its busier direction."""
+        machines = self.flow.plan.cluster.machines
+        if all(machine.network_gbit_per_second is None for machine in machines):
+            return super().network_load()
+        speeds = np.asarray([machine.network_bytes_per_second for machine in machines])
+        return np.asarray(np.maximum(*self.crossings.machines) / speeds)
 
     @property
     def is_linear(self) -> bool:

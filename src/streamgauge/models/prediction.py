@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.models.byte_flow import ByteFlow, find_byte_flow
 from streamgauge.models.delays import DelayLevels, Delays, Part
 from streamgauge.models.end_to_end_latency import ENDLESS, PROBABILITIES, Latency, Ways
 from streamgauge.models.load_limit import Limit, Loaded, find_polling, is_bolt
@@ -246,6 +247,7 @@ class Prediction:
         executors: In the plan's order.
         workers: In the plan's order.
         machines: In the cluster's order.
+        bytes: What moves through the plan.
         complete: Of whole tuple trees as the engine reports it; None where nothing is acknowledged.
         seen_by_source: Of whole tuple trees, from emission until the source learns of the end.
         since_due: As `latency`, from when tuples were due; None where a source has no due times, or
@@ -272,6 +274,7 @@ class Prediction:
     executors: tuple[ExecutorPrediction, ...]
     workers: tuple[WorkerPrediction, ...]
     machines: tuple[MachinePrediction, ...]
+    bytes: ByteFlow | None = None
     complete: Latency | None = None
     seen_by_source: Latency | None = None
     since_due: Latency | None = None
@@ -285,7 +288,8 @@ class Prediction:
 
     def to_dict(self) -> dict[str, Any]:
         """A plain document."""
-        return asdict(self)
+        bytes_moved = None if self.bytes is None else self.bytes.to_dict()
+        return asdict(replace(self, bytes=None)) | {"bytes": bytes_moved}
 
 
 def assemble(
@@ -325,6 +329,9 @@ def assemble(
         executors=_executors(parameters, rates, loaded, delays),
         workers=list_workers(plan, used, parameters.leaving_workers()),
         machines=machines,
+        bytes=None
+        if is_brief
+        else find_byte_flow(parameters, parameters.behaviour, parameters.crossings),
         since_due=since_due,
         since_due_by_source={}
         if since_due is None

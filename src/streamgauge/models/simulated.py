@@ -20,10 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.models.byte_flow import find_byte_flow
 from streamgauge.models.chained import split_chains
 from streamgauge.models.end_to_end_latency import ENDLESS, PROBABILITIES, Latency
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.load_limit import Loaded, find_limit, find_machines, load, mark_bolts
+from streamgauge.models.load_limit import (
+    NETWORK_CARD,
+    Loaded,
+    find_limit,
+    find_machines,
+    load,
+    mark_bolts,
+)
 from streamgauge.models.network import find_network
 from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.pending_limit import hold_back, is_limited
@@ -163,6 +171,7 @@ class SimulationModel:
             executors=executor_predictions(parameters, runs.observed, runs.overload),
             workers=list_workers(plan, used, runs.sent()),
             machines=machines,
+            bytes=find_byte_flow(parameters, behaviour, parameters.crossings),
             complete=runs.latency(lambda one: one.complete) if acked else None,
             seen_by_source=runs.latency(lambda one: one.seen_by_source) if acked else None,
             since_due=None if eager else runs.latency(lambda one: one.since_due),
@@ -275,6 +284,10 @@ class _Runs:
             outgrown=any(one.overloaded for one in results),
         )
         self.overloaded = named_loads(self._plan, self.overload, loaded)
+        # Network cards are not simulated.
+        self.overloaded |= {
+            name: load for name, load in loaded.overloaded.items() if name.startswith(NETWORK_CARD)
+        }
         if self._swinging:
             # All is served in the end; but not in every scope that shuffle uses.
             self.overloaded = {**loaded.overloaded, **self.overloaded}

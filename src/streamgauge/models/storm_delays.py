@@ -162,7 +162,7 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         send=send,
         send_transform=send_transform,
         transfer=Moments(
-            mean=np.where(traffic.transfer_load() < 1.0, sleep / 2.0, np.inf),
+            mean=np.where(traffic.held_up(), np.inf, sleep / 2.0),
             variance=np.full(workers, sleep**2 / 12.0),
         ),
         transfer_transform=lambda s: np.broadcast_to(

@@ -185,6 +185,19 @@ class Traffic:
         """Part of what each worker's transfer queue can take; one and more: it is overloaded."""
         return self.leaving_workers() * self.mechanics.transfer_tuple_seconds
 
+    def network_load(self) -> Vector:
+        """Part of what each machine's network card carries; zero where bytes are not known."""
+        return np.zeros(len(self.flow.plan.cluster.machines))
+
+    def held_up(self) -> NDArray[np.bool_]:
+        """Workers that cannot send all they should: their queue or a network card is full."""
+        full = self.transfer_load() >= 1.0
+        cards = self.network_load() >= 1.0
+        if cards.any():
+            # One thread sends for a worker: what goes to a full card holds up everything else.
+            full |= self.leaving_workers() > 0.0
+        return full
+
     def window_tuples(self, operator: Operator) -> Vector:
         """Mean tuples in a window that fires, of each executor's tasks."""
         window, came = operator.window, self.rates.into(self.flow, operator.name, system=False)

@@ -125,6 +125,7 @@ def uncontended_load(parameters: Parameters, stations: Stations) -> Loaded:
         service=service,
         utilisation=busy,
         transfer_load=np.zeros(len(parameters.flow.plan.workers)),
+        network_load=np.zeros(len(parameters.flow.plan.cluster.machines)),
         cores=used,
         waking=waking,
         variation=lambda: np.zeros(len(free)),

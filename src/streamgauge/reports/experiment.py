@@ -91,6 +91,9 @@ KINDS = {
     FigureKind.THROUGHPUT: "Throughput",
     FigureKind.CPU: "CPU",
     FigureKind.BACK_PRESSURE: "Back-pressure",
+    FigureKind.QUEUE: "Queues",
+    FigureKind.MESSAGES: "Between workers",
+    FigureKind.MEMORY: "Memory",
 }
 MEANING = (
     "The value of a figure is the median over windows that are not marked; spread is half of the"

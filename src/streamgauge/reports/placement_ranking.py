@@ -15,6 +15,7 @@ from streamgauge.drawing.bar_charts import Bar, draw_bar_chart
 from streamgauge.drawing.plan_picture import PlanPanel, draw_plans
 from streamgauge.drawing.wording import (
     count,
+    format_bytes_rate,
     format_change,
     format_difference,
     format_duration,
@@ -28,7 +29,7 @@ from streamgauge.drawing.wording import (
     printable,
 )
 from streamgauge.models.ranking import CRITERIA
-from streamgauge.planning.scheduling.diagnostics import BY_CORES
+from streamgauge.planning.scheduling.diagnostics import BY_CORES, Diagnostics
 from streamgauge.planning.scheduling.ranking import (
     EVEN,
     OWN_PLAN,
@@ -38,6 +39,7 @@ from streamgauge.planning.scheduling.ranking import (
 from streamgauge.profile.files.jobs import job_to_data, save
 from streamgauge.profile.files.plans import PlanFile
 from streamgauge.profile.job import Assignment
+from streamgauge.reports.bytes import FULL_CARD
 from streamgauge.reports.content import (
     Chart,
     Column,
@@ -181,6 +183,10 @@ class PlacementRanking(Report):
             if not self.ranking.rates_assumed:
                 remote = placement.traffic.remote
                 yield from list_figures("placement", name, {"remote": remote}, unit="1/s")
+            moved = placement.diagnostics.remote_bytes_per_second
+            if moved is not None:
+                figures = {"remote_bytes_per_second": moved}
+                yield from list_figures("placement", name, figures)
             if placement.prediction is not None:
                 latency = placement.prediction.latency
                 times = {"latency_mean": latency.mean, "latency_p99": get_quantile(latency, P99)}
@@ -256,7 +262,9 @@ class PlacementRanking(Report):
         part = format_share(placement.remote_share)
         if self.ranking.rates_assumed:
             return f"{part} of the tuples"
-        return f"{format_estimate(placement.traffic.remote)} tuples/s ({part})"
+        moved = _show_bytes(placement.diagnostics)
+        more = "" if moved is None else f", {moved}"
+        return f"{format_estimate(placement.traffic.remote)} tuples/s ({part}){more}"
 
     def _plans_chart(self) -> Chart:
         best, baseline = self.ranking.best, self.ranking.baseline
@@ -323,11 +331,14 @@ class PlacementRanking(Report):
         baseline = "" if ranking.baseline is None else ranking.baseline.name
         remote = None if ranking.rates_assumed else format_rate(placement.traffic.remote)
         change = ranking.compare_remote(placement)
+        moved = placement.diagnostics.remote_bytes_per_second
         sizes: Row = {
             Column("scheduler"): placement.name,
             Column("workers"): len(placement.plan.workers),
-            Column("nodes"): len(placement.plan.nodes),
+            # A terminal has no room for it, and where nothing goes between nodes there is one.
+            Column("nodes", page_only=moved is not None): len(placement.plan.nodes),
             Column("between nodes", "/s"): remote,
+            Column("between nodes", "bytes/s"): None if moved is None else format_rate(moved),
             Column("part", page_only=not ranking.rates_assumed): format_share(
                 placement.remote_share
             ),
@@ -416,6 +427,11 @@ def _show_up_to(per_second: float) -> str | None:
     return "no limit" if math.isinf(per_second) else format_rate(per_second)
 
 
+def _show_bytes(diagnostics: Diagnostics) -> str | None:
+    moved = diagnostics.remote_bytes_per_second
+    return None if moved is None else format_bytes_rate(moved)
+
+
 def _show_busiest_load(placement: Placement) -> str:
     load = placement.diagnostics.busiest_load
     if placement.diagnostics.load_by == BY_CORES:
@@ -430,6 +446,7 @@ def _describe_risks(placement: Placement) -> Row:
         "between workers": diagnostics.acks_inter_worker,
         "between nodes": diagnostics.acks_remote,
     }
+    loads = {name: load for name, load in diagnostics.network_loads.items() if load >= FULL_CARD}
     acker_workers = list_names(list(diagnostics.acker_only_workers))
     return {
         Column("scheduler"): placement.name,
@@ -439,6 +456,10 @@ def _describe_risks(placement: Placement) -> Row:
             Column(name): None if part is None else format_share(part)
             for name, part in acks.items()
         },
+        Column("network cards", words=True): list_names(
+            [f"{name} {format_utilisation(load)}" for name, load in loads.items()]
+        )
+        or None,
         Column("hot nodes", words=True): list_names(list(diagnostics.hot_nodes)) or None,
         Column("heap too small", words=True): list_names(list(diagnostics.heap_risks)) or None,
     }

@@ -20,6 +20,7 @@ from streamgauge.drawing.wording import (
 )
 from streamgauge.models.throughput import Risk
 from streamgauge.reports import prediction_figures as tables
+from streamgauge.reports.bytes import show_bytes
 from streamgauge.reports.capacity import (
     document_alerts,
     document_capacities,
@@ -282,6 +283,7 @@ class PredictionReport(Report):
                     tables.tabulate_executors(predicted),
                     tables.tabulate_workers(self.prediction, self.intervals),
                     tables.tabulate_machines(self.prediction, self.intervals),
+                    *self._show_bytes(),
                 ],
             ),
             Section("notes", "Notes", self._notes()),
@@ -291,6 +293,10 @@ class PredictionReport(Report):
     def _show_throughput(self) -> list[Block]:
         found = self.prediction.throughput
         return [] if found is None else list(tabulate_throughput(found))
+
+    def _show_bytes(self) -> list[Block]:
+        flow = self.prediction.bytes
+        return [] if flow is None else show_bytes(flow)
 
     def _show_certainty(self) -> list[Block]:
         tested: list[Block] = []

@@ -20,6 +20,7 @@ from streamgauge.drawing.wording import (
 )
 from streamgauge.models.load_limit import TRANSFER_QUEUE
 from streamgauge.models.prediction import FULL, Drawback
+from streamgauge.reports.bytes import list_byte_figures
 from streamgauge.reports.content import (
     Cell,
     Column,
@@ -350,6 +351,8 @@ def _list_figures(prediction: Prediction) -> Iterator[FigureRow]:
     yield from list_parts_figures(prediction)
     for machine in prediction.machines:
         yield from list_figures("machine", machine.name, {"in_use": machine.in_use})
+    if prediction.bytes is not None:
+        yield from list_byte_figures(prediction.bytes)
 
 
 def _list_pending_figures(pending: Pending) -> Iterator[FigureRow]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 # By the end of a figure's name; of workers and machines, their cores by what they do.
 UNITS = {
+    "_bytes_per_second": "bytes/s",
     "_per_second": "1/s",
     "_seconds": "s",
     "_ms": "ms",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ MAX_PORT = 65_535
 MAX_NODES = 100_000
 # Of Linux 6.18 with two cores (docs/contention.md).
 USUAL_BALANCE_MS = 6.0
+BYTES_OF_GBIT = 1e9 / 8.0
 
 
 def number_ports(slots: int) -> tuple[int, ...]:
@@ -46,6 +48,7 @@ class Machine:
         background_cores: Cores that something else keeps busy on average.
         balance_ms: How often a core with less to do takes over a thread that waits for another;
             zero where threads find any free core at once, None where it is not known: 6.
+        network_gbit_per_second: Speed of its network card, each way, where known.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Machine:
     memory_bytes: int | None = None
     background_cores: float = 0.0
     balance_ms: float | None = None
+    network_gbit_per_second: float | None = None
 
     def __post_init__(self) -> None:
         with Findings() as findings:
@@ -64,6 +68,15 @@ class Machine:
                 check_number(findings, self.background_cores, "background_cores", most=self.cores)
             if self.balance_ms is not None:
                 check_number(findings, self.balance_ms, "balance_ms")
+            speed = self.network_gbit_per_second
+            if speed is not None:
+                check_number(findings, speed, "network_gbit_per_second", above=0.0)
+
+    @property
+    def network_bytes_per_second(self) -> float:
+        """What its network card carries each way; infinite where that is not known."""
+        speed = self.network_gbit_per_second
+        return math.inf if speed is None else speed * BYTES_OF_GBIT
 
     @property
     def balance_seconds(self) -> float:
@@ -180,6 +193,7 @@ class Cluster:
         cores: float = 1.0,
         memory_bytes: int | None = None,
         latency_ms: float = 0.0,
+        network_gbit_per_second: float | None = None,
     ) -> Cluster:
         """`nodes` equal machines ``m1``, ``m2``, … with one node ``n1``, ``n2``, … each."""
         with Findings() as findings:
@@ -189,7 +203,12 @@ class Cluster:
         ports = number_ports(slots)
         return cls(
             machines=tuple(
-                Machine(name=f"m{number}", cores=cores, memory_bytes=memory_bytes)
+                Machine(
+                    name=f"m{number}",
+                    cores=cores,
+                    memory_bytes=memory_bytes,
+                    network_gbit_per_second=network_gbit_per_second,
+                )
                 for number in numbers
             ),
             nodes=tuple(

@@ -113,10 +113,7 @@ class TupleFlow:
             InvalidInput: There are more connections than fit into memory.
         """
         check_size(plan.logical)
-        worker = np.asarray(plan.placement, dtype=np.intp)
-        number = {name: index for index, name in enumerate(plan.nodes)}
-        node_of_worker = np.asarray([number[one.node] for one in plan.workers], dtype=np.intp)
-        node = node_of_worker[worker]
+        worker, node = np.asarray(plan.placement, dtype=np.intp), locate_nodes(plan)
         spans, known = plan.logical.spans, shares or {}
         blocks = []
         for stream in plan.logical.topology.streams:
@@ -176,6 +173,13 @@ class TupleFlow:
         return tuple(
             Hop(element=element, owner=owners[element]) for element in self.hops[connection.type]
         )
+
+
+def locate_nodes(plan: PhysicalPlan) -> NDArray[np.intp]:
+    """The place of each executor's node among the plan's."""
+    place = {name: index for index, name in enumerate(plan.nodes)}
+    of_worker = np.asarray([place[worker.node] for worker in plan.workers], dtype=np.intp)
+    return np.asarray(of_worker[np.asarray(plan.placement, dtype=np.intp)])
 
 
 def check_size(logical: LogicalPlan) -> None:

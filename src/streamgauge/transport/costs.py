@@ -64,4 +64,29 @@ class EngineCosts:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageBytes:
+    """What an engine adds to a tuple on its way to another worker.
+
+    Attributes:
+        frame: Of the message around a serialised tuple.
+        root: For each tuple tree that the tuple belongs to, where trees are tracked.
+        init: Of the message that announces a tree to an acker, serialised.
+        ack: Of an acknowledgement, serialised.
+        answer: Of an acker's answer to the source, serialised.
+    """
+
+    frame: float = 0.0
+    root: float = 0.0
+    init: float = 0.0
+    ack: float = 0.0
+    answer: float = 0.0
+
+    def __post_init__(self) -> None:
+        with Findings() as findings:
+            for field in fields(self):
+                check_number(findings, getattr(self, field.name), field.name)
+
+
 NO_COSTS = EngineCosts()
+NO_BYTES = MessageBytes()

@@ -15,7 +15,7 @@ from streamgauge.topology.configuration import Setting
 from streamgauge.topology.field_checks import check_number, check_whole
 from streamgauge.topology.logical_plan import TaskOrder
 from streamgauge.topology.tuple_flow import Hops
-from streamgauge.transport.costs import NO_COSTS, EngineCosts
+from streamgauge.transport.costs import NO_BYTES, NO_COSTS, EngineCosts, MessageBytes
 from streamgauge.transport.hashing import KeyValue, task_index, two_choices
 
 NO_LIMIT = 2**31 - 1
@@ -62,6 +62,7 @@ class Mechanics:
         max_pending: Roots that one task of a source may have open.
         time_out_seconds: After this, and before twice this, a root that is still open fails.
         costs: What the engine's own threads and steps cost, before anything was measured.
+        message_bytes: What it adds to tuples that leave their worker.
     """
 
     send_threads: bool = False
@@ -94,6 +95,7 @@ class Mechanics:
     max_pending: int = NO_LIMIT
     time_out_seconds: float = 30.0
     costs: EngineCosts = NO_COSTS
+    message_bytes: MessageBytes = NO_BYTES
 
     def __post_init__(self) -> None:
         findings = Findings()

@@ -54,6 +54,7 @@ DEFAULTS = Mechanics(
     wake_growth=storm2.DEFAULTS.wake_growth,
     # Not measured: those of Storm 2.x, of which one is half as sure.
     costs=storm2.COSTS.less_sure(2.0),
+    message_bytes=storm2.MESSAGE_BYTES,
 )
 
 SETTINGS: Mapping[str, Reader] = {

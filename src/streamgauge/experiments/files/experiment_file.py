@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import Field
+
 from streamgauge.applications.expansion import make_job
 from streamgauge.applications.files.applications import load_application
 from streamgauge.applications.files.platforms import load_platform
@@ -143,6 +145,15 @@ class ExperimentFile(FileModel):
     repetitions: int = 5
     order: Literal["random", "declared"] = "random"
     seed: int = 1
+    clean_start: bool = Field(
+        default=False, description="an engine of its own for each repetition, with nothing in it"
+    )
+    cool_down_seconds: float = Field(
+        default=0.0, description="how long the load goes on after the last window"
+    )
+    engine_statistics: bool = Field(
+        default=False, description="queues, messages between workers, and memory as figures"
+    )
     marks: MarkingFile = MarkingFile()
 
 
@@ -228,6 +239,9 @@ class _Reader:
             repetitions=file.repetitions,
             shuffled=file.order == "random",
             seed=file.seed,
+            clean_start=file.clean_start,
+            cool_down_seconds=file.cool_down_seconds,
+            engine_statistics=file.engine_statistics,
             study=study,
         )
 

@@ -7,11 +7,12 @@ which became slow, or in workers of their own, whose queues filled up within sec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from streamgauge.models.byte_flow import ByteFlow
 from streamgauge.planning.scheduling.contract import Expected
 from streamgauge.planning.scheduling.packing import (
     COMPONENT_MEMORY,
@@ -56,6 +57,11 @@ class Diagnostics:
         acks_local: Part of the engine's messages that stay in their worker.
         ack_share: Part of all messages that is the engine's.
         remote_per_second: Messages between nodes, the job's and the engine's.
+        inter_worker_bytes_per_second: Bytes between workers of one node; None, like the next two,
+            where nobody knows how large tuples are.
+        remote_bytes_per_second: The same between nodes.
+        network_loads: By machine, the part of its network card's speed that is needed in the busier
+            direction, where that speed is known.
     """
 
     workers: int
@@ -78,6 +84,14 @@ class Diagnostics:
     acks_remote: float | None = None
     ack_share: float | None = None
     remote_per_second: float | None = None
+    inter_worker_bytes_per_second: float | None = None
+    remote_bytes_per_second: float | None = None
+    network_loads: Mapping[str, float] = field(default_factory=FrozenDict)
+
+    @property
+    def full_cards(self) -> tuple[str, ...]:
+        """Machines whose network card would have to carry more than it can."""
+        return tuple(name for name, load in self.network_loads.items() if load >= 1.0)
 
     @property
     def busiest_load(self) -> float:
@@ -94,12 +108,15 @@ class Diagnostics:
         return record
 
 
-def diagnose(plan: PhysicalPlan, expected: Expected | None = None) -> Diagnostics:
+def diagnose(
+    plan: PhysicalPlan, expected: Expected | None = None, bytes_moved: ByteFlow | None = None
+) -> Diagnostics:
     """What is to be said of a plan.
 
     Tuples are dealt as the plan's engine does while no queue fills up (`traffic`). Where no rates
     of the engine's own messages are given, there is one for each root at its source, one for each
-    tuple at whoever executed it, and one answer for each root.
+    tuple at whoever executed it, and one answer for each root. `bytes_moved` is what a model says
+    of the same plan.
     """
     workers = plan.executors_by_worker
     ackers = {
@@ -129,7 +146,19 @@ def diagnose(plan: PhysicalPlan, expected: Expected | None = None) -> Diagnostic
         hot_nodes=tuple(node for node, load in loads.items() if load > limit),
         heap_risks=tuple(map(str, _heap_risks(plan, ackers))),
         **({} if traffic is None else _distances(plan, traffic)),
+        **({} if bytes_moved is None or not bytes_moved.is_known else _bytes(bytes_moved)),
     )
+
+
+def _bytes(flow: ByteFlow) -> dict[str, Any]:
+    """Bytes between workers and nodes, and how full network cards are."""
+    return {
+        "inter_worker_bytes_per_second": flow.total("inter_worker_bytes_per_second"),
+        "remote_bytes_per_second": flow.total("remote_bytes_per_second"),
+        "network_loads": FrozenDict(
+            {one.name: one.in_use for one in flow.machines if one.in_use is not None}
+        ),
+    }
 
 
 def _without_zeros(counts: Mapping[str, int]) -> FrozenDict[str, int]:

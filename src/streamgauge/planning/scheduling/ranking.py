@@ -197,13 +197,15 @@ class _Judge:
     def judge(self, name: str, schedule: Schedule) -> Placement:
         """A plan with all that is known about it."""
         plan = schedule.plan
+        prediction = self._predict(plan)
+        moved = None if prediction is None else prediction.bytes
         return Placement(
             name=name,
             schedule=schedule,
             traffic=split_traffic(plan, self._traffic, nearest=True),
             even_remote=split_traffic(plan, self._traffic).remote,
-            diagnostics=diagnose(plan, self._expected),
-            prediction=self._predict(plan),
+            diagnostics=diagnose(plan, self._expected, moved),
+            prediction=prediction,
         )
 
     def _predict(self, plan: PhysicalPlan) -> Prediction | None:

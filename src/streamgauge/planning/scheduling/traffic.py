@@ -31,7 +31,7 @@ from streamgauge.topology.topology import (
     Subscription,
     Topology,
 )
-from streamgauge.topology.tuple_flow import Matrix, as_slice, derive_shares
+from streamgauge.topology.tuple_flow import Matrix, as_slice, derive_shares, locate_nodes
 from streamgauge.transport.engine import load_engine
 
 Vector = NDArray[np.float64]
@@ -141,19 +141,17 @@ def split_traffic(
 
 def split_of(plan: PhysicalPlan, streams: Iterable[StreamTraffic]) -> TrafficSplit:
     """How far the tuples of some streams travel under a plan."""
-    worker = np.asarray(plan.placement, dtype=np.intp)
-    number = {name: index for index, name in enumerate(plan.nodes)}
-    node = np.asarray([number[slot.node] for slot in plan.workers], dtype=np.intp)[worker]
+    worker, node = np.asarray(plan.placement, dtype=np.intp), locate_nodes(plan)
     total = in_worker = in_node = 0.0
     for carried in streams:
         total += float(carried.received.sum())
         in_worker += _staying(carried, worker, len(plan.workers))
-        in_node += _staying(carried, node, len(number))
+        in_node += _staying(carried, node, len(plan.nodes))
     # Differences of sums can miss zero by a rounding.
     return TrafficSplit(
         local=in_worker,
         inter_worker=max(in_node - in_worker, 0.0),
-        remote=max(total - in_node, 0.0) if len(number) > 1 else 0.0,
+        remote=max(total - in_node, 0.0) if len(plan.nodes) > 1 else 0.0,
     )
 
 

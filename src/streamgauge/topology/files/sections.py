@@ -189,6 +189,9 @@ class MachineFile(FileModel):
     memory_bytes: int | None = None
     background_cores: float = 0.0
     balance_ms: float | None = None
+    network_gbit_per_second: float | None = Field(
+        default=None, description="speed of the network card, each way"
+    )
 
 
 class NodeFile(FileModel):
@@ -228,6 +231,7 @@ class UniformClusterFile(FileModel):
     cores: float = 1.0
     memory_bytes: int | None = None
     latency_ms: float = 0.0
+    network_gbit_per_second: float | None = None
 
 
 class ClusterFile(FileModel):

@@ -1,0 +1,165 @@
+"""The file of an engine's cost constants, which have to be measured: times in microseconds."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from streamgauge.errors import Findings, InvalidInput
+from streamgauge.models.cost_job import ByDistance, CostConstants, TypeCosts
+from streamgauge.models.management import ManagementBytes, ManagementRequests, Polling
+from streamgauge.topology.files.document import Document, read_document
+from streamgauge.topology.files.file_model import FileModel, list_keys, validate
+from streamgauge.topology.topology import StreamKey
+
+SECONDS_PER_US = 1e-6
+
+
+class TypeCostsFile(FileModel):
+    """What a tuple of a type costs beside the job's own code."""
+
+    read_us: float = 0.0
+    serialise_us: float = 0.0
+    deserialise_us: float = 0.0
+
+    def build(self) -> TypeCosts:
+        """In seconds."""
+        return TypeCosts(
+            read=self.read_us * SECONDS_PER_US,
+            serialise=self.serialise_us * SECONDS_PER_US,
+            deserialise=self.deserialise_us * SECONDS_PER_US,
+        )
+
+
+class ByDistanceFile(FileModel):
+    """Microseconds a tuple by how far it goes."""
+
+    local: float = 0.0
+    node: float = 0.0
+    remote: float = 0.0
+
+    def build(self) -> ByDistance:
+        """In seconds."""
+        return ByDistance(*(one * SECONDS_PER_US for one in (self.local, self.node, self.remote)))
+
+
+class PollingFile(FileModel):
+    """Requests every so many seconds."""
+
+    requests: float
+    seconds: float
+
+    def build(self) -> Polling:
+        """The same."""
+        return Polling(self.requests, self.seconds)
+
+
+class RequestsFile(FileModel):
+    """The five recurring tasks of management."""
+
+    topology: PollingFile
+    supervisor: PollingFile
+    worker: PollingFile
+    supervisor_heartbeat: PollingFile
+    worker_heartbeat: PollingFile
+
+    def build(self) -> ManagementRequests:
+        """The same."""
+        return ManagementRequests(
+            **{name: getattr(self, name).build() for name in type(self).model_fields}
+        )
+
+
+class ManagementBytesFile(FileModel):
+    """The constants of sizes and of bytes a second."""
+
+    a: float = 0.0
+    b: float = 0.0
+    c: float = 0.0
+    d: float = 0.0
+    e: float = 0.0
+    k1: float = 0.0
+    k2: float = 0.0
+    k3: float = 0.0
+    k4: float = 0.0
+    k5: float = 0.0
+    k6: float = 0.0
+    k7: float = 0.0
+
+    def build(self) -> ManagementBytes:
+        """The same."""
+        return ManagementBytes(**self.model_dump())
+
+
+class ManagementFile(FileModel):
+    """What is known of management."""
+
+    requests: RequestsFile | None = None
+    bytes: ManagementBytesFile | None = None
+    most_bytes_per_second: float = Field(default=0.0, description="a bound, where that is known")
+
+
+class CostFile(FileModel):
+    """Constants of an engine and a job."""
+
+    streamgauge: Literal[1]
+    about: str = ""
+    types: dict[str, TypeCostsFile] = Field(default={}, description="by OPERATOR/STREAM")
+    groupings_us: dict[str, float] = {}
+    transport_us: ByDistanceFile = ByDistanceFile()
+    transport_serialises: bool = False
+    latency_us: ByDistanceFile = ByDistanceFile()
+    raw_bytes: dict[str, float] = Field(default={}, description="by source")
+    management: ManagementFile = ManagementFile()
+
+    def build(self) -> CostConstants:
+        """The constants in seconds and bytes."""
+        findings = Findings()
+        types: dict[StreamKey, TypeCosts] = {}
+        for name, file in self.types.items():
+            source, _, stream = name.partition("/")
+            if not stream:
+                findings.add("types", name, seen=repr(name), expected="OPERATOR/STREAM")
+                continue
+            with findings.at("types", name):
+                types[StreamKey(source, stream)] = file.build()
+        findings.raise_if_any()
+        own = self.management
+        return CostConstants(
+            types=types,
+            groupings={name: us * SECONDS_PER_US for name, us in self.groupings_us.items()},
+            transport=self.transport_us.build(),
+            latency=self.latency_us.build(),
+            transport_serialises=self.transport_serialises,
+            raw_bytes=self.raw_bytes,
+            requests=None if own.requests is None else own.requests.build(),
+            management=None if own.bytes is None else own.bytes.build(),
+            management_bound=own.most_bytes_per_second,
+        )
+
+
+def load_constants(path: str | Path) -> CostConstants:
+    """The constants in a file.
+
+    Raises:
+        UnreadableFile: The file is missing or is no document.
+        InvalidInput: What it says cannot be; every problem with its line.
+    """
+    return build_constants(read_document(path))
+
+
+def build_constants(document: Document) -> CostConstants:
+    """The constants that a document says."""
+    try:
+        file: CostFile = validate(CostFile, document.data, _known_keys)
+        return file.build()
+    except InvalidInput as error:
+        raise document.locate_error(error) from None
+
+
+@cache
+def _known_keys() -> tuple[str, ...]:
+    return tuple(list_keys(CostFile.model_json_schema(by_alias=True)))

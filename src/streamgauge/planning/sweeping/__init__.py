@@ -1,0 +1,1 @@
+"""Sweeps: thousands of plans under several loads, by one or more models."""
