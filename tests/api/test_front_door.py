@@ -30,6 +30,8 @@ PUBLIC = {
     "predict",
     "rank_placements",
     "rank_scalings",
+    "ReplayReport",
+    "replay",
     "simulate",
 }
 

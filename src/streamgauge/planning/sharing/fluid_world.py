@@ -27,8 +27,10 @@ Vector = NDArray[np.float64]
 # An executor that is busier than this has its queue full: what comes then waits at the source.
 FULL = 0.98
 LEVELS = {Statistic.P50: 0.5, Statistic.P95: 0.95, Statistic.P99: 0.99}
+# Seconds of work of a job that has none.
+TINY = 1e-15
 # Stretches are looked for up to this one, and halved so often.
-MOST_STRETCH, HALVINGS = 1e4, 40
+MOST_STRETCH, HALVINGS = 1e4, 26
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,8 @@ class FluidWorld:
         self.jobs = tuple(jobs)
         self.downtime_seconds = downtime_seconds
         operators = [one for job in self.jobs for one in job.operators]
-        self._starts = np.cumsum([0, *(len(job.operators) for job in self.jobs)])[:-1]
+        self._sizes = [len(job.operators) for job in self.jobs]
+        self._starts = np.cumsum([0, *self._sizes])[:-1]
         self._gains = np.concatenate([job.gains() for job in self.jobs])
         self._visits = np.concatenate([job.visits() for job in self.jobs])
         self._cpu = np.asarray([one.cpu_seconds for one in operators])
@@ -77,6 +80,7 @@ class FluidWorld:
         self._skew = np.asarray([one.skew for one in operators])
         self._count = np.asarray([one.executors for one in operators], dtype=np.int64)
         self._tasks = np.asarray([one.tasks for one in operators], dtype=np.int64)
+        self._able = self._find_able()
         self._cpu_of_job = np.add.reduceat(self._gains * self._cpu, self._starts)
         self.lag = np.zeros(len(self.jobs))
         self._down = np.zeros(len(self.jobs))
@@ -98,6 +102,11 @@ class FluidWorld:
         )
 
     @property
+    def counts(self) -> Vector:
+        """Executors by job."""
+        return np.asarray(np.add.reduceat(self._count, self._starts), dtype=np.float64)
+
+    @property
     def stretch(self) -> float:
         """How much longer time on a core takes than it would alone, in the last step."""
         return self._stretch
@@ -113,6 +122,7 @@ class FluidWorld:
                 self._count[here] = new
                 self._down[number] = self.downtime_seconds
                 restarted.append(job.name)
+        self._able = self._find_able()
         return restarted
 
     def take_step(
@@ -123,26 +133,21 @@ class FluidWorld:
         up = np.clip(1.0 - self._down / seconds, 0.0, 1.0)
         wanted = due + self.lag / seconds
         self._stretch = self._find_stretch(wanted, up, cores)
-        capacity = self._capacity(self._stretch)
-        limit = self._limit(capacity)
+        limit = self._limit(self._stretch)
         processed = np.minimum(wanted, limit * up)
         self.lag = np.maximum(0.0, self.lag + (due - processed) * seconds)
         waiting = self.lag / np.maximum(limit, 1e-12) + np.maximum(0.0, self._down - seconds)
         self._down = np.maximum(0.0, self._down - seconds)
-        return self._describe(due, processed, limit, capacity, np.where(self.lag > 0, waiting, 0.0))
+        return self._describe(due, processed, limit, np.where(self.lag > 0, waiting, 0.0))
 
-    def _capacity(self, stretch: float) -> Vector:
-        """Tuples per second that every operator could do."""
-        service = self._cpu * stretch + self._wait
-        with np.errstate(divide="ignore"):
-            found: Vector = self._count**self._exponent / (self._skew * service)
-        return found
+    def _find_able(self) -> Vector:
+        """Executors of every operator as if each did as much as one alone."""
+        return np.asarray(self._count**self._exponent / self._skew, dtype=np.float64)
 
-    def _limit(self, capacity: Vector) -> Vector:
+    def _limit(self, stretch: float) -> Vector:
         """What every job could take in."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(self._gains > 0.0, capacity / self._gains, np.inf)
-        return np.minimum.reduceat(each, self._starts)
+        service = self._gains * (self._cpu * stretch + self._wait)
+        return np.minimum.reduceat(self._able / np.maximum(service, TINY), self._starts)
 
     def _find_stretch(self, wanted: Vector, up: Vector, cores: float) -> float:
         """Where what threads do to each other and what they then can do agree."""
@@ -151,21 +156,19 @@ class FluidWorld:
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
             stretch = float(np.exp(middle))
-            processed = np.minimum(wanted, self._limit(self._capacity(stretch)) * up)
+            processed = np.minimum(wanted, self._limit(stretch) * up)
             busy = float(processed @ self._cpu_of_job) / cores
             crowd = np.inf if busy >= 1.0 else 1.0 + busy**power / (cores * (1.0 - busy))
             low, high = (middle, high) if crowd > stretch else (low, middle)
         return float(np.exp(0.5 * (low + high)))
 
     def _describe(
-        self, due: Vector, processed: Vector, limit: Vector, capacity: Vector, waiting: Vector
+        self, due: Vector, processed: Vector, limit: Vector, waiting: Vector
     ) -> list[JobFlow]:
         service = self._cpu * self._stretch + self._wait
-        numbers = np.repeat(np.arange(len(self.jobs)), [len(job.operators) for job in self.jobs])
-        came = processed[numbers] * self._gains
-        with np.errstate(divide="ignore", invalid="ignore"):
-            utilisation = np.where(came > 0.0, came / capacity, 0.0)
-            tightness = np.where(self._gains > 0.0, capacity / self._gains, np.inf)
+        came = np.repeat(processed, self._sizes) * self._gains
+        utilisation = came * service / self._able
+        load = self._gains * service / self._able
         sojourn = service / (1.0 - np.minimum(utilisation, FULL))
         mean = np.add.reduceat(self._visits * sojourn, self._starts)
         variance = np.add.reduceat(self._visits * sojourn**2, self._starts)
@@ -184,7 +187,7 @@ class FluidWorld:
                     lag=float(self.lag[number]),
                     utilisation=utilisation[here],
                     cores=came[here] * self._cpu[here],
-                    bottleneck=int(np.argmin(tightness[here])),
+                    bottleneck=int(np.argmax(load[here])),
                     quality=Quality(
                         latency_seconds=FrozenDict(latency),
                         juice=float(processed[number]) / offered if offered > 0.0 else None,

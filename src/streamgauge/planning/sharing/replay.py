@@ -187,14 +187,19 @@ def replay(
         lag_before = world.lag.copy()
         flows = world.take_step(around.step_seconds, load, sum(available))
         growth = (world.lag - lag_before) / around.step_seconds
-        late = _observe(world, jobs, flows, growth, available, around, at, random)
+        # What nobody will look at is not made.
+        late = (
+            _observe(world, jobs, flows, growth, available, around, at, random)
+            if at + around.step_seconds >= next_round
+            else None
+        )
+        course["executors"][step] = world.counts
         for number, (job, flow) in enumerate(zip(jobs, flows, strict=True)):
             utility = job.slo.find_utility(flow.quality)
             # A job to which nothing comes misses nothing.
             part = 1.0 if utility is None else utility / job.slo.max_utility
             course["share"][step, number] = part
             course["met"][step, number] = part >= 1.0
-            course["executors"][step, number] = sum(world.executors[job.name].values())
             cores_used[step, number] = float(flow.cores.sum())
             lag[step, number] = flow.lag
     return Course(
@@ -267,8 +272,9 @@ def _observe(
         return value * float(np.exp(random.normal(0.0, around.noise)))
 
     seen = {}
+    all_executors = world.executors
     for number, (job, flow) in enumerate(zip(jobs, flows, strict=True)):
-        executors = world.executors[job.name]
+        executors = all_executors[job.name]
         gains = job.gains() * flow.processed_per_second
         processed = {one.name: float(rate) for one, rate in zip(job.operators, gains, strict=True)}
         operators = {}

@@ -140,7 +140,8 @@ class Predicting:
             if math.isfinite(one.per_executor):
                 self._learn_operator(learned, name, one)
         latency = job.quality.latency_seconds.get(job.slo.statistic)
-        expected = self._find_latency(learned, job, job.executors, job.offered_per_second)
+        demand = find_demand(job, job.offered_per_second)
+        expected = self._find_latency(learned, job, job.executors, demand)
         if latency is not None and math.isfinite(expected) and job.lag <= job.offered_per_second:
             ratio = latency / expected / learned.latency_factor
             learned.latency_factor *= ratio**LEARNING
@@ -166,7 +167,8 @@ class Predicting:
         recent = times >= times[-1] - 3.0 * rules.ahead_seconds
         rise = 0.0
         if recent.sum() >= 3:
-            slope = float(np.polyfit(times[recent] - times[-1], loads[recent], 1)[0])
+            apart = times[recent] - times[recent].mean()
+            slope = float(apart @ loads[recent]) / float(apart @ apart)
             rise = max(0.0, slope * rules.ahead_seconds)
         load = float(np.median(loads[-LATEST:])) + rise
         return load * (1.0 + rules.margin) + job.lag / rules.catch_up_seconds
@@ -175,10 +177,10 @@ class Predicting:
         """The executors to have, or none where it is not worth a change."""
         rules = self.parameters
         load = self._expect_load(learned, job)
-        now = job.executors
-        expected = self._find_utility(learned, job, now, load)
-        best = self._find_plan(learned, job, load)
-        better = self._find_utility(learned, job, best, load)
+        now, demand = job.executors, find_demand(job, load)
+        expected = self._find_utility(learned, job, now, demand)
+        best = self._find_plan(learned, job, demand)
+        better = self._find_utility(learned, job, best, demand)
         worth = job.slo.max_utility
         if better > expected + rules.gain * worth:
             grown = {name: max(now[name], count) for name, count in best.items()}
@@ -187,10 +189,11 @@ class Predicting:
         peak = (1.0 + rules.spare) * max(
             load / (1.0 + rules.margin), float(np.quantile(known, 0.95))
         )
-        fewer = self._find_plan(learned, job, peak)
+        most = find_demand(job, peak)
+        fewer = self._find_plan(learned, job, most)
         kept = {name: min(now[name], count) for name, count in fewer.items()}
         saved = _count(job) - sum(kept.values())
-        still = self._find_utility(learned, job, kept, peak)
+        still = self._find_utility(learned, job, kept, most)
         if (
             saved >= rules.saving * _count(job)
             and at - learned.changed >= rules.stay_seconds
@@ -200,9 +203,10 @@ class Predicting:
             return kept, f"{saved} executors are not needed up to {peak:.4g}/s"
         return {}, ""
 
-    def _find_plan(self, learned: _Learned, job: JobSeen, load: float) -> dict[str, int]:
+    def _find_plan(
+        self, learned: _Learned, job: JobSeen, demand: Mapping[str, float]
+    ) -> dict[str, int]:
         """The fewest executors that are not too busy, then one more where it helps latency most."""
-        demand = find_demand(job, load)
         plan = {}
         for name, one in job.operators.items():
             least = one.executors if one.is_source else 1
@@ -215,12 +219,12 @@ class Predicting:
         if target is None:
             return plan
         for _ in range(MOST_STEPS):
-            latency = self._find_latency(learned, job, plan, load) * learned.latency_factor
+            latency = self._find_latency(learned, job, plan, demand) * learned.latency_factor
             if latency <= self.parameters.aim * target:
                 break
             gains = {
                 name: latency
-                - self._find_latency(learned, job, {**plan, name: plan[name] + 1}, load)
+                - self._find_latency(learned, job, {**plan, name: plan[name] + 1}, demand)
                 * learned.latency_factor
                 for name, one in job.operators.items()
                 if not one.is_source and plan[name] < one.tasks
@@ -239,10 +243,13 @@ class Predicting:
         return rate * count * math.pow(executors / count, exponent)
 
     def _find_latency(
-        self, learned: _Learned, job: JobSeen, plan: Mapping[str, int], load: float
+        self,
+        learned: _Learned,
+        job: JobSeen,
+        plan: Mapping[str, int],
+        demand: Mapping[str, float],
     ) -> float:
         """Of M/M/1 executors in a row, in seconds; infinite where one is overloaded."""
-        demand = find_demand(job, load)
         total = 0.0
         for name, one in job.operators.items():
             capacity = self._capacity(learned, name, one, plan[name])
@@ -253,11 +260,14 @@ class Predicting:
         return total
 
     def _find_utility(
-        self, learned: _Learned, job: JobSeen, plan: Mapping[str, int], load: float
+        self,
+        learned: _Learned,
+        job: JobSeen,
+        plan: Mapping[str, int],
+        demand: Mapping[str, float],
     ) -> float:
         """What the job would be worth."""
-        latency = self._find_latency(learned, job, plan, load) * learned.latency_factor
-        demand = find_demand(job, load)
+        latency = self._find_latency(learned, job, plan, demand) * learned.latency_factor
         part = min(
             (
                 self._capacity(learned, name, one, plan[name]) / demand[name]
