@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from streamgauge.api.predict import predict
     from streamgauge.api.rank_placements import rank_placements
     from streamgauge.api.rank_scalings import rank_scalings
+    from streamgauge.api.replay import replay
     from streamgauge.api.simulate import simulate
     from streamgauge.api.sweep import sweep
     from streamgauge.errors import StreamgaugeError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
+    from streamgauge.reports.replay import ReplayReport
     from streamgauge.reports.scaling import ScalingRanking
     from streamgauge.reports.simulation import SimulationReport
     from streamgauge.reports.sweep import SweepReport
@@ -51,6 +53,7 @@ _MODULES = {
     "predict": "api.predict",
     "rank_placements": "api.rank_placements",
     "rank_scalings": "api.rank_scalings",
+    "replay": "api.replay",
     "simulate": "api.simulate",
     "sweep": "api.sweep",
     "CalibrationReport": "reports.calibration",
@@ -63,6 +66,7 @@ _MODULES = {
     "PlacementReport": "reports.placement",
     "PredictionReport": "reports.prediction",
     "Profile": "profile.profile",
+    "ReplayReport": "reports.replay",
     "ScalingRanking": "reports.scaling",
     "SimulationReport": "reports.simulation",
     "StreamgaugeError": "errors",
@@ -80,6 +84,7 @@ __all__ = [
     "PlacementReport",
     "PredictionReport",
     "Profile",
+    "ReplayReport",
     "ScalingRanking",
     "SimulationReport",
     "StreamgaugeError",
@@ -95,6 +100,7 @@ __all__ = [
     "predict",
     "rank_placements",
     "rank_scalings",
+    "replay",
     "simulate",
     "sweep",
 ]

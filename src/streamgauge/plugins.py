@@ -1,4 +1,4 @@
-"""Plug-ins that packages register: engines, models, schedulers, scalers and forecasters.
+"""Plug-ins that packages register: engines, models, schedulers, scalers, forecasters and policies.
 
 A plug-in is found by its group and name, and imported when it is first asked for. What is unknown
 is refused with the names that are known; what needs a package that is not installed is refused
@@ -38,6 +38,7 @@ MODELS = Group("streamgauge.models", "model")
 SCHEDULERS = Group("streamgauge.schedulers", "scheduler")
 SCALERS = Group("streamgauge.scalers", "planner")
 FORECASTERS = Group("streamgauge.forecasters", "forecaster")
+POLICIES = Group("streamgauge.policies", "policy")
 
 
 def plugin_names(group: Group) -> tuple[str, ...]:
@@ -54,7 +55,7 @@ def _entries(path: tuple[str, ...]) -> dict[Group, dict[str, EntryPoint]]:
     points = entry_points()
     return {
         group: {point.name: point for point in points.select(group=group.entry_points)}
-        for group in (ENGINES, MODELS, SCHEDULERS, SCALERS, FORECASTERS)
+        for group in (ENGINES, MODELS, SCHEDULERS, SCALERS, FORECASTERS, POLICIES)
     }
 
 

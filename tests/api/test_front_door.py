@@ -33,6 +33,8 @@ PUBLIC = {
     "predict",
     "rank_placements",
     "rank_scalings",
+    "ReplayReport",
+    "replay",
     "simulate",
     "sweep",
 }

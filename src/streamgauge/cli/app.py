@@ -22,6 +22,7 @@ COMMANDS = {
     "sweep": "streamgauge.cli.sweep:sweep",
     "forecast": "streamgauge.cli.forecast:forecast",
     "simulate": "streamgauge.cli.simulate:simulate",
+    "replay": "streamgauge.cli.replay:replay",
     "demo": "streamgauge.cli.demo:demo",
     "examples": "streamgauge.cli.examples:examples",
     "topology": "streamgauge.cli.topology:app",

@@ -15,7 +15,7 @@ from streamgauge.applications.expansion import make_job
 from streamgauge.applications.files.applications import load_application
 from streamgauge.applications.files.platforms import load_platform
 from streamgauge.engines.runner import WarmUp
-from streamgauge.errors import Findings, InvalidInput, Problem, did_you_mean
+from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.experiments.experiment import Experiment, ExperimentStep, Marking
 from streamgauge.experiments.studies import (
     EventRule,
@@ -168,21 +168,7 @@ def load_experiment(path: str | Path) -> Experiment:
     try:
         return _Reader(document).experiment()
     except InvalidInput as error:
-        raise _blamed(document, error) from None
-
-
-def _blamed(document: Document, error: InvalidInput) -> InvalidInput:
-    """Problems of this file get their lines; those of files that it names have theirs."""
-    problems: list[Problem] = []
-    for problem in error.problems:
-        if problem.file:
-            problems.append(problem)
-        else:
-            problems += document.locate_error(InvalidInput([problem])).problems
-    blamed = type(error)(problems)
-    for note in getattr(error, "__notes__", ()):
-        blamed.add_note(note)
-    return blamed
+        raise document.locate_error(error) from None
 
 
 @cache

@@ -104,12 +104,17 @@ class Document:
         return _line_of(self._nodes(), place)
 
     def locate_error(self, error: InvalidInput) -> InvalidInput:
-        """The same error with this document's name and lines."""
+        """The same error with this document's name and lines; other files' problems have theirs."""
         nodes = self._nodes()
-        return type(error)(
-            replace(problem, file=self.name, line=_line_of(nodes, problem.place))
+        located = type(error)(
+            problem
+            if problem.file
+            else replace(problem, file=self.name, line=_line_of(nodes, problem.place))
             for problem in error.problems
         )
+        for note in getattr(error, "__notes__", ()):
+            located.add_note(note)
+        return located
 
     def _nodes(self) -> yaml.Node | None:
         try:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.pipeline.estimation.juice import juice_of
+from streamgauge.models.juice import juice_of
 
 
 def juice(edges, *, sources, scale=1.0, acked=None):

@@ -1,0 +1,1 @@
+"""Many jobs on one cluster: what each is worth, and who gets executors."""

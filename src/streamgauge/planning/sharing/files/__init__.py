@@ -1,0 +1,1 @@
+"""Files of clusters that jobs share."""

@@ -1,0 +1,273 @@
+"""The file of a cluster that jobs share: machines, jobs, their objectives and their traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from streamgauge.errors import Findings, InvalidInput
+from streamgauge.planning.sharing.offered import Diurnal, Offered, Recorded
+from streamgauge.planning.sharing.replay import Surroundings
+from streamgauge.planning.sharing.shared_cluster import SharedCluster, SharedJob
+from streamgauge.planning.sharing.slo import Slo, Statistic
+from streamgauge.planning.sharing.utility import (
+    Custom,
+    Knee,
+    Linear,
+    Lognormal,
+    Piecewise,
+    Shape,
+    Step,
+)
+from streamgauge.profile.files.jobs import load_job, parse_job
+from streamgauge.profile.job import Job
+from streamgauge.topology.files.document import Document, dump_json, read_document
+from streamgauge.topology.files.file_model import FileModel, list_keys, validate
+from streamgauge.traffic.series_files import read_series_file
+
+VERSION = 1
+SHAPES = ("knee", "linear", "piecewise", "step", "lognormal", "custom")
+
+
+class UtilityFile(FileModel):
+    """What remains of the utility where the objective is missed; exactly one shape."""
+
+    knee: bool = False
+    linear: float | None = None
+    piecewise: list[list[float]] | None = None
+    step: list[list[float]] | None = None
+    lognormal: list[float] | None = None
+    custom: str | None = None
+
+    def build(self) -> Shape:
+        """The shape."""
+        given = [name for name in SHAPES if name in self.model_fields_set]
+        if len(given) != 1:
+            raise InvalidInput.single(
+                (), seen=", ".join(given) or "nothing", expected=f"one of {', '.join(SHAPES)}"
+            )
+        if self.linear is not None:
+            return Linear(zero_at=self.linear)
+        if self.piecewise is not None:
+            return Piecewise(points=_pairs(self.piecewise, "piecewise"))
+        if self.step is not None:
+            return Step(steps=_pairs(self.step, "step"))
+        if self.lognormal is not None:
+            (median, sigma) = _pairs([self.lognormal], "lognormal")[0]
+            return Lognormal(median=median, sigma=sigma)
+        return Knee() if self.custom is None else Custom(function=self.custom)
+
+
+class SloFile(FileModel):
+    """What a job is to reach."""
+
+    latency_ms: float | None = None
+    statistic: Literal["mean", "p50", "p95", "p99"] = "mean"
+    juice: float | None = None
+    max_utility: float = 1.0
+    utility: UtilityFile | Literal["knee", "step"] = "knee"
+
+    def build(self) -> Slo:
+        """The objective."""
+        if isinstance(self.utility, UtilityFile):
+            findings = Findings()
+            shape: Shape = Knee()
+            with findings.at("utility"):
+                shape = self.utility.build()
+            findings.raise_if_any()
+        else:
+            shape = Knee() if self.utility == "knee" else Step()
+        return Slo(
+            latency_seconds=None if self.latency_ms is None else self.latency_ms / 1e3,
+            statistic=Statistic(self.statistic),
+            juice=self.juice,
+            max_utility=self.max_utility,
+            shape=shape,
+        )
+
+
+class TrafficFile(FileModel):
+    """What comes to a job: a course by numbers, or a recorded one in a CSV file."""
+
+    mean: float | None = None
+    swing: float | None = None
+    peak_hour: float | None = None
+    period_hours: float | None = None
+    spikes: list[list[float]] | None = None
+    file: str | None = None
+    column: str | None = None
+    scale: float | None = None
+    hasten: float | None = None
+
+    def build(self, folder: Path) -> Offered:
+        """The course."""
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        if self.file is not None:
+            _refuse(given, {"swing", "peak_hour", "period_hours", "spikes"}, "a recorded course")
+            rows = read_series_file(folder / self.file, value_column=self.column)
+            if len(rows) != 1:
+                raise InvalidInput.single(
+                    ("file",), seen=f"{len(rows)} series in {self.file}", expected="one"
+                )
+            numbers = {name: given[name] for name in ("mean", "scale", "hasten") if name in given}
+            return Recorded(series=rows[0].make_series(), **numbers)
+        _refuse(given, {"column", "scale", "hasten"}, "a course by numbers")
+        if self.mean is None:
+            raise InvalidInput.single(
+                ("mean",), seen="nothing", expected="tuples per second, or a file"
+            )
+        if self.spikes is not None:
+            given["spikes"] = tuple(_triples(self.spikes, "spikes"))
+        return Diurnal(**given)
+
+
+class SharedJobFile(FileModel):
+    """One job, or several that are alike."""
+
+    job: dict[str, Any]
+    step: str | None = None
+    slo: SloFile
+    traffic: TrafficFile
+    copies: int = 1
+
+
+class SurroundingsFile(FileModel):
+    """What policies are up against."""
+
+    step_seconds: float = Surroundings().step_seconds
+    downtime_seconds: float = Surroundings().downtime_seconds
+    service_error: float = Surroundings().service_error
+    least_exponent: float = Surroundings().least_exponent
+    noise: float = Surroundings().noise
+    outages: list[list[float]] = []
+    failures: list[list[float]] = []
+
+    def build(self) -> Surroundings:
+        """The same as a noun."""
+        given = self.model_dump(exclude={"outages", "failures"})
+        return Surroundings(
+            **given,
+            outages=_pairs(self.outages, "outages"),
+            failures=tuple(_triples(self.failures, "failures")),
+        )
+
+
+class SharedClusterFile(FileModel):
+    """A cluster that jobs share."""
+
+    streamgauge: Literal[1]
+    sharing: str
+    about: str = ""
+    machines: list[float]
+    hours: float = 24.0
+    jobs: dict[str, SharedJobFile]
+    surroundings: SurroundingsFile = SurroundingsFile()
+
+
+def load_shared_cluster(path: str | Path) -> SharedCluster:
+    """The cluster that a file describes.
+
+    Raises:
+        UnreadableFile: The file, or one that it names, is no document.
+        InvalidInput: What it says cannot be; every problem with file, line and key.
+    """
+    document = read_document(path)
+    try:
+        return _build(document)
+    except InvalidInput as error:
+        raise document.locate_error(error) from None
+
+
+@cache
+def _known_keys() -> tuple[str, ...]:
+    return tuple(list_keys(SharedClusterFile.model_json_schema(by_alias=True)))
+
+
+def _build(document: Document) -> SharedCluster:
+    if document.data.get("streamgauge") != VERSION or "sharing" not in document.data:
+        raise InvalidInput.single(
+            (),
+            seen="a file without `streamgauge: 1` and the name of what is shared",
+            expected="streamgauge: 1 and sharing: NAME at the top",
+        )
+    file: SharedClusterFile = validate(SharedClusterFile, document.data, _known_keys)
+    folder = Path(document.folder or ".")
+    findings = Findings()
+    jobs: list[SharedJob] = []
+    surroundings = Surroundings()
+    for name, one in file.jobs.items():
+        with findings.at("jobs", name):
+            jobs += _build_job(name, one, folder)
+    with findings.at("surroundings"):
+        surroundings = file.surroundings.build()
+    if not file.jobs:
+        findings.add("jobs", seen="none", expected="at least one job")
+    if not file.machines or min(file.machines) <= 0.0:
+        findings.add("machines", seen=f"{file.machines}", expected="cores of each, above zero")
+    if not 0.0 < file.hours <= 24 * 366:
+        findings.add("hours", seen=f"{file.hours:g}", expected="above zero and at most a year")
+    findings.raise_if_any()
+    return SharedCluster(
+        name=file.sharing,
+        about=file.about,
+        machines=tuple(file.machines),
+        jobs=tuple(jobs),
+        hours=file.hours,
+        surroundings=surroundings,
+    )
+
+
+def _build_job(name: str, file: SharedJobFile, folder: Path) -> list[SharedJob]:
+    findings = Findings()
+    parts: dict[str, Any] = {}
+    with findings.at("job"):
+        parts["job"] = _read_job(file.job, file.step, folder)
+    with findings.at("slo"):
+        parts["slo"] = file.slo.build()
+    with findings.at("traffic"):
+        parts["offered"] = file.traffic.build(folder)
+    if not 1 <= file.copies <= 1000:
+        findings.add("copies", seen=f"{file.copies}", expected="1 to 1000")
+    findings.raise_if_any()
+    if file.copies == 1:
+        return [SharedJob(name=name, **parts)]
+    return [SharedJob(name=f"{name}-{number + 1}", **parts) for number in range(file.copies)]
+
+
+def _read_job(data: Mapping[str, Any], step: str | None, folder: Path) -> Job:
+    """A job in the file that is named, or one that stands here."""
+    if set(data) == {"file"}:
+        job = load_job(folder / str(data["file"]))
+    else:
+        try:
+            job = parse_job(dump_json(data))
+        except InvalidInput as error:
+            inside = [replace(problem, file="", line=None) for problem in error.problems]
+            raise InvalidInput(inside) from None
+    return job if step is None else job.at_step(step)
+
+
+def _pairs(rows: list[list[float]], place: str) -> tuple[tuple[float, float], ...]:
+    _check_length(rows, 2, place)
+    return tuple((first, second) for first, second in rows)
+
+
+def _triples(rows: list[list[float]], place: str) -> list[tuple[float, float, float]]:
+    _check_length(rows, 3, place)
+    return [(first, second, third) for first, second, third in rows]
+
+
+def _check_length(rows: list[list[float]], length: int, place: str) -> None:
+    for index, row in enumerate(rows):
+        if len(row) != length:
+            raise InvalidInput.single(
+                (place, index), seen=f"{len(row)} numbers", expected=f"{length}"
+            )
+
+
+def _refuse(given: Mapping[str, Any], wrong: set[str], what: str) -> None:
+    for name in sorted(wrong & given.keys()):
+        raise InvalidInput.single((name,), seen=f"{name} of {what}", expected=f"{what} without it")

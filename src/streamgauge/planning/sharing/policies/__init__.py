@@ -1,0 +1,1 @@
+"""Policies, a module each: published autoscalers, and one that predicts."""

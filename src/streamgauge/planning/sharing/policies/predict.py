@@ -1,0 +1,285 @@
+"""The policy that predicts: a step only where the model expects the system to gain by it.
+
+It knows no more than the others: what every operator did, how busy it was, and what came. Of these
+it learns, operator by operator, what one executor can do, by which power of their number executors
+do more, and by which factor latency is off what queues would make it. It looks ahead as far as a
+change takes, changes several operators and jobs at once, frees only what it does not expect to
+need, and a prediction that did not come true is in the next one's factor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from streamgauge.planning.sharing.demand import find_demand
+from streamgauge.planning.sharing.observation import ClusterSeen, JobSeen, OperatorSeen
+from streamgauge.planning.sharing.policy import Decision
+from streamgauge.planning.sharing.slo import Quality
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictParameters:
+    """Settings; all are round numbers.
+
+    Attributes:
+        interval_seconds: Between two decisions.
+        ahead_seconds: For which load a plan is made: until a change has taken effect, and as long
+            again.
+        memory_seconds: Over which the course of the load, and its largest value, are looked at.
+        settle_seconds: After a change of a job, until what is seen of it counts.
+        stay_seconds: After a change of a job, until executors are taken from it.
+        margin: Part by which more load is planned for than is expected.
+        spare: The same where executors are taken away: what is given back soon costs two changes.
+        catch_up_seconds: Within which a backlog is to be gone.
+        busiest: Part of the time that an executor may be busy.
+        aim: Part of a latency threshold that is aimed at.
+        gain: Part of the utility by which a change must be better to be made.
+        saving: Part of a job's executors that must be to spare for them to be taken.
+        exponent: Of executors that were never changed.
+        most_busy: Part of all cores that jobs may use together.
+    """
+
+    interval_seconds: float = 10.0
+    ahead_seconds: float = 300.0
+    memory_seconds: float = 1800.0
+    settle_seconds: float = 60.0
+    stay_seconds: float = 1800.0
+    margin: float = 0.1
+    spare: float = 0.3
+    catch_up_seconds: float = 600.0
+    busiest: float = 0.8
+    aim: float = 0.8
+    gain: float = 0.02
+    saving: float = 0.15
+    exponent: float = 0.9
+    most_busy: float = 0.9
+
+
+# How much of what was learned a new value replaces.
+LEARNING = 0.2
+# Of so many windows the median is the load of now: one is as noisy as any figure.
+LATEST = 6
+# Between these an exponent is believed.
+EXPONENTS = (0.3, 1.0)
+MOST_STEPS = 500
+
+
+@dataclass(slots=True)
+class _Learned:
+    """What is known of a job.
+
+    Attributes:
+        per_executor: By operator, tuples per second, with as many executors as it then had.
+        exponent: By operator.
+        latency_factor: Measured latency over what queues would make it.
+        loads: Of the last while, with their times.
+        changed: When its executors were changed last.
+        before: By operator: executors, and what one of them did, before that change.
+    """
+
+    per_executor: dict[str, tuple[int, float]] = field(default_factory=dict)
+    exponent: dict[str, float] = field(default_factory=dict)
+    latency_factor: float = 1.0
+    loads: deque[tuple[float, float]] = field(default_factory=deque)
+    changed: float = -math.inf
+    before: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+
+class Predicting:
+    """Expects utilities before it acts."""
+
+    name = "predict"
+
+    def __init__(self, parameters: PredictParameters | None = None) -> None:
+        self.parameters = parameters or PredictParameters()
+        self.period_seconds = self.parameters.interval_seconds
+        self._learned: dict[str, _Learned] = {}
+
+    def describe(self) -> str:
+        """One sentence."""
+        return "executors for the load that is expected, where the model says that utility rises"
+
+    def decide(self, seen: ClusterSeen) -> Decision:
+        """All jobs, the most valuable first, as long as there are cores."""
+        if seen.stale:
+            return Decision(rule="outage", reason="no new metrics")
+        wanted: dict[str, Mapping[str, int]] = {}
+        reasons = []
+        room = self.parameters.most_busy * sum(one.cores for one in seen.machines)
+        for name in sorted(seen.jobs, key=lambda name: -seen.jobs[name].slo.max_utility):
+            job = seen.jobs[name]
+            learned = self._learned.setdefault(name, _Learned(changed=seen.at))
+            self._learn(learned, seen.at, job)
+            cores = sum(one.cores for one in job.operators.values())
+            if seen.at - learned.changed >= self.parameters.settle_seconds:
+                plan, reason = self._plan(learned, seen.at, job)
+                growth = self._expect_load(learned, job) / max(job.offered_per_second, 1e-9)
+                if plan and (room > cores * growth or sum(plan.values()) < _count(job)):
+                    wanted[name] = plan
+                    reasons.append(f"{name}: {reason}")
+            room -= cores
+        decision = Decision.of("prediction", seen, wanted, "; ".join(reasons))
+        for name in decision.executors:
+            learned = self._learned[name]
+            learned.changed = seen.at
+            learned.before = dict(learned.per_executor)
+        return decision
+
+    def _learn(self, learned: _Learned, at: float, job: JobSeen) -> None:
+        learned.loads.append((at, job.offered_per_second))
+        while learned.loads[0][0] < at - self.parameters.memory_seconds:
+            learned.loads.popleft()
+        if at - learned.changed < self.parameters.settle_seconds:
+            return
+        for name, one in job.operators.items():
+            if math.isfinite(one.per_executor):
+                self._learn_operator(learned, name, one)
+        latency = job.quality.latency_seconds.get(job.slo.statistic)
+        demand = find_demand(job, job.offered_per_second)
+        expected = self._find_latency(learned, job, job.executors, demand)
+        if latency is not None and math.isfinite(expected) and job.lag <= job.offered_per_second:
+            ratio = latency / expected / learned.latency_factor
+            learned.latency_factor *= ratio**LEARNING
+
+    def _learn_operator(self, learned: _Learned, name: str, one: OperatorSeen) -> None:
+        count, rate = learned.per_executor.get(name, (one.executors, one.per_executor))
+        if count != one.executors:
+            rate = one.per_executor
+        rate += LEARNING * (one.per_executor - rate)
+        learned.per_executor[name] = (one.executors, rate)
+        was, did = learned.before.get(name, (one.executors, rate))
+        if was != one.executors:
+            # Capacity ∝ n^e, so what one executor does ∝ n^(e − 1).
+            seen = 1.0 + math.log(rate / did) / math.log(one.executors / was)
+            known = learned.exponent.get(name, self.parameters.exponent)
+            seen = min(max(seen, EXPONENTS[0]), EXPONENTS[1])
+            learned.exponent[name] = known + LEARNING * (seen - known)
+
+    def _expect_load(self, learned: _Learned, job: JobSeen) -> float:
+        """The largest load until a change has taken effect: the trend goes on, with a margin."""
+        rules = self.parameters
+        times, loads = np.asarray(learned.loads).T
+        recent = times >= times[-1] - 3.0 * rules.ahead_seconds
+        rise = 0.0
+        if recent.sum() >= 3:
+            apart = times[recent] - times[recent].mean()
+            slope = float(apart @ loads[recent]) / float(apart @ apart)
+            rise = max(0.0, slope * rules.ahead_seconds)
+        load = float(np.median(loads[-LATEST:])) + rise
+        return load * (1.0 + rules.margin) + job.lag / rules.catch_up_seconds
+
+    def _plan(self, learned: _Learned, at: float, job: JobSeen) -> tuple[dict[str, int], str]:
+        """The executors to have, or none where it is not worth a change."""
+        rules = self.parameters
+        load = self._expect_load(learned, job)
+        now, demand = job.executors, find_demand(job, load)
+        expected = self._find_utility(learned, job, now, demand)
+        best = self._find_plan(learned, job, demand)
+        better = self._find_utility(learned, job, best, demand)
+        worth = job.slo.max_utility
+        if better > expected + rules.gain * worth:
+            grown = {name: max(now[name], count) for name, count in best.items()}
+            return grown, f"worth {expected:.3g} as it is at {load:.4g}/s, {better:.3g} then"
+        known = [one for _, one in learned.loads]
+        peak = (1.0 + rules.spare) * max(
+            load / (1.0 + rules.margin), float(np.quantile(known, 0.95))
+        )
+        most = find_demand(job, peak)
+        fewer = self._find_plan(learned, job, most)
+        kept = {name: min(now[name], count) for name, count in fewer.items()}
+        saved = _count(job) - sum(kept.values())
+        still = self._find_utility(learned, job, kept, most)
+        if (
+            saved >= rules.saving * _count(job)
+            and at - learned.changed >= rules.stay_seconds
+            and still >= expected - rules.gain * worth
+            and job.lag <= job.offered_per_second
+        ):
+            return kept, f"{saved} executors are not needed up to {peak:.4g}/s"
+        return {}, ""
+
+    def _find_plan(
+        self, learned: _Learned, job: JobSeen, demand: Mapping[str, float]
+    ) -> dict[str, int]:
+        """The fewest executors that are not too busy, then one more where it helps latency most."""
+        plan = {}
+        for name, one in job.operators.items():
+            least = one.executors if one.is_source else 1
+            while least < one.tasks and demand[name] > self.parameters.busiest * self._capacity(
+                learned, name, one, least
+            ):
+                least += 1
+            plan[name] = least
+        target = job.slo.latency_seconds
+        if target is None:
+            return plan
+        for _ in range(MOST_STEPS):
+            latency = self._find_latency(learned, job, plan, demand) * learned.latency_factor
+            if latency <= self.parameters.aim * target:
+                break
+            gains = {
+                name: latency
+                - self._find_latency(learned, job, {**plan, name: plan[name] + 1}, demand)
+                * learned.latency_factor
+                for name, one in job.operators.items()
+                if not one.is_source and plan[name] < one.tasks
+            }
+            best = max(gains, key=lambda name: gains[name], default=None)
+            # What brings less than a thousandth brings nothing.
+            if best is None or not gains[best] > 1e-3 * latency:
+                break
+            plan[best] += 1
+        return plan
+
+    def _capacity(self, learned: _Learned, name: str, one: OperatorSeen, executors: int) -> float:
+        """Tuples per second of so many executors; without bound where it was never seen to work."""
+        count, rate = learned.per_executor.get(name, (one.executors, math.inf))
+        exponent = learned.exponent.get(name, self.parameters.exponent)
+        return rate * count * math.pow(executors / count, exponent)
+
+    def _find_latency(
+        self,
+        learned: _Learned,
+        job: JobSeen,
+        plan: Mapping[str, int],
+        demand: Mapping[str, float],
+    ) -> float:
+        """Of M/M/1 executors in a row, in seconds; infinite where one is overloaded."""
+        total = 0.0
+        for name, one in job.operators.items():
+            capacity = self._capacity(learned, name, one, plan[name])
+            if demand[name] >= capacity:
+                return math.inf
+            if math.isfinite(capacity):
+                total += plan[name] / (capacity - demand[name])
+        return total
+
+    def _find_utility(
+        self,
+        learned: _Learned,
+        job: JobSeen,
+        plan: Mapping[str, int],
+        demand: Mapping[str, float],
+    ) -> float:
+        """What the job would be worth."""
+        latency = self._find_latency(learned, job, plan, demand) * learned.latency_factor
+        part = min(
+            (
+                self._capacity(learned, name, one, plan[name]) / demand[name]
+                for name, one in job.operators.items()
+                if demand[name] > 0.0
+            ),
+            default=1.0,
+        )
+        quality = Quality(latency_seconds={job.slo.statistic: latency}, juice=min(1.0, part))
+        worth = replace(job, quality=quality).utility
+        return 0.0 if worth is None else worth
+
+
+def _count(job: JobSeen) -> int:
+    return sum(job.executors.values())

@@ -1,0 +1,87 @@
+"""A cluster that jobs share: its machines, and each job with its objective and traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamgauge.errors import InvalidInput
+from streamgauge.models.job_behaviour import JobBehaviour
+from streamgauge.models.parameters import find_parameters
+from streamgauge.planning.scheduling.job_placement import place_job
+from streamgauge.planning.sharing.fluid_job import FluidJob
+from streamgauge.planning.sharing.offered import HOUR, Offered
+from streamgauge.planning.sharing.policy import Policy
+from streamgauge.planning.sharing.replay import Course, Surroundings, replay
+from streamgauge.planning.sharing.slo import Slo
+from streamgauge.profile.job import Job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedJob:
+    """One job.
+
+    Attributes:
+        job: With its workload, from which routing shares follow.
+        offered: What comes to it.
+    """
+
+    name: str
+    job: Job
+    slo: Slo
+    offered: Offered
+
+    def as_fluid(self) -> FluidJob:
+        """What flows through it by what it declares."""
+        if self.job.workload is None:
+            raise InvalidInput.single(
+                (self.name,),
+                seen="a job without a workload",
+                expected="what its sources emit, which says how its input divides among them",
+            )
+        parameters = find_parameters(
+            JobBehaviour.from_job(self.job), place_job(self.job).plan, self.job.workload
+        )
+        return FluidJob.of(self.name, self.slo, parameters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedCluster:
+    """Everything that a replay needs but the policy and the seed.
+
+    Attributes:
+        machines: Cores of each.
+        hours: How long it lasts.
+    """
+
+    name: str
+    about: str = ""
+    machines: tuple[float, ...]
+    jobs: tuple[SharedJob, ...]
+    hours: float
+    surroundings: Surroundings = field(default_factory=Surroundings)
+
+    def times(self) -> NDArray[np.float64]:
+        """When steps begin, in seconds."""
+        step = self.surroundings.step_seconds
+        return np.arange(0.0, self.hours * HOUR, step)
+
+    def replay(self, policies: Sequence[Policy], seed: int) -> list[Course]:
+        """The same traffic in the same world under each policy."""
+        jobs = [one.as_fluid() for one in self.jobs]
+        times = self.times()
+        offered = {one.name: one.offered.at(times) for one in self.jobs}
+        return [
+            replay(
+                jobs,
+                offered,
+                self.machines,
+                policy,
+                seed=seed,
+                surroundings=self.surroundings,
+            )
+            for policy in policies
+        ]
