@@ -37,7 +37,7 @@ from streamgauge.topology.files.document import write_whole
 LENGTHS = {"3 minutes": 180.0, "15 minutes": 900.0}
 # A window is a minute long, unless that were too many tuples to simulate.
 WINDOW_SECONDS, MOST_TUPLES, SHORTEST = 60.0, 200_000, 5.0
-# So many cells are measured by one length, then by the next.
+# So many cells share a session of Spark.
 AT_A_TIME = 20
 
 
@@ -60,18 +60,18 @@ class Measured:
 
 
 def measure(cells: list[Cell], folder: Path) -> None:
-    """Measure what the folder lacks: every cell by every length, a few cells after the other."""
+    """Measure what the folder lacks: every cell by one length, then by the next."""
     folder.mkdir(parents=True, exist_ok=True)
     numbered = list(enumerate(cells))
-    for first in range(0, len(cells), AT_A_TIME):
-        some = numbered[first : first + AT_A_TIME]
-        for length in LENGTHS:
+    for length in LENGTHS:
+        for first in range(0, len(cells), AT_A_TIME):
+            some = numbered[first : first + AT_A_TIME]
             _measure_profiles(some, length, folder)
-        for number, cell in some:
-            path = _truth(folder, number)
-            if not path.exists():
-                write_whole(path, json.dumps(_find_truth(cell)))
-        say(f"{first + len(some)} of {len(cells)} cells measured")
+            for number, cell in some:
+                path = _truth(folder, number)
+                if not path.exists():
+                    write_whole(path, json.dumps(_find_truth(cell)))
+            say(f"{length}: {first + len(some)} of {len(cells)} cells measured")
 
 
 def read(cells: list[Cell], length: str, folder: Path) -> Iterator[Measured]:
