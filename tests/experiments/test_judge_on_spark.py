@@ -74,7 +74,7 @@ def test_a_killed_judgement_goes_on_and_comes_near(tmp_path):
 
 
 def test_a_run_that_was_recorded_on_real_storm_lies_within_most_of_its_intervals(tmp_path, request):
-    """Errors of models are those of other jobs; CPU of machines is misread by the kernel's ticks."""
+    """Errors of models are those of other jobs; ticks of the kernel misread CPU of machines."""
     recorded = request.config.rootpath / "examples" / "recorded"
     document, _ = judge(shutil.copytree(recorded, tmp_path / "recorded"))
     cells = [one for one in document["cells"] if one["source"] != one["proposed"]]

@@ -255,11 +255,10 @@ def _read_values(rows: Sequence[Sequence[Any]]) -> Figures:
 
 def _write_figure(figure: Predicted) -> list[Any]:
     # JSON has no infinity.
-    value = figure.value if math.isfinite(figure.value) else None
-    if math.isnan(figure.low):
-        return [*figure.key, figure.form, value]
-    high = figure.high if math.isfinite(figure.high) else None
-    return [*figure.key, figure.form, value, figure.low, high]
+    numbers = [figure.value]
+    if not (math.isnan(figure.low) or math.isnan(figure.high)):
+        numbers += [figure.low, figure.high]
+    return [*figure.key, figure.form, *(one if math.isfinite(one) else None for one in numbers)]
 
 
 def _read_figure(
@@ -268,9 +267,9 @@ def _read_figure(
     quantity: str,
     form: str,
     value: float | None,
-    low: float = math.nan,
+    low: float | None = math.nan,
     high: float | None = math.nan,
 ) -> Predicted:
     key = Key(FigureKind(kind), subject, quantity)
-    value, high = (math.inf if one is None else one for one in (value, high))
-    return Predicted(key, value, form, low, high)
+    known = [math.inf if one is None else one for one in (value, low, high)]
+    return Predicted(key, known[0], form, known[1], known[2])

@@ -64,6 +64,12 @@ class Cell:
         return self.low <= self.measured <= self.high
 
     @property
+    def half_width(self) -> float:
+        """Half the width of the interval, as a part; infinite where it has no end."""
+        is_whole = self.low > 0.0 and self.high < math.inf
+        return math.sqrt(self.high / self.low) - 1.0 if is_whole else math.inf
+
+    @property
     def error(self) -> float:
         """(P − A)/A; infinite where something was predicted and nothing measured."""
         if self.measured == 0.0:
@@ -199,7 +205,7 @@ def summarise_cells(cells: Sequence[Cell]) -> Summary:
         floor=_median(floors) if floors else None,
         with_intervals=len(bounded),
         within=sum(cell.is_within is True for cell in bounded),
-        half_width=_median([math.sqrt(cell.high / cell.low) - 1.0 for cell in bounded]),
+        half_width=_median([cell.half_width for cell in bounded]),
     )
 
 
