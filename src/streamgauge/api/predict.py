@@ -28,6 +28,7 @@ from streamgauge.api.rates import Rates, choose_workload, measure_workload
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import InvalidInput, NotEnoughData, in_file
 from streamgauge.models.back_test import BackTested
+from streamgauge.models.changed_tasks import fit_tasks
 from streamgauge.models.doubts import Doubt, find_doubts
 from streamgauge.models.intervals import Intervals
 from streamgauge.models.measured_plan import measured_plan
@@ -109,7 +110,8 @@ def predict(
         if measured:
             first, *others = [panel.repeat_measurement(chosen.require_profile())]
         else:
-            case = (chosen.behaviour, proposal.plan, proposal.workload)
+            behaviour = fit_tasks(chosen.behaviour, proposal.plan.logical.topology)
+            case = (behaviour, proposal.plan, proposal.workload)
             first, *others = panel.ask(*case)
             first = panel.explain(first, *case)
     doubts = _doubt(chosen, proposal, first, strict=strict)
@@ -218,7 +220,8 @@ def _doubt(
     """
     if chosen.profile is None:
         return ()
-    doubts = find_doubts(chosen.profile, proposal.workload, prediction)
+    planned = proposal.plan.logical.topology
+    doubts = find_doubts(chosen.profile, planned, proposal.workload, prediction)
     if doubts and strict:
         raise NotEnoughData(
             f"{len(doubts)} reasons not to rely on this prediction (--strict):\n"
