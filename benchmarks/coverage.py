@@ -4,41 +4,35 @@ Cells are those of `prediction_cells`: measured in one step of a topology at a l
 in another at 20 to 90 % of the highest rate. The truth is one simulated window, as somebody would
 measure it. Errors of the model are learned from the cells of all other topologies. How wide
 intervals are stands beside, as wide ones hold everything.
+
+What was measured is kept in `build/coverage` (`coverage_cases`). `--only "coverage cases"` measures
+what is not there yet; the other parts judge what is there by the present formulas.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.jobs import predict_job, simulate_job
-from benchmarks.prediction_cells import (
-    Cell,
-    at_low_load,
-    at_rate,
-    draw_cells,
-    find_highest_rate,
-)
-from benchmarks.profiles import measured_replicas
-from benchmarks.report import Entry
+from benchmarks.coverage_cases import LENGTHS, Measured, measure, read
+from benchmarks.jobs import predict_job
+from benchmarks.prediction_cells import Cell, draw_cells
+from benchmarks.report import Entry, say
 from streamgauge.api.intervals import ParameterNoise, PlanDraws
 from streamgauge.models.intervals import LEVEL, Intervals, Key, find_regime
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.model_error import Kind, ModelErrors, Regime, Residual
 from streamgauge.planning.scheduling.job_placement import place_job
-from streamgauge.profile.profile import Profile
-from streamgauge.profile.resampled import Resampled
 
 SEED = 20
 CASES, FEW_CASES = 200, 10
-# By name, seconds of metrics that profiles are made of, the minute of warm-up included.
-LENGTHS = {"3 minutes": 180.0, "15 minutes": 900.0}
-# A window is a minute long, unless that were too many tuples to simulate.
-WINDOW_SECONDS, MOST_TUPLES, SHORTEST = 60.0, 200_000, 5.0
+FOLDER = Path("build", "coverage")
 HALF_LOAD = (0.4, 0.6)
 FIGURES = {
     "mean": (Key("latency", "source to sink", "mean"), Kind.MEAN),
@@ -81,26 +75,17 @@ class Case:
             )
 
 
-def run(*, large: bool) -> list[Entry]:
-    """How many truths intervals hold, and how wide they are, by length of the metrics."""
-    return [
-        _study(name, seconds, CASES if large else FEW_CASES)
-        for name, seconds in LENGTHS.items()
-        if large or name == "3 minutes"
-    ]
+def _measure(done: Mapping[str, Entry], *, large: bool) -> Entry:
+    cells = draw_cells(CASES if large else FEW_CASES, SEED)
+    measure(cells, FOLDER)
+    return Entry("coverage cases", f"measured in {FOLDER}", ratios={"cases": len(cells)})
 
 
-def _study(name: str, seconds: float, count: int) -> Entry:
-    entry = Entry(f"coverage {name}", f"truths within {LEVEL:.0%} intervals, {name} of metrics")
-    cells = {cell.name: cell for cell in draw_cells(count, SEED)}
-    measured = {
-        name: at_low_load(cell.make().at_step(cell.measured)) for name, cell in cells.items()
-    }
-    cases = [
-        _make_case(cells[name], profile, replicas)
-        for name, profile, replicas in measured_replicas(measured, seconds=seconds)
-        if replicas is not None
-    ]
+def _study(done: Mapping[str, Entry], *, large: bool, length: str) -> Entry:
+    entry = Entry(f"coverage {length}", f"truths within {LEVEL:.0%} intervals, {length} of metrics")
+    cells = draw_cells(CASES if large else FEW_CASES, SEED)
+    cases = [_make_case(measured) for measured in read(cells, length, FOLDER)]
+    say(f"{len(cases)} of {len(cells)} cells were measured")
     errors = ModelErrors(
         origin="the other topologies",
         residuals=tuple(one for case in cases for one in case.list_residuals()),
@@ -111,33 +96,45 @@ def _study(name: str, seconds: float, count: int) -> Entry:
     entry.ratios["cases"] = len(judged)
     for figure in FIGURES:
         known = [case for case in judged if f"{figure}_inside" in case]
-        entry.ratios[f"inside, {figure}"] = _mean([case[f"{figure}_inside"] for case in known])
-        entry.ratios[f"inside without the model's errors, {figure}"] = _mean(
-            [case[f"{figure}_by_chance"] for case in known]
-        )
-        entry.ratios[f"endless, {figure}"] = _mean([case[f"{figure}_endless"] for case in known])
-        entry.ratios[f"median half-width, {figure}"] = _median(known, f"{figure}_reach")
-        half = [case for case in known if HALF_LOAD[0] <= case["load"] <= HALF_LOAD[1]]
-        entry.ratios[f"median half-width at half load, {figure}"] = _median(half, f"{figure}_reach")
+        entry.ratios.update(_sum_up(known, figure))
     return entry
 
 
-def _make_case(cell: Cell, profile: Profile, replicas: Resampled) -> Case:
-    job = cell.make().at_step(cell.predicted)
-    plan, rate = place_job(job).plan, cell.load * find_highest_rate(job)
-    job = at_rate(job, rate)
+def _sum_up(known: list[dict[str, Any]], figure: str) -> Iterable[tuple[str, float]]:
+    yield f"inside, {figure}", _mean([case[f"{figure}_inside"] for case in known])
+    for topology in dict.fromkeys(case["topology"] for case in known):
+        own = [case[f"{figure}_inside"] for case in known if case["topology"] == topology]
+        yield f"inside, {figure}, {topology} ({len(own)})", _mean(own)
+    yield (
+        f"inside without the model's errors, {figure}",
+        _mean([case[f"{figure}_by_chance"] for case in known]),
+    )
+    yield f"endless, {figure}", _mean([case[f"{figure}_endless"] for case in known])
+    yield f"median half-width, {figure}", _median(known, f"{figure}_reach")
+    half = [case for case in known if HALF_LOAD[0] <= case["load"] <= HALF_LOAD[1]]
+    yield f"median half-width at half load, {figure}", _median(half, f"{figure}_reach")
+
+
+# Measured first; then judged, by length of the metrics.
+PARTS: Mapping[str, Callable[..., Entry]] = {
+    "coverage cases": _measure,
+    **{f"coverage {length}": partial(_study, length=length) for length in LENGTHS},
+}
+
+
+def _make_case(measured: Measured) -> Case:
+    cell, job, profile = measured.cell, measured.job, measured.profile
     assert job.workload is not None
-    seconds = float(np.clip(MOST_TUPLES / rate, SHORTEST, WINDOW_SECONDS))
-    truth = simulate_job(job, plan, seconds=seconds, warmup=seconds / 2.0, seed=1)
+    plan = place_job(job).plan
     prediction = predict_job(job, plan, JobBehaviour.from_profile(profile))
     assert prediction.complete is not None
     drawn = PlanDraws(
         prediction=prediction,
         plan=plan,
         workload=job.workload,
-        noise=ParameterNoise.from_replicas(profile, replicas),
+        noise=ParameterNoise.from_replicas(profile, measured.replicas),
         errors=NO_ERRORS,
-        window_seconds=seconds,
+        window_seconds=measured.seconds,
     )
     operators = plan.logical.topology.operators
     return Case(
@@ -149,11 +146,7 @@ def _make_case(cell: Cell, profile: Profile, replicas: Resampled) -> Case:
             "complete": prediction.complete.mean,
         },
         chance=drawn.find_intervals(),
-        truths={
-            "mean": truth.latency.mean,
-            "p99": truth.latency.quantile(0.99),
-            "complete": truth.complete.mean,
-        },
+        truths=measured.truths,
     )
 
 

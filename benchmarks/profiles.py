@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from benchmarks.jobs import simulate_job
 from streamgauge.engines.emulator import emulate
-from streamgauge.lake.replica_files import parse_replicas
 from streamgauge.lake.tables import Lake
 from streamgauge.pipeline.calibrate.job import calibrate
 from streamgauge.pipeline.ingest.job import ingest_files
@@ -20,7 +19,6 @@ from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.files.jobs import parse_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
-from streamgauge.profile.resampled import Resampled
 
 MEASURED_SECONDS, BUCKET_SECONDS = 1200.0, 10.0
 
@@ -31,14 +29,14 @@ def measured_profiles(
     jobs: Mapping[Case, Job], seconds: float = MEASURED_SECONDS
 ) -> Iterator[tuple[Case, Profile]]:
     """A profile of so long a time of every job, one after the other."""
-    for case, profile, _ in measured_replicas(jobs, seconds):
-        yield case, profile
+    for case, profile, _ in calibrated_files(jobs, seconds):
+        yield case, parse_profile(profile)
 
 
-def measured_replicas(
+def calibrated_files(
     jobs: Mapping[Case, Job], seconds: float = MEASURED_SECONDS
-) -> Iterator[tuple[Case, Profile, Resampled | None]]:
-    """The same with replicas, where blocks were enough."""
+) -> Iterator[tuple[Case, str, bytes | None]]:
+    """The files of the same: the profile, and its replicas where blocks were enough."""
     spark = make_session("benchmark", master="local[2]", brief=True)
     try:
         for case, job in jobs.items():
@@ -59,7 +57,6 @@ def measured_replicas(
                 (made,) = calibrate(spark, lake, job.topology.name)
                 if made.profile is None:
                     raise RuntimeError(made.fault)
-                replicas = None if made.replicas is None else parse_replicas(made.replicas[1])
-                yield case, parse_profile(made.profile), replicas
+                yield case, made.profile, None if made.replicas is None else made.replicas[1]
     finally:
         spark.stop()

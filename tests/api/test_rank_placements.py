@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+import streamgauge as sg
 from streamgauge.api.rank_placements import rank_placements
 from streamgauge.errors import Infeasible, InvalidInput
 from streamgauge.planning.scheduling.contract import scheduler_names
@@ -211,3 +212,21 @@ def test_the_traffic_aware_scheduler_fills_machines_as_far_as_it_is_told(project
 def test_a_utilisation_that_is_no_part_is_refused(described, utilisation):
     with pytest.raises(InvalidInput, match="--utilisation"):
         rank_placements(described, utilisation=utilisation)
+
+
+def test_the_best_plan_of_what_was_measured_is_shown_with_its_intervals(request):
+    """The same as `predict` says of that plan; what is only declared has none."""
+    profile = request.config.rootpath / "examples/word-count.profile.json"
+    found = sg.rank_placements(profile)
+    interval = found.intervals.of("latency", "source to sink", "p99")
+    same = sg.predict(profile, found.ranking.placed_job).intervals
+    assert interval.low == pytest.approx(same.of("latency", "source to sink", "p99").low, rel=1e-6)
+    (shown,) = [term.value for term in found.headline if term.name.startswith("p99")]
+    assert "±" in shown
+    assert found.document()["placement"]["intervals"]["figures"]
+
+
+def test_the_best_plan_of_what_is_declared_has_no_intervals(request):
+    found = sg.rank_placements(request.config.rootpath / "examples/word-count.yaml")
+    assert found.intervals.of("latency", "source to sink", "p99") is None
+    assert not any("±" in term.value for term in found.headline)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -70,3 +71,17 @@ def test_a_killed_judgement_goes_on_and_comes_near(tmp_path):
     again, said = judge(folder)
     assert "making" not in said
     assert again == document
+
+
+def test_a_run_that_was_recorded_on_real_storm_lies_within_most_of_its_intervals(tmp_path, request):
+    """Errors of models are those of other jobs; ticks of the kernel misread CPU of machines."""
+    recorded = request.config.rootpath / "examples" / "recorded"
+    document, _ = judge(shutil.copytree(recorded, tmp_path / "recorded"))
+    cells = [one for one in document["cells"] if one["source"] != one["proposed"]]
+    bounded = [one for one in cells if one["is_within"] is not None]
+    assert all(
+        one["is_within"] == (one["low"] <= one["measured"] <= one["high"]) for one in bounded
+    )
+    usual = [one for one in bounded if one["quantity"] != "CPU of machines"]
+    assert len(usual) > 40
+    assert sum(one["is_within"] for one in usual) >= 0.85 * len(usual)

@@ -121,6 +121,26 @@ def test_figures_of_one_key_make_a_cell():
     assert cells[0].floor == pytest.approx((0.02 + 0.2 / 10.2) / 2)
 
 
+def test_intervals_count_where_they_are_known_and_the_step_is_another():
+    truths = {"a": truth("a", (MEAN, 1.0)), "b": truth("b", (MEAN, 2.0))}
+    own = Predicted(MEAN, 10.1, low=10.0, high=10.2)
+    # 20.2 was measured.
+    near, far = (
+        Predicted(MEAN, 22.0, low=18.0, high=24.0),
+        Predicted(MEAN, 22.0, low=21.0, high=24.0),
+    )
+    for predicted, within in ((near, 1), (far, 0)):
+        predictions = {("a", "a", "analytic"): [own], ("a", "b", "analytic"): [predicted]}
+        found = summarise_cells(list(compare_figures(predictions, truths, [], one_clock=True)))
+        assert (found.cells, found.with_intervals, found.within) == (2, 1, within)
+        assert found.half_width == pytest.approx((24.0 / predicted.low) ** 0.5 - 1.0)
+
+
+def test_an_interval_that_nobody_knows_holds_nothing_and_misses_nothing():
+    assert cell(1.0, 1.0).is_within is None
+    assert summarise_cells([cell(1.0, 1.0)]).with_intervals == 0
+
+
 def test_cells_of_overloaded_steps_are_apart_but_for_their_saturation():
     figures = ((MEAN, 1.0), (CARRIED, 70.0))
     truths = {name: truth(name, *figures, number=(1.0, 1.0)) for name in ("calm", "full")}

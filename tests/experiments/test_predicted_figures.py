@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+import streamgauge as sg
 from streamgauge.experiments.figures import FigureKind, Key
 from streamgauge.experiments.predicted_figures import PredictedStages, list_model_figures
 from streamgauge.experiments.predicted_paths import PredictedPaths, find_model_delays
@@ -215,3 +216,15 @@ def test_a_prediction_has_latencies_by_source_rates_cores_and_the_limit():
     changed = replace(prediction, machines=(crowded,))
     cores = {tuple(one.key): one.value for one in list_model_figures(changed)}
     assert cores["cpu", f"machine {crowded.name}", "cores"] == pytest.approx(1.875)
+
+
+def test_what_is_judged_of_a_model_has_the_intervals_that_are_shown(request):
+    report = sg.predict(request.config.rootpath / "examples/word-count.profile.json")
+    figures = list(list_model_figures(report.prediction, report.intervals))
+    assert {one.key.kind for one in figures} >= {"latency", "complete", "throughput", "cpu", "load"}
+    # Sinks emit nothing, which varies by no part of it.
+    for one in (one for one in figures if one.value > 0.0):
+        assert one.low <= one.value <= one.high, one.key
+    shown = report.intervals.of("latency", "source to sink", "p99")
+    (judged,) = [one for one in figures if one.key[0] == "latency" and one.key[2] == "p99"]
+    assert (judged.low, judged.high) == (shown.low, shown.high)

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from streamgauge.models.dealt_in_turn import (
+    Clumps,
+    Phases,
     Stream,
     compare_waits,
     count_variance,
     strewn_tuples,
     uneven_slide,
+    wait_in_clumps,
 )
 from streamgauge.models.queueing import Moments
 
@@ -91,3 +94,63 @@ def test_ten_tuples_of_a_task_come_in_whole_rounds_or_not(senders):
         seen += [np.diff(np.flatnonzero(dealt == task)[9::10]) / ROUND for task in range(ROUND)]
     varied = np.mean([np.var(one) for one in seen])
     assert uneven_slide(float(senders), 10.0) * 10.0 == pytest.approx(varied, abs=0.6)
+
+
+def lindley(moments, services):
+    """Waits of jobs in the order in which they come."""
+    walk = np.concatenate([[0.0], np.cumsum(services[:-1] - np.diff(moments))])
+    return walk - np.minimum.accumulate(walk)
+
+
+@pytest.mark.parametrize("together", [1, 10])
+@pytest.mark.parametrize("load", [0.5, 0.8])
+def test_windows_that_one_execution_fires_come_at_the_same_moment(together, load):
+    """Executions at random emit tuples for sixteen keyed tasks, whose windows are of ten."""
+    generator = np.random.default_rng(7)
+    weights = np.asarray([6, 4, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1]) / 32.0
+    count = 400_000
+    task = generator.choice(ROUND, p=weights, size=count)
+    moment = np.repeat(np.cumsum(generator.exponential(together, count // together)), together)
+    fired = np.sort(
+        np.concatenate([np.flatnonzero(task == one)[one % 10 :: 10] for one in range(ROUND)])
+    )
+    mean = 10.0 * load
+    waits = lindley(moment[fired], generator.exponential(mean, len(fired)))
+    one = np.ones(1)
+    stream = Stream(
+        senders=one,
+        emitted=0.1,
+        per_second=0.1 * one,
+        tasks=one,
+        round_tasks=one,
+        noise=together / 10.0 * one,
+        windows=Phases(per_second=weights, slide=10.0, sent=np.ones((ROUND, 1))),
+    )
+    service = Moments(mean=mean * one, variance=mean**2 * one)
+    found = compare_waits([stream], service, None, otherwise=one)
+    at_random = load / (1.0 - load)
+    assert 1.0 + at_random * found[0] == pytest.approx(1.0 + waits.mean() / mean, rel=0.12)
+
+
+@pytest.mark.parametrize("emitted", [1, 4, 10, 16])
+@pytest.mark.parametrize("load", [0.4, 0.8])
+def test_clumps_of_which_senders_go_on_where_they_stopped_in_their_rounds(emitted, load):
+    """Four senders emit as many each at the same moment; a row of four tasks of sixteen is one."""
+    generator = np.random.default_rng(3)
+    mean, found = load / emitted, []
+    for _ in range(40):
+        starts = generator.integers(ROUND, size=4)
+        places = starts + np.arange(4000 * emitted)[:, np.newaxis]
+        own = ((places % ROUND) < 4).reshape(4000, -1).sum(axis=1)
+        jobs = np.repeat(np.arange(4000.0), own)
+        found.append(lindley(jobs, generator.exponential(mean, len(jobs))).mean())
+    size = np.asarray([float(emitted)])
+    clumps = Clumps(
+        cycle=1.0,
+        size=size,
+        varied=lambda n: 4.0 * count_variance(emitted * n, np.asarray(4.0), np.asarray(16.0)),
+        dispersion=1e-6,
+        service=Moments(mean=np.asarray([mean]), variance=np.asarray([mean**2])),
+    )
+    predicted = wait_in_clumps(clumps, longest=0.0).mean[0]
+    assert mean + predicted == pytest.approx(mean + np.mean(found), rel=0.15)

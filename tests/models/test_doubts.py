@@ -83,3 +83,40 @@ def test_doubts_stand_before_the_answer(profile):
 
 def test_what_is_only_declared_is_not_in_doubt(request):
     assert sg.predict(request.config.rootpath / "examples/word-count.yaml").doubts == ()
+
+
+@pytest.fixture
+def more_tasks(request, tmp_path):
+    """The bundled job submitted anew, with three times as many tasks that count words."""
+    text = (request.config.rootpath / "examples/word-count.yaml").read_text()
+    job = sg.load_job(request.config.rootpath / "examples/word-count.yaml")
+    tasks = job.topology.operator("counter").tasks
+    changed = tmp_path / "more.yaml"
+    changed.write_text(text.replace(f"counter: {{tasks: {tasks}", f"counter: {{tasks: {3 * tasks}"))
+    assert changed.read_text() != text
+    return changed
+
+
+def test_another_number_of_tasks_is_a_doubt_and_not_the_end(profile, more_tasks, request):
+    found = sg.predict(profile, more_tasks)
+    same = sg.predict(profile, request.config.rootpath / "examples/word-count.yaml")
+    changed = {one.code for one in found.doubts} - {one.code for one in same.doubts}
+    assert changed == {DoubtCode.TASKS_CHANGED}
+    assert found.prediction.latency.mean == pytest.approx(same.prediction.latency.mean, rel=0.1)
+    arrived = found.prediction.operators["counter"].arrived_per_second
+    assert arrived == pytest.approx(same.prediction.operators["counter"].arrived_per_second)
+
+
+def test_a_strict_question_about_other_tasks_is_refused(profile, more_tasks):
+    with pytest.raises(NotEnoughData, match=r"counter 36 \(12 measured\).*tasks-changed"):
+        sg.predict(profile, more_tasks, strict=True)
+
+
+def test_of_keys_that_were_traced_the_engine_says_where_they_go(more_tasks, profile):
+    """Thirty-six tasks share the words of twelve; executors are as many as before."""
+    found = sg.predict(profile, more_tasks).prediction
+    counters = [one for one in found.executors if one.name.startswith("counter")]
+    assert len(counters) == found.operators["counter"].executors
+    shares = [one.arrived_per_second for one in counters]
+    assert sum(shares) == pytest.approx(found.operators["counter"].arrived_per_second)
+    assert min(shares) > 0.0

@@ -312,6 +312,13 @@ def test_a_trigger_waits_for_what_the_clock_shows_beyond_the_core():
     assert function.service.wait_ms.mean == pytest.approx(5.0)
 
 
+def test_where_only_the_clock_says_how_times_vary_the_part_on_a_core_varies_alike():
+    """Of 8 ms ± 4, six on a core by regression: ± 3, not the ± 6 of an exponential time."""
+    service = derived(received(wall=time(8, 0.25), cpu=time(6))).service_of(IN)
+    assert service.cpu_ms.scv == pytest.approx(0.25)
+    assert service.cpu_ms.variance + service.wait_ms.variance == pytest.approx(16.0)
+
+
 def test_failures_are_pooled_by_what_was_handled():
     """30 tuples of which a tenth failed, 10 of which half did: 8 of 40."""
     tasks = [

@@ -204,7 +204,7 @@ def test_sleeping_threads_acks_and_workers_as_in_an_independent_program(limit, c
     print(f"{per_second:.1f}/s {since_emission:.4f} s, {found.pending} {found.latency.mean:.4f}")
     assert found.verdict is Verdict.OVERLOADED
     assert found.pending.emitted_per_second == pytest.approx(per_second, rel=0.06)
-    assert found.latency.mean == pytest.approx(since_emission, rel=0.06)
+    assert found.latency.mean == pytest.approx(since_emission, rel=0.07)
     assert math.isinf(found.since_due.mean)
 
 

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from streamgauge.errors import NotEnoughData
 from streamgauge.lake.tables import Lake
 from streamgauge.models.doubts import DoubtCode
 from streamgauge.pipeline.calibrate.job import calibrate
+from streamgauge.pipeline.calibrate.periods import Period, WarmUp, Wish
 from streamgauge.pipeline.ingest.job import ingest_files
 from streamgauge.pipeline.ingest.listing import find_files
 from streamgauge.planning.scheduling.job_placement import place_job
@@ -25,6 +27,8 @@ RATES = {
     "even": [100] * MINUTES,
     # 3,600 tuples wait after the first minute, which is warm-up, and are gone 36 s later.
     "draining": [260, 100, 100, 100, 100, 100],
+    # 14,400 tuples, which are gone 144 s later.
+    "long-draining": [440, 100, 100, 100, 100, 100],
     "another-load": [80, 80, 80, 150, 150, 150],
     "overloaded": [260] * MINUTES,
     "hardly-any": [0.2] * MINUTES,
@@ -54,6 +58,21 @@ workload: [{source: s, per_second: 50}]
 """
 
 
+# A job that burns 4 ms of its machine's only core for a tuple.
+BURNING = """
+streamgauge: 1
+topology:
+  name: burning
+  acked: false
+  operators: {s: {kind: source}, u: {}}
+  streams: [{from: s, to: u, grouping: shuffle}]
+behaviours: {s: {}, u: {service: {cpu_ms: 4}}}
+configuration: {engine: storm-2, workers: 1}
+cluster: {uniform: {nodes: 1, cores: 1}}
+workload: [{source: s, per_second: 80}]
+"""
+
+
 def job(name, rates):
     values = ", ".join(map(str, rates))
     return parse_job(f"""
@@ -78,7 +97,8 @@ def profiles(spark, tmp_path_factory):
     """All jobs emulated, ingested and calibrated together."""
     folder = tmp_path_factory.mktemp("unsteady")
     # On different days, as they have the same machine.
-    jobs = [parse_job(FAULTLESS), *(job(name, rates) for name, rates in RATES.items())]
+    jobs = [job(name, rates) for name, rates in RATES.items()]
+    jobs += [parse_job(FAULTLESS), parse_job(BURNING)]
     for day, one in enumerate(jobs):
         name = one.topology.name
         plan = place_job(one).plan
@@ -100,7 +120,12 @@ def profiles(spark, tmp_path_factory):
         [str(folder / "raw" / one.topology.name) for one in jobs], received_at=received
     )
     assert ingest_files(spark, lake, files).quarantined == 0
-    return {one.topology: parse_profile(one.profile) for one in calibrate(spark, lake)}
+    found = {one.topology: parse_profile(one.profile) for one in calibrate(spark, lake)}
+    day = START + timedelta(days=list(RATES).index("long-draining"))
+    start, end = (int((day + timedelta(minutes=n)).timestamp() * 1e6) for n in (1, 3))
+    wish = Wish(period=Period(start_us=start, end_us=end), warm_up=WarmUp(seconds=0.0))
+    (one,) = calibrate(spark, lake, "long-draining", wish)
+    return found | {"drain alone": parse_profile(one.profile)}
 
 
 def length(profile):
@@ -132,6 +157,29 @@ def test_a_backlog_that_drains_is_cut_off(profiles):
     assert rate(profile) == pytest.approx(100.0, rel=0.03)
     assert any("a backlog drained" in note for note in profile.notes)
     assert codes(profile) == set()
+
+
+def test_a_period_in_which_a_backlog_drains_is_in_doubt_where_somebody_asked_for_it(profiles):
+    profile = profiles["drain alone"]
+    assert profile.period.state is PeriodState.DRAINING
+    assert DoubtCode.DRAINING in codes(profile)
+
+
+def test_a_machine_that_would_be_nearly_full_is_in_doubt(profiles):
+    assert DoubtCode.FULL_MACHINE in codes(profiles["burning"], rate=215.0)
+    assert DoubtCode.FULL_MACHINE not in codes(profiles["burning"], rate=100.0)
+
+
+def test_other_tasks_than_were_measured_are_in_doubt(profiles):
+    changed = FAULTLESS.replace("w: {}, errors: {}}", "w: {tasks: 2}, errors: {}}", 1)
+    found = {one.code for one in sg.predict(profiles["faultless"], parse_job(changed)).doubts}
+    assert found == {DoubtCode.UNEXERCISED, DoubtCode.TASKS_CHANGED}
+
+
+def test_every_code_is_triggered_here():
+    """By name in this file, each by what the pipeline made of emulated metrics."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert all(f"DoubtCode.{code.name}" in text for code in DoubtCode)
 
 
 def test_of_two_loads_the_last_is_measured(profiles):

@@ -16,6 +16,7 @@ from streamgauge.errors import InvalidInput, MissingExtra, NotEnoughData, Unread
 from streamgauge.extras import require_extra
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.back_test import BackTested, back_test
+from streamgauge.models.changed_tasks import fit_tasks
 from streamgauge.models.intervals import (
     LEVEL,
     Difference,
@@ -49,6 +50,7 @@ from streamgauge.reports.prediction_figures import list_prediction_figures, name
 if TYPE_CHECKING:
     from streamgauge.api.loading import ChosenProfile
     from streamgauge.models.end_to_end_latency import Latency
+    from streamgauge.models.job_behaviour import JobBehaviour
     from streamgauge.models.prediction import Prediction
     from streamgauge.profile.profile import Profile
     from streamgauge.topology.physical_plan import PhysicalPlan
@@ -216,11 +218,15 @@ class PlanDraws:
                 found.append(
                     {}
                     if behaviour is None
-                    else _fill(self.prediction, model.predict(behaviour, self.plan, self.workload))
+                    else _fill(self.prediction, self._predict(model, behaviour))
                 )
             except InvalidInput:
                 found.append({})
         return found
+
+    def _predict(self, model: AnalyticModel, behaviour: JobBehaviour) -> Prediction:
+        fitted = fit_tasks(behaviour, self.plan.logical.topology)
+        return model.predict(fitted, self.plan, self.workload)
 
     def _find_scatter(
         self, key: Key, kind: Kind, latencies: Mapping[str, Latency], window: Window

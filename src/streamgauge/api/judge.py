@@ -13,13 +13,17 @@ from streamgauge.api.spark import HERE, SparkOptions, open_session
 from streamgauge.errors import InvalidInput, MissingExtra, NotEnoughData
 
 if TYPE_CHECKING:
-    from streamgauge.experiments.cross_prediction import StepPrediction
+    from streamgauge.experiments.cross_prediction import FindIntervals, StepPrediction
     from streamgauge.experiments.journal import Journal, Repetition
     from streamgauge.experiments.judged_steps import JudgedStep
     from streamgauge.experiments.judgement import Judgement
     from streamgauge.experiments.truth import RepetitionTruth, StepTruth
+    from streamgauge.models.intervals import Intervals
+    from streamgauge.models.prediction import Prediction
     from streamgauge.profile.profile import Profile
     from streamgauge.reports.judgement import JudgementReport
+    from streamgauge.topology.physical_plan import PhysicalPlan
+    from streamgauge.topology.workload import Workload
 
 
 def judge(
@@ -128,6 +132,7 @@ class _Judge:
 
     def judge(self) -> Judgement:
         """All of it."""
+        from streamgauge.api.intervals import choose_errors
         from streamgauge.experiments.judgement import Judgement, compare_figures
 
         steps, measured = self._observe()
@@ -158,6 +163,7 @@ class _Judge:
             refusals=tuple((*case, one.refusal) for case, one in made.items() if one.refusal),
             verdicts={case: one.fits for case, one in made.items() if one.fits is not None},
             warnings=tuple(self._list_warnings(made.values())),
+            model_errors=choose_errors(None).origin,
             topology=topology.name,
             windowed=any(one.window is not None for one in topology.operators),
         )
@@ -253,10 +259,33 @@ class _Judge:
                         step=experiment.step(proposed),
                         repetition=one.source,
                         measured={figure.key: figure.value for figure in one.truth.figures},
+                        find_intervals=self._bound(source, profile, one.truth),
                     )
                     made = case.predict(model)
                     self._kept.keep_prediction(source, proposed, model, made)
                 yield proposed, model, made
+
+    def _bound(self, source: str, profile: Profile, truth: StepTruth) -> FindIntervals:
+        """Intervals of what was measured of a step, in all of its windows that count."""
+        from streamgauge.api.intervals import ParameterNoise, PlanDraws, choose_errors
+        from streamgauge.experiments.predicted_figures import NO_INTERVALS
+
+        noise = ParameterNoise.of(profile, str(self._kept.profile(source).parent))
+        counted = [one for repetition in truth.repetitions for one in repetition.counted]
+
+        def find(prediction: Prediction, plan: PhysicalPlan, workload: Workload) -> Intervals:
+            if prediction.model != DEFAULT:
+                return NO_INTERVALS
+            return PlanDraws(
+                prediction=prediction,
+                plan=plan,
+                workload=workload,
+                noise=noise,
+                errors=choose_errors(None),
+                window_seconds=sum(one.seconds for one in counted),
+            ).find_intervals()
+
+        return find
 
     def _list_warnings(self, made: Iterable[StepPrediction]) -> Iterator[str]:
         if self._journal.left:

@@ -203,12 +203,14 @@ class DescribedJob:
         profile: What was measured of it; None where its own behaviours are used.
         file: Where it came from; empty for an object.
         options: Of a command that describes the same job again; none where an object was given.
+        folder: Where the profile lies, and its replicas beside it; None where that is not known.
     """
 
     job: Job
     profile: Profile | None
     file: str = ""
     options: tuple[str, ...] = ()
+    folder: str | None = None
 
 
 def describe_job(
@@ -244,7 +246,15 @@ def describe_job(
         profile=source,
         file=file if is_repeatable else "",
         options=_list_options(profile, step, list_rates(rate)),
+        folder=_find_folder(source, file if profile is None else profile),
     )
+
+
+def _find_folder(source: Profile | None, given: ProfileLike | str) -> str | None:
+    """Where the file of a profile lies, if it came from one."""
+    if source is None or not isinstance(given, str | Path) or not Path(given).is_file():
+        return None
+    return str(Path(given).parent)
 
 
 def _list_options(

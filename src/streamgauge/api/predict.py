@@ -31,8 +31,10 @@ from streamgauge.models.back_test import BackTested
 from streamgauge.models.backpressure_alert import find_alerts
 from streamgauge.models.caladrius import CaladriusModel
 from streamgauge.models.capacity_check import CheckedCapacity, check_capacities
+from streamgauge.models.changed_tasks import fit_tasks
 from streamgauge.models.doubts import Doubt, find_doubts
 from streamgauge.models.intervals import Intervals
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.measured_plan import measured_plan
 from streamgauge.models.prediction import Prediction
 from streamgauge.profile.job import Job
@@ -114,10 +116,11 @@ def predict(
         if measured:
             first, *others = [panel.repeat_measurement(chosen.require_profile())]
         else:
-            case = (chosen.behaviour, proposal.plan, proposal.workload)
+            behaviour = fit_tasks(chosen.behaviour, proposal.plan.logical.topology)
+            case = (behaviour, proposal.plan, proposal.workload)
             first, *others = panel.ask(*case)
             first = panel.explain(first, *case)
-    capacities = () if measured else _check_capacities(chosen, proposal, first)
+    capacities = () if measured else _check_capacities(behaviour, proposal, first)
     doubts = _doubt(chosen, proposal, first, capacities, strict=strict)
     former: PredictedPlan | None = None
     problems: list[str] = []
@@ -228,12 +231,12 @@ def propose(chosen: ChosenProfile, planned: PlannedJob | None, rate: Rates) -> P
 
 
 def _check_capacities(
-    chosen: ChosenProfile, proposal: Proposal, prediction: Prediction
+    behaviour: JobBehaviour, proposal: Proposal, prediction: Prediction
 ) -> tuple[CheckedCapacity, ...]:
     """Measured capacities beside computed ones; of a model that computes them."""
     if prediction.model == CaladriusModel.name:
         return ()
-    return check_capacities(chosen.behaviour, proposal.plan, proposal.workload, prediction)
+    return check_capacities(behaviour, proposal.plan, proposal.workload, prediction)
 
 
 def _doubt(
@@ -251,7 +254,8 @@ def _doubt(
     """
     if chosen.profile is None:
         return ()
-    doubts = find_doubts(chosen.profile, proposal.workload, prediction, capacities)
+    planned = proposal.plan.logical.topology
+    doubts = find_doubts(chosen.profile, planned, proposal.workload, prediction, capacities)
     if doubts and strict:
         raise NotEnoughData(
             f"{len(doubts)} reasons not to rely on this prediction (--strict):\n"

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from streamgauge.api.loading import JobLike, ProfileLike, describe_job
+from typing import TYPE_CHECKING
+
+from streamgauge.api.intervals import ParameterNoise, PlanDraws, choose_errors
+from streamgauge.api.loading import DescribedJob, JobLike, ProfileLike, describe_job
 from streamgauge.api.rates import Rates
 from streamgauge.errors import in_file
 from streamgauge.planning.scheduling.ranking import ALL_SCHEDULERS, rank_plans
 from streamgauge.reports.placement_ranking import PlacementRanking
+
+if TYPE_CHECKING:
+    from streamgauge.models.intervals import Intervals
+    from streamgauge.planning.scheduling.ranking import RankedPlacements
 
 
 def rank_placements(
@@ -48,4 +55,23 @@ def rank_placements(
     options = described.options
     if utilisation is not None:
         options = (*options, "--utilisation", f"{utilisation:g}")
-    return PlacementRanking(ranking=ranking, file=described.file, options=options)
+    return PlacementRanking(
+        ranking=ranking,
+        file=described.file,
+        options=options,
+        intervals=_find_intervals(described, ranking),
+    )
+
+
+def _find_intervals(described: DescribedJob, ranking: RankedPlacements) -> Intervals | None:
+    """Of the best plan, which is shown first; None where it has no prediction."""
+    prediction, workload = ranking.best.prediction, described.job.workload
+    if prediction is None or workload is None:
+        return None
+    return PlanDraws(
+        prediction=prediction,
+        plan=ranking.best.plan,
+        workload=workload,
+        noise=ParameterNoise.of(described.profile, described.folder),
+        errors=choose_errors(None),
+    ).find_intervals()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,21 +13,27 @@ from streamgauge.experiments.figures import Key
 from streamgauge.experiments.journal import Repetition
 from streamgauge.experiments.judged_plans import StepPlan, plan_step
 from streamgauge.experiments.predicted_figures import (
+    NO_INTERVALS,
     Predicted,
     PredictedStages,
     list_model_figures,
 )
 from streamgauge.experiments.predicted_paths import PredictedPaths, find_model_delays
 from streamgauge.models.contract import load_model
+from streamgauge.models.intervals import Intervals
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import load
 from streamgauge.models.parameters import Parameters, find_parameters
-from streamgauge.models.prediction import Verdict
+from streamgauge.models.prediction import Prediction, Verdict
 from streamgauge.profile.profile import Profile
+from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.workload import Workload
 
 # The model of figures that all models share.
 STAGES = "stages"
+
+# The intervals of a prediction of a plan under a load.
+FindIntervals = Callable[[Prediction, PhysicalPlan, Workload], Intervals]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +62,7 @@ class CrossPrediction:
         step: The one that is predicted.
         repetition: Who ran where in it.
         measured: Its figures: outputs are predicted from measured inputs.
+        find_intervals: Of a model's prediction; None where nobody asks.
     """
 
     profile: Profile
@@ -63,6 +70,7 @@ class CrossPrediction:
     step: ExperimentStep
     repetition: Repetition
     measured: Mapping[Key, float]
+    find_intervals: FindIntervals | None = None
 
     def predict(self, model: str) -> StepPrediction:
         """What a model says, or why it says nothing."""
@@ -79,8 +87,12 @@ class CrossPrediction:
                 parameters=self._parameters, labels=self._plan.labels, measured=self.measured
             )
             return _known(stages.list_figures()), None
-        prediction = load_model(model).predict(self._behaviour, self._plan.plan, self._workload)
-        figures = [*list_model_figures(prediction), *self._list_paths(model)]
+        plan, workload = self._plan.plan, self._workload
+        prediction = load_model(model).predict(self._behaviour, plan, workload)
+        intervals = NO_INTERVALS
+        if self.find_intervals is not None:
+            intervals = self.find_intervals(prediction, plan, workload)
+        figures = [*list_model_figures(prediction, intervals), *self._list_paths(model)]
         return _known(iter(figures)), prediction.verdict is Verdict.FITS
 
     def _list_paths(self, model: str) -> Iterator[Predicted]:

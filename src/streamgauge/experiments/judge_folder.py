@@ -32,7 +32,11 @@ VERSION = 1
 # Rooms whose code decides what profiles, truths and predictions say.
 PROFILE_ROOMS = ("topology", "profile", "lake", "pipeline")
 TRUTH_ROOMS = ("topology", "lake", "experiments")
-PREDICTION_ROOMS = ("topology", "profile", "transport", "models", "simulation", "experiments")
+PREDICTION_ROOMS = (
+    *("topology", "profile", "transport", "models", "simulation", "experiments"),
+    # Where intervals are put together.
+    "api",
+)
 
 
 class JudgeFolder:
@@ -187,10 +191,13 @@ def print_data(data: Any) -> str:
 
 @cache
 def print_code(rooms: Sequence[str]) -> str:
-    """The print of all source files of rooms."""
+    """The print of all source files of rooms, and of the figures that lie beside them."""
     root = Path(streamgauge.__file__).parent
     digest = blake2b(digest_size=16)
-    for path in sorted(path for room in rooms for path in (root / room).rglob("*.py")):
+    kinds = ("*.py", "*.json")
+    for path in sorted(
+        one for room in rooms for kind in kinds for one in (root / room).rglob(kind)
+    ):
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     return digest.hexdigest()
 
@@ -248,12 +255,21 @@ def _read_values(rows: Sequence[Sequence[Any]]) -> Figures:
 
 def _write_figure(figure: Predicted) -> list[Any]:
     # JSON has no infinity.
-    value = figure.value if math.isfinite(figure.value) else None
-    return [*figure.key, figure.form, value]
+    numbers = [figure.value]
+    if not (math.isnan(figure.low) or math.isnan(figure.high)):
+        numbers += [figure.low, figure.high]
+    return [*figure.key, figure.form, *(one if math.isfinite(one) else None for one in numbers)]
 
 
 def _read_figure(
-    kind: str, subject: str, quantity: str, form: str, value: float | None
+    kind: str,
+    subject: str,
+    quantity: str,
+    form: str,
+    value: float | None,
+    low: float | None = math.nan,
+    high: float | None = math.nan,
 ) -> Predicted:
     key = Key(FigureKind(kind), subject, quantity)
-    return Predicted(key, math.inf if value is None else value, form)
+    known = [math.inf if one is None else one for one in (value, low, high)]
+    return Predicted(key, known[0], form, known[1], known[2])

@@ -39,6 +39,8 @@ class Cell:
         proposed: The step that was predicted.
         floor: Error of predicting a repetition by another, as a part; None with one repetition.
         is_apart: Whether one of both steps was overloaded, so that the cell counts apart.
+        low: Lower end of the predicted interval; NaN where it is not known.
+        high: Its upper end.
     """
 
     quantity: Quantity
@@ -51,6 +53,21 @@ class Cell:
     measured: float
     floor: float | None
     is_apart: bool = False
+    low: float = math.nan
+    high: float = math.nan
+
+    @property
+    def is_within(self) -> bool | None:
+        """Whether what was measured lies within the interval; None where that is not known."""
+        if math.isnan(self.low) or math.isnan(self.high):
+            return None
+        return self.low <= self.measured <= self.high
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval, as a part; infinite where it has no end."""
+        is_whole = self.low > 0.0 and self.high < math.inf
+        return math.sqrt(self.high / self.low) - 1.0 if is_whole else math.inf
 
     @property
     def error(self) -> float:
@@ -78,6 +95,9 @@ class Summary:
         cells: How many count; the others are
         not_measurable: those whose floor exceeds half of the target.
         floor: Median floor of those that count.
+        with_intervals: Cells of other steps than their source whose interval is known,
+        within: how many of which hold what was measured, and
+        half_width: half the width of their intervals, as a part; the median.
     """
 
     quantity: Quantity
@@ -92,6 +112,9 @@ class Summary:
     cells: int
     not_measurable: int
     floor: float | None
+    with_intervals: int = 0
+    within: int = 0
+    half_width: float = math.nan
 
     @property
     def is_met(self) -> bool | None:
@@ -111,6 +134,7 @@ class Judgement:
         refusals: Why a model predicted nothing: source, proposed step, model, reason.
         verdicts: What models said of each step: source, proposed step, model, whether it fits.
         warnings: What to keep in mind.
+        model_errors: Where the errors of models in intervals come from.
         topology: The job's name.
         windowed: Whether it has windows; None where that is not known.
     """
@@ -123,6 +147,7 @@ class Judgement:
     refusals: tuple[tuple[str, str, str, str], ...] = ()
     verdicts: Mapping[tuple[str, str, str], bool]
     warnings: tuple[str, ...] = ()
+    model_errors: str = ""
     topology: str = ""
     windowed: bool | None = None
 
@@ -161,6 +186,10 @@ def summarise_cells(cells: Sequence[Cell]) -> Summary:
     counted = [cell for cell in cells if cell.is_measurable]
     errors = [abs(cell.error) for cell in counted]
     floors = [cell.floor for cell in counted if cell.floor is not None]
+    # Chance made what was measured of the source both predicted and true.
+    bounded = [
+        cell for cell in cells if cell.source != cell.proposed and cell.is_within is not None
+    ]
     return Summary(
         quantity=cells[0].quantity,
         model=cells[0].model,
@@ -174,6 +203,9 @@ def summarise_cells(cells: Sequence[Cell]) -> Summary:
         cells=len(counted),
         not_measurable=len(cells) - len(counted),
         floor=_median(floors) if floors else None,
+        with_intervals=len(bounded),
+        within=sum(cell.is_within is True for cell in bounded),
+        half_width=_median([cell.half_width for cell in bounded]),
     )
 
 
@@ -229,6 +261,8 @@ def compare_figures(
                 measured=figure.value,
                 floor=figure.floor,
                 is_apart=not apart.isdisjoint(full),
+                low=predicted.low,
+                high=predicted.high,
             )
 
 

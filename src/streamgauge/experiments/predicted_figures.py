@@ -20,6 +20,7 @@ from streamgauge.experiments.stages import name_input, name_output, name_route
 from streamgauge.models.arrival_variability import bursts_into
 from streamgauge.models.batching import list_sizes
 from streamgauge.models.end_to_end_latency import Latency
+from streamgauge.models.intervals import Interval, Intervals
 from streamgauge.models.load_limit import Loaded, load
 from streamgauge.models.parameters import Parameters
 from streamgauge.models.prediction import Prediction
@@ -35,46 +36,82 @@ TUPLE_WEIGHTED = "tuple-weighted"
 
 
 class Predicted(NamedTuple):
-    """A predicted figure, and in which way it was predicted where there are several."""
+    """A predicted figure, and in which way it was predicted where there are several.
+
+    `low` and `high` are the ends of its interval; NaN where that is not known.
+    """
 
     key: Key
     value: float
     form: str = ""
+    low: float = math.nan
+    high: float = math.nan
+
+    def within(self, interval: Interval | None, scale: float = 1.0) -> Predicted:
+        """The same with an interval of a figure of which this is so many times as much."""
+        if interval is None:
+            return self
+        return self._replace(low=scale * interval.low, high=scale * interval.high)
 
 
-def list_model_figures(prediction: Prediction) -> Iterator[Predicted]:
-    """What a model says of the whole job."""
+# Nothing is known of chance.
+NO_INTERVALS = Intervals(window_seconds=math.nan)
+
+
+def list_model_figures(
+    prediction: Prediction, intervals: Intervals = NO_INTERVALS
+) -> Iterator[Predicted]:
+    """What a model says of the whole job, with intervals where they are known."""
     latencies = {
         FigureKind.LATENCY: prediction.by_source,
         FigureKind.SINCE_DUE: prediction.since_due_by_source,
     }
     for kind, by_source in latencies.items():
         for source, latency in by_source.items():
-            yield from _list_latency(kind, f"{FROM}{source}", latency)
+            name = _name_latency(kind, source, alone=len(prediction.by_source) == 1)
+            yield from _list_latency(kind, f"{FROM}{source}", latency, intervals, name)
     if prediction.complete is not None:
-        yield from _list_latency(FigureKind.COMPLETE, ALL, prediction.complete)
+        name = "complete (engine)"
+        yield from _list_latency(FigureKind.COMPLETE, ALL, prediction.complete, intervals, name)
     for name, operator in prediction.operators.items():
         if name != ACKER:
-            for quantity, value in (
-                ("emitted_per_second", operator.tuples_out_per_second),
-                ("executed_per_second", operator.arrived_per_second),
+            for quantity, figure in (
+                ("emitted_per_second", "tuples_out_per_second"),
+                ("executed_per_second", "arrived_per_second"),
             ):
-                yield Predicted(Key(FigureKind.THROUGHPUT, name, quantity), value)
+                found = Predicted(
+                    Key(FigureKind.THROUGHPUT, name, quantity), getattr(operator, figure)
+                )
+                yield found.within(intervals.of("operator", name, figure))
     for worker in prediction.workers:
-        yield Predicted(Key(FigureKind.CPU, f"worker {worker.name}", "cores"), worker.cores)
+        found = Predicted(Key(FigureKind.CPU, f"worker {worker.name}", "cores"), worker.cores)
+        yield found.within(intervals.of("worker", worker.name, "cores"))
     for machine in prediction.machines:
         cores = machine.in_use * machine.cores
-        yield Predicted(Key(FigureKind.CPU, f"machine {machine.name}", "cores"), cores)
-    limit = Key(FigureKind.LOAD, ALL, "carried_per_second")
-    yield Predicted(limit, prediction.limit.per_second)
+        found = Predicted(Key(FigureKind.CPU, f"machine {machine.name}", "cores"), cores)
+        yield found.within(intervals.of("machine", machine.name, "in_use"), machine.cores)
+    limit = Predicted(Key(FigureKind.LOAD, ALL, "carried_per_second"), prediction.limit.per_second)
+    yield limit.within(intervals.of("job", "", "highest_rate"))
 
 
-def _list_latency(kind: FigureKind, subject: str, latency: Latency) -> Iterator[Predicted]:
-    yield Predicted(Key(kind, subject, "mean"), latency.mean)
-    for name, probability in QUANTILES.items():
+def _name_latency(kind: FigureKind, source: str, *, alone: bool) -> str:
+    """As predictions name what they say of one source's tuples."""
+    due = kind is FigureKind.SINCE_DUE
+    if alone:
+        return "since due" if due else "source to sink"
+    return f"from {source}, since due" if due else f"from {source}"
+
+
+def _list_latency(
+    kind: FigureKind, subject: str, latency: Latency, intervals: Intervals, name: str
+) -> Iterator[Predicted]:
+    mean = Predicted(Key(kind, subject, "mean"), latency.mean)
+    yield mean.within(intervals.of("latency", name, "mean"))
+    for quantity, probability in QUANTILES.items():
         unknown = math.inf if math.isinf(latency.mean) else math.nan
         value = latency.quantiles.get(probability, unknown)
-        yield Predicted(Key(kind, subject, name), value)
+        quantile = Predicted(Key(kind, subject, quantity), value)
+        yield quantile.within(intervals.of("latency", name, quantity))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.dealt_in_turn import factors_in_turn
+from streamgauge.models.dealt_in_turn import WaitFactors, factors_in_turn
 from streamgauge.models.queueing import BatchArrivals, divide_or
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.traffic_equations import Traffic, Vector
@@ -56,6 +56,12 @@ class Bursts:
         """Index of dispersion of what comes: E[X²]/E[X], one where tuples come by themselves."""
         return self.mean + self.variance / self.mean
 
+    def at(self, place: slice) -> Bursts:
+        """Into some of the executors."""
+        return Bursts(
+            per_second=self.per_second[place], mean=self.mean[place], variance=self.variance[place]
+        )
+
 
 class Events(NamedTuple):
     """Moments at which executors emit on a stream.
@@ -90,15 +96,42 @@ class Dealt(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Gates:
+    """Threads that sleep, and let all that came meanwhile through to executors.
+
+    Attributes:
+        seconds: How long they sleep.
+        part: Of an executor's tuples, those that come through one.
+        count: How many gates these come through; uneven ones count as fewer.
+    """
+
+    seconds: float
+    part: Vector
+    count: Vector
+
+    @classmethod
+    def of(cls, seconds: float, through: Matrix, came: Vector) -> Gates:
+        """From the tuples a second through every gate (rows) to executors, and all that come."""
+        total = through.sum(axis=0)
+        return cls(
+            seconds=seconds,
+            part=np.minimum(divide_or(total, came, otherwise=0.0), 1.0),
+            count=divide_or(total**2, (through**2).sum(axis=0), otherwise=1.0),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Arrivals:
     """How tuples come to the executors of a plan, whatever services these have.
 
     Attributes:
         bursts: Into every executor.
+        gates: Through which they come.
         dealt: By subscription of the job's own streams, what their senders' events bring.
     """
 
     bursts: Bursts
+    gates: Gates
     dealt: Mapping[Subscription, Sequence[Dealt]]
 
 
@@ -111,8 +144,7 @@ def bursts_into(traffic: Traffic, *, gathered: bool = True) -> Bursts:
             together. That makes batches which come as regularly as the timers go, so that over
             longer times arrivals vary no more than without.
     """
-    found = traffic.arrivals if gathered else find_arrivals(traffic, gathered=False)
-    return found.bursts
+    return (traffic.arrivals if gathered else traffic.ungathered).bursts
 
 
 def find_arrivals(traffic: Traffic, *, gathered: bool = True) -> Arrivals:
@@ -124,6 +156,7 @@ def find_arrivals(traffic: Traffic, *, gathered: bool = True) -> Arrivals:
     workers = np.asarray(flow.plan.placement, dtype=np.intp)
     near = np.zeros((3, executors))
     far = np.zeros((3, len(flow.plan.workers), executors))
+    through = np.zeros((executors, executors))
     dealt: dict[Subscription, list[Dealt]] = {}
     # One for the worker of each executor: sums by worker are products with this.
     of_worker = np.zeros((len(flow.plan.workers), executors))
@@ -139,12 +172,18 @@ def find_arrivals(traffic: Traffic, *, gathered: bool = True) -> Arrivals:
             ]
         if not parts:
             continue
-        sent = Counts(*(sum(same[1:], start=same[0]) for same in zip(*parts, strict=True)))
+        sent = all_sent = _sum_up(parts)
+        if any(one.gathered for one in events) and slept >= mechanics.source_sleep:
+            # Who sleeps as long gathers what a source has gathered, and no more for that.
+            bare = list_events(traffic, block, gathered=False)
+            sent = _sum_up([deal_events(one, block.shares, in_turn=in_turn) for one in bare])
         is_local, targets = block.types == 0, as_slice(block.targets)
-        all_sent = np.asarray(sent)
-        here = np.asarray(_bundled(sent, flushed * met[targets])) if flushed else all_sent
-        near[:, targets] += np.where(is_local, here, 0.0).sum(axis=1)
-        rest = np.where(is_local, 0.0, all_sent)
+        here = _bundled(sent, flushed * met[targets]) if flushed else all_sent
+        local = np.where(is_local, np.asarray(here), 0.0)
+        near[:, targets] += local.sum(axis=1)
+        if events[0].gathered and not flushed:
+            through[as_slice(block.sources), targets] += local[1]
+        rest = np.where(is_local, 0.0, np.asarray(sent))
         far[:, :, targets] += of_worker[:, as_slice(block.sources)] @ rest
     bundles = _bundled(Counts(*far), slept * traffic.met)
     batches, tuples, squares = near + np.asarray([one.sum(axis=0) for one in bundles])
@@ -155,7 +194,12 @@ def find_arrivals(traffic: Traffic, *, gathered: bool = True) -> Arrivals:
     bursts = Bursts(
         per_second=batches, mean=np.maximum(mean, 1.0), variance=np.maximum(variance, 0.0)
     )
-    return Arrivals(bursts=bursts, dealt=dealt)
+    gates = Gates.of(slept or mechanics.source_sleep, np.concatenate([through, far[1]]), tuples)
+    return Arrivals(bursts=bursts, gates=gates, dealt=dealt)
+
+
+def _sum_up(counts: Sequence[Counts]) -> Counts:
+    return Counts(*(sum(same[1:], start=same[0]) for same in zip(*counts, strict=True)))
 
 
 def siblings_into(traffic: Traffic, operator: str) -> float:
@@ -289,7 +333,7 @@ def _bundled(bursts: Counts, sleep: Vector | float) -> Counts:
     )
 
 
-def wait_factors(traffic: Traffic, queue: BatchArrivals, busy: Vector) -> Vector:
+def wait_factors(traffic: Traffic, queue: BatchArrivals, busy: Vector) -> WaitFactors:
     """How long the queues of a plan's executors are in multiples of those at random.
 
     Args:
@@ -344,6 +388,7 @@ def _follow_streams(
 ) -> None:
     """Fill in how unevenly batches come to and leave processors; of sources, `left` is known."""
     flow, logical = traffic.flow, traffic.flow.plan.logical
+    bursts = bursts_into(traffic, gathered=False)
     for operator in logical.topology.topological_order():
         if operator.kind is not OperatorKind.PROCESSOR:
             continue
@@ -361,7 +406,8 @@ def _follow_streams(
             np.concatenate([scv for _, scv in streams]),
             utilisation[here],
         )
-        left[here] = _emissions(operator, came[here], utilisation[here], service_scv[here])
+        tuples = bursts.at(here)
+        left[here] = _emissions(operator, came[here], utilisation[here], service_scv[here], tuples)
 
 
 def _streams(
@@ -387,14 +433,15 @@ def _streams(
 
 
 def _emissions(
-    operator: Operator, came: Vector, utilisation: Vector, service_scv: Vector
+    operator: Operator, came: Vector, utilisation: Vector, service_scv: Vector, bursts: Bursts
 ) -> Vector:
     """Variation of the time between emissions: ends of service, or windows that fire."""
     if operator.window is None:
         return departures(came, utilisation, service_scv)
     slide = operator.window.slide_tuples
-    # The sum of as many gaps; timers of several tasks are taken as at random.
-    return np.ones_like(came) if slide is None else came / slide
+    # The sum of as many gaps of tuples; timers of several tasks are taken as at random.
+    tuples = bursts.mean * came + bursts.variance / bursts.mean
+    return np.ones_like(came) if slide is None else tuples / slide
 
 
 def thin_stream(scv: Vector, part: Vector, *, in_turn: bool = False) -> Vector:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +21,13 @@ from streamgauge.models.random_walks import SINGLE_TERMS, Cumulants, find_maximu
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.traffic_equations import Traffic
 from streamgauge.models.transforms import Vector
-from streamgauge.models.trigger_waits import Triggers, wait_in_turn
-from streamgauge.topology.topology import Operator, OperatorKind
+from streamgauge.models.trigger_waits import (
+    LEAST_VARIANCE,
+    Triggers,
+    gamma_cumulants,
+    wait_inside,
+)
+from streamgauge.topology.topology import Operator, OperatorKind, StreamKey
 from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 
 
@@ -84,6 +90,52 @@ def fires_together(traffic: Traffic, operator: Operator) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Phases:
+    """Windows by count of tasks that are full to different parts.
+
+    Of N tuples of a task N/n windows fire, give or take one: one more with the probability f, the
+    part of a window that is left over. So their number varies by f(1 − f) more than N/n does,
+    (n² − 1)/(6n²) where N may be anything, and by (n − 1)/n² a tuple where it is small. Windows
+    that one execution fires come at the same moment, as it sends to many tasks at once.
+
+    Attributes:
+        per_second: Tuples a second of every task.
+        slide: Tuples from one window of a task to its next, n.
+        sent: Of what a task's windows emit, which part goes to each executor: tasks × executors.
+    """
+
+    per_second: Vector
+    slide: float
+    sent: Vector
+
+    def uneven(self, seconds: Vector) -> Vector:
+        """Variance of how many come to an executor in a time, beyond that of long times.
+
+        Seen from a window that fires: its own task has just begun to fill up.
+        """
+        if self._highest <= 0.0:
+            return np.zeros(np.shape(seconds))
+        tuples = seconds[..., np.newaxis] * self.per_second
+        risen = -np.expm1(-tuples * (self.slide - 1.0) / (self.slide**2 * self._highest))
+        return np.asarray(self._highest * (risen * self._weights.T).sum(axis=-1))
+
+    @property
+    def most(self) -> Vector:
+        """The same after a long time."""
+        return np.asarray(self._highest * self._weights.sum(axis=0))
+
+    @property
+    def _highest(self) -> float:
+        return (self.slide**2 - 1.0) / (6.0 * self.slide**2)
+
+    @property
+    def _weights(self) -> Vector:
+        came = self.sent * self.per_second[:, np.newaxis]
+        own = divide_or(came, came.sum(axis=0)[np.newaxis], otherwise=0.0)
+        return np.asarray(self.sent**2 * (1.0 - own))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Stream:
     """What executors of an operator get from a block, all of its senders being alike.
 
@@ -95,6 +147,7 @@ class Stream:
         round_tasks: Tasks that a sender goes round; as many as an executor has where there is no
             other, or tuples are dealt at random: then turns change nothing.
         noise: Variance over mean of how many come from a sender over a long time.
+        windows: What fires at the senders, where that are windows whose tasks are at any place.
     """
 
     senders: Vector
@@ -103,6 +156,7 @@ class Stream:
     tasks: Vector
     round_tasks: Vector
     noise: Vector
+    windows: Phases | None = None
 
     def uneven(self, seconds: Vector) -> Vector:
         """Variance of how many come in a time, beyond that of long times.
@@ -112,25 +166,41 @@ class Stream:
         1), where counts have i(N − i)/N. Of other streams the variance of counts begins as at
         random and ends (1 − c⁴)/6 above c² a tuple, which is exact for Erlang gaps (Cox 1962).
         """
-        others = self.senders - 1.0
+        others, alone = self.senders - 1.0, self.round_tasks <= self.tasks
         by_turns = count_variance(self.emitted * seconds, self.tasks, self.round_tasks)
+        if self.windows is not None:
+            turns = np.where(alone, 0.0, self.senders * by_turns)
+            return np.asarray(self.windows.uneven(seconds) + turns)
         tuples = seconds * divide_or(self.per_second, self.senders, otherwise=0.0)
         merged = (1.0 - self.noise) * tuples / (1.0 + 6.0 * tuples / (1.0 + self.noise))
         single = (others > 0.0) & (self.tasks == 1.0)
         seen = np.where(single, self.senders**2 / (self.senders + 1.0), self.senders)
-        alone = self.round_tasks <= self.tasks
         return np.where(alone, np.maximum(others, 0.0) * merged, seen * by_turns)
 
     @property
     def most_uneven(self) -> Vector:
         """The most that can be, at half a round or after a long time."""
         half = count_variance(self.round_tasks / 2.0, self.tasks, self.round_tasks)
+        if self.windows is not None:
+            return self.windows.most + self.senders * half
         return self.senders * np.maximum(half, np.abs(1.0 - self.noise**2) / 6.0)
+
+
+class WaitFactors(NamedTuple):
+    """How queues differ from those that tuples at random make.
+
+    Attributes:
+        mean: Of waits, in multiples.
+        scv: Squared variation of waits; NaN where it is that of a queue at random.
+    """
+
+    mean: Vector
+    scv: Vector
 
 
 def factors_in_turn(
     traffic: Traffic, queue: BatchArrivals, busy: Vector, left: Vector, otherwise: Vector
-) -> Vector:
+) -> WaitFactors:
     """How long queues are in multiples of those at random, where tuples are dealt in turn.
 
     Args:
@@ -142,28 +212,61 @@ def factors_in_turn(
             once.
     """
     logical = traffic.flow.plan.logical
-    factors = otherwise.copy()
-    totals: dict[str, float] = {}
+    factors = WaitFactors(otherwise.copy(), np.full(len(otherwise), np.nan))
+    totals: dict[StreamKey, float] = {}
     for operator in logical.topology.topological_order():
         blocks = [one for one in traffic.flow.data_blocks if one.stream.target == operator.name]
         here = as_slice(logical.spans[operator.name])
-        totals[operator.name] = _find_total(traffic, operator, blocks, totals, left[here])
+        totals |= _find_totals(traffic, operator, blocks, totals, left[here])
         if operator.kind is not OperatorKind.PROCESSOR:
             continue
-        in_turn = [deals_in_turn(one.stream, traffic.mechanics) for one in blocks]
-        if not any(in_turn) or not all(_emits_singly(traffic, one) for one in blocks):
+        followed = [_is_followed(traffic, one) for one in blocks]
+        if not any(followed) or not all(_emits_singly(traffic, one) for one in blocks):
             continue
         streams = list(_list_streams(traffic, operator, blocks, left, totals))
         if not streams:
             continue
-        mean = np.broadcast_to(as_vector(queue.service_seconds), factors.shape)[here]
-        scv = np.broadcast_to(as_vector(queue.service_scv), factors.shape)[here]
+        mean = np.broadcast_to(as_vector(queue.service_seconds), otherwise.shape)[here]
+        scv = np.broadcast_to(as_vector(queue.service_scv), otherwise.shape)[here]
         service = Moments(mean=mean, variance=mean**2 * scv)
         waits = None
         if len(blocks) == 1:
             waits = _wait_for_clump(traffic, blocks[0], service, busy)
-        factors[here] = compare_waits(streams, service, waits, otherwise=factors[here])
+        if waits is not None:
+            factors.scv[here] = divide_or(waits.variance, waits.mean**2, otherwise=np.nan)
+        factors.mean[here] = compare_waits(
+            streams,
+            service,
+            None if waits is None else waits.mean,
+            otherwise=otherwise[here],
+        )
     return factors
+
+
+def _is_followed(traffic: Traffic, block: ConnectionBlock) -> bool:
+    """Whether more is known of what comes than how unevenly: turns, or windows by count."""
+    sender = traffic.flow.plan.logical.topology.operator(block.stream.source)
+    by_count = sender.window is not None and sender.window.slide_tuples is not None
+    return by_count or deals_in_turn(block.stream, traffic.mechanics)
+
+
+def _find_phases(traffic: Traffic, block: ConnectionBlock) -> Phases | None:
+    """Of windows by count at the senders, where these do not fire together."""
+    sender = traffic.flow.plan.logical.topology.operator(block.stream.source)
+    if sender.window is None or sender.window.slide_tuples is None:
+        return None
+    if fires_together(traffic, sender):
+        return None
+    came = traffic.rates.into(traffic.flow, sender.name, system=False)
+    parts = traffic.conversions[sender.name].task_parts
+    by_task = np.concatenate([rate * part for rate, part in zip(came, parts, strict=True)])
+    owner = np.repeat(np.arange(len(parts)), [len(one) for one in parts])
+    used = by_task > 0.0
+    return Phases(
+        per_second=by_task[used],
+        slide=float(sender.window.slide_tuples),
+        sent=block.shares[owner[used]],
+    )
 
 
 def _emits_singly(traffic: Traffic, block: ConnectionBlock) -> bool:
@@ -181,31 +284,55 @@ def _emits_singly(traffic: Traffic, block: ConnectionBlock) -> bool:
     )
 
 
-def _find_total(
+def _find_totals(
     traffic: Traffic,
     operator: Operator,
     blocks: list[ConnectionBlock],
-    totals: Mapping[str, float],
+    totals: Mapping[StreamKey, float],
     left: Vector,
-) -> float:
+) -> dict[StreamKey, float]:
     """Variance over mean of how many tuples all executors of an operator emit in a long time.
 
-    Neither queues nor turns change it: as many leave as come.
+    By stream. Neither queues nor turns change it: as many leave as come. What emits c tuples for
+    each makes it c times as large, and 1 − c more of those that are left out at random.
     """
+    emitted = {
+        stream.key
+        for stream in traffic.flow.plan.logical.topology.streams_from(operator.name)
+        if not stream.is_system
+    }
     if not blocks:
-        return float(np.mean(left))
+        return dict.fromkeys(emitted, float(np.mean(left)))
+    conversion = traffic.conversions[operator.name]
     came = [float(traffic.rates.arrived[one.stream.subscription].sum()) for one in blocks]
-    varied = [
-        rate * totals.get(one.stream.source, 1.0) for rate, one in zip(came, blocks, strict=True)
-    ]
-    total = sum(varied) / sum(came) if sum(came) > 0.0 else 1.0
+    varied = [totals.get(one.stream.key, 1.0) for one in blocks]
     if operator.window is not None:
         slide = operator.window.slide_tuples
-        return 1.0 if slide is None else total / slide
-    emitted = float(traffic.rates.out_of(traffic.flow, operator.name, system=False).sum())
-    # Of those that are left out at random.
-    kept = min(emitted / sum(came), 1.0) if sum(came) > 0.0 else 1.0
-    return kept * total + 1.0 - kept
+        fired = 1.0 if slide is None else _mean(varied, came) / slide
+        return {key: _compound(fired, conversion.per_trigger.get(key.name, 0.0)) for key in emitted}
+    found = {}
+    for key in emitted:
+        counts = [
+            float(np.mean(conversion.per_input.get((one.stream.key, key.name), np.zeros(1))))
+            for one in blocks
+        ]
+        each = [_compound(one, count) for one, count in zip(varied, counts, strict=True)]
+        sent = [rate * count for rate, count in zip(came, counts, strict=True)]
+        found[key] = _mean(each, sent)
+    return found
+
+
+def _compound(varied: float, count: float) -> float:
+    """Variance over mean of what is emitted, so many for each, a fraction being a chance."""
+    part = count % 1.0
+    return count * varied + (part * (1.0 - part) / count if count > 0.0 else 1.0)
+
+
+def _mean(values: list[float], weights: list[float]) -> float:
+    total = sum(weights)
+    if total <= 0.0:
+        return 1.0
+    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / total
 
 
 def _list_streams(
@@ -213,7 +340,7 @@ def _list_streams(
     operator: Operator,
     blocks: list[ConnectionBlock],
     left: Vector,
-    totals: Mapping[str, float],
+    totals: Mapping[StreamKey, float],
 ) -> Iterator[Stream]:
     executors = traffic.flow.plan.logical.executors_of(operator.name)
     tasks = np.asarray([float(len(one.tasks)) for one in executors])
@@ -223,11 +350,16 @@ def _list_streams(
         if not sends.any():
             continue
         shares, reached = block.shares[sends], block.shares[sends] > 0.0
-        per_second, whole = emitted @ block.shares, totals.get(block.stream.source, 1.0)
-        variation = float(np.mean(left[as_slice(block.sources)][sends]))
+        per_second, whole = emitted @ block.shares, totals.get(block.stream.key, 1.0)
         part = divide_or(shares.sum(axis=0), reached.sum(axis=0).astype(float), otherwise=0.0)
         in_turn = deals_in_turn(block.stream, traffic.mechanics)
         rounds = np.round(divide_or(tasks, part, otherwise=1.0)) if in_turn else tasks
+        phases = _find_phases(traffic, block)
+        variation = np.full(len(part), float(np.mean(left[as_slice(block.sources)][sends])))
+        if phases is not None and sends.sum() > 1:
+            # Executions that send to several of them make these vary together.
+            together = (reached.sum(axis=0) - 1.0) / (float(sends.sum()) - 1.0)
+            variation += np.maximum(together, 0.0) * (whole - variation)
         yield Stream(
             senders=reached.sum(axis=0).astype(float),
             emitted=float(np.mean(emitted[sends])),
@@ -237,15 +369,18 @@ def _list_streams(
             noise=whole * per_second / float(per_second.sum())
             if in_turn
             else part * variation + 1.0 - part,
+            windows=phases,
         )
 
 
 def _wait_for_clump(
     traffic: Traffic, block: ConnectionBlock, service: Moments, busy: Vector
-) -> Vector | None:
+) -> Moments | None:
     """Waits of what windows emit that fire together; None where they do not.
 
     They are strewn over as much of a cycle as their tasks are apart, or as their executors need.
+    How many of a clump come to an executor varies: each sender goes on where it stopped in its
+    round, so that a row of tasks gets all that it emits, or nothing.
     """
     logical = traffic.flow.plan.logical
     sender = logical.topology.operator(block.stream.source)
@@ -255,26 +390,96 @@ def _wait_for_clump(
     assert sender.window.slide_tuples is not None
     slide, tasks = float(sender.window.slide_tuples), float(sender.tasks)
     came = float(traffic.rates.into(traffic.flow, sender.name, system=False).sum())
+    cycle = slide * tasks / came
     per_second = traffic.rates.arrived[block.stream.subscription]
-    together = np.maximum(np.round(per_second * slide * tasks / came), 1.0)
     senders = count_senders(traffic, sender)
     apart = strewn_tuples(senders, np.asarray(tasks), tasks) / slide
     longest = np.minimum(np.maximum(apart, busy[as_slice(logical.spans[sender.name])].max()), 1.0)
     stable = (per_second > 0.0) & (per_second * service.mean < 1.0)
-    clumps = Triggers(
-        per_second=np.where(stable, per_second, 1.0),
-        slide=1.0,
-        tasks=together,
-        dispersion=np.full(
-            len(together), 1.0 / (slide * tasks) + uneven_slide(senders, slide) / slide
-        ),
-        tuples=Moments(mean=np.zeros(len(together)), variance=np.zeros(len(together))),
-        windows=Moments(
+    clumps = Clumps(
+        cycle=cycle,
+        size=np.where(stable, per_second * cycle, 1.0),
+        varied=_count_clumps(traffic, block, cycle),
+        dispersion=1.0 / (slide * tasks) + uneven_slide(senders, slide) / slide,
+        service=Moments(
             mean=np.where(stable, service.mean, 0.0),
             variance=np.where(stable, service.variance, 0.0),
         ),
     )
-    return wait_in_turn(clumps, strewn=np.full(len(together), longest)).mean
+    return wait_in_clumps(clumps, longest=float(longest) * cycle)
+
+
+def _count_clumps(
+    traffic: Traffic, block: ConnectionBlock, cycle: float
+) -> Callable[[Vector], Vector]:
+    """Variance of how many tuples of so many clumps come to each executor."""
+    emitted = traffic.rates.emitted[block.stream.key]
+    sends = emitted > 0.0
+    of_clump = float(np.mean(emitted[sends])) * cycle
+    senders = (block.shares[sends] > 0.0).sum(axis=0).astype(float)
+    share = divide_or(block.shares[sends].sum(axis=0), senders, otherwise=0.0)
+    if not deals_in_turn(block.stream, traffic.mechanics):
+        return lambda count: count * senders * of_clump * share * (1.0 - share)
+    executors = traffic.flow.plan.logical.executors_of(block.stream.target)
+    tasks = np.asarray([float(len(one.tasks)) for one in executors])
+    rounds = np.maximum(np.round(divide_or(tasks, share, otherwise=1.0)), tasks)
+    return lambda count: senders * count_variance(of_clump * count, tasks, rounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Clumps:
+    """Tuples that come many at a time, a cycle apart.
+
+    Attributes:
+        cycle: Seconds from clump to clump.
+        size: Tuples of a clump for each executor, on the mean.
+        varied: Variance of how many those of so many clumps are.
+        dispersion: Squared variation of the time between clumps.
+        service: Of a tuple.
+    """
+
+    cycle: float
+    size: Vector
+    varied: Callable[[Vector], Vector]
+    dispersion: float
+    service: Moments
+
+
+def wait_in_clumps(clumps: Clumps, longest: float) -> Moments:
+    """Wait of a tuple: for what is left of earlier clumps, and for its own clump.
+
+    The first is the maximum of a walk of i clumps less i cycles. In its own clump a tuple finds
+    E[N(N − 1)]/(2E[N]) others before it, strewn over `longest` seconds at the most.
+    """
+    service, size = clumps.service, clumps.size
+    work = gamma_cumulants(service).times(size)
+    noise = clumps.cycle**2 * clumps.dispersion
+
+    def position(count: Vector) -> Cumulants:
+        varied = service.mean**2 * clumps.varied(count)
+        time = count * clumps.cycle
+        return (
+            work.times(count)
+            ._replace(variance=count * work.variance + varied)
+            .less_time(time, count * noise)
+        )
+
+    left = find_maximum(
+        position,
+        drift=clumps.cycle - work.mean,
+        spread=work.variance + noise + LEAST_VARIANCE * clumps.cycle**2,
+    )
+    met = size + clumps.varied(np.ones_like(size)) / size
+    inside = Triggers(
+        per_second=size / clumps.cycle,
+        slide=1.0,
+        tasks=np.maximum(np.round(met), 1.0),
+        dispersion=np.zeros_like(size),
+        tuples=Moments(mean=np.zeros_like(size), variance=np.zeros_like(size)),
+        windows=service,
+    )
+    own = wait_inside(inside, np.full(len(size), longest))
+    return Moments(mean=left.mean + own.mean, variance=left.variance + own.variance)
 
 
 def compare_waits(

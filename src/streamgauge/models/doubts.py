@@ -11,11 +11,13 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from streamgauge.models.capacity_check import CheckedCapacity
+from streamgauge.models.changed_tasks import find_changed_tasks
 from streamgauge.models.measured_behaviour import find_unexercised
 from streamgauge.models.prediction import FULL, Prediction
 from streamgauge.profile.figures import PeriodState
 from streamgauge.profile.profile import Profile
 from streamgauge.profile.quality import Assessment, Verdict, assess_profile, join_names
+from streamgauge.topology.topology import Topology
 from streamgauge.topology.workload import Workload
 
 # Executors this busy, or blocked by full queues in this part of the time, were saturated.
@@ -43,6 +45,7 @@ class DoubtCode(StrEnum):
     FAR_UTILISATION = "utilisation-far-beyond"
     FULL_MACHINE = "machine-nearly-full"
     CAPACITY = "capacity-below-computed"
+    TASKS_CHANGED = "tasks-changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +72,7 @@ class Doubt:
 
 def find_doubts(
     profile: Profile,
+    planned: Topology,
     workload: Workload,
     prediction: Prediction,
     capacities: Sequence[CheckedCapacity] = (),
@@ -77,6 +81,7 @@ def find_doubts(
 
     Args:
         profile: What the prediction rests on.
+        planned: The topology of the plan.
         workload: The load that was asked for.
         prediction: The answer.
         capacities: Measured beside computed, where both are known.
@@ -84,6 +89,7 @@ def find_doubts(
     return (
         *_doubt_period(profile),
         *_doubt_figures(profile, prediction),
+        *_doubt_tasks(profile, planned),
         *_doubt_rates(profile, workload),
         *_doubt_utilisation(profile, prediction),
         *_doubt_machines(prediction),
@@ -184,6 +190,21 @@ def _matters(prediction: Prediction, name: str) -> bool:
 
 def _say_thin(one: Assessment) -> str:
     return f"{one.name} ({one.why})" if one.why else one.name
+
+
+def _doubt_tasks(profile: Profile, planned: Topology) -> Iterator[Doubt]:
+    changed = find_changed_tasks(profile.topology, planned)
+    if changed:
+        counts = [
+            f"{name} {after} ({before} measured)" for name, (before, after) in changed.items()
+        ]
+        yield Doubt(
+            code=DoubtCode.TASKS_CHANGED,
+            sentence="Operators have another number of tasks than was measured:"
+            f" {join_names(counts)}. Which task gets which keys, and how they differ, is not known:"
+            " they count as alike.",
+            remedy="Measure the job with these tasks, or keep those that it has.",
+        )
 
 
 def _doubt_rates(profile: Profile, workload: Workload) -> Iterator[Doubt]:

@@ -401,6 +401,10 @@ def pool_service(
         return ServiceTime(cpu=replace(wall, mean_ms=replace(wall.mean_ms, origin=Origin.ASSUMED)))
     if wall is None:
         return ServiceTime(cpu=cpu)
+    if cpu.variance.origin is Origin.ASSUMED and wall.variance.origin is Origin.MEASURED:
+        # As regressed CPU time: what the whole varies by is shared by its part on a core.
+        part = float(cpu.mean_ms) / float(wall.mean_ms) if float(wall.mean_ms) > 0.0 else 1.0
+        cpu = replace(cpu, variance=_scale(wall.variance, min(part, 1.0) ** 2))
     wait = TimeMoments.of(
         float(wall.mean_ms) - float(cpu.mean_ms),
         max(0.0, float(wall.variance) - float(cpu.variance)),

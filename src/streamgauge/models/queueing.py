@@ -304,9 +304,14 @@ class FlushedQueue(BatchArrivals):
     """Batches are lists that gather, and are released together every interval.
 
     What gathers has no limit: batches that fill up between flushes are not foreseen.
+
+    Attributes:
+        wait_scv: Squared variation of the wait for the batches before; NaN where regular arrivals
+            make waits shorter, but not of another form.
     """
 
     flush_seconds: ArrayLike
+    wait_scv: ArrayLike = np.nan
 
     def __post_init__(self) -> None:
         BatchArrivals.__post_init__(self)
@@ -320,7 +325,7 @@ def wait(queue: BulkQueue) -> Moments:
 
 def wait_twice(queue: BulkQueue) -> tuple[Moments, Moments]:
     """Time from arrival to the start of service, of a server that never sleeps and of this one."""
-    before, inside = _queue_wait(queue), _inside(queue)
+    before, inside = wait_before(queue), _inside(queue)
     return _added(before, inside), _added(before, _setup_delay(queue), inside)
 
 
@@ -360,16 +365,16 @@ def sojourn_transform(queue: BulkQueue) -> Transform:
     return transform
 
 
-def _queue_wait(queue: BulkQueue) -> Moments:
+def wait_before(queue: BulkQueue) -> Moments:
     """Wait of a batch for those before it, without setups (Kleinrock 1975, 5.70 and 5.113)."""
     rate, spare = queue.met_per_second, queue.spare
-    _, second, third = _work_moments(queue)
+    _, second, third = work_moments(queue)
     mean, factor = divide_or(rate * second, 2.0 * spare), as_vector(queue.wait_factor)
     variance = divide_or(rate * third, 3.0 * spare) + mean**2
     return Moments(mean=_times(factor, mean), variance=_times(factor**2, variance))
 
 
-def _work_moments(queue: BatchArrivals) -> tuple[Vector, Vector, Vector]:
+def work_moments(queue: BatchArrivals) -> tuple[Vector, Vector, Vector]:
     """First three moments of the service of a whole batch or list."""
     tuples, pairs, triples = queue.size.factorial_moments
     first, scv = as_vector(queue.service_seconds), as_vector(queue.service_scv)
@@ -445,7 +450,7 @@ def _backlog(queue: FlushedQueue) -> Moments:
     """
     lists = queue.met_per_second * as_vector(queue.flush_seconds)
     flush, first, second, third = np.broadcast_arrays(
-        as_vector(queue.flush_seconds), *(lists * moment for moment in _work_moments(queue))
+        as_vector(queue.flush_seconds), *(lists * moment for moment in work_moments(queue))
     )
     stable = (first < flush) & (second > 0.0)
     drift = np.where(stable, flush - first, 1.0)
@@ -457,10 +462,11 @@ def _backlog(queue: FlushedQueue) -> Moments:
         spread=spread,
     )
     idle = np.where(first < flush, 0.0, np.inf)
-    factor = as_vector(queue.wait_factor)
+    mean = as_vector(queue.wait_factor) * found.mean
+    scv = divide_or(found.variance, found.mean**2, otherwise=0.0)
+    scv = np.where(np.isnan(queue.wait_scv), scv, queue.wait_scv)
     return Moments(
-        mean=np.where(stable, factor * found.mean, idle),
-        variance=np.where(stable, factor**2 * found.variance, idle),
+        mean=np.where(stable, mean, idle), variance=np.where(stable, scv * mean**2, idle)
     )
 
 

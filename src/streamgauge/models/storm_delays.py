@@ -21,6 +21,7 @@ from streamgauge.models import transforms
 from streamgauge.models.arrival_variability import bursts_into, wait_factors
 from streamgauge.models.batching import flush_wait, flush_wait_variance
 from streamgauge.models.delays import Delays, Part, no_wait
+from streamgauge.models.gated_arrivals import gate_factors
 from streamgauge.models.lateness import find_lateness
 from streamgauge.models.machine_threads import number_alike
 from streamgauge.models.queueing import (
@@ -60,7 +61,8 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         met=traffic.met,
     )
     utilisation = bursts.per_second * bursts.mean * windows.occupied_mean
-    queue = replace(queue, wait_factor=wait_factors(traffic, queue, utilisation))
+    factors = wait_factors(traffic, queue, utilisation)
+    queue = replace(queue, wait_factor=factors.mean, wait_scv=factors.scv)
     gathered = _flushed(lists.per_second, mechanics)
     released = released_wait(queue)
     send = _flushed(_sent(traffic), mechanics)
@@ -140,7 +142,16 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         met=traffic.met,
     )
     utilisation = bursts.per_second * bursts.mean * windows.occupied_mean
-    queue = replace(queue, wait_factor=wait_factors(traffic, queue, utilisation))
+    plain = bursts_into(traffic, gathered=False)
+    ungathered = replace(
+        queue,
+        batches_per_second=plain.per_second,
+        batch_mean=plain.mean,
+        batch_variance=plain.variance,
+    )
+    regular = wait_factors(traffic, ungathered, utilisation).mean
+    gated = gate_factors(queue, ungathered, traffic.arrivals.gates)
+    queue = replace(queue, wait_factor=regular * gated)
     awake, whole = wait_twice(queue)
     sojourn = _sojourn(traffic, queue)
     send, send_transform = no_wait(len(service.mean))

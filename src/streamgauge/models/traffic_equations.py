@@ -165,6 +165,13 @@ class Traffic:
 
         return find_arrivals(self)
 
+    @cached_property
+    def ungathered(self) -> Arrivals:
+        """The same as if no thread slept and nothing was flushed."""
+        from streamgauge.models.arrival_variability import find_arrivals
+
+        return find_arrivals(self, gathered=False)
+
     def leaving_workers(self) -> Vector:
         """Tuples and messages a second that each worker sends to others."""
         return self.crossing_workers[0]

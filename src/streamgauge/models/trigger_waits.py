@@ -69,13 +69,13 @@ class Triggers:
     @property
     def work(self) -> Cumulants:
         """Of a window and the tuples since the one before it."""
-        windows, tuples = _cumulants(self.windows), self.tuple_work
+        windows, tuples = gamma_cumulants(self.windows), self.tuple_work
         return Cumulants(*(one + other for one, other in zip(windows, tuples, strict=True)))
 
     @property
     def tuple_work(self) -> Cumulants:
         """Of the tuples since the window before."""
-        return _cumulants(self.tuples).times(self.slide)
+        return gamma_cumulants(self.tuples).times(self.slide)
 
     @property
     def free(self) -> Vector:
@@ -147,16 +147,16 @@ def wait_in_turn(triggers: Triggers, *, strewn: Vector, gathered: float = 0.0) -
         return find_maximum(position, drift=drift, spread=spread + LEAST_VARIANCE * cycle**2)
 
     longest = np.maximum(np.minimum(strewn, 1.0) * cycle - gathered, 0.0) * triggers.free
-    inside = _wait_inside(triggers, longest)
+    inside = wait_inside(triggers, longest)
     return _add_up(triggers, inside, rise)
 
 
-def _wait_inside(triggers: Triggers, longest: Vector) -> TriggerWaits:
+def wait_inside(triggers: Triggers, longest: Vector) -> TriggerWaits:
     """Waits of m windows that come somewhere in a time, for those of them that came before.
 
     The j-th of them finds the maximum of a walk of j − 1 steps: Σ E[S_i⁺]/i, i below j.
     """
-    tasks, windows = triggers.tasks, _cumulants(triggers.windows)
+    tasks, windows = triggers.tasks, gamma_cumulants(triggers.windows)
     count = np.arange(1.0, max(float(tasks.max()), 2.0)).reshape(-1, 1)
     between = np.maximum(count * (tasks - count), 0.0) / (tasks**2 * (tasks + 1.0))
     # Where all come at once there is no time between them.
@@ -179,7 +179,7 @@ def _wait_inside(triggers: Triggers, longest: Vector) -> TriggerWaits:
     return TriggerWaits(mean=mean, variance=square - mean**2, transform=transform)
 
 
-def _cumulants(service: Moments) -> Cumulants:
+def gamma_cumulants(service: Moments) -> Cumulants:
     """Of a gamma variable."""
     third = divide_or(2.0 * service.variance**2, service.mean, otherwise=0.0)
     return Cumulants(service.mean, service.variance, third)

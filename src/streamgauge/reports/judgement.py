@@ -113,6 +113,7 @@ class JudgementReport(Report):
             Section("maps", "Heat maps", [ChartRow(charts=list(self._chart_matrices()))]),
             Section("thesis", "Routing by stream", [self._tabulate_routing()]),
             Section("worst", "Where predictions are furthest off", [self._tabulate_worst()]),
+            Section("intervals", "Intervals", [*self._tabulate_intervals()]),
             Section("apart", "Steps that did not keep up", [*self._tabulate_apart()]),
             Section("steps", "Steps", [self._tabulate_steps()]),
             Section("made", "How this was made", [Terms(self._list_making()), Text([MEANING])]),
@@ -198,6 +199,11 @@ class JudgementReport(Report):
             yield f"All {count(len(with_target), 'target')} are met{who}."
         if left_out:
             yield f"Left out: {list_names(list(left_out), 6)}."
+        held = [one for one in self.judgement.summarise() if one.with_intervals]
+        if held:
+            known = sum(one.with_intervals for one in held)
+            within = sum(one.within for one in held)
+            yield f"{within:,} of {known:,} intervals of 90 % hold what another step measured."
         apart = [step.name for step in self.judgement.steps if step.overloads]
         if apart:
             yield f"Did not keep up, and are judged apart: {list_names(apart, 6)}."
@@ -347,6 +353,29 @@ class JudgementReport(Report):
             ],
         )
 
+    def _tabulate_intervals(self) -> Iterator[Table]:
+        """Those that do not hold what was measured; on pages, all of the whole job."""
+        bounded = [
+            cell
+            for cell in self.judgement.cells
+            if not cell.is_apart and cell.source != cell.proposed and cell.is_within is not None
+        ]
+        outside = sorted(
+            (cell for cell in bounded if not cell.is_within), key=lambda cell: -abs(cell.error)
+        )
+        note = (
+            "Errors of models are those of other jobs"
+            f" ({self.judgement.model_errors or 'origin not known'}). The profile's own step does"
+            " not count: it owes to the same chance."
+        )
+        yield tabulate(
+            f"Measured outside of its 90 % interval: {len(outside)} of {len(bounded)}",
+            [_describe_interval(cell) for cell in outside[:WORST_CELLS]],
+            note=note,
+        )
+        rows = [_describe_interval(cell) for cell in bounded]
+        yield tabulate("All intervals", rows, page_only=True)
+
     def _tabulate_apart(self) -> Iterator[Table]:
         judged = self.judgement
         rows: list[Row] = []
@@ -427,11 +456,32 @@ def _describe_summary(summary: Summary) -> Row:
         Column("bias"): _show_signed(summary.bias),
         Column("other steps", "median", page_only=True): _show_error(summary.other_median),
         Column("floor", "median"): None if summary.floor is None else format_share(summary.floor),
+        Column("within 90 %"): _show_within(summary),
+        Column("half-width", "median", page_only=True): _show_error(summary.half_width),
         Column("cells"): summary.cells,
         Column("others", "not measurable"): summary.not_measurable or None,
         Column("target", "≤ %"): aimed,
         Column("met"): met,
     }
+
+
+def _describe_interval(cell: JudgedCell) -> Row:
+    return {
+        Column("quantity"): cell.quantity.name,
+        Column("from → to", words=True): f"{cell.source} → {cell.proposed}",
+        Column("of", words=True): cell.subject,
+        Column("predicted"): _show_value(cell.predicted, cell.unit),
+        Column("from"): _show_value(cell.low, cell.unit),
+        Column("to"): _show_value(cell.high, cell.unit),
+        Column("measured"): _show_value(cell.measured, cell.unit),
+        Column("within"): "yes" if cell.is_within else "no",
+    }
+
+
+def _show_within(summary: Summary) -> str | None:
+    """How many intervals hold what was measured; nothing where none is known."""
+    known = summary.with_intervals
+    return f"{summary.within} of {known}" if known else None
 
 
 def _show_error(part: float) -> str:
@@ -471,6 +521,9 @@ def _write_errors(summary: Summary) -> dict[str, Any]:
         "floor": summary.floor,
         "cells": summary.cells,
         "not_measurable": summary.not_measurable,
+        "with_intervals": summary.with_intervals,
+        "within": summary.within,
+        "half_width": None if math.isnan(summary.half_width) else summary.half_width,
     }
 
 
@@ -502,4 +555,7 @@ def _write_cell(cell: JudgedCell) -> dict[str, Any]:
         "floor": cell.floor,
         "is_measurable": cell.is_measurable,
         "is_overloaded": cell.is_apart,
+        "low": None if math.isnan(cell.low) else cell.low,
+        "high": None if math.isnan(cell.high) else cell.high,
+        "is_within": cell.is_within,
     }

@@ -28,6 +28,7 @@ from streamgauge.drawing.wording import (
     list_names,
     printable,
 )
+from streamgauge.models.intervals import Intervals
 from streamgauge.models.ranking import CRITERIA
 from streamgauge.planning.scheduling.diagnostics import BY_CORES, Diagnostics
 from streamgauge.planning.scheduling.ranking import (
@@ -54,6 +55,7 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
+from streamgauge.reports.intervals import document_intervals, find_reach
 from streamgauge.reports.latency import chart_latencies, get_quantile, show_mean
 from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
 from streamgauge.reports.report import Report, list_figures
@@ -80,6 +82,7 @@ class PlacementRanking(Report):
         options: Of the command that makes the same plans again.
         written: The file that the best plan was written to, where it was.
         ackers: Whether pictures show ackers and their streams.
+        intervals: Of the best plan's figures.
     """
 
     ranking: RankedPlacements
@@ -87,6 +90,7 @@ class PlacementRanking(Report):
     options: tuple[str, ...] = ()
     written: str = ""
     ackers: bool = False
+    intervals: Intervals | None = None
 
     @property
     def title(self) -> str:
@@ -125,8 +129,15 @@ class PlacementRanking(Report):
         terms = []
         if best.prediction is not None:
             terms = [
-                Term("p99 latency since emission", self._show_p99(best)),
-                Term("headroom", show_headroom(best.prediction.limit.factor)),
+                Term(
+                    "p99 latency since emission",
+                    self._show_p99(best) + self._show_reach("latency", "source to sink", "p99"),
+                ),
+                Term(
+                    "headroom",
+                    show_headroom(best.prediction.limit.factor)
+                    + self._show_reach("job", "", "headroom"),
+                ),
             ]
         size = f"{count(len(best.plan.workers), 'worker')} on {count(len(best.plan.nodes), 'node')}"
         return [*terms, Term("between nodes", remote), Term("size", size)]
@@ -167,6 +178,7 @@ class PlacementRanking(Report):
                 "plan": PlanFile.of(Assignment.of(ranking.best.plan)),
                 "commands": list(self.commands),
                 "notes": self._notes(),
+                **document_intervals(self.intervals),
             }
         }
 
@@ -248,6 +260,12 @@ class PlacementRanking(Report):
     def _criterion(self) -> str:
         by = self.ranking.by
         return by if by in CRITERIA else "tuples between nodes"
+
+    def _show_reach(self, *figure: str) -> str:
+        """How sure a figure of the best plan is; nothing where that is not known."""
+        subject, name, quantity = figure
+        interval = self.intervals and self.intervals.of(subject, name, quantity)
+        return f" (± {format_share(find_reach(interval))})" if interval else ""
 
     def _show_p99(self, placement: Placement) -> str:
         """With the baseline's, where that is another plan."""

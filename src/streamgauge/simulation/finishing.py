@@ -180,7 +180,11 @@ def _finish_window(p: Program, s: State, thread: int, now: float) -> None:
             which = s.message[which].link
     w.triggers += 1
     w.tuples += w.size
-    w.service += now - w.started
+    taken = now - w.started
+    w.wall += taken
+    w.wall_squares += taken * taken
+    w.cpu += t.work
+    w.cpu_squares += t.work * t.work
     w.size = 0
     t.window = NONE
 

@@ -233,7 +233,10 @@ WINDOW = _record(
     started=_F8,
     triggers=_I8,
     tuples=_I8,
-    service=_F8,
+    wall=_F8,
+    wall_squares=_F8,
+    cpu=_F8,
+    cpu_squares=_F8,
 )
 # What does not change: of tasks, operators, streams, subscriptions and their routes.
 TASK = _record(executor=_I4, operator=_I4, factor=_F8, window=_I4, join=_I4)

@@ -21,7 +21,7 @@ Account = dict[str, NDArray[Any]]
 
 _THREAD = ("executed", "emitted", "failed", "timed_out", "replayed")
 _QUEUE = ("arrived", "objects", "sojourn", "dropped")
-_WINDOW = ("triggers", "tuples", "service")
+_WINDOW = ("triggers", "tuples", "wall", "wall_squares", "cpu", "cpu_squares")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -144,7 +144,20 @@ def test_windows_are_those_of_the_result(windowed):
     count = windowed.total("window_triggers", component="count")
     assert windowed.total("window_tuples", component="count") == 5 * count
     # Two milliseconds on a core, and now and then a little more where two threads meet on one.
-    assert 2e6 <= windowed.total("window_latency_sum", component="count") / count <= 2.1e6
+    wall = windowed.total("window_latency_sum", component="count") / count
+    assert 2e6 <= wall <= 2.1e6
+    assert windowed.total("window_cpu_sum", component="count") == pytest.approx(2e6 * count)
+
+
+def test_windows_say_how_their_times_vary(windowed):
+    """Those on a core are all alike; by the clock they are longer where threads meet on it."""
+    for name, least in (("window_cpu", 0.0), ("window_latency", 1e-6)):
+        count = windowed.total("window_triggers", component="count")
+        mean = windowed.total(f"{name}_sum", component="count") / count
+        square = windowed.total(f"{name}_squares", component="count") / count
+        scv = square / mean**2 - 1.0
+        assert -1e-9 <= scv < 0.05
+        assert scv >= least - 1e-9
 
 
 def test_end_to_end_latency_is_that_of_the_result_where_a_sink_has_one_task(acked, joined):

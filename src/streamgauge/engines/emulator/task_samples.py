@@ -39,6 +39,13 @@ _EMIT_SUMS = (
     (Metric.EMIT_CPU_SUM, "cpu", NANOSECONDS),
     (Metric.EMIT_CPU_SQUARES, "cpu_squares", SQUARE_NANOSECONDS),
 )
+# And by windows.
+_WINDOW_SUMS = (
+    (Metric.WINDOW_LATENCY_SUM, "wall", NANOSECONDS),
+    (Metric.WINDOW_LATENCY_SQUARES, "wall_squares", SQUARE_NANOSECONDS),
+    (Metric.WINDOW_CPU_SUM, "cpu", NANOSECONDS),
+    (Metric.WINDOW_CPU_SQUARES, "cpu_squares", SQUARE_NANOSECONDS),
+)
 _COMPLETE_SUMS = (
     (Metric.COMPLETE_LATENCY_SUM, "complete", NANOSECONDS),
     (Metric.COMPLETE_LATENCY_SQUARES, "complete_squares", SQUARE_NANOSECONDS),
@@ -210,11 +217,13 @@ class TaskSamples:
     def _triggers(self, bucket: Bucket) -> Iterator[Sample]:
         who = self._windows
         triggers = bucket.grown("window", "triggers")
-        service = bucket.grown_whole("window", NANOSECONDS, "service")
-        means = bucket.grown("window", "service") * MILLISECONDS
+        means = bucket.grown("window", "wall") * MILLISECONDS
         yield from bucket.counted(Metric.WINDOW_TRIGGERS, who, triggers)
         yield from bucket.counted(Metric.WINDOW_TUPLES, who, bucket.grown("window", "tuples"))
-        yield from bucket.summed(Metric.WINDOW_LATENCY_SUM, who, service, triggers)
+        for metric, field, scale in _WINDOW_SUMS:
+            yield from bucket.summed(
+                metric, who, bucket.grown_whole("window", scale, field), triggers
+            )
         yield from bucket.averaged(Metric.WINDOW_LATENCY_MEAN, who, means, triggers)
 
 
