@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.cli.options import AsJson, Html, Rate
+from streamgauge.cli.options import AsJson, Html, Load, Rate, Series
 from streamgauge.cli.output import present, say
 from streamgauge.errors import InvalidInput
 
@@ -58,6 +58,8 @@ def predict(
     ] = None,
     step: Annotated[str | None, typer.Option(help="Configure the plan as in this step.")] = None,
     rate: Rate = None,
+    load: Load = None,
+    series: Series = None,
     measured: Annotated[
         bool,
         typer.Option(
@@ -103,6 +105,8 @@ def predict(
         plan,
         step=step,
         rate=rate or None,
+        load=load,
+        series=series,
         model=model,
         lake=lake,
         topology=topology,
@@ -137,6 +141,8 @@ def compare(
         typer.Option(help="With --lake: the topology's name; as in the plans when not given."),
     ] = None,
     rate: Rate = None,
+    load: Load = None,
+    series: Series = None,
     by: Annotated[
         str, typer.Option(help="Compare by: mean, p50, p90, p95, p99, or rate (the highest).")
     ] = "p99",
@@ -156,6 +162,8 @@ def compare(
         plans,
         profile,
         rate=rate or None,
+        load=load,
+        series=series,
         by=by,
         model=model,
         lake=lake,

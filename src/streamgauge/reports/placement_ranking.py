@@ -78,6 +78,7 @@ class PlacementRanking(Report):
         options: Of the command that makes the same plans again.
         written: The file that the best plan was written to, where it was.
         ackers: Whether pictures show ackers and their streams.
+        load_notes: Where the load comes from, where it was found.
     """
 
     ranking: RankedPlacements
@@ -85,6 +86,7 @@ class PlacementRanking(Report):
     options: tuple[str, ...] = ()
     written: str = ""
     ackers: bool = False
+    load_notes: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -373,7 +375,7 @@ class PlacementRanking(Report):
     def _notes(self) -> list[str]:
         """Warnings about the best plan, and what predictions rest on."""
         best = self.ranking.best
-        notes = list(best.schedule.warnings)
+        notes = [*self.load_notes, *best.schedule.warnings]
         if self.ranking.rates_assumed:
             notes.append("no rates are known: every stream counts as if it carried as much")
         if best.prediction is not None:
