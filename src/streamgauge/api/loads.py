@@ -186,6 +186,8 @@ def resolve_load(
     Raises:
         InvalidInput: Both are given, or a history that no load asks for.
     """
+    if load is not None and LoadWish.parse(load).is_range:
+        raise _refuse(load, "a range is for `predict` alone, or sg.load_curve")
     if load is None:
         if place.series is not None:
             raise InvalidInput.single(
@@ -232,7 +234,7 @@ def _take_windows(wish: LoadWish, history: History, profile: Profile | None) -> 
         sources=sources,
         origin=f"{figure} of {first.observed:,} windows of {format_period(first.step_seconds)} of"
         f" {history.origin}",
-        cautions=(*history.cautions, *_doubt_unit(grids, profile), *_list_warnings(grids)),
+        cautions=(*history.cautions, *doubt_unit(history, profile), *_list_warnings(grids)),
     )
 
 
@@ -264,7 +266,7 @@ def _forecast(wish: LoadWish, history: History, profile: Profile | None) -> Foun
         f" {format_share(BAND[1] - BAND[0])} between {_show_band(sources.values())}",
         is_expected=wish.level is None,
         cautions=tuple(
-            dict.fromkeys((*cautions, *_doubt_unit(grids, profile), *_list_warnings(grids)))
+            dict.fromkeys((*cautions, *doubt_unit(history, profile), *_list_warnings(grids)))
         ),
     )
 
@@ -291,7 +293,7 @@ def _check_rate(name: str, value: float, low: float, high: float) -> SourceLoad:
     return SourceLoad(value, max(low, value * 1e-3), max(high, value))
 
 
-def _doubt_unit(grids: Mapping[str, TrafficSeries], profile: Profile | None) -> list[str]:
+def doubt_unit(history: History, profile: Profile | None) -> list[str]:
     """A caution where the history is far off what was measured."""
     import numpy as np
 
@@ -299,7 +301,7 @@ def _doubt_unit(grids: Mapping[str, TrafficSeries], profile: Profile | None) -> 
     if measured is None:
         return []
     emitted = sum(one.per_second for one in measured.sources.values())
-    mean = sum(float(np.nanmean(grid.values)) for grid in grids.values())
+    mean = sum(float(np.nanmean(rows.values)) for rows in history.series.values())
     if mean < 1e-9 or 1.0 / STRANGE <= mean / emitted <= STRANGE:
         return []
     return [

@@ -92,7 +92,12 @@ def predict(
     html: Html = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict latency with percentiles, utilisation and the highest rate of a plan."""
+    """Predict latency with percentiles, utilisation and the highest rate of a plan.
+
+    A range of loads, such as --rate 50..500, gives them over that range, and where it saturates.
+    """
+    from streamgauge.api.load_curve import is_load_range, is_range, load_curve
+    from streamgauge.api.models import DEFAULT
     from streamgauge.api.predict import predict as ask
 
     if file is not None and plan is not None:
@@ -100,6 +105,28 @@ def predict(
             ("--plan",), seen=f"both {file!r} and --plan {plan!r}", expected="one plan to predict"
         )
     plan = file if plan is None else plan
+    if is_range(rate) or is_load_range(load):
+        if measured or strict or model != DEFAULT or link_percentile is not None:
+            raise InvalidInput.single(
+                ("--rate",),
+                seen="a range of loads with --measured, --strict, --model or --link-percentile",
+                expected="a range alone, or a single load with those",
+            )
+        curve = load_curve(
+            profile,
+            plan,
+            rate=rate or None,
+            load=load,
+            series=series,
+            step=step,
+            lake=lake,
+            topology=topology,
+            intervals=intervals,
+            residuals=residuals,
+            say=say,
+        )
+        present(curve, as_json=as_json, html=html, svg=svg)
+        return
     report = ask(
         profile,
         plan,
