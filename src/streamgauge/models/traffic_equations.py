@@ -45,11 +45,13 @@ class Conversion:
         per_trigger: Tuples out per window that fires, by name of the output.
         task_parts: Of an operator with windows, which belong to tasks: for each executor the part
             of its input that each of its tasks gets.
+        served: Part of what comes that is served at all; less than one where queues grow.
     """
 
     per_input: Mapping[tuple[StreamKey, str], Vector]
     per_trigger: Mapping[str, float] = field(default_factory=FrozenDict)
     task_parts: tuple[Vector, ...] = ()
+    served: Vector | float = 1.0
 
     @property
     def busy_tasks(self) -> Vector:
@@ -263,10 +265,10 @@ def gain(
     """Tuples out on a stream per tuple of a block, of each receiving executor (eq. 4.9)."""
     window = flow.plan.logical.topology.operator(block.stream.target).window
     if window is None:
-        return conversion.per_input.get((block.stream.key, name), 0.0)
+        return conversion.served * conversion.per_input.get((block.stream.key, name), 0.0)
     if window.slide_tuples is None:
         return 0.0
-    return conversion.per_trigger.get(name, 0.0) / window.slide_tuples
+    return conversion.served * conversion.per_trigger.get(name, 0.0) / window.slide_tuples
 
 
 def _emitted_by_timers(flow: TupleFlow, operator: str, name: str, conversion: Conversion) -> Vector:
@@ -352,7 +354,7 @@ def _triggers(operator: Operator, came: Vector, conversion: Conversion) -> Vecto
     if window.slide_seconds is not None:
         return conversion.busy_tasks / window.slide_seconds
     assert window.slide_tuples is not None
-    return came / window.slide_tuples
+    return conversion.served * came / window.slide_tuples
 
 
 def _sum_arrived(
