@@ -150,7 +150,7 @@ def _parse_ranges(rate: Rates) -> Iterator[_Range]:
             if found is None:
                 raise ValueError
             source, low, high, points = found.groups()
-            one = _Range(source or "", float(low), float(high), points and int(points))
+            one = _Range(source or "", float(low), float(high), int(points) if points else None)
         except ValueError:
             raise _refuse(repr(text)) from None
         if not 0.0 < one.low < one.high < float("inf"):

@@ -19,6 +19,7 @@ COMMANDS = {
     "predict": "streamgauge.cli.predict:predict",
     "compare": "streamgauge.cli.predict:compare",
     "forecast": "streamgauge.cli.forecast:forecast",
+    "outlook": "streamgauge.cli.outlook:outlook",
     "simulate": "streamgauge.cli.simulate:simulate",
     "demo": "streamgauge.cli.demo:demo",
     "examples": "streamgauge.cli.examples:examples",

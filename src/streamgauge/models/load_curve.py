@@ -72,12 +72,20 @@ def total_rate(workload: Workload) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadPoint:
-    """A plan under one of the loads."""
+    """A plan under one of the loads.
+
+    Attributes:
+        per_second: What all sources should emit together.
+        prediction: As if nothing held sources back.
+        throughput: What the plan really processes.
+        cores: That all workers keep busy by that.
+    """
 
     per_second: float
     workload: Workload
     prediction: Prediction
     throughput: Throughput
+    cores: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +120,19 @@ def find_load_curve(
     points = []
     for rate in choose_rates(line.rate_at(0.0), line.rate_at(1.0), count, saturation):
         workload = line.at(line.part_of(rate))
+        prediction = model.predict(behaviour, plan, workload)
+        throughput = predict_throughput(behaviour, plan, workload)
+        real = prediction
+        if throughput.is_held_back:
+            processed = workload.times(throughput.processed_part)
+            real = AnalyticModel(brief=True).predict(behaviour, plan, processed)
         points.append(
             LoadPoint(
                 per_second=rate,
                 workload=workload,
-                prediction=model.predict(behaviour, plan, workload),
-                throughput=predict_throughput(behaviour, plan, workload),
+                prediction=prediction,
+                throughput=throughput,
+                cores=math.fsum(worker.cores for worker in real.workers),
             )
         )
     return LoadCurve(points=tuple(points), saturation=saturation, full=full)

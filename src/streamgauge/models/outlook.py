@@ -88,20 +88,20 @@ class Capability:
     saturation: float
     saturation_reach: float
 
-    def chance_of_saturation(self, loads: Matrix) -> Matrix:
-        """The probability that each of the loads is more than the plan can take."""
-        if math.isinf(self.saturation):
-            return np.zeros_like(loads)
+    def chance_of_saturation(self, parts: Matrix) -> Matrix:
+        """The probability that a plan is full.
+
+        Args:
+            parts: Loads, as parts of the saturation rate.
+        """
         with np.errstate(divide="ignore"):
-            apart = np.log(np.maximum(loads, 0.0) / self.saturation)
-        return _exceed(apart, np.full_like(loads, self.saturation_reach))
+            apart = np.log(np.maximum(parts, 0.0))
+        return _exceed(apart, np.full_like(parts, self.saturation_reach))
 
     def chance_of_miss(self, loads: Matrix, objective: Objective) -> Matrix:
         """The probability that latency is above the objective under each of the loads."""
-        latency = self.latency_at(loads)
         reach = np.interp(loads, self.rates, self.latency_reach)
-        apart = np.log(latency / objective.seconds)
-        return np.maximum(_exceed(apart, reach), self.chance_of_saturation(loads))
+        return _exceed(np.log(self.latency_at(loads) / objective.seconds), reach)
 
     def latency_at(self, loads: Matrix) -> Matrix:
         """The objective's figure, between known loads by its logarithm; infinite beyond."""
@@ -128,8 +128,8 @@ class Risks:
     """How likely trouble is at each step.
 
     Attributes:
-        saturates: By step.
-        misses: By step; what `saturates` is where there is no objective.
+        saturates: That the plan is full, by step.
+        misses: That it is, or that latency is above the objective.
         backlog: Tuples that wait at the end of each step, a column for each scenario.
     """
 
@@ -140,7 +140,7 @@ class Risks:
     @property
     def trouble(self) -> Vector:
         """The probability of either."""
-        return np.maximum(self.saturates, self.misses)
+        return self.misses
 
 
 def find_risks(
@@ -160,19 +160,42 @@ def find_risks(
         objective: None where only saturation counts.
         step_seconds: Length of a step.
     """
-    saturates, misses = np.zeros(len(loads)), np.zeros(len(loads))
+    saturates, misses = np.zeros_like(loads), np.zeros_like(loads)
     highest = np.asarray([capabilities[one].saturation for one in which])
+    parts = find_pressing_loads(loads, highest)
     for number, capability in enumerate(capabilities):
         here = which == number
-        if not here.any():
-            continue
-        saturates[here] = capability.chance_of_saturation(loads[here]).mean(axis=1)
-        misses[here] = saturates[here]
+        saturates[here] = capability.chance_of_saturation(parts[here])
         if objective is not None:
-            misses[here] = capability.chance_of_miss(loads[here], objective).mean(axis=1)
+            misses[here] = capability.chance_of_miss(loads[here], objective)
     return Risks(
-        saturates=saturates, misses=misses, backlog=find_backlog(loads, highest, step_seconds)
+        saturates=saturates.mean(axis=1),
+        misses=np.maximum(saturates, misses).mean(axis=1),
+        backlog=find_backlog(loads, highest, step_seconds),
     )
+
+
+def find_pressing_loads(loads: Matrix, highest: Vector) -> Matrix:
+    """The load that keeps a plan full at each step, as a part of what it can process.
+
+    A plan is full not only while too much comes, but until what piled up is gone. With f times the
+    highest rates h, something waits at the end of step t if Σ(load − f·h) > 0 from some step s to
+    t, which is if f < max over s of Σ load/Σ h. That maximum of means up to t is the last value of
+    the isotonic regression of the steps until then, found by pooling neighbours that fall.
+    """
+    found = np.zeros_like(loads)
+    if not np.isfinite(highest).all():
+        return found
+    for scenario in range(loads.shape[1]):
+        pooled: list[tuple[float, float]] = []
+        for step, one in enumerate(zip(loads[:, scenario].tolist(), highest.tolist(), strict=True)):
+            came, fits = one
+            while pooled and pooled[-1][0] * fits > came * pooled[-1][1]:
+                before = pooled.pop()
+                came, fits = came + before[0], fits + before[1]
+            pooled.append((came, fits))
+            found[step, scenario] = came / fits if fits > 0.0 else math.inf
+    return found
 
 
 def find_backlog(loads: Matrix, highest: Vector, step_seconds: float) -> Matrix:

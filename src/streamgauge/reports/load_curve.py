@@ -20,6 +20,7 @@ from streamgauge.drawing.wording import (
     format_utilisation,
 )
 from streamgauge.models.intervals import Interval, Intervals
+from streamgauge.models.throughput import Risk
 from streamgauge.reports.content import (
     Chart,
     ChartRow,
@@ -130,7 +131,11 @@ class LoadCurveReport(Report):
         """The table, pictures, and how it was made."""
         return [
             Section("curve", "Loads", [self._tabulate(), self._tabulate_beyond()]),
-            Section("pictures", "Pictures", [ChartRow(charts=[self._draw_latency(), self._draw_rates()])]),
+            Section(
+                "pictures",
+                "Pictures",
+                [ChartRow(charts=[self._draw_latency(), self._draw_rates()])],
+            ),
             Section("made", "How this was made", self._made()),
         ]
 
@@ -185,8 +190,8 @@ class LoadCurveReport(Report):
                 _describe(one, self.intervals.get(place))
                 for place, one in enumerate(self.curve.points)
             ],
-            note="Latency from source to sink since emission. CPU: cores that all workers keep"
-            f" busy. In brackets: {PERCENT} intervals of some points.",
+            note=f"Latency from source to sink since emission; from, to: {PERCENT} interval of p99."
+            " Cores: kept busy by all workers. Busiest: executor, by what it would have to do.",
         )
 
     def _tabulate_beyond(self) -> Table:
@@ -198,7 +203,7 @@ class LoadCurveReport(Report):
                 Column("where", words=True): ", ".join(
                     backlog.name for backlog in one.throughput.backlogs[:2]
                 ),
-                Column("back-pressure"): str(one.throughput.holding.value),
+                Column("sources", words=True): str(one.throughput.holding.value),
             }
             for one in self.curve.points
             if one.throughput.is_held_back
@@ -229,11 +234,6 @@ class LoadCurveReport(Report):
         return [Terms([one for one in terms if one.value]), Text([GUIDE], page_only=True)]
 
 
-def find_cores(prediction: Prediction) -> float:
-    """Cores that all workers keep busy."""
-    return math.fsum(worker.cores for worker in prediction.workers)
-
-
 def _find_p99(prediction: Prediction) -> float:
     return math.inf if prediction.overloaded else get_quantile(prediction.latency, 0.99)
 
@@ -243,25 +243,22 @@ def _interval_of_p99(intervals: Intervals | None) -> Interval | None:
 
 
 def _describe(one: LoadPoint, intervals: Intervals | None) -> Row:
-    prediction, limit = one.prediction, one.throughput.saturation
+    prediction, headroom = one.prediction, one.throughput.headroom
     is_over = bool(prediction.overloaded)
     latency = prediction.latency
-    interval = _interval_of_p99(intervals)
-    p99 = format_duration(_find_p99(prediction))
-    if interval is not None and not is_over:
-        p99 += f" ({format_duration(interval.low)}–{format_duration(interval.high)})"
+    interval = None if is_over else _interval_of_p99(intervals)
     busiest = max(prediction.executors, key=lambda each: each.utilisation)
     return {
-        Column("load", "tuples/s"): format_number(one.per_second),
+        Column("load", "/s"): format_number(one.per_second),
         Column("mean"): format_duration(math.inf if is_over else latency.mean),
         Column("p95"): format_duration(math.inf if is_over else get_quantile(latency, 0.95)),
-        Column("p99"): p99,
-        Column("CPU", "cores"): format_number(find_cores(prediction)),
-        Column("busiest", words=True): f"{busiest.name}"
-        f" {format_utilisation(find_busiest(prediction))}",
-        Column("headroom"): "no limit"
-        if math.isinf(limit.factor)
-        else f"{format_number(limit.factor)}×",
+        Column("p99"): format_duration(_find_p99(prediction)),
+        Column("from"): None if interval is None else format_duration(interval.low),
+        Column("to"): None if interval is None else format_duration(interval.high),
+        Column("cores"): format_number(one.cores),
+        Column("busiest"): format_utilisation(busiest.utilisation),
+        Column("which", page_only=True): busiest.name,
+        Column("headroom"): "no limit" if math.isinf(headroom) else f"{format_number(headroom)}×",
         Column("verdict", words=True): _judge(one),
     }
 
@@ -269,7 +266,7 @@ def _describe(one: LoadPoint, intervals: Intervals | None) -> Row:
 def _judge(one: LoadPoint) -> str:
     if one.prediction.overloaded:
         return "overloaded"
-    return f"fits, {one.throughput.risk} risk"
+    return "nearly full" if one.throughput.risk is Risk.HIGH else "fits"
 
 
 def _write_point(one: LoadPoint, intervals: Intervals | None) -> dict[str, Any]:
@@ -286,7 +283,7 @@ def _write_point(one: LoadPoint, intervals: Intervals | None) -> dict[str, Any]:
         },
         "p99_interval_seconds": None if interval is None else [interval.low, interval.high],
         "overload_probability": None if intervals is None else intervals.overload,
-        "cores": find_cores(prediction),
+        "cores": one.cores,
         "machines_in_use": {each.name: each.in_use for each in prediction.machines},
         "busiest": busiest.name,
         "busiest_utilisation": busiest.utilisation,
@@ -351,7 +348,7 @@ def _mark(curve: LoadCurve) -> list[tuple[str, float]]:
 
 def _draw_rates(curve: LoadCurve, *, embedded: bool = False) -> str:
     rates = [one.per_second for one in curve.points]
-    cores = [find_cores(one.prediction) for one in curve.points]
+    cores = [one.cores for one in curve.points]
     most = max(cores) or 1.0
     return draw_line_chart(
         rates,

@@ -1,0 +1,92 @@
+"""``outlook --lake DIR --all``: every topology of a lake, those in trouble first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from streamgauge.api.histories import HistoryPlace, LengthLike
+from streamgauge.api.intervals import choose_errors
+from streamgauge.api.loading import choose_from_lake
+from streamgauge.api.outlook import CHANCE, OutlookWish, find_lead_time, look_ahead
+from streamgauge.api.predict import propose
+from streamgauge.api.simulator import Say, stay_silent
+from streamgauge.errors import NotEnoughData, StreamgaugeError
+from streamgauge.extras import require_extra
+from streamgauge.reports.outlook import OutlookReport
+from streamgauge.reports.outlook_fleet import FleetFailure, FleetReport
+
+
+def outlook_all(
+    lake: str,
+    *,
+    horizon: LengthLike = "24h",
+    objective: str | None = None,
+    chance: float = CHANCE,
+    forecast_step: LengthLike | None = None,
+    history: LengthLike | None = None,
+    timezone: str | None = None,
+    modelling: LengthLike | None = None,
+    rescaling: LengthLike | None = None,
+    say: Say = stay_silent,
+) -> FleetReport:
+    """The outlook of all topologies of a lake, each from its newest profile there.
+
+    What is wrong with one topology does not stop the others. Arguments are as in `outlook`.
+
+    Raises:
+        NotEnoughData: No topology has an outlook.
+        InvalidInput: There is no lake, or an argument is wrong.
+    """
+    wish = OutlookWish.read(
+        horizon, objective, chance, forecast_step, history, timezone, modelling, rescaling
+    )
+    names = list_topologies(lake)
+    found: dict[str, OutlookReport] = {}
+    failures: list[FleetFailure] = []
+    for name in names:
+        say(f"looking at {name}")
+        try:
+            found[name] = _look_at(lake, name, wish)
+        except StreamgaugeError as error:
+            failures.append(FleetFailure(name, str(error)))
+        except Exception as error:  # one topology of hundreds must not hide the others' trouble
+            failures.append(FleetFailure(name, f"internal error: {type(error).__name__}: {error}"))
+    if not found:
+        listed = "; ".join(f"{one.topology}: {one.reason}" for one in failures[:5])
+        raise NotEnoughData(listed or f"{lake}: no topology; expected some that were measured")
+    return FleetReport(lake=lake, wish=wish, outlooks=found, failures=tuple(failures))
+
+
+def list_topologies(lake: str) -> list[str]:
+    """The topologies of which a lake has anything, by name."""
+    with require_extra("lake"):
+        from streamgauge.lake.contents import topologies_of
+        from streamgauge.lake.profiles import stored_profiles
+        from streamgauge.lake.tables import Lake, readable
+    source = Lake(lake)
+    source.check_exists()
+    with readable(source.uri):
+        measured = {one.topology for one in topologies_of(source)[1]}
+    return sorted(measured | set(_name_topologies(one.name for one in stored_profiles(source))))
+
+
+def _name_topologies(names: Iterable[str]) -> Iterator[str]:
+    """Profiles may be named by cluster and topology."""
+    return (name.rpartition("/")[2] for name in names)
+
+
+def _look_at(lake: str, topology: str, wish: OutlookWish) -> OutlookReport:
+    chosen = choose_from_lake(lake, topology=topology)
+    place = HistoryPlace.choose(None, lake, topology)
+    past = place.read(chosen.require_profile().topology, chosen.profile)
+    proposal = propose(chosen, None, None)
+    lead = find_lead_time(wish, lake, topology)
+    return look_ahead(
+        chosen,
+        proposal,
+        past,
+        wish,
+        lead,
+        errors=choose_errors(None),
+        warnings=chosen.warnings,
+    )
