@@ -24,4 +24,9 @@ for at in range(STEPS):
     day += 0.85 * math.exp(-(((hour - 19.5) / 2.2) ** 2)) - 0.3 * math.exp(-(((hour - 4) / 3) ** 2))
     week = 0.8 if time.weekday() >= 5 else 1.0
     wander = 0.8 * wander + 0.6 * noise.gauss(0.0, 0.03)
-    out.writerow([time.strftime("%Y-%m-%dT%H:%MZ"), round(330 * day * week * 1.02 ** (at / 96) * (1 + wander), 1)])
+    out.writerow(
+        [
+            time.strftime("%Y-%m-%dT%H:%MZ"),
+            round(330 * day * week * 1.02 ** (at / 96) * (1 + wander), 1),
+        ]
+    )

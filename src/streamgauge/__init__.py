@@ -13,12 +13,16 @@ if TYPE_CHECKING:
     from streamgauge.api.compare import compare
     from streamgauge.api.forecast import forecast
     from streamgauge.api.judge import judge
+    from streamgauge.api.load_curve import load_curve
     from streamgauge.api.loading import load_job, load_profile
+    from streamgauge.api.outlook import outlook
+    from streamgauge.api.outlook_fleet import outlook_all
     from streamgauge.api.place import place
     from streamgauge.api.predict import predict
     from streamgauge.api.rank_placements import rank_placements
     from streamgauge.api.rank_scalings import rank_scalings
     from streamgauge.api.simulate import simulate
+    from streamgauge.api.update import update
     from streamgauge.errors import StreamgaugeError
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
@@ -26,11 +30,15 @@ if TYPE_CHECKING:
     from streamgauge.reports.comparison import ComparisonReport
     from streamgauge.reports.forecast import ForecastReport
     from streamgauge.reports.judgement import JudgementReport
+    from streamgauge.reports.load_curve import LoadCurveReport
+    from streamgauge.reports.outlook import OutlookReport
+    from streamgauge.reports.outlook_fleet import FleetReport
     from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
     from streamgauge.reports.scaling import ScalingRanking
     from streamgauge.reports.simulation import SimulationReport
+    from streamgauge.reports.update import UpdateReport
 
 __version__ = "0.1.0"
 
@@ -40,18 +48,25 @@ _MODULES = {
     "compare": "api.compare",
     "forecast": "api.forecast",
     "judge": "api.judge",
+    "load_curve": "api.load_curve",
     "load_job": "api.loading",
     "load_profile": "api.loading",
+    "outlook": "api.outlook",
+    "outlook_all": "api.outlook_fleet",
     "place": "api.place",
     "predict": "api.predict",
     "rank_placements": "api.rank_placements",
     "rank_scalings": "api.rank_scalings",
     "simulate": "api.simulate",
+    "update": "api.update",
     "CalibrationReport": "reports.calibration",
     "ComparisonReport": "reports.comparison",
     "ForecastReport": "reports.forecast",
+    "FleetReport": "reports.outlook_fleet",
     "Job": "profile.job",
     "JudgementReport": "reports.judgement",
+    "LoadCurveReport": "reports.load_curve",
+    "OutlookReport": "reports.outlook",
     "PlacementRanking": "reports.placement_ranking",
     "PlacementReport": "reports.placement",
     "PredictionReport": "reports.prediction",
@@ -59,14 +74,18 @@ _MODULES = {
     "ScalingRanking": "reports.scaling",
     "SimulationReport": "reports.simulation",
     "StreamgaugeError": "errors",
+    "UpdateReport": "reports.update",
 }
 
 __all__ = [
     "CalibrationReport",
     "ComparisonReport",
+    "FleetReport",
     "ForecastReport",
     "Job",
     "JudgementReport",
+    "LoadCurveReport",
+    "OutlookReport",
     "PlacementRanking",
     "PlacementReport",
     "PredictionReport",
@@ -74,17 +93,22 @@ __all__ = [
     "ScalingRanking",
     "SimulationReport",
     "StreamgaugeError",
+    "UpdateReport",
     "calibrate",
     "compare",
     "forecast",
     "judge",
+    "load_curve",
     "load_job",
     "load_profile",
+    "outlook",
+    "outlook_all",
     "place",
     "predict",
     "rank_placements",
     "rank_scalings",
     "simulate",
+    "update",
 ]
 
 

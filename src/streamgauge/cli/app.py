@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "streamgauge.cli.predict:compare",
     "forecast": "streamgauge.cli.forecast:forecast",
     "outlook": "streamgauge.cli.outlook:outlook",
+    "update": "streamgauge.cli.update:update",
     "simulate": "streamgauge.cli.simulate:simulate",
     "demo": "streamgauge.cli.demo:demo",
     "examples": "streamgauge.cli.examples:examples",

@@ -169,6 +169,15 @@ class OutlookReport(Report):
         terms.append(Term("time to act takes", format_period(self.lead.seconds)))
         return terms
 
+    @property
+    def summary(self) -> Sequence[str]:
+        """The answer in a few lines, for those who tell of many things."""
+        return [
+            f"Saturates at {self._show_saturation(self.worst)}; {self._say_who()}",
+            str(self.verdict),
+            *self._tell_backlog()[:1],
+        ]
+
     def sections(self) -> Sequence[Section]:
         """A picture, steps, backlog, time to act, and how it was made."""
         return [
