@@ -27,6 +27,6 @@ for at in range(STEPS):
     out.writerow(
         [
             time.strftime("%Y-%m-%dT%H:%MZ"),
-            round(330 * day * week * 1.02 ** (at / 96) * (1 + wander), 1),
+            round(345 * day * week * 1.02 ** (at / 96) * (1 + wander), 1),
         ]
     )
