@@ -209,7 +209,7 @@ class ChainedJob:
 
     def split_prediction(self, prediction: Prediction) -> Prediction:
         """What is predicted of chains, by the job's own operators."""
-        logical, labels = self.own_plan.logical, self._heaviest_labels()
+        logical, labels = self.own_plan.logical, self.heaviest_labels
         operators: dict[str, OperatorPrediction] = {}
         executors: dict[str, list[ExecutorPrediction]] = {}
         for name, one in prediction.operators.items():
@@ -237,9 +237,25 @@ class ChainedJob:
             explanation=None if explanation is None else self.split_explanation(explanation),
         )
 
+    @property
+    def heaviest_operators(self) -> dict[str, str]:
+        """By chain: the operator with most of its work."""
+        return {chain: _heaviest(members).name for chain, members in self.members.items()}
+
+    @property
+    def heaviest_labels(self) -> dict[str, str]:
+        """By a chain's executor: that of the operator with most of its work."""
+        own, chained = self.own_plan.logical, self.plan.logical
+        labels = {}
+        for chain, operator in self.heaviest_operators.items():
+            heaviest = own.executors_of(operator)
+            for one, other in zip(chained.executors_of(chain), heaviest, strict=True):
+                labels[one.label] = other.label
+        return labels
+
     def split_explanation(self, explanation: Explanation) -> Explanation:
         """Why chains behave so, by the job's own operators: one executor more is one of each."""
-        labels = self._heaviest_labels()
+        labels = self.heaviest_labels
         sensitivities: dict[str, Sensitivity] = {}
         for name, one in explanation.sensitivities.items():
             for member in self.members.get(name, ()):
@@ -261,16 +277,6 @@ class ChainedJob:
             operator = _heaviest(self.members[operator]).name
         limit = _rename_limit(bottleneck.limit, labels)
         return replace(bottleneck, limit=limit, operator=operator)
-
-    def _heaviest_labels(self) -> dict[str, str]:
-        """By a chain's executor: that of the operator with most of its work."""
-        own, chained = self.own_plan.logical, self.plan.logical
-        labels = {}
-        for chain, members in self.members.items():
-            heaviest = own.executors_of(_heaviest(members).name)
-            for one, other in zip(chained.executors_of(chain), heaviest, strict=True):
-                labels[one.label] = other.label
-        return labels
 
 
 def _heaviest(members: Sequence[Member]) -> Member:

@@ -47,6 +47,8 @@ Places = NDArray[np.intp]
 PRECISION, MOST_ROUNDS = 1e-4, 200
 # Who has more than this part of its room left is not full.
 NEARLY_FULL = 2e-3
+# Who emits, or is emitted, such a part of what is due is not held back.
+ALL_OF_IT = 1.0 - NEARLY_FULL
 # Nobody is given more than so many times what it had, or less than that part, in one round.
 MOST_GROWTH, LEAST_PART = 2.0, 1e-3
 # A source that takes no time for a tuple is taken to take this long, to say how fast it can be.

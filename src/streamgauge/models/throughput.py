@@ -15,21 +15,19 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.models.held_back import Delivery, Holding, deliver
+from streamgauge.models.chained import chain_job
+from streamgauge.models.chained_throughput import split_throughput
+from streamgauge.models.held_back import ALL_OF_IT, Delivery, Holding, deliver
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.load_limit import (
-    TRANSFER_QUEUE,
     Limit,
     Loaded,
     find_limit,
-    find_machines,
     load,
-    machine_of_executor,
     mark_bolts,
 )
 from streamgauge.models.network import find_network
@@ -37,8 +35,13 @@ from streamgauge.models.parameters import Parameters, find_parameters
 from streamgauge.models.pending_limit import HeldBack, hold_back, is_limited
 from streamgauge.models.plan_check import check_case
 from streamgauge.models.plan_family import PlanFamily
-from streamgauge.models.worker_cpu import sum_at
-from streamgauge.topology.paths import iter_logical_paths
+from streamgauge.models.saturation import (
+    Filling,
+    PathSaturation,
+    find_saturation,
+    order_bottlenecks,
+    order_paths,
+)
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.topology import ACKER, StreamKey
 from streamgauge.topology.tuple_flow import as_slice
@@ -48,12 +51,8 @@ Vector = NDArray[np.float64]
 
 # Part of the saturation rate from which the risk of back-pressure is called high.
 MARGIN = 0.95
-# Saturation rates are found to this part of them, and what is missing of a part to this.
-NEAR, ALL_OF_IT = 5e-3, 1.0 - 2e-3
 # Growth of a backlog below this part of what comes is none.
 NOTEWORTHY = 2e-3
-# Paths of operators that are looked at, and that are listed.
-MOST_PATHS, LISTED_PATHS = 2000, 10
 
 
 class Risk(StrEnum):
@@ -61,37 +60,6 @@ class Risk(StrEnum):
 
     LOW = "low"
     HIGH = "high"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filling:
-    """Something that fills up as the rates of all sources grow alike.
-
-    Attributes:
-        name: An executor, a machine, a worker's transfer queue, or a limit on open roots.
-        operator: Whose executor that is; None where it is none.
-        per_second: What all sources emit together when it is full, if what fills before it were
-            out of the way. For executors: with cores that nobody else uses, unless it is the first.
-    """
-
-    name: str
-    operator: str | None
-    per_second: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathSaturation:
-    """A way from a source to a sink, a candidate for the critical path.
-
-    Attributes:
-        operators: From source to sink.
-        per_second: What all sources emit together when the first of them is full.
-        by: The executor that is.
-    """
-
-    operators: tuple[str, ...]
-    per_second: float
-    by: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +81,7 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorThroughput:
-    """What an executor really does; tuples of the job, engine's own messages left out.
+    """What an executor really does; tuples of the job, of ackers their messages.
 
     Attributes:
         name: ``OPERATOR[FIRST-LAST]``.
@@ -162,8 +130,8 @@ class Throughput:
         bottlenecks: What fills, in order.
         paths: Ways from sources to sinks, those that saturate first.
         backlogs: Where tuples pile up, the fastest first; empty where all is processed.
-        operators: By name, ackers left out.
-        executors: In the plan's order, ackers left out.
+        operators: By name.
+        executors: In the plan's order.
         streams: Tuples a second that are emitted on each stream.
         sinks: Tuples a second that each sink processes.
     """
@@ -242,6 +210,10 @@ def predict_throughput(
         InvalidInput: The plan or the workload is of another job, or a source has no rate.
     """
     check_case(behaviour, plan, workload)
+    chained = chain_job(behaviour, plan)
+    if chained is not None:
+        found = predict_throughput(chained.behaviour, chained.plan, workload, margin=margin)
+        return split_throughput(found, chained)
     parameters = find_parameters(behaviour, plan, workload, family)
     loaded = load(parameters)
     limit = find_limit(parameters, workload, loaded)
@@ -271,7 +243,7 @@ def find_throughput(
     """
     delivery = _deliver(parameters, loaded, held)
     saturation = held.limit if held is not None else find_saturation(parameters, limit)
-    bottlenecks = tuple(_order_bottlenecks(parameters, saturation))
+    bottlenecks = tuple(order_bottlenecks(parameters, saturation))
     return Throughput(
         holding=delivery.holding,
         due_per_second=_emitted_by_sources(parameters),
@@ -280,7 +252,7 @@ def find_throughput(
         saturation=saturation,
         margin=margin,
         bottlenecks=bottlenecks,
-        paths=tuple(_order_paths(parameters, bottlenecks)),
+        paths=tuple(order_paths(parameters, bottlenecks)),
         backlogs=tuple(_find_backlogs(parameters, delivery)),
         operators=dict(_operators(parameters, delivery)),
         executors=tuple(_executors(parameters, delivery)),
@@ -293,51 +265,6 @@ def find_throughput(
             for one in parameters.flow.plan.logical.topology.sinks
         },
     )
-
-
-def find_saturation(parameters: Parameters, limit: Limit) -> Limit:
-    """The highest multiple of the load that is processed to the end, in a long run.
-
-    That is where the first thing is full, unless load-aware shuffle then sends further.
-
-    Args:
-        parameters: At the rates that are due.
-        limit: Where the first thing is full.
-    """
-    spills = any(
-        len(block.targets) > 1 and block.stream.subscription in parameters.routing.scopes
-        for block in parameters.flow.data_blocks
-    )
-    if not spills or not 0.0 < limit.factor < math.inf:
-        return limit
-    low, high = limit.factor, math.inf
-    asked = low * (1.0 + 4.0 * NEAR)
-    name = limit.by
-    while high - low > NEAR * low:
-        delivery = deliver(parameters.rescaled(asked))
-        part = float(delivery.emitted.min())
-        if part >= ALL_OF_IT:
-            low = asked
-        else:
-            high = asked
-            name = next(iter(_full_names(delivery)), name)
-        # Whoever is held back most emits as much as at a lower rate of all.
-        likely = asked * part * (1.0 + NEAR / 2.0)
-        if math.isinf(high):
-            asked = 2.0 * low
-        else:
-            asked = likely if low < likely < high else math.sqrt(low * high)
-    if low == limit.factor:
-        return limit
-    return Limit(factor=low, per_second=low * limit.per_second / limit.factor, by=name)
-
-
-def _full_names(delivery: Delivery) -> Iterator[str]:
-    executors = delivery.parameters.flow.plan.logical.executors
-    busy = np.where(delivery.full, delivery.loaded.utilisation, -1.0)
-    for place in np.argsort(-busy).tolist():
-        if delivery.full[place]:
-            yield executors[place].label
 
 
 def _deliver(parameters: Parameters, loaded: Loaded, held: HeldBack | None) -> Delivery:
@@ -361,10 +288,13 @@ def _deliver(parameters: Parameters, loaded: Loaded, held: HeldBack | None) -> D
 
 
 def _by_executor(parameters: Parameters) -> Vector:
-    """What leaves every executor, engine's messages left out."""
+    """What leaves every executor, engine's messages left out but for those of ackers."""
     flow = parameters.flow
     return np.concatenate(
-        [parameters.rates.out_of(flow, name, system=False) for name in flow.plan.logical.spans]
+        [
+            parameters.rates.out_of(flow, name, system=name == ACKER)
+            for name in flow.plan.logical.spans
+        ]
     )
 
 
@@ -378,7 +308,8 @@ def _processed(delivery: Delivery, operator: str) -> Vector:
     span = now.flow.plan.logical.spans[operator]
     if operator in {one.name for one in now.flow.plan.logical.topology.sources}:
         return now.rates.out_of(now.flow, operator, system=False)
-    return now.rates.into(now.flow, operator, system=False) * delivery.served[as_slice(span)]
+    came = now.rates.into(now.flow, operator, system=operator == ACKER)
+    return came * delivery.served[as_slice(span)]
 
 
 def _processed_part(parameters: Parameters, delivery: Delivery) -> float:
@@ -398,10 +329,8 @@ def _operators(
     parameters: Parameters, delivery: Delivery
 ) -> Iterator[tuple[str, OperatorThroughput]]:
     now, sources = delivery.parameters, ~mark_bolts(parameters.flow)
-    due = _by_executor(parameters)
+    due, left = _by_executor(parameters), _by_executor(now)
     for name, span in parameters.flow.plan.logical.spans.items():
-        if name == ACKER:
-            continue
         here = as_slice(span)
         is_source = bool(sources[here].all())
         wanted = (
@@ -414,7 +343,7 @@ def _operators(
                 wanted_per_second=float(wanted.sum()),
                 arrived_per_second=float(arrived.sum()),
                 processed_per_second=float(_processed(delivery, name).sum()),
-                emitted_per_second=float(now.rates.out_of(now.flow, name, system=False).sum()),
+                emitted_per_second=float(left[here].sum()),
             ),
         )
 
@@ -423,10 +352,8 @@ def _executors(parameters: Parameters, delivery: Delivery) -> Iterator[ExecutorT
     now, sources = delivery.parameters, ~mark_bolts(parameters.flow)
     due, left = _by_executor(parameters), _by_executor(now)
     for name, span in parameters.flow.plan.logical.spans.items():
-        if name == ACKER:
-            continue
         processed = _processed(delivery, name)
-        arrived = now.rates.into(now.flow, name, system=False)
+        arrived = now.rates.into(now.flow, name, system=name == ACKER)
         for index, place in enumerate(span):
             yield ExecutorThroughput(
                 name=parameters.flow.plan.logical.executors[place].label,
@@ -455,67 +382,3 @@ def _find_backlogs(parameters: Parameters, delivery: Delivery) -> Iterator[Backl
                 Backlog(name=each.name, operator=each.operator, at_source=False, per_second=grows)
             )
     yield from sorted(found, key=lambda one: -one.per_second)
-
-
-def _order_bottlenecks(parameters: Parameters, saturation: Limit) -> Iterator[Filling]:
-    """What fills as all rates grow, in order: of each operator the executor that does first."""
-    if not 0.0 < saturation.factor < math.inf:
-        return
-    plan = parameters.flow.plan
-    at_one = saturation.per_second / saturation.factor
-    labels = [one.label for one in plan.logical.executors]
-    rates = {name: at_one / load for name, load in _own_loads(parameters) if load > 0.0}
-    # What stands first was found with all that threads do to each other.
-    rates = {name: max(rate, saturation.per_second) for name, rate in rates.items()} | {
-        saturation.by: saturation.per_second
-    }
-    operators = dict(zip(labels, (one.operator for one in plan.logical.executors), strict=True))
-    seen: set[str] = set()
-    for name, rate in sorted(rates.items(), key=lambda one: (one[1], one[0] != saturation.by)):
-        operator = operators.get(name)
-        if operator is not None and operator in seen:
-            continue
-        seen.add(operator or "")
-        yield Filling(name=name, operator=operator, per_second=rate)
-
-
-def _own_loads(parameters: Parameters) -> Iterator[tuple[str, float]]:
-    """Load of all that may fill: executors with cores of their own, machines, transfer queues."""
-    plan, works = parameters.flow.plan, parameters.works
-    tuples, triggers = works.tuples, works.triggers
-    cores = tuples.per_second * tuples.cpu + triggers.per_second * triggers.cpu
-    busy = tuples.per_second * (tuples.cpu + tuples.wait)
-    for executor, one in zip(plan.logical.executors, busy.tolist(), strict=True):
-        yield executor.label, one
-    machine = machine_of_executor(plan)
-    free = find_machines(parameters)[0].free
-    wanted = sum_at(machine, cores, len(free))
-    threads = sum_at(machine, (cores > 0.0).astype(np.float64), len(free))
-    for one, part, left, many in zip(plan.cluster.machines, wanted, free, threads, strict=True):
-        if many > left > 0.0:
-            yield one.name, float(part / left)
-    for worker, one in zip(plan.workers, parameters.transfer_load().tolist(), strict=True):
-        yield f"{TRANSFER_QUEUE} {worker}", one
-
-
-def _order_paths(
-    parameters: Parameters, bottlenecks: tuple[Filling, ...]
-) -> Iterator[PathSaturation]:
-    """Ways from sources to sinks, by the rate at which the first of their operators is full."""
-    topology = parameters.flow.plan.logical.topology
-    if topology.cycle() is not None:
-        return
-    fills = {one.operator: one for one in bottlenecks if one.operator is not None}
-    found = []
-    for streams in islice(iter_logical_paths(topology), MOST_PATHS):
-        names = (streams[0].source, *(one.target for one in streams))
-        first = min(
-            (fills[name] for name in names if name in fills),
-            key=lambda one: one.per_second,
-            default=None,
-        )
-        if first is not None:
-            found.append(
-                PathSaturation(operators=names, per_second=first.per_second, by=first.name)
-            )
-    yield from sorted(found, key=lambda one: one.per_second)[:LISTED_PATHS]
