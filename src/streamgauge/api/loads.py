@@ -258,12 +258,13 @@ def _forecast(wish: LoadWish, history: History, profile: Profile | None) -> Foun
             continue
         at = made.middle if wish.level is None else made.quantile(wish.level)
         sources[name] = _check_rate(name, float(at[-1]), float(low[-1]), float(high[-1]))
-    figure = "expected" if wish.level is None else f"{name_percentile(wish.level)} of what may come"
     ahead = format_period(wish.ahead_seconds)
+    figure = "expected" if wish.level is None else f"{name_percentile(wish.level)} of what may come"
+    what = f"forecast of the next {ahead}" if wish.is_range else f"{figure} in {ahead}"
     return FoundLoad(
         sources=sources,
-        origin=f"{figure} {'until' if wish.is_range else 'in'} {ahead} by {history.origin};"
-        f" {format_share(BAND[1] - BAND[0])} between {_show_band(sources.values())}",
+        origin=f"{what} by {history.origin}; {format_share(BAND[1] - BAND[0])} between"
+        f" {_show_band(sources.values())}",
         is_expected=wish.level is None,
         cautions=tuple(
             dict.fromkeys((*cautions, *doubt_unit(history, profile), *_list_warnings(grids)))

@@ -186,14 +186,13 @@ def choose_rates(low: float, high: float, count: int, saturation: float) -> list
     """Rates from `low` to `high`, denser below saturation, where that lies between them."""
     near: list[float] = []
     if low < saturation < high:
-        wanted = min(count // 2, MOST_NEAR)
-        # The nearest ones first, where there is room for few.
+        wanted = min(count // 2, MOST_NEAR, count - 2)
         parts = [1.0 - NEAR * 0.5**k for k in range(wanted)]
         if wanted > 1:
             parts = [*parts[1:], BEYOND]
         near = [saturation * part for part in parts if low < saturation * part < high]
     even = count - len(near)
-    rates = [low + (high - low) * at / (even - 1) for at in range(even)] if even > 1 else [low]
+    rates = [low + (high - low) * at / (even - 1) for at in range(even)]
     return _drop_neighbours(sorted({*rates, *(float(f"{rate:.4g}") for rate in near)}), high - low)
 
 
