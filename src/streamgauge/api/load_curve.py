@@ -79,7 +79,8 @@ def load_curve(
     Raises:
         StreamgaugeError: What was given cannot be read, is wrong, or says too little.
     """
-    ranges, others, told = list(_parse_ranges(rate)), _list_single(rate), points
+    ranges, others = list(_parse_ranges(rate)), _list_single(rate)
+    told = _check_points(next((one.points for one in ranges if one.points is not None), points))
     planned = None if plan is None else load_plan(plan, step)
     chosen = choose_profile(profile, lake if profile is None else None, topology, planned)
     cautions: tuple[str, ...] = ()
@@ -91,8 +92,8 @@ def load_curve(
                 load, rate, HistoryPlace.choose(series, lake, topology), chosen, proposal.workload
             )
         else:
-            line, told = _draw_line(ranges, proposal.workload, points)
-        curve = find_load_curve(chosen.behaviour, proposal.plan, line, _check_points(told))
+            line = _draw_line(ranges, proposal.workload)
+        curve = find_load_curve(chosen.behaviour, proposal.plan, line, told)
     sure: dict[int, Intervals] = {}
     reason: list[str] = []
     if intervals:
@@ -168,12 +169,9 @@ def _list_single(rate: Rates) -> list[str]:
     return [text for text in list_rates(rate) if ".." not in text]
 
 
-def _draw_line(
-    ranges: Sequence[_Range], workload: Workload, points: int | None
-) -> tuple[LoadLine, int | None]:
+def _draw_line(ranges: Sequence[_Range], workload: Workload) -> LoadLine:
     if not ranges:
         raise InvalidInput.single((OPTION,), seen="no range", expected=FORM)
-    told = next((one.points for one in ranges if one.points is not None), points)
     lows, highs = (
         [
             f"{one.source}={getattr(one, end)!r}" if one.source else f"{getattr(one, end)!r}"
@@ -181,7 +179,7 @@ def _draw_line(
         ]
         for end in ("low", "high")
     )
-    return LoadLine(low=apply_rates(workload, lows), high=apply_rates(workload, highs)), told
+    return LoadLine(low=apply_rates(workload, lows), high=apply_rates(workload, highs))
 
 
 def _forecast_line(

@@ -90,14 +90,12 @@ def update(
     wanted = read_executors(executors, measured.topology)
     current = measured_plan(measured)
     configuration = _configure(measured.configuration, measured.topology, wanted, workers)
-    schedule = place_job(
-        Job(
-            topology=measured.topology,
-            configuration=configuration,
-            cluster=measured.cluster or current.cluster,
-        ),
-        scheduler,
+    job = Job(
+        topology=measured.topology,
+        configuration=configuration,
+        cluster=measured.cluster or current.cluster,
     )
+    schedule = place_job(job, scheduler)
     panel = ModelPanel(DEFAULT, None, say)
     own = propose(chosen, None, rate, found)
     proposals = {"now": own, "then": own._replace(name="updated", plan=schedule.plan)}
@@ -134,6 +132,7 @@ def update(
         workers=workers,
         scheduler=scheduler,
         diff=diff_plans(current, schedule.plan),
+        job=job,
         differences=differences,
         profile=chosen.origin,
         warnings=(

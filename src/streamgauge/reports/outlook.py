@@ -164,7 +164,8 @@ class OutlookReport(Report):
         """How likely trouble is, and when."""
         terms = [Term("trouble at the worst time", format_share(self.chance))]
         if self.onset is not None:
-            terms.append(Term("expected in", format_period(self.seconds_until)))
+            until = format_period(self.seconds_until) if self.onset else "now"
+            terms.append(Term("expected in" if self.onset else "expected", until))
         terms.append(Term("saturates at", self._show_saturation(self.worst)))
         terms.append(Term("time to act takes", format_period(self.lead.seconds)))
         return terms

@@ -88,6 +88,7 @@ class UpdateReport(Report):
         workers: How many were asked for; None where they stay.
         scheduler: Which was asked to place executors; None for the engine's own.
         diff: What moves.
+        job: As it would be configured.
         differences: How far latencies are apart.
         profile: Which profile it rests on.
         written: The file that the plan was written to, where it was.
@@ -98,6 +99,7 @@ class UpdateReport(Report):
     after: UpdateSide
     wanted: Mapping[str, int]
     diff: PlanDiff
+    job: Job
     workers: int | None = None
     scheduler: str | None = None
     differences: Mapping[Key, Difference] = field(default_factory=FrozenDict)
@@ -154,7 +156,7 @@ class UpdateReport(Report):
             Term("highest rate", f"{most} tuples/s"),
             Term("p99 latency since emission", p99),
             Term("full first", " → ".join(dict.fromkeys(map(_find_full, (before, after))))),
-            Term("moves", self._say_moves()),
+            Term("executors", self._say_moves()),
         ]
 
     def sections(self) -> Sequence[Section]:
@@ -190,12 +192,7 @@ class UpdateReport(Report):
     def save_job(self, path: str | Path) -> None:
         """Write the plan, as ``streamgauge storm apply`` takes it."""
         plan = self.after.plan
-        job = Job(
-            topology=plan.logical.topology,
-            configuration=plan.logical.configuration,
-            cluster=plan.cluster,
-            plan=Assignment.of(plan),
-        )
+        job = replace(self.job, cluster=plan.cluster, plan=Assignment.of(plan))
         save(job_to_data(job), Path(path))
 
     def document(self) -> Mapping[str, Any]:
@@ -317,11 +314,14 @@ class UpdateReport(Report):
         ]
         left = len(rows) - MOST_MOVES
         note = f"{left} more; --json lists all." if left > 0 else ""
-        return tabulate("", rows[:MOST_MOVES], note=note)
+        return tabulate(
+            "Executors by the worker that they leave or come to", rows[:MOST_MOVES], note=note
+        )
 
     def _tell_moves(self) -> list[str]:
         diff = self.diff
-        told = [f"{self._say_moves() or 'nothing moves'}; {count(diff.tasks_moved, 'task')} in all"]
+        moves = self._say_moves() or "nothing moves"
+        told = [f"{moves}; {count(diff.tasks_moved, 'task')} in another worker than now"]
         for word, workers in (("new", diff.workers_added), ("gone", diff.workers_removed)):
             if workers:
                 told.append(f"workers {word}: {list_names([str(one) for one in workers])}")
