@@ -11,7 +11,9 @@ from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import Model, load_model, model_names
 from streamgauge.models.explanation import explain
 from streamgauge.models.parameters import find_parameters
+from streamgauge.models.prediction import take_throughput
 from streamgauge.models.regimes import swinging_operators
+from streamgauge.models.throughput import predict_throughput
 
 if TYPE_CHECKING:
     from streamgauge.models.job_behaviour import JobBehaviour
@@ -113,6 +115,21 @@ class ModelPanel:
         if not prediction.overloaded:
             return explained
         return replace(explained, swing=self._simulate_swing(behaviour, plan, workload))
+
+    @staticmethod
+    def find_throughput(
+        prediction: Prediction,
+        behaviour: JobBehaviour,
+        plan: PhysicalPlan,
+        workload: Workload,
+    ) -> Prediction:
+        """The analytic model's prediction with what the plan really processes; others as they are.
+
+        A simulation has that in its rates.
+        """
+        if prediction.model != AnalyticModel.name:
+            return prediction
+        return take_throughput(prediction, predict_throughput(behaviour, plan, workload))
 
     def repeat_measurement(self, profile: Profile) -> Prediction:
         """The profile's own plan from measured rates and service times only."""

@@ -42,6 +42,8 @@ from streamgauge.topology.files.document import STANDARD_INPUT, Document, read_d
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.workload import Workload
 
+# How figures end that are rates.
+RATE = "_per_second"
 OWN_PLAN = "the profile's own plan"
 AS_MEASURED, AS_GIVEN, AS_IN_FILE = "as measured", "the given rate", "as the plan's file says"
 
@@ -150,6 +152,10 @@ def predict(
             is_own=is_own,
         )
         problems += warn_of_noise([noise])
+    if not measured:
+        with in_file(_name_file(plan or profile or lake)):
+            first = panel.find_throughput(first, *case)
+        sure = sure.suit(first)
     if before and planned is not None and chosen.profile is not None:
         former, refusals = _predict_before(panel, chosen, proposal)
         problems += refusals
@@ -180,6 +186,13 @@ class BackTestedIntervals(NamedTuple):
     intervals: Intervals | None = None
     tested: tuple[BackTested, ...] = ()
     is_own: bool = False
+
+    def suit(self, prediction: Prediction) -> BackTestedIntervals:
+        """Without the intervals of rates where these are not those that are due."""
+        throughput, intervals = prediction.throughput, self.intervals
+        if intervals is None or throughput is None or not throughput.is_held_back:
+            return self
+        return self._replace(intervals=intervals.without(lambda key: key.figure.endswith(RATE)))
 
 
 class Proposal(NamedTuple):
@@ -262,7 +275,8 @@ def _predict_before(
     """The plan that was measured, under the proposal's load, or why there is none."""
     try:
         plan = measured_plan(chosen.require_profile())
-        prediction = panel.ask_first(chosen.behaviour, plan, proposal.workload)
+        case = (chosen.behaviour, plan, proposal.workload)
+        prediction = panel.find_throughput(panel.ask_first(*case), *case)
     except (InvalidInput, NotEnoughData) as error:
         return None, [f"no prediction of the plan before: {error}"]
     before = proposal._replace(name=OWN_PLAN, plan=plan)

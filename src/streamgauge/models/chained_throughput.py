@@ -28,7 +28,9 @@ def split_throughput(found: Throughput, chained: ChainedJob) -> Throughput:
     for name in own.spans:
         chain = chain_of.get(name, name)
         member = next((one for one in members.get(chain, ()) if one.name == name), None)
-        operators[name] = _of_member(found.operators[chain], member)
+        whole = found.operators[chain]
+        wanted = whole.wanted_per_second * (1.0 if member is None else member.calls)
+        operators[name] = replace(_of_member(whole, member), wanted_per_second=wanted)
         executors[name] = tuple(
             replace(_of_member(one, member), name=executor.label, operator=name)
             for one, executor in zip(

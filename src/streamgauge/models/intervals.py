@@ -10,8 +10,8 @@ below it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -88,6 +88,11 @@ class Intervals:
         """The interval of a figure; None where it has none, or it is not known."""
         found = self.figures.get(Key(subject, name, figure))
         return found if found is not None and found.is_known else None
+
+    def without(self, unwanted: Callable[[Key], bool]) -> Intervals:
+        """The same without some figures."""
+        kept = {key: one for key, one in self.figures.items() if not unwanted(key)}
+        return replace(self, figures=kept)
 
 
 def find_regime(prediction: Prediction, *, windowed: bool) -> Regime:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,13 @@ from streamgauge.models.worker_cpu import WorkerCores, divide_cores, machine_of_
 from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.topology.tuple_flow import as_slice
+
+if TYPE_CHECKING:
+    from streamgauge.models.throughput import (
+        ExecutorThroughput,
+        OperatorThroughput,
+        Throughput,
+    )
 
 Vector = NDArray[np.float64]
 
@@ -141,6 +148,9 @@ class MachinePrediction:
         return (self.busy + self.engine + self.polling + self.background) / self.cores
 
 
+Predicted = TypeVar("Predicted", OperatorPrediction, ExecutorPrediction)
+
+
 class Drawback(StrEnum):
     """Why one executor more would lower the highest rate that fits.
 
@@ -243,6 +253,9 @@ class Prediction:
         since_due_by_source: The same of each source; empty where the model does not know.
         pending: What a limit on open roots does: its sources may then emit less than is due, and
             all figures are of what they emit; None where there is none.
+        throughput: What the plan really processes, where it saturates, and where tuples pile up;
+            rates of operators and executors are then those, while their utilisation stays the load
+            that is due. None where not asked for.
         swing: Where shuffle of Storm 2.x widens and narrows again and again; None elsewhere.
         explanation: Why, and what would change it; None where not asked for.
         notes: What was assumed, what to keep in mind.
@@ -264,6 +277,7 @@ class Prediction:
     since_due: Latency | None = None
     since_due_by_source: Mapping[str, Latency] = field(default_factory=FrozenDict)
     pending: Pending | None = None
+    throughput: Throughput | None = None
     swing: Swing | None = None
     explanation: Explanation | None = None
     notes: tuple[str, ...] = ()
@@ -336,6 +350,42 @@ def limit_roots(prediction: Prediction, pending: Pending) -> Prediction:
         seen_by_source=None if found.seen_by_source is None else ENDLESS,
         since_due=None if found.since_due is None else ENDLESS,
         since_due_by_source=dict.fromkeys(found.since_due_by_source, ENDLESS),
+    )
+
+
+def take_throughput(prediction: Prediction, throughput: Throughput) -> Prediction:
+    """A prediction with what the plan really processes.
+
+    What a limit on open roots lets through is in its rates already.
+    """
+    found = replace(prediction, throughput=throughput)
+    if not throughput.is_held_back or prediction.pending is not None:
+        return found
+    return replace(
+        found,
+        operators={
+            name: _take_rates(one, throughput.operators[name], name in prediction.by_source)
+            for name, one in prediction.operators.items()
+        },
+        executors=tuple(
+            _take_rates(one, real, one.operator in prediction.by_source)
+            for one, real in zip(prediction.executors, throughput.executors, strict=True)
+        ),
+    )
+
+
+def _take_rates(
+    one: Predicted, real: OperatorThroughput | ExecutorThroughput, is_source: bool
+) -> Predicted:
+    """Figures with the rates that get through; messages of the engine become as many times less."""
+    due = one.tuples_out_per_second if is_source else one.arrived_per_second
+    part = real.processed_per_second / due if due > 0.0 else 1.0
+    messages = max(one.emitted_per_second - one.tuples_out_per_second, 0.0)
+    return replace(
+        one,
+        arrived_per_second=part * one.arrived_per_second if is_source else real.arrived_per_second,
+        tuples_out_per_second=real.emitted_per_second,
+        emitted_per_second=real.emitted_per_second + part * messages,
     )
 
 

@@ -28,6 +28,8 @@ from streamgauge.topology.paths import iter_logical_paths
 
 # Saturation rates are found to this part of them.
 NEAR = 5e-3
+# Loads that are looked at until then, at most.
+MOST_STEPS = 12
 # Paths of operators that are looked at, and that are listed.
 MOST_PATHS, LISTED_PATHS = 2000, 10
 
@@ -81,7 +83,9 @@ def find_saturation(parameters: Parameters, limit: Limit) -> Limit:
     low, high = limit.factor, math.inf
     asked = low * (1.0 + 4.0 * NEAR)
     name = limit.by
-    while high - low > NEAR * low:
+    for _ in range(MOST_STEPS):
+        if high - low <= NEAR * low:
+            break
         delivery = deliver(parameters.rescaled(asked))
         part = float(delivery.emitted.min())
         if part >= ALL_OF_IT:

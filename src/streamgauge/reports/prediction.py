@@ -47,6 +47,7 @@ from streamgauge.reports.prediction_verdict import (
     show_headroom,
 )
 from streamgauge.reports.report import Report, describe_size
+from streamgauge.reports.throughput_tables import tabulate_throughput
 from streamgauge.topology.topology import OperatorKind
 
 if TYPE_CHECKING:
@@ -232,6 +233,7 @@ class PredictionReport(Report):
                     tables.tabulate_latency_parts(before, predicted),
                 ],
             ),
+            Section("throughput", "What would really be processed", self._show_throughput()),
             Section("certainty", "How sure this is", self._show_certainty()),
             Section("models", "What each model says", models),
             Section(
@@ -253,6 +255,10 @@ class PredictionReport(Report):
             Section("notes", "Notes", self._notes()),
             Section("made", "How this was made", self._made()),
         ]
+
+    def _show_throughput(self) -> list[Block]:
+        found = self.prediction.throughput
+        return [] if found is None else list(tabulate_throughput(found))
 
     def _show_certainty(self) -> list[Block]:
         tested: list[Block] = []

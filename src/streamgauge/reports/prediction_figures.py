@@ -44,6 +44,7 @@ from streamgauge.reports.prediction_verdict import (
     say_what_limit_fits,
 )
 from streamgauge.reports.report import list_figures, list_parts_figures
+from streamgauge.reports.throughput_tables import list_throughput_figures
 
 if TYPE_CHECKING:
     from streamgauge.models.end_to_end_latency import Latency
@@ -176,6 +177,9 @@ def tabulate_operators(
     now = after.prediction.operators
     was = before.prediction.operators if before else now
     note = "Rates without acknowledgements, which ackers alone receive."
+    real = after.prediction.throughput
+    if real is not None and real.is_held_back:
+        note += " Rates are what gets through; busy is what would be asked for if all did."
     if before:
         note += " Arrows: from the figure before to the figure after."
     rows = [
@@ -335,6 +339,8 @@ def _list_figures(prediction: Prediction) -> Iterator[FigureRow]:
     limit = prediction.limit
     yield from list_figures("job", "", {"highest_rate": limit.per_second}, unit="1/s")
     yield from list_figures("job", "", {"headroom": limit.factor})
+    if prediction.throughput is not None:
+        yield from list_throughput_figures(prediction.throughput)
     if prediction.pending is not None:
         yield from _list_pending_figures(prediction.pending)
     for name, latency in name_latencies(prediction).items():

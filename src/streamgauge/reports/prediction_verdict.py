@@ -14,12 +14,14 @@ from streamgauge.drawing.wording import (
     format_utilisation,
     list_names,
 )
+from streamgauge.models.held_back import Holding
 from streamgauge.models.prediction import FULL
 from streamgauge.reports.content import Grade, Verdict
 
 if TYPE_CHECKING:
     from streamgauge.models.pending_limit import Pending
     from streamgauge.models.prediction import Prediction
+    from streamgauge.models.throughput import Throughput
 
 FITS, OVERLOADED = "Fits", "Overloaded"
 
@@ -28,9 +30,9 @@ def judge_prediction(prediction: Prediction) -> Verdict:
     """Whether the plan carries its load, and up to which rate it would."""
     limit = prediction.limit
     if prediction.overloaded:
-        return Verdict(
-            grade=Grade.BAD, word=OVERLOADED, sentence=f": {_say_what_is_overloaded(prediction)}"
-        )
+        real = say_what_gets_through(prediction.throughput)
+        sentence = f": {real}{_say_what_is_overloaded(prediction)}"
+        return Verdict(grade=Grade.BAD, word=OVERLOADED, sentence=sentence)
     if math.isnan(limit.factor):
         sentence = "."
     elif math.isinf(limit.factor):
@@ -46,6 +48,24 @@ def judge_prediction(prediction: Prediction) -> Verdict:
         or any(machine.in_use >= FULL for machine in prediction.machines)
     )
     return Verdict(grade=Grade.WARNING if nearly_full else Grade.FINE, word=FITS, sentence=sentence)
+
+
+def say_what_gets_through(throughput: Throughput | None) -> str:
+    """What is really processed, and where the rest piles up; a limit on roots says so itself."""
+    if throughput is None or throughput.holding is Holding.OPEN_ROOTS:
+        return ""
+    due = format_estimate(throughput.due_per_second)
+    if not throughput.is_held_back:
+        return f"in a long run processes all {due} tuples/s, as shuffle goes further. Too much for "
+    piles = [
+        f"{format_estimate(one.per_second)} a second pile up at {one.name}"
+        for one in throughput.backlogs
+    ]
+    return (
+        f"really processes {format_estimate(throughput.processed_per_second)} of {due} tuples/s"
+        f" ({format_share(throughput.processed_part)})"
+        f"{', and ' if piles else ''}{list_names(piles, most=2)}. Too much for "
+    )
 
 
 def find_bottleneck(prediction: Prediction) -> str:
