@@ -134,3 +134,11 @@ def test_rows_that_others_computed_are_read_back_as_forecasts():
 def test_no_forecast_at_all_is_not_enough_data():
     with pytest.raises(NotEnoughData, match="because"):
         check_any([], [Failure("a", "because")])
+
+
+@pytest.mark.parametrize("days", [3, 4, 6, 8])
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.05])
+def test_bands_a_day_ahead_stay_near_what_was_ever_seen(days, noise):
+    values = course(days, noise=noise)
+    found = answer(values, Wish(horizon_seconds=86_400.0))
+    assert found.quantiles.max() < 3.0 * values.max()

@@ -37,6 +37,8 @@ SCALE_ALPHA = 0.03
 # An error counts in that mean as at most so many times the mean.
 LARGEST_ERROR = 5.0
 TINY = 1e-12
+# A band reaches at most so many times as far as the largest error.
+MOST_LARGEST = 2.0
 
 
 class AdaptiveQuantiles:
@@ -45,6 +47,7 @@ class AdaptiveQuantiles:
     Attributes:
         levels: By row, probability and rate: at which level past errors are taken.
         seen: By row, how many errors.
+        largest: By row, the largest error so far.
     """
 
     def __init__(self, rows: int) -> None:
@@ -59,6 +62,7 @@ class AdaptiveQuantiles:
         self._newest = np.zeros((rows, WINDOW))
         self._sorted = np.full((rows, WINDOW), np.inf)
         self.seen = np.zeros(rows, dtype=np.int64)
+        self.largest = np.zeros(rows)
         self._scale = np.zeros((rows, HOURS))
         self._scale_seen = np.zeros((rows, HOURS), dtype=np.int64)
         self._overall = np.zeros(rows)
@@ -87,8 +91,15 @@ class AdaptiveQuantiles:
             hour: Of the day, of the value.
         """
         n = len(errors)
-        ranks = np.array([self._insert(row, errors[row] / scales[row]) for row in range(n)])
+        self.largest[:n] = np.maximum(self.largest[:n], np.abs(errors))
         self._learn_scales(errors, hour)
+        # Where no error had been seen when it was forecast, the first ones say what is usual.
+        unknown = scales <= TINY
+        if unknown.any():
+            rows = np.flatnonzero(unknown)
+            scales = scales.copy()
+            scales[rows] = self.scales(rows, np.full(len(rows), hour))
+        ranks = np.array([self._insert(row, errors[row] / scales[row]) for row in range(n)])
         rank = ranks[:, None, None]
         weights = self._weights[:n]
         step = self._wished - (rank <= then)
@@ -111,6 +122,16 @@ class AdaptiveQuantiles:
             place = np.clip(wished * (size + 1) - 1.0, 0.0, size - 1.0)
             found[row] = np.interp(place, np.arange(size), self._sorted[row, :size])
         return found
+
+    def spread(self, offsets: Vector, rows: Counts, hours: Counts) -> Vector:
+        """Scaled errors of some rows as errors at some hours.
+
+        An hour with small errors so far makes the first large one there count as a huge score. None
+        is taken for more than so many times the largest error that was really seen.
+        """
+        most = MOST_LARGEST * self.largest[rows][:, None]
+        found = offsets[rows] * self.scales(rows, hours)[:, None]
+        return np.asarray(np.clip(found, -most, most))
 
     def _insert(self, row: int, score: float) -> float:
         """Put a score among the others, for the oldest; its rank among them, from 0 to 1."""
