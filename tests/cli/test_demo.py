@@ -18,7 +18,11 @@ def test_the_first_answer_stands_beside_what_was_measured(run, tmp_path):
     outcome = run("demo", "--no-spark", "--output", tmp_path / "demo")
     assert outcome.code == 0
     names = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert names == {"topology.svg", "plan.svg", "first-answer.html"}
+    assert names == {"topology.svg", "plan.svg", "first-answer.html", "outlook.html"}
+    assert re.search(
+        r"Saturates at 6\d\d tuples/s \(\d+ to \d+\); store\[14-15\] is full", outcome.out
+    )
+    assert "made-up traffic" in outcome.out
     assert "recorded on a real Storm cluster" in outcome.out
     assert re.search(r"latency, p95 .* ms .* ms +[-+]\d", outcome.out)
     assert "Java 17" in outcome.out.splitlines()[-1]

@@ -125,10 +125,10 @@ def load_curve(
     )
 
 
-def choose_sure(curve: LoadCurve) -> list[int]:
+def choose_sure(curve: LoadCurve, most: int = POINTS_WITH_INTERVALS) -> list[int]:
     """Places of the points that get intervals: some of those that fit, and the last one."""
     fitting = [place for place, one in enumerate(curve.points) if not one.prediction.overloaded]
-    wanted = min(POINTS_WITH_INTERVALS, len(fitting))
+    wanted = min(most, len(fitting))
     if wanted < 2:
         return fitting
     return sorted({fitting[round(at * (len(fitting) - 1) / (wanted - 1))] for at in range(wanted)})

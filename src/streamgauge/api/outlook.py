@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +38,7 @@ from streamgauge.models.outlook import (
     Capability,
     LeadTime,
     Objective,
+    OutlookWish,
     find_risks,
     group_mixes,
 )
@@ -61,6 +61,8 @@ RESCALING_SECONDS = 90.0
 ASSUMED = "assumed: no rebalance was measured"
 # Loads at which a plan is predicted, and by how much beyond what is forecast.
 POINTS, MARGIN = 16, 1.1
+# Of these, how many tell how sure latency is.
+SURE_POINTS = 3
 # Shares of sources that differ less are taken as the same.
 SAME_MIX = 0.05
 LATENCY = "source to sink"
@@ -68,78 +70,53 @@ LATENCY = "source to sink"
 SHOWN = (0.05, 0.5, 0.95)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutlookWish:
-    """What an outlook is asked for, beside whose.
+def read_wish(
+    horizon: LengthLike,
+    objective: str | None,
+    chance: float,
+    step: LengthLike | None,
+    history: LengthLike | None,
+    timezone: str | None,
+    modelling: LengthLike | None,
+    rescaling: LengthLike | None,
+) -> OutlookWish:
+    """The wish that people give as texts.
 
-    Attributes:
-        horizon_seconds: How far ahead.
-        objective: What latency must stay below, if anything.
-        chance: From which probability of a step on trouble is expected.
-        step_seconds: Length of a step of the forecast.
-        history_seconds: How much of the past may count.
-        timezone: Whose days repeat.
-        modelling_seconds: How long it takes to find a better plan.
-        rescaling_seconds: How long it takes to apply it; learned or assumed where not given.
+    Raises:
+        InvalidInput: One of them is none.
     """
-
-    horizon_seconds: float
-    objective: Objective | None = None
-    chance: float = CHANCE
-    step_seconds: float | None = None
-    history_seconds: float | None = None
-    timezone: str | None = None
-    modelling_seconds: float = MODELLING_SECONDS
-    rescaling_seconds: float | None = None
-
-    @classmethod
-    def read(
-        cls,
-        horizon: LengthLike,
-        objective: str | None,
-        chance: float,
-        step: LengthLike | None,
-        history: LengthLike | None,
-        timezone: str | None,
-        modelling: LengthLike | None,
-        rescaling: LengthLike | None,
-    ) -> OutlookWish:
-        """The wish that people give as texts.
-
-        Raises:
-            InvalidInput: One of them is none.
-        """
-        if not 0.0 < chance < 1.0:
-            raise InvalidInput.single(
-                ("--chance",), seen=f"{chance:g}", expected="a probability between 0 and 1"
-            )
-
-        def read(length: LengthLike | None, place: str) -> float | None:
-            return None if length is None else read_length(length, place)
-
-        found = read(modelling, "--modelling")
-        return cls(
-            horizon_seconds=read_length(horizon, "--horizon"),
-            objective=None if objective is None else Objective.parse(objective),
-            chance=chance,
-            step_seconds=read(step, "--step"),
-            history_seconds=read(history, "--history"),
-            timezone=timezone,
-            modelling_seconds=MODELLING_SECONDS if found is None else found,
-            rescaling_seconds=read(rescaling, "--rescaling"),
+    if not 0.0 < chance < 1.0:
+        raise InvalidInput.single(
+            ("--chance",), seen=f"{chance:g}", expected="a probability between 0 and 1"
         )
 
-    def forecast_wish(self, probabilities: Sequence[float]) -> Wish:
-        """The same as forecasts take it."""
-        from streamgauge.traffic.forecast import Wish
+    def read(length: LengthLike | None, place: str) -> float | None:
+        return None if length is None else read_length(length, place)
 
-        return Wish(
-            horizon_seconds=self.horizon_seconds,
-            history_seconds=self.history_seconds,
-            step_seconds=self.step_seconds,
-            probabilities=tuple(probabilities),
-            zone=self.timezone,
-        )
+    found = read(modelling, "--modelling")
+    return OutlookWish(
+        horizon_seconds=read_length(horizon, "--horizon"),
+        objective=None if objective is None else Objective.parse(objective),
+        chance=chance,
+        step_seconds=read(step, "--forecast-step"),
+        history_seconds=read(history, "--history"),
+        timezone=timezone,
+        modelling_seconds=MODELLING_SECONDS if found is None else found,
+        rescaling_seconds=read(rescaling, "--rescaling"),
+    )
+
+
+def _forecast_wish(wish: OutlookWish, probabilities: Sequence[float]) -> Wish:
+    """The same as forecasts take it."""
+    from streamgauge.traffic.forecast import Wish
+
+    return Wish(
+        horizon_seconds=wish.horizon_seconds,
+        history_seconds=wish.history_seconds,
+        step_seconds=wish.step_seconds,
+        probabilities=tuple(probabilities),
+        zone=wish.timezone,
+    )
 
 
 def outlook(
@@ -185,7 +162,7 @@ def outlook(
         NotEnoughData: The history is too short for the horizon, or there is none.
         StreamgaugeError: What was given cannot be read, or is wrong.
     """
-    wish = OutlookWish.read(
+    wish = read_wish(
         horizon, objective, chance, forecast_step, history, timezone, modelling, rescaling
     )
     planned = None if plan is None else load_plan(plan, step)
@@ -268,12 +245,12 @@ def forecast_sources(past: History, wish: OutlookWish) -> tuple[Forecast, NDArra
     from streamgauge.traffic.forecast import forecast
 
     levels = sorted({*PROBABILITIES, *SHOWN})
-    total = forecast(past.total().make_series(wish.step_seconds), wish.forecast_wish(levels))
+    total = forecast(past.total().make_series(wish.step_seconds), _forecast_wish(wish, levels))
     steps = len(total.middle)
     if len(past.series) == 1:
         return total, np.ones((steps, 1))
     each = [
-        forecast(rows.make_series(wish.step_seconds), wish.forecast_wish((0.5,))).middle
+        forecast(rows.make_series(wish.step_seconds), _forecast_wish(wish, (0.5,))).middle
         for rows in past.series.values()
     ]
     shortest = min(steps, *(len(one) for one in each))
@@ -312,7 +289,7 @@ def rate_plan(
 ) -> Capability:
     """What the plan can do along a curve, with how sure that is."""
     figure = "p99" if objective is None else objective.figure
-    sure = choose_sure(curve) or [0]
+    sure = choose_sure(curve, SURE_POINTS) or [0]
     drawn = {
         place: PlanDraws(
             prediction=curve.points[place].prediction,

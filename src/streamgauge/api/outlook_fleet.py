@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from streamgauge.api.histories import HistoryPlace, LengthLike
 from streamgauge.api.intervals import choose_errors
 from streamgauge.api.loading import choose_from_lake
-from streamgauge.api.outlook import CHANCE, OutlookWish, find_lead_time, look_ahead
+from streamgauge.api.outlook import CHANCE, find_lead_time, look_ahead, read_wish
 from streamgauge.api.predict import propose
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import NotEnoughData, StreamgaugeError
 from streamgauge.extras import require_extra
+from streamgauge.models.outlook import OutlookWish
 from streamgauge.reports.outlook import OutlookReport
 from streamgauge.reports.outlook_fleet import FleetFailure, FleetReport
 
@@ -37,7 +38,7 @@ def outlook_all(
         NotEnoughData: No topology has an outlook.
         InvalidInput: There is no lake, or an argument is wrong.
     """
-    wish = OutlookWish.read(
+    wish = read_wish(
         horizon, objective, chance, forecast_step, history, timezone, modelling, rescaling
     )
     names = list_topologies(lake)

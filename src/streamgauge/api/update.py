@@ -24,12 +24,11 @@ from streamgauge.api.intervals import (
 from streamgauge.api.loading import ProfileLike, choose_profile
 from streamgauge.api.loads import resolve_load
 from streamgauge.api.models import DEFAULT, ModelPanel
-from streamgauge.api.predict import find_band, propose
+from streamgauge.api.predict import BackTestedIntervals, find_band, propose
 from streamgauge.api.rates import Rates
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import Findings, InvalidInput, did_you_mean
 from streamgauge.models.measured_plan import measured_plan
-from streamgauge.models.throughput import predict_throughput
 from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.job import Job
 from streamgauge.reports.prediction import PredictedPlan
@@ -115,10 +114,13 @@ def update(
                 window_seconds=check_window(window),
                 band=find_band(proposal, found),
             )
+        sure = BackTestedIntervals(drawn[name].find_intervals() if intervals else None)
+        prediction = panel.find_throughput(prediction, *case)
+        assert prediction.throughput is not None, "the analytic model was asked"
         sides[name] = UpdateSide(
             predicted=PredictedPlan(**proposal._asdict(), prediction=prediction),
-            throughput=predict_throughput(*case),
-            intervals=drawn[name].find_intervals() if intervals else None,
+            throughput=prediction.throughput,
+            intervals=sure.suit(prediction).intervals,
         )
     differences = {}
     if intervals:

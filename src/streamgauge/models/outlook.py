@@ -70,6 +70,31 @@ class Objective:
         return cls(text=text.replace(" ", ""), figure=found[1], seconds=seconds)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlookWish:
+    """What an outlook is asked for, beside whose.
+
+    Attributes:
+        horizon_seconds: How far ahead.
+        objective: What latency must stay below, if anything.
+        chance: From which probability of a step on trouble is expected.
+        step_seconds: Length of a step of the forecast.
+        history_seconds: How much of the past may count.
+        timezone: Whose days repeat.
+        modelling_seconds: How long it takes to find a better plan.
+        rescaling_seconds: How long it takes to apply it; learned or assumed where not given.
+    """
+
+    horizon_seconds: float
+    chance: float
+    modelling_seconds: float
+    objective: Objective | None = None
+    step_seconds: float | None = None
+    history_seconds: float | None = None
+    timezone: str | None = None
+    rescaling_seconds: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Capability:
     """What a plan can do under loads of the same proportions.

@@ -42,9 +42,8 @@ from streamgauge.reports.report import Report, describe_size
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from streamgauge.api.outlook import OutlookWish
     from streamgauge.models.load_curve import LoadCurve
-    from streamgauge.models.outlook import Capability, LeadTime, Risks
+    from streamgauge.models.outlook import Capability, LeadTime, OutlookWish, Risks
     from streamgauge.topology.physical_plan import PhysicalPlan
     from streamgauge.traffic.forecast import Forecast
 

@@ -30,7 +30,7 @@ from streamgauge.reports.outlook import UNLIKELY, OutlookReport, draw_loads
 from streamgauge.reports.report import Report, list_figures
 
 if TYPE_CHECKING:
-    from streamgauge.api.outlook import OutlookWish
+    from streamgauge.models.outlook import OutlookWish
 
 # So many topologies have a picture each, the worst first.
 MOST_CHARTS = 6

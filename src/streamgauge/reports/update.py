@@ -135,14 +135,8 @@ class UpdateReport(Report):
             )
         if self.diff.is_empty:
             cautions.append("That is the plan that runs: nothing would change.")
-        sentence = judged.sentence
-        if after.throughput.is_held_back:
-            sentence += (
-                f" Of {format_estimate(after.throughput.due_per_second)} tuples/s it processes"
-                f" {format_estimate(after.throughput.processed_per_second)}."
-            )
         grade = Grade.WARNING if cautions and judged.grade is Grade.FINE else judged.grade
-        return replace(judged, grade=grade, sentence=sentence, cautions=tuple(cautions))
+        return replace(judged, grade=grade, cautions=tuple(cautions))
 
     @property
     def headline(self) -> Sequence[Term]:
