@@ -26,6 +26,7 @@ STUDIES = (
     "prediction_cells",
     "coverage",
     "pending_limit",
+    "saturation",
     "scheduling",
     "remote_traffic",
     "scaling",

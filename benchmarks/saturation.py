@@ -79,7 +79,9 @@ def _draw_cell(number: int, random: np.random.Generator) -> Cell:
     streams, behaviours = [], {}
     for index, name in enumerate(names):
         mean = float(np.exp(random.uniform(*np.log(MEANS_MS))))
-        service = {"wait_ms": {"gamma": {"mean": mean, "scv": float(random.uniform(*VARIATIONS))}}}
+        service: dict[str, Any] = {
+            "wait_ms": {"gamma": {"mean": mean, "scv": float(random.uniform(*VARIATIONS))}}
+        }
         if index < sources:
             service = {"cpu_ms": 0.02}
         behaviours[name] = {
@@ -107,10 +109,8 @@ def _draw_cell(number: int, random: np.random.Generator) -> Cell:
     workers = int(random.integers(*WORKERS, endpoint=True))
     measured = dict(executors)
     if number % 2:
-        measured = {
-            name: max(1, int(random.integers(*EXECUTORS, endpoint=True))) for name in names
-        }
-    tasks = {name: EXECUTORS[1] for name in names}
+        measured = {name: max(1, int(random.integers(*EXECUTORS, endpoint=True))) for name in names}
+    tasks = dict.fromkeys(names, EXECUTORS[1])
     tasks = {name: max(executors[name], measured[name]) for name in tasks}
     return Cell(
         name=f"{number}: {engine}{' '.join(['', *settings])}, {len(names)} operators",

@@ -35,6 +35,7 @@ PAGES = (
     "docs/raw-format.md",
     "docs/simulator.md",
     "docs/storm-rules.md",
+    "docs/throughput.md",
 )
 
 
@@ -57,7 +58,8 @@ def test_python_on_the_pages_runs(project, monkeypatch, capsys):
     assert "splitter" in shown[3]
     assert shown[4].startswith("Fits. Up to 178,000 tuples/s would, 89.2 times the load")
     assert shown[5].startswith("Fine: the busiest executor, splitter")
-    assert len(shown) == 6
+    assert shown[6] == "76% is processed; multiplier-json-bolt[33-40] is full first"
+    assert len(shown) == 8
 
 
 def test_commands_on_the_pages_work(project, monkeypatch, tmp_path, capsys):

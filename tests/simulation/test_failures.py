@@ -2,6 +2,7 @@
 
 import pytest
 
+from streamgauge.errors import InvalidInput
 from tests.simulation.intervals import holds, runs_of
 from tests.simulation.jobs import run_text
 
@@ -167,6 +168,40 @@ def test_storm_1_stops_its_sources_at_the_high_water_mark():
     free = run_text(text.replace("enable: true", "enable: false"), seconds=100.0, warmup=20.0)
     assert free.operators["s"].throttled == 0.0
     assert free.saturated == ("a",)
+
+
+def with_water_marks(high, low, size=1000):
+    """Tuples of so many bytes, 300 a second for an operator that serves 100."""
+    text = (
+        JOB.format(**{**DEFAULTS, "service": "wait_ms: 10", "emission": "per_second: 300"})
+        .replace("configuration: {", "configuration: {engine: storm-1, ")
+        .replace(
+            "s: {replays: false}", f"s: {{service: {{cpu_ms: 0.1}}, bytes: {{default: {size}}}}}"
+        )
+        .replace("fails: 0}", f"fails: 0, bytes: {{default: {size}}}}}")
+    )
+    return run_text(text, seconds=100.0, warmup=20.0, watermark_bytes=(high, low))
+
+
+def test_sources_stop_at_a_high_mark_in_bytes_and_go_on_below_the_low_one():
+    """Between the marks they stay as they are: the queue swings, and is never empty."""
+    result = with_water_marks(400e3, 200e3)
+    (queue,) = (one.receive for one in result.executors if one.operator == "a")
+    assert result.operators["a"].executed_per_second == pytest.approx(100.0, rel=0.01)
+    assert 400 <= queue.peak < 450
+    # It empties at 100 a second from 400 to 200; the source then has 600 due, and fills it at once.
+    assert queue.length == pytest.approx(300.0, rel=0.05)
+
+
+def test_marks_close_together_keep_a_queue_near_them():
+    result = with_water_marks(400e3, 396e3)
+    (queue,) = (one.receive for one in result.executors if one.operator == "a")
+    assert queue.length == pytest.approx(400.0, rel=0.05)
+
+
+def test_marks_in_bytes_ask_for_sizes():
+    with pytest.raises(InvalidInput, match="sizes of all streams"):
+        run(mechanics={"watermark_bytes": (100e6, 50e6), "send_threads": True})
 
 
 FULL = """

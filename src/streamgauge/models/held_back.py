@@ -6,7 +6,7 @@ What holds tuples back is the engine's mechanics, never its name:
   do, one after the other, those who send to it, up to the sources. Senders in the receiver's own
   worker are let in in turn, so that each gets an equal part (max-min fair); senders in other
   workers get what these leave, in proportion to how fast they can send: all are told to go on at
-  the same moment, when the queue has run empty;
+  the same moment, when the queue has run empty. On a cycle, all sources are held back alike;
 * *water marks*: the first queue over its high mark stops all sources until all are below their low
   mark. What waits at sources is then emitted as fast as each can: parts are as their speeds;
 * *growing queues*: nobody is held back. Each executor serves what it can, what comes beyond that
@@ -98,7 +98,7 @@ class Delivery:
 def find_holding(parameters: Parameters) -> Holding:
     """What a plan's engine does under its settings; limits on open roots are left aside."""
     mechanics = parameters.mechanics
-    if mechanics.watermarks is not None:
+    if mechanics.stops_sources:
         return Holding.WATER_MARKS
     return Holding.NOTHING if mechanics.send_threads else Holding.BLOCKING
 
@@ -118,6 +118,7 @@ class _Rounds:
 
     def __init__(self, parameters: Parameters) -> None:
         self._due, self._flow = parameters, parameters.flow
+        self._is_cyclic = parameters.flow.plan.logical.topology.cycle() is not None
         self._holding = find_holding(parameters)
         executors = parameters.flow.plan.logical.executors
         self._emitted, self._served = np.ones(len(executors)), np.ones(len(executors))
@@ -161,9 +162,12 @@ class _Rounds:
         else:
             if self._holding is Holding.WATER_MARKS:
                 allowed = self._level_of_sources(room)
+            elif self._is_cyclic:
+                # Who is full on a cycle holds itself back, and nobody is before another.
+                least = min(room.min(), transfer_room.min(initial=np.inf))
+                allowed = np.full_like(room, least)
             else:
-                flow = _Sent.of(now)
-                allowed = self._levels.tighten(flow, room, transfer_room)
+                allowed = self._levels.tighten(_Sent.of(now), room, transfer_room)
             grown = self._damp(np.clip(allowed, LEAST_PART, MOST_GROWTH)) * self._emitted
             self._emitted = np.where(self._is_source, np.minimum(grown, 1.0), 1.0)
         after = np.concatenate([self._emitted, self._served])
@@ -246,11 +250,6 @@ class _Sent:
         sender, receiver = known // size, known % size
         works = now.works.tuples
         busy = works.per_second * (works.cpu + works.wait)
-        names = (
-            [one.name for one in topology.topological_order()]
-            if topology.cycle() is None
-            else list(logical.spans)
-        )
         return cls(
             sender=sender,
             receiver=receiver,
@@ -259,7 +258,7 @@ class _Sent:
             speed=per_second / np.maximum(busy[sender], LEAST_SECONDS),
             came=sum_at(receiver, per_second, size),
             worker=np.asarray(flow.plan.placement, dtype=np.intp),
-            order=tuple(logical.spans[name] for name in reversed(names)),
+            order=tuple(logical.spans[one.name] for one in reversed(topology.topological_order())),
         )
 
 

@@ -147,7 +147,7 @@ def holds_back(parameters: Parameters) -> bool:
     """Whether sources wait for room in queues or for their roots, so that no queue grows on."""
     mechanics = parameters.mechanics
     limited = mechanics.max_pending < NO_LIMIT and parameters.flow.plan.logical.topology.has_ackers
-    return limited or not mechanics.send_threads or mechanics.watermarks is not None
+    return limited or not mechanics.send_threads or mechanics.stops_sources
 
 
 def reached_from(topology: Topology, operators: Sequence[str]) -> set[str]:

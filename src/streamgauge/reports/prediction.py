@@ -18,6 +18,7 @@ from streamgauge.drawing.wording import (
     name_percentile,
     printable,
 )
+from streamgauge.models.throughput import Risk
 from streamgauge.reports import prediction_figures as tables
 from streamgauge.reports.content import (
     Block,
@@ -196,6 +197,10 @@ class PredictionReport(Report):
 
     def _cautions(self) -> Iterator[str]:
         verdict, swing = self.prediction.verdict, self.prediction.swing
+        real = self.prediction.throughput
+        if real is not None and real.risk is Risk.HIGH and not self.prediction.overloaded:
+            part = format_share(1.0 / real.headroom)
+            yield f"The risk of back-pressure is high: this is {part} of what the plan can process."
         pending = self.prediction.pending
         dissenting = [other.model for other in self.others if other.verdict != verdict]
         if dissenting:
@@ -222,8 +227,7 @@ class PredictionReport(Report):
         """Picture, latency, reasons, models, all figures, notes, and how it was made."""
         before, predicted = self.before, self.predicted
         models = [tables.tabulate_models(self._predictions)] if self.others else []
-        return [
-            Section("plans", "Operators and how busy they are", [chart_plans(before, predicted)]),
+        answers = [
             Section(
                 "latency",
                 "Latency",
@@ -234,6 +238,12 @@ class PredictionReport(Report):
                 ],
             ),
             Section("throughput", "What would really be processed", self._show_throughput()),
+        ]
+        real = self.prediction.throughput
+        is_held_back = real is not None and real.is_held_back
+        return [
+            Section("plans", "Operators and how busy they are", [chart_plans(before, predicted)]),
+            *(reversed(answers) if is_held_back else answers),
             Section("certainty", "How sure this is", self._show_certainty()),
             Section("models", "What each model says", models),
             Section(

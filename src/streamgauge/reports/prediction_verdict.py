@@ -57,14 +57,12 @@ def say_what_gets_through(throughput: Throughput | None) -> str:
     due = format_estimate(throughput.due_per_second)
     if not throughput.is_held_back:
         return f"in a long run processes all {due} tuples/s, as shuffle goes further. Too much for "
-    piles = [
-        f"{format_estimate(one.per_second)} a second pile up at {one.name}"
-        for one in throughput.backlogs
-    ]
+    piles = [f"{one.name} ({format_estimate(one.per_second)}/s)" for one in throughput.backlogs]
     return (
         f"really processes {format_estimate(throughput.processed_per_second)} of {due} tuples/s"
         f" ({format_share(throughput.processed_part)})"
-        f"{', and ' if piles else ''}{list_names(piles, most=2)}. Too much for "
+        + (f"; tuples pile up at {list_names(piles, most=2)}" if piles else "")
+        + ". Too much for "
     )
 
 

@@ -112,6 +112,22 @@ def _largest(draws: Draws, which: int) -> int:
     return int(draws.value[law["high"]])
 
 
+def check_sizes(plan: PhysicalPlan, behaviours: Mapping[str, Behaviour]) -> None:
+    """Raise InvalidInput where marks in bytes lack the size of a stream's tuples."""
+    findings = Findings()
+    for key in dict.fromkeys(stream.key for stream in plan.logical.topology.data_streams):
+        size = behaviours.get(key.source, Behaviour()).bytes.get(key.name)
+        if size is None or not size.mean > 0.0:
+            findings.add(
+                "behaviours",
+                key.source,
+                "bytes",
+                seen=f"no size of the tuples of stream {key.name!r}",
+                expected="sizes of all streams: water marks are in bytes",
+            )
+    findings.raise_if_any()
+
+
 def check_table(size: int, place: str, what: str) -> None:
     """Raise InvalidInput where a table would be too large."""
     if size > LARGEST_TABLE:

@@ -17,7 +17,7 @@ from streamgauge.profile.behaviour import Behaviour, JoinByParity, JoinOnKey, Se
 from streamgauge.profile.distribution import CountDistribution, Distribution, EmpiricalCount
 from streamgauge.simulation.draws import CONSTANT, Draws, make_draws
 from streamgauge.simulation.emissions import Emissions, make_emissions
-from streamgauge.simulation.job_check import check_job, check_table, most_messages
+from streamgauge.simulation.job_check import check_job, check_sizes, check_table, most_messages
 from streamgauge.simulation.records import (
     BY_KEY,
     BY_KEY_OF_TWO,
@@ -73,6 +73,8 @@ class Compiled:
         subscriptions: Subscriptions by number.
         keys: The keys of each stream by number, where it has some.
         mechanics: The transport's figures.
+        marks: By executor, how many tuples in its queue stop all sources, and below how many they
+            continue; None where queues do not.
     """
 
     program: Program
@@ -87,6 +89,7 @@ class Compiled:
     subscriptions: tuple[Stream, ...]
     keys: Mapping[StreamKey, tuple[str, ...]]
     mechanics: Mechanics
+    marks: NDArray[Any] | None
 
 
 def compile_job(
@@ -110,6 +113,8 @@ def compile_job(
         InvalidInput: Something the plan needs is not said, or cannot be simulated.
     """
     check_job(plan, behaviours, workload)
+    if mechanics.watermark_bytes is not None:
+        check_sizes(plan, behaviours)
     return _Compiler(plan, behaviours, workload, mechanics, detailed).compile()
 
 
@@ -217,6 +222,7 @@ class _Compiler:
                 if key.name in self._behaviour(key.source).keys
             },
             mechanics=self.mechanics,
+            marks=self._marks(),
         )
 
     def _behaviour(self, name: str) -> Behaviour:
@@ -298,6 +304,24 @@ class _Compiler:
             number = self.stream_number[StreamKey(name, output)]
             rows.append((number, self._draw(distribution), reached if exclusive else -1.0))
         return rows
+
+    def _marks(self) -> NDArray[Any] | None:
+        """High and low marks of every executor's queue, in tuples."""
+        size = len(self.executors)
+        if self.mechanics.watermarks is not None:
+            marks = np.asarray(self.mechanics.watermarks)[:, np.newaxis]
+            return np.asarray(np.tile(marks * self.mechanics.receive_limit, size))
+        if self.mechanics.watermark_bytes is None:
+            return None
+        each = np.full(size, np.nan)
+        for name in self.topology.operator_names:
+            streams = [one for one in self.topology.streams_into(name) if not one.is_system]
+            sizes = [self._behaviour(one.source).bytes[one.name].mean for one in streams]
+            if sizes:
+                each[[one.operator == name for one in self.executors]] = np.mean(sizes)
+        marks = np.asarray(self.mechanics.watermark_bytes)[:, np.newaxis] / each
+        # Sources and ackers hold no tuples of the job.
+        return np.asarray(np.nan_to_num(np.minimum(marks, NO_LIMIT), nan=NO_LIMIT))
 
     def _streams(self, rules: list[int]) -> tuple[NDArray[Any], NDArray[Any]]:
         rows: list[tuple[int, ...]] = []

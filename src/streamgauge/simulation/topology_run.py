@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -383,10 +382,10 @@ def _queues(compiled: Compiled, generator: np.random.Generator) -> NDArray[Any]:
     queue["limit"][at.send : at.transfer] = m.send_limit
     queue["limit"][at.transfer : at.incoming] = m.transfer_limit
     queue["high_water"] = np.iinfo(np.int32).max
-    high, low = m.watermarks if m.watermarks is not None else (0.0, 0.0)
-    if high > 0.0:
-        queue["high_water"][: at.executors] = math.floor(high * m.receive_limit)
-        queue["low_water"][: at.executors] = math.ceil(low * m.receive_limit)
+    if compiled.marks is not None:
+        high, low = compiled.marks
+        queue["high_water"][: at.executors] = np.floor(high)
+        queue["low_water"][: at.executors] = np.ceil(low)
     queue["consumer"] = NONE
     queue["consumer"][: at.executors] = np.arange(at.executors)
     queue["consumer"][at.due : at.send] = np.arange(at.executors)

@@ -56,7 +56,9 @@ class Mechanics:
         gossip_seconds: How often workers exchange their loads.
         pressure_seconds: How often back-pressure between workers is checked.
         watermarks: Fill level of a receive queue that stops all sources, and the level below which
-            they continue; None where queues do not stop sources.
+            they continue; None where queues do not stop sources so.
+        watermark_bytes: The same as what waits there, in bytes (Heron: 100 and 50 MB); a queue then
+            counts as many tuples of the mean size of what comes to it.
         max_pending: Roots that one task of a source may have open.
         time_out_seconds: After this, and before twice this, a root that is still open fails.
         costs: What the engine's own threads and steps cost, before anything was measured.
@@ -88,6 +90,7 @@ class Mechanics:
     gossip_seconds: float = 5.0
     pressure_seconds: float = 0.05
     watermarks: tuple[float, float] | None = None
+    watermark_bytes: tuple[float, float] | None = None
     max_pending: int = NO_LIMIT
     time_out_seconds: float = 30.0
     costs: EngineCosts = NO_COSTS
@@ -102,6 +105,8 @@ class Mechanics:
                 check_whole(findings, value, field.name)
             elif isinstance(value, float):
                 check_number(findings, value, field.name)
+        for name in ("watermarks", "watermark_bytes"):
+            self._check_marks(findings, name)
         if not findings and self.send_threads:
             for name in ("receive_limit", "send_limit", "transfer_limit"):
                 if getattr(self, name) < self.batch:
@@ -111,6 +116,22 @@ class Mechanics:
                         expected="capacity for at least one full batch",
                     )
         findings.raise_if_any()
+
+    def _check_marks(self, findings: Findings, name: str) -> None:
+        marks = getattr(self, name)
+        if marks is not None and not 0.0 <= marks[1] <= marks[0]:
+            findings.add(name, seen=f"{marks}", expected="a high mark, and a low one below it")
+        if marks is not None and not self.send_threads:
+            findings.add(
+                name,
+                seen="queues without send threads",
+                expected="send threads: other queues make their senders stand still",
+            )
+
+    @property
+    def stops_sources(self) -> bool:
+        """Whether a full queue stops all sources."""
+        return self.watermarks is not None or self.watermark_bytes is not None
 
     @property
     def transfer_tuple_seconds(self) -> float:

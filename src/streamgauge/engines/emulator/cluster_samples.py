@@ -131,7 +131,7 @@ class ThreadSamples:
         self._task_of_executor = first_tasks.tolist()
         # A source that must stop is held back by full queues where nothing else can stop it.
         mechanics = compiled.mechanics
-        self._stopped = mechanics.watermarks is not None and mechanics.max_pending >= NO_LIMIT
+        self._stopped = mechanics.stops_sources and mechanics.max_pending >= NO_LIMIT
         self._timed = [n for n, (_, w) in enumerate(compiled.windows) if w.slide_seconds]
         self._window_tasks = [task for task, _ in compiled.windows]
 
