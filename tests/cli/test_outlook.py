@@ -220,6 +220,15 @@ def test_a_fleet_is_sorted_by_trouble_and_one_failure_stops_no_other(run, fleet)
     assert "Trouble is expected for full. 1 job without an outlook." in text.out
 
 
+def test_what_runs_in_several_clusters_is_not_added_up(run, fleet):
+    rows = [row | {"cluster": "east"} for row in orders("full", 450)]
+    put(fleet.table("samples"), rows)
+    outcome = run("outlook", "--lake", fleet.uri, "--all", "--horizon", "30m", "--json")
+    answer = found(outcome)["fleet"]
+    assert [one["topology"] for one in answer["outlooks"]] == ["calm"]
+    assert "several clusters: None, east" in answer["failures"][0]["reason"]
+
+
 def test_a_lake_has_profile_history_and_rebalances(run, fleet):
     words = ("outlook", "--lake", fleet.uri, "--topology", "full", "--horizon", "30m", "--json")
     answer = found(run(*words), 3)["outlook"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from streamgauge.api.histories import HistoryPlace, LengthLike
 from streamgauge.api.intervals import choose_errors
 from streamgauge.api.loading import choose_from_lake
@@ -41,11 +39,16 @@ def outlook_all(
     wish = read_wish(
         horizon, objective, chance, forecast_step, history, timezone, modelling, rescaling
     )
-    names = list_topologies(lake)
+    clusters = list_topologies(lake)
     found: dict[str, OutlookReport] = {}
     failures: list[FleetFailure] = []
-    for name in names:
+    for name, where in clusters.items():
         say(f"looking at {name}")
+        if len(where) > 1:
+            # Their rates would be added up.
+            listed = ", ".join(map(str, sorted(where, key=str)))
+            failures.append(FleetFailure(name, f"runs in several clusters: {listed}"))
+            continue
         try:
             found[name] = _look_at(lake, name, wish)
         except StreamgaugeError as error:
@@ -58,22 +61,22 @@ def outlook_all(
     return FleetReport(lake=lake, wish=wish, outlooks=found, failures=tuple(failures))
 
 
-def list_topologies(lake: str) -> list[str]:
-    """The topologies of which a lake has anything, by name."""
+def list_topologies(lake: str) -> dict[str, set[str | None]]:
+    """The topologies of which a lake has anything, by name, and the clusters that they ran in."""
     with require_extra("lake"):
         from streamgauge.lake.contents import topologies_of
         from streamgauge.lake.profiles import stored_profiles
         from streamgauge.lake.tables import Lake, readable
     source = Lake(lake)
     source.check_exists()
+    found: dict[str, set[str | None]] = {}
     with readable(source.uri):
-        measured = {one.topology for one in topologies_of(source)[1]}
-    return sorted(measured | set(_name_topologies(one.name for one in stored_profiles(source))))
-
-
-def _name_topologies(names: Iterable[str]) -> Iterator[str]:
-    """Profiles may be named by cluster and topology."""
-    return (name.rpartition("/")[2] for name in names)
+        for one in topologies_of(source)[1]:
+            found.setdefault(one.topology, set()).add(one.cluster)
+    for profile in stored_profiles(source):
+        # Profiles may be named by cluster and topology.
+        found.setdefault(profile.name.rpartition("/")[2], set())
+    return dict(sorted(found.items()))
 
 
 def _look_at(lake: str, topology: str, wish: OutlookWish) -> OutlookReport:

@@ -400,7 +400,8 @@ class OutlookReport(Report):
         if self.is_in_time:
             spare = format_period(self.seconds_until - lead.seconds)
             return f"{takes}; act within {spare}."
-        return f"{takes}; trouble is expected before that, in {format_period(self.seconds_until)}."
+        until = f"in {format_period(self.seconds_until)}" if self.onset else "now"
+        return f"{takes}; trouble is expected before that, {until}."
 
     def _draw(self) -> Chart:
         return Chart(
@@ -474,7 +475,7 @@ def draw_loads(report: OutlookReport, *, embedded: bool = False) -> str:
     return draw_line_chart(
         hours,
         lines,
-        title="tuples per second of all sources",
+        title=f"{report.plan.logical.topology.name}: tuples per second of all sources",
         x_title=f"hours since {_show_time(start)} UTC",
         bands=[band],
         marks=marks,

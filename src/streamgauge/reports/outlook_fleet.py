@@ -17,6 +17,7 @@ from streamgauge.drawing.wording import (
 )
 from streamgauge.reports.content import (
     Chart,
+    ChartRow,
     Column,
     FigureRow,
     Grade,
@@ -112,7 +113,7 @@ class FleetReport(Report):
         return [
             Section("fleet", "Jobs, those in trouble first", [self._tabulate()]),
             Section("failures", "Without an outlook", [self._tabulate_failures()]),
-            Section("pictures", "Pictures", charts),
+            Section("pictures", "Pictures", [ChartRow(charts=charts)]),
         ]
 
     def document(self) -> Mapping[str, Any]:
@@ -154,6 +155,12 @@ class FleetReport(Report):
         return tabulate("", rows)
 
 
+def _show_until(seconds: float) -> str | None:
+    if math.isinf(seconds):
+        return None
+    return format_period(seconds) if seconds else "now"
+
+
 def _describe(name: str, one: OutlookReport) -> Row:
     limit = float(one.limits[one.worst])
     acting = None
@@ -162,9 +169,7 @@ def _describe(name: str, one: OutlookReport) -> Row:
     return {
         Column("job"): name,
         Column("trouble"): format_share(one.chance),
-        Column("expected in"): None
-        if math.isinf(one.seconds_until)
-        else format_period(one.seconds_until),
+        Column("expected in"): _show_until(one.seconds_until),
         Column("time to act"): acting,
         Column("highest", "/s"): format_estimate(float(one.forecast.middle.max())),
         Column("fits", "/s"): "no limit" if math.isinf(limit) else format_estimate(limit),
