@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from streamgauge.api.cost import cost
     from streamgauge.api.forecast import forecast
     from streamgauge.api.judge import judge
+    from streamgauge.api.load_curve import load_curve
     from streamgauge.api.loading import load_job, load_profile
+    from streamgauge.api.outlook import outlook
+    from streamgauge.api.outlook_fleet import outlook_all
     from streamgauge.api.place import place
     from streamgauge.api.predict import predict
     from streamgauge.api.rank_placements import rank_placements
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from streamgauge.api.replay import replay
     from streamgauge.api.simulate import simulate
     from streamgauge.api.sweep import sweep
+    from streamgauge.api.update import update
     from streamgauge.errors import StreamgaugeError
     from streamgauge.profile.job import Job
     from streamgauge.profile.profile import Profile
@@ -30,6 +34,9 @@ if TYPE_CHECKING:
     from streamgauge.reports.cost import CostReport
     from streamgauge.reports.forecast import ForecastReport
     from streamgauge.reports.judgement import JudgementReport
+    from streamgauge.reports.load_curve import LoadCurveReport
+    from streamgauge.reports.outlook import OutlookReport
+    from streamgauge.reports.outlook_fleet import FleetReport
     from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.scaling import ScalingRanking
     from streamgauge.reports.simulation import SimulationReport
     from streamgauge.reports.sweep import SweepReport
+    from streamgauge.reports.update import UpdateReport
 
 __version__ = "0.1.0"
 
@@ -47,8 +55,11 @@ _MODULES = {
     "cost": "api.cost",
     "forecast": "api.forecast",
     "judge": "api.judge",
+    "load_curve": "api.load_curve",
     "load_job": "api.loading",
     "load_profile": "api.loading",
+    "outlook": "api.outlook",
+    "outlook_all": "api.outlook_fleet",
     "place": "api.place",
     "predict": "api.predict",
     "rank_placements": "api.rank_placements",
@@ -56,12 +67,16 @@ _MODULES = {
     "replay": "api.replay",
     "simulate": "api.simulate",
     "sweep": "api.sweep",
+    "update": "api.update",
     "CalibrationReport": "reports.calibration",
     "ComparisonReport": "reports.comparison",
     "CostReport": "reports.cost",
     "ForecastReport": "reports.forecast",
+    "FleetReport": "reports.outlook_fleet",
     "Job": "profile.job",
     "JudgementReport": "reports.judgement",
+    "LoadCurveReport": "reports.load_curve",
+    "OutlookReport": "reports.outlook",
     "PlacementRanking": "reports.placement_ranking",
     "PlacementReport": "reports.placement",
     "PredictionReport": "reports.prediction",
@@ -71,15 +86,19 @@ _MODULES = {
     "SimulationReport": "reports.simulation",
     "StreamgaugeError": "errors",
     "SweepReport": "reports.sweep",
+    "UpdateReport": "reports.update",
 }
 
 __all__ = [
     "CalibrationReport",
     "ComparisonReport",
     "CostReport",
+    "FleetReport",
     "ForecastReport",
     "Job",
     "JudgementReport",
+    "LoadCurveReport",
+    "OutlookReport",
     "PlacementRanking",
     "PlacementReport",
     "PredictionReport",
@@ -89,13 +108,17 @@ __all__ = [
     "SimulationReport",
     "StreamgaugeError",
     "SweepReport",
+    "UpdateReport",
     "calibrate",
     "compare",
     "cost",
     "forecast",
     "judge",
+    "load_curve",
     "load_job",
     "load_profile",
+    "outlook",
+    "outlook_all",
     "place",
     "predict",
     "rank_placements",
@@ -103,6 +126,7 @@ __all__ = [
     "replay",
     "simulate",
     "sweep",
+    "update",
 ]
 
 

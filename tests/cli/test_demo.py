@@ -18,7 +18,11 @@ def test_the_first_answer_stands_beside_what_was_measured(run, tmp_path):
     outcome = run("demo", "--no-spark", "--output", tmp_path / "demo")
     assert outcome.code == 0
     names = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert names == {"topology.svg", "plan.svg", "first-answer.html"}
+    assert names == {"topology.svg", "plan.svg", "first-answer.html", "outlook.html"}
+    assert re.search(
+        r"Saturates at 6\d\d tuples/s \(\d+ to \d+\); store\[14-15\] is full", outcome.out
+    )
+    assert "made-up traffic" in outcome.out
     assert "recorded on a real Storm cluster" in outcome.out
     assert re.search(r"latency, p95 .* ms .* ms +[-+]\d", outcome.out)
     assert "Java 17" in outcome.out.splitlines()[-1]
@@ -72,17 +76,18 @@ def test_the_bundled_run_is_small():
 
 
 @pytest.mark.slow
-def test_the_demo_tells_five_steps_and_ends_with_what_to_do_next(run, spark, tmp_path):
+def test_the_demo_tells_six_steps_and_ends_with_what_to_do_next(run, spark, tmp_path):
     outcome = run("demo", "--output", tmp_path)
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert len(lines) <= 60
     steps = [line.split(":")[0] for line in lines if line[:1].isdigit()]
-    assert steps == ["1. The job", "2. First answer", "3. Profile", "4. Prediction", "5. Plan"]
+    titles = ["The job", "First answer", "Profile", "Prediction", "Plan", "Outlook"]
+    assert steps == [f"{number}. {title}" for number, title in enumerate(titles, start=1)]
     named = re.compile(r"   → ([\w.-]+/?(, [\w.-]+/?)*)")
     written = [name for line in lines if (m := named.fullmatch(line)) for name in m[1].split(", ")]
     assert all((tmp_path / name).exists() for name in written)
-    assert len(written) == 7
+    assert len(written) == 8
     assert outcome.out.endswith(NEXT + "\n")
     # The shared session is left running.
     assert spark.range(3).count() == 3

@@ -32,6 +32,7 @@ PAGES = (
     "docs/models/mmc.md",
     "docs/models/simulation.md",
     "docs/models/storm-tracer.md",
+    "docs/outlook.md",
     "docs/planners.md",
     "docs/prediction.md",
     "docs/raw-format.md",

@@ -141,3 +141,11 @@ def test_an_expert_that_needs_a_longer_history_is_not_enough_data():
     with pytest.raises(NotEnoughData, match="same-time-last-week cannot tell from 288 steps"):
         answer(course(3), wish)
     assert np.isfinite(answer(course(8), wish).quantiles).all()
+
+
+@pytest.mark.parametrize("days", [3, 4, 6, 8])
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.05])
+def test_bands_a_day_ahead_stay_near_what_was_ever_seen(days, noise):
+    values = course(days, noise=noise)
+    found = answer(values, Wish(horizon_seconds=86_400.0))
+    assert found.quantiles.max() < 3.0 * values.max()

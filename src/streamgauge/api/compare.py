@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from streamgauge.api.histories import HistoryPlace
 from streamgauge.api.intervals import (
     WINDOW_SECONDS,
     ParameterNoise,
@@ -19,9 +20,17 @@ from streamgauge.api.intervals import (
     compare_draws,
     warn_of_noise,
 )
-from streamgauge.api.loading import PlanLike, PlannedJob, ProfileLike, choose_profile, load_plan
+from streamgauge.api.loading import (
+    PlanLike,
+    PlannedJob,
+    ProfileLike,
+    choose_profile,
+    load_plan,
+    topology_of,
+)
+from streamgauge.api.loads import resolve_load
 from streamgauge.api.models import DEFAULT, ModelPanel
-from streamgauge.api.predict import propose
+from streamgauge.api.predict import find_band, propose
 from streamgauge.api.rates import Rates
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import InvalidInput, in_file
@@ -37,6 +46,8 @@ def compare(
     profile: ProfileLike | None = None,
     *,
     rate: Rates = None,
+    load: str | None = None,
+    series: str | Path | None = None,
     by: str = "p99",
     model: str = DEFAULT,
     lake: str | None = None,
@@ -54,11 +65,15 @@ def compare(
             not given.
         rate: Tuples per second of all sources together, or by source; as each plan's file says
             or what was measured when not given.
+        load: Instead of a rate: ``mean``, ``peak``, ``p95`` … of what sources emitted, or
+            ``forecast+1h@p95``.
+        series: With `load`: a CSV file of source rates; the lake's or the profile's own history
+            when not given.
         by: What counts: ``mean``, ``p50``, ``p90``, ``p95``, ``p99`` or ``rate``, the highest that
             fits.
         model: Which model decides; with ``all`` every model has a vote.
         lake: Instead of `profile`: a lake, of whose profiles the one is taken whose plan is most
-            like the first plan.
+            like the first plan. With `load` and `profile`: whose history counts.
         topology: With `lake`: the topology's name there; as in the plans when not given.
         intervals: Give figures their 90 % intervals, and say which plans differ beyond them.
         residuals: Judged errors of models on other jobs, a file; those of Streamgauge when not
@@ -73,16 +88,21 @@ def compare(
     planned = [_load_plan(plan) for plan in plans]
     if not planned:
         raise InvalidInput.single(("plans",), seen="no plan", expected="plans to compare")
-    chosen = choose_profile(profile, lake, topology, planned[0])
+    chosen = choose_profile(
+        profile, lake if load is None or profile is None else None, topology, planned[0]
+    )
     if lake is not None:
         say(chosen.origin)
+    place = HistoryPlace.choose(series, lake if load is not None else None, topology)
+    known = topology_of(chosen, planned[0])
+    rate, found = resolve_load(load, rate, place, known, chosen.profile, say)
     noise = ParameterNoise.of(chosen.profile, chosen.folder) if intervals else ParameterNoise()
     errors = choose_errors(residuals)
     drawn: dict[str, PlanDraws] = {}
     compared: dict[str, ComparedPlan] = {}
     for name, plan in zip(_name_plans(plans, planned), planned, strict=True):
         with in_file(plan.file):
-            proposal = propose(chosen, plan, rate)
+            proposal = propose(chosen, plan, rate, found)
             predictions = panel.ask(chosen.behaviour, proposal.plan, proposal.workload)
             compared[name] = ComparedPlan(plan=proposal.plan, predictions=predictions)
             if intervals and predictions[0].model == DEFAULT:
@@ -93,9 +113,9 @@ def compare(
                     noise=noise,
                     errors=errors,
                     window_seconds=check_window(window),
+                    band=find_band(proposal, found),
                 )
-                found = drawn[name].find_intervals()
-                compared[name] = replace(compared[name], intervals=found)
+                compared[name] = replace(compared[name], intervals=drawn[name].find_intervals())
     compared = _put_leader_first(compared)
     ranking = rank({name: plan.predictions for name, plan in compared.items()}, by=by)
     warnings = dict.fromkeys(warning for plan in planned for warning in plan.warnings)
@@ -104,7 +124,14 @@ def compare(
         plans=compared,
         differences=_find_differences(drawn, ranking),
         profile=chosen.origin,
-        warnings=(*warnings, *chosen.warnings, *panel.warnings, *warn_of_noise([noise])),
+        load="" if found is None else found.origin,
+        warnings=(
+            *warnings,
+            *chosen.warnings,
+            *panel.warnings,
+            *warn_of_noise([noise]),
+            *(() if found is None else found.cautions),
+        ),
     )
 
 

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from streamgauge.api.loading import TimeLike, microseconds_of, read_time
+from streamgauge.api.histories import LengthLike, read_lake, read_length
+from streamgauge.api.loading import TimeLike
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.api.spark import HERE, SparkOptions, open_session
 from streamgauge.drawing.wording import count
-from streamgauge.errors import Findings, InvalidInput, NotEnoughData, in_file
-from streamgauge.extras import require_extra
+from streamgauge.errors import Findings, in_file
 from streamgauge.reports.forecast import ForecastReport
 
-if TYPE_CHECKING:
-    from streamgauge.lake.source_rates import RateQuestion, SourceRates
-    from streamgauge.lake.tables import Lake
-    from streamgauge.traffic.forecast import Wish
-    from streamgauge.traffic.series import SeriesRows
-
-# Seconds, or a text such as 1h.
-LengthLike = float | str
 UNIT = "tuples/s"
 # Learning from so many values takes about half a minute.
 MANY_VALUES = 100_000
@@ -79,9 +69,9 @@ def forecast(
 
     _check_combination(series, lake, topology, column, every=every)
     wish = Wish(
-        horizon_seconds=_read_length(horizon, "horizon"),
-        history_seconds=None if history is None else _read_length(history, "history"),
-        step_seconds=None if step is None else _read_length(step, "step"),
+        horizon_seconds=read_length(horizon, "horizon"),
+        history_seconds=None if history is None else read_length(history, "history"),
+        step_seconds=None if step is None else read_length(step, "step"),
         experts=_read_methods(method),
         probabilities=tuple(sorted(quantiles)) or PROBABILITIES,
         zone=timezone,
@@ -91,7 +81,16 @@ def forecast(
 
         rows, origin = read_series_file(series, value_column=column), Path(series).name
     else:
-        rows = _read_lake(str(lake), topology, wish, by, start, end, say)
+        rows = read_lake(
+            str(lake),
+            topology,
+            step_seconds=wish.step_seconds,
+            history_seconds=wish.history_seconds,
+            by=by,
+            start=start,
+            end=end,
+            say=say,
+        )
         origin = str(lake) if topology is None else f"{lake}, {topology}"
     longest = max((len(one.times_us) for one in rows), default=0)
     if longest >= MANY_VALUES and wish.history_seconds is None:
@@ -124,88 +123,6 @@ def forecast(
     )
 
 
-def _read_lake(
-    uri: str,
-    topology: str | None,
-    wish: Wish,
-    by: str,
-    start: TimeLike | None,
-    end: TimeLike | None,
-    say: Say,
-) -> list[SeriesRows]:
-    """The source rates of one topology, or of all."""
-    with require_extra("lake"):
-        from streamgauge.lake.contents import topologies_of
-        from streamgauge.lake.source_rates import RateQuestion, SplitBy
-        from streamgauge.lake.tables import Lake, readable
-    if by not in list(SplitBy):
-        raise InvalidInput.single(("by",), seen=repr(by), expected=f"one of {', '.join(SplitBy)}")
-    last = None if end is None else read_time(end, "to")
-    first = None if start is None else read_time(start, "from")
-    if first is None and last is not None and wish.history_seconds is not None:
-        first = last - timedelta(seconds=wish.history_seconds)
-    source = Lake(uri)
-    source.check_exists()
-    with readable(source.uri):
-        if topology is not None:
-            jobs: Iterable[tuple[str | None, str]] = [(None, topology)]
-        else:
-            held = topologies_of(source)[1]
-            jobs = sorted(((one.cluster, one.topology) for one in held), key=_by_name)
-        questions = [
-            RateQuestion(
-                topology=name,
-                cluster=cluster,
-                by=SplitBy(by),
-                start=first,
-                end=last,
-                window_seconds=wish.step_seconds,
-            )
-            for cluster, name in jobs
-        ]
-        return _ask_all(source, questions, topology is None, say)
-
-
-def _by_name(job: tuple[str | None, str]) -> tuple[str, str]:
-    return job[0] or "", job[1]
-
-
-def _ask_all(
-    lake: Lake, questions: Sequence[RateQuestion], named: bool, say: Say
-) -> list[SeriesRows]:
-    """Rates of all topologies; those without sources are told and left out."""
-    from streamgauge.lake.source_rates import source_rates
-
-    found: list[SeriesRows] = []
-    for question in questions:
-        try:
-            rates = source_rates(lake, question)
-        except NotEnoughData as error:
-            if not named:
-                raise
-            say(f"left out: {error}")
-            continue
-        prefix = ""
-        if named:
-            cluster = "" if question.cluster is None else f"{question.cluster}/"
-            prefix = f"{cluster}{question.topology}/"
-        found += [_take_rates(f"{prefix}{one.name}", one) for one in rates]
-    return found
-
-
-def _take_rates(name: str, rates: SourceRates) -> SeriesRows:
-    import numpy as np
-
-    from streamgauge.traffic.series import SeriesRows
-
-    return SeriesRows(
-        name,
-        np.array([microseconds_of(start) for start in rates.starts], dtype=np.int64),
-        np.array(rates.per_second, dtype=np.float64),
-        np.array(rates.pressed, dtype=bool),
-    )
-
-
 def _read_methods(method: str | Sequence[str]) -> tuple[str, ...]:
     """Names of experts, each checked; in the order given, once."""
     from streamgauge.plugins import FORECASTERS, check_plugin
@@ -220,23 +137,6 @@ def _read_methods(method: str | Sequence[str]) -> tuple[str, ...]:
             check_plugin(FORECASTERS, name, ("method",))
             names.append(name)
     return tuple(dict.fromkeys(names))
-
-
-def _read_length(length: LengthLike, place: str) -> float:
-    """Seconds of a length of time.
-
-    Raises:
-        InvalidInput: It is none.
-    """
-    if not isinstance(length, str):
-        return float(length)
-    from streamgauge.lake.questions import read_length
-
-    try:
-        return read_length(length)
-    except InvalidInput as error:
-        (problem,) = error.problems
-        raise InvalidInput.single((place,), seen=problem.seen, expected=problem.expected) from None
 
 
 def _check_combination(

@@ -29,6 +29,7 @@ from streamgauge.models.intervals import (
     find_overload,
     find_regime,
 )
+from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.measured_plan import measured_plan, measured_workload
 from streamgauge.models.model_error import (
     Kind,
@@ -138,7 +139,11 @@ class ParameterNoise:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanDraws:
-    """What draws say of one plan under one load: each predicted once."""
+    """What draws say of one plan under one load: each predicted once.
+
+    Attributes:
+        band: The ends of the load's own band, where it is forecast.
+    """
 
     prediction: Prediction
     plan: PhysicalPlan
@@ -147,11 +152,13 @@ class PlanDraws:
     errors: ModelErrors
     window_seconds: float = WINDOW_SECONDS
     link_percentile: float | None = None
+    band: tuple[Workload, ...] = ()
 
     @cached_property
     def figures(self) -> dict[Key, Predicted]:
         """Every figure that has an interval, as predicted and as drawn."""
         drawn = None if self.noise.draws is None else self._predict_draws(self.noise.draws)
+        ends = self._predict_ends()
         latencies, window = name_latencies(self.prediction), self._window
         found = {}
         for key, value in _list_values(self.prediction).items():
@@ -165,6 +172,7 @@ class PlanDraws:
                 else np.asarray([one.get(key, math.nan) for one in drawn]),
                 kind=kind,
                 scatter=self._find_scatter(key, kind, latencies, window),
+                **_find_sides(value, [end.get(key, math.nan) for end in ends]),
             )
         return found
 
@@ -176,7 +184,8 @@ class PlanDraws:
         if limit in self.figures and draws is not None:
             headroom = self.figures[limit]
             known = find_interval(headroom, draws, self.find_model_width(headroom.kind), 0.0)
-            overload = find_overload(headroom.value, math.hypot(known.parameters, known.model))
+            reach = math.hypot(known.parameters, known.model, headroom.lower)
+            overload = find_overload(headroom.value, reach)
         found: dict[Key, Interval] = {
             key: find_interval(figure, draws, self.find_model_width(figure.kind), overload)
             for key, figure in self.figures.items()
@@ -206,12 +215,23 @@ class PlanDraws:
         emitted = math.fsum(rate for rate in rates if rate is not None)
         return Window(seconds=self.window_seconds, roots_per_second=emitted)
 
+    def _make_model(self) -> AnalyticModel:
+        if self.link_percentile is None:
+            return AnalyticModel()
+        return AnalyticModel(link_percentile=self.link_percentile / 100.0)
+
+    def _predict_ends(self) -> list[Mapping[Key, float]]:
+        """Every figure at both ends of the load's band."""
+        model, draws = self._make_model(), self.noise.draws
+        behaviour = JobBehaviour.from_profile(draws.profile) if self.band and draws else None
+        if behaviour is None:
+            return []
+        return [
+            _fill(self.prediction, model.predict(behaviour, self.plan, load)) for load in self.band
+        ]
+
     def _predict_draws(self, draws: Draws) -> list[Mapping[Key, float]]:
-        model = (
-            AnalyticModel()
-            if self.link_percentile is None
-            else AnalyticModel(link_percentile=self.link_percentile / 100.0)
-        )
+        model = self._make_model()
         found: list[Mapping[Key, float]] = []
         for behaviour in draws.behaviours:
             try:
@@ -280,6 +300,15 @@ def warn_of_noise(noises: Iterable[ParameterNoise]) -> Sequence[str]:
     """What is wrong with replicas, each once."""
     reasons = dict.fromkeys(one.reason for one in noises if one.is_warning)
     return [f"intervals are not known: {reason}" for reason in reasons]
+
+
+def _find_sides(value: float, at_ends: Sequence[float]) -> dict[str, float]:
+    """How far a figure is off at the ends of a band, to each side, as logarithms."""
+    known = [end for end in at_ends if end > 0.0]
+    if not known or not 0.0 < value < math.inf:
+        return {}
+    apart = [math.log(end / value) if end < math.inf else math.inf for end in known]
+    return {"lower": max(0.0, -min(apart)), "higher": max(0.0, *apart)}
 
 
 def _list_values(prediction: Prediction) -> dict[Key, float]:

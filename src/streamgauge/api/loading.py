@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from streamgauge.api.rates import Rates, choose_workload, list_rates
 from streamgauge.errors import InvalidInput, NotEnoughData, in_file
@@ -19,6 +19,10 @@ from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.topology.files.document import STANDARD_INPUT, Document, read_document
 from streamgauge.topology.physical_plan import PhysicalPlan
+from streamgauge.topology.topology import Topology
+
+if TYPE_CHECKING:
+    from streamgauge.api.histories import HistoryPlace
 
 JobLike = str | Path | Job
 ProfileLike = str | Path | Profile
@@ -165,6 +169,13 @@ def choose_profile(
     return choose_from_lake(lake, None if planned is None else planned.plan, topology)
 
 
+def topology_of(chosen: ChosenProfile, planned: PlannedJob | None) -> Topology:
+    """Of the plan to predict, else of what was measured."""
+    if planned is not None:
+        return planned.plan.logical.topology
+    return chosen.require_profile().topology
+
+
 def choose_from_lake(
     uri: str, plan: PhysicalPlan | None = None, topology: str | None = None
 ) -> ChosenProfile:
@@ -204,6 +215,7 @@ class DescribedJob:
         file: Where it came from; empty for an object.
         options: Of a command that describes the same job again; none where an object was given.
         folder: Where the profile lies, and its replicas beside it; None where that is not known.
+        notes: Where the load comes from, where it was found, and what to keep in mind of it.
     """
 
     job: Job
@@ -211,6 +223,7 @@ class DescribedJob:
     file: str = ""
     options: tuple[str, ...] = ()
     folder: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 def describe_job(
@@ -219,6 +232,8 @@ def describe_job(
     *,
     rate: Rates = None,
     step: str | None = None,
+    load: str | None = None,
+    place: HistoryPlace | None = None,
 ) -> DescribedJob:
     """Load a job with its profile, and put it under a load.
 
@@ -229,7 +244,12 @@ def describe_job(
         profile: A file or a profile; by default the job's own file, where that is a profile.
         rate: Tuples per second of all sources together, or by source.
         step: Configure the job as in this step of its file.
+        load: Instead of a rate: of what sources emitted or will emit, as in `find_load`.
+        place: With `load`: where the history of the sources is.
     """
+    from streamgauge.api.histories import HistoryPlace
+    from streamgauge.api.loads import resolve_load
+
     if isinstance(job, Job):
         own, file = None, ""
     else:
@@ -239,14 +259,16 @@ def describe_job(
     with in_file(file):
         source = own if profile is None else load_profile(profile)
         job = job if step is None else job.at_step(step)
-        job = replace(job, workload=choose_workload(job, source, rate))
+        rates, found = resolve_load(load, rate, place or HistoryPlace(), job.topology, source)
+        job = replace(job, workload=choose_workload(job, source, rates))
     is_repeatable = bool(file) and not isinstance(profile, Profile)
     return DescribedJob(
         job=job,
         profile=source,
         file=file if is_repeatable else "",
-        options=_list_options(profile, step, list_rates(rate)),
         folder=_find_folder(source, file if profile is None else profile),
+        options=_list_options(profile, step, list_rates(rate), load, place),
+        notes=() if found is None else (f"load: {found.origin}", *found.cautions),
     )
 
 
@@ -258,12 +280,20 @@ def _find_folder(source: Profile | None, given: ProfileLike | str) -> str | None
 
 
 def _list_options(
-    profile: ProfileLike | None, step: str | None, rates: Sequence[str]
+    profile: ProfileLike | None,
+    step: str | None,
+    rates: Sequence[str],
+    load: str | None,
+    place: HistoryPlace | None,
 ) -> tuple[str, ...]:
     options = [] if profile is None else ["--profile", str(profile)]
     options += [] if step is None else ["--step", step]
     for rate in rates:
         options += ["--rate", rate]
+    options += [] if load is None else ["--load", load]
+    if place is not None:
+        options += [] if place.series is None else ["--series", str(place.series)]
+        options += [] if place.lake is None else ["--lake", place.lake]
     return tuple(options)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from streamgauge.api.histories import HistoryPlace
 from streamgauge.api.intervals import (
     WINDOW_SECONDS,
     PlanDraws,
@@ -22,9 +23,11 @@ from streamgauge.api.loading import (
     choose_profile,
     describes_job,
     load_plan,
+    topology_of,
 )
+from streamgauge.api.loads import FoundLoad, resolve_load
 from streamgauge.api.models import DEFAULT, ModelPanel
-from streamgauge.api.rates import Rates, choose_workload, measure_workload
+from streamgauge.api.rates import Rates, apply_rates, choose_workload, measure_workload
 from streamgauge.api.simulator import Say, stay_silent
 from streamgauge.errors import InvalidInput, NotEnoughData, in_file
 from streamgauge.models.back_test import BackTested
@@ -56,6 +59,8 @@ def predict(
     *,
     step: str | None = None,
     rate: Rates = None,
+    load: str | None = None,
+    series: str | Path | None = None,
     model: str = DEFAULT,
     lake: str | None = None,
     topology: str | None = None,
@@ -78,9 +83,13 @@ def predict(
         step: Configure the plan as in this step of its file.
         rate: Tuples per second of all sources together, or by source; the load of the plan's file
             or what was measured when not given.
+        load: Instead of a rate: ``mean``, ``peak``, ``p95`` … of what sources emitted, or
+            ``forecast+1h@p95``; what is expected (``forecast+1h``) widens intervals by its band.
+        series: With `load`: a CSV file of source rates; the lake's or the profile's own history
+            when not given.
         model: Which model predicts; ``all`` asks every model.
         lake: Instead of `profile`: a lake, of whose profiles the one is taken whose plan is most
-            like `plan`.
+            like `plan`. With `load` and `profile`: whose history counts.
         topology: With `lake`: the topology's name there; as in `plan` when not given.
         measured: Predict the profile's own plan from measured rates and service times only.
         link_percentile: Per cent of the probes between nodes that are no longer than the latency
@@ -104,15 +113,20 @@ def predict(
     if plan is None and isinstance(source, Job | Document) and describes_job(source):
         assert not isinstance(profile, Profile)
         source, plan = None, profile
-    _check_combination(plan, step, measured=measured, is_rated=rate is not None, model=model)
+    place = HistoryPlace.choose(series, lake if load is not None else None, topology)
+    is_loaded = rate is not None or load is not None
+    _check_combination(plan, step, measured=measured, is_rated=is_loaded, model=model)
     panel = ModelPanel(model, link_percentile, say)
     planned = None if plan is None else load_plan(plan, step)
     assert not isinstance(source, Job)
-    chosen = choose_profile(source, lake, topology, planned)
+    chosen = choose_profile(
+        source, lake if load is None or source is None else None, topology, planned
+    )
     if lake is not None:
         say(chosen.origin)
+    rate, found = resolve_load(load, rate, place, topology_of(chosen, planned), chosen.profile, say)
     with in_file(_name_file(plan or profile or lake)):
-        proposal = propose(chosen, planned, rate)
+        proposal = propose(chosen, planned, rate, found)
         if measured:
             first, *others = [panel.repeat_measurement(chosen.require_profile())]
         else:
@@ -136,6 +150,7 @@ def predict(
             errors=errors,
             window_seconds=check_window(window),
             link_percentile=link_percentile,
+            band=find_band(proposal, found),
         )
         is_own = planned is None and rate is None
         sure = BackTestedIntervals(
@@ -169,6 +184,7 @@ def predict(
             *chosen.warnings,
             *panel.warnings,
             *problems,
+            *(() if found is None else found.cautions),
         ),
     )
 
@@ -204,13 +220,16 @@ class Proposal(NamedTuple):
     load: str
 
 
-def propose(chosen: ChosenProfile, planned: PlannedJob | None, rate: Rates) -> Proposal:
+def propose(
+    chosen: ChosenProfile, planned: PlannedJob | None, rate: Rates, found: FoundLoad | None = None
+) -> Proposal:
     """The plan under its file's load, or what was measured, at the given rates.
 
     Args:
         chosen: Whose own plan is proposed where no other is.
         planned: A plan of the same job.
         rate: As in `predict`.
+        found: The load that the rates are of.
     """
     job = None if planned is None else planned.job
     if job is None:
@@ -222,11 +241,13 @@ def propose(chosen: ChosenProfile, planned: PlannedJob | None, rate: Rates) -> P
             "the job file does not say what its sources emit: give --rate, or add a workload"
         )
     load = AS_MEASURED if job is None or job.workload is None else AS_IN_FILE
+    if rate is not None:
+        load = AS_GIVEN if found is None else found.origin
     return Proposal(
         name=OWN_PLAN if planned is None else planned.name,
         plan=measured_plan(chosen.require_profile()) if planned is None else planned.plan,
         workload=workload,
-        load=AS_GIVEN if rate is not None else load,
+        load=load,
     )
 
 
@@ -237,6 +258,14 @@ def _check_capacities(
     if prediction.model == CaladriusModel.name:
         return ()
     return check_capacities(behaviour, proposal.plan, proposal.workload, prediction)
+
+
+def find_band(proposal: Proposal, found: FoundLoad | None) -> tuple[Workload, ...]:
+    """The workloads at both ends of the band of what is expected; none of any other load."""
+    if found is None or not found.is_expected:
+        return ()
+    low, high = found.ends
+    return apply_rates(proposal.workload, low), apply_rates(proposal.workload, high)
 
 
 def _doubt(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamgauge.api.histories import HistoryPlace
 from streamgauge.api.intervals import ParameterNoise, PlanDraws, choose_errors
 from streamgauge.api.loading import DescribedJob, JobLike, ProfileLike, describe_job
 from streamgauge.api.rates import Rates
@@ -24,6 +26,10 @@ def rank_placements(
     scheduler: str = ALL_SCHEDULERS,
     by: str = "p99",
     utilisation: float | None = None,
+    *,
+    load: str | None = None,
+    series: str | Path | None = None,
+    lake: str | None = None,
 ) -> PlacementRanking:
     """Place a job by every scheduler, or by one, and rank the plans.
 
@@ -38,12 +44,17 @@ def rank_placements(
             ``remote`` for tuples between nodes.
         utilisation: Up to which part of their cores machines are filled by the traffic-aware
             scheduler; 0.8 by default.
+        load: Instead of a rate: ``mean``, ``peak``, ``p95`` … of what sources emitted, or
+            ``forecast+1h@p95``.
+        series: With `load`: a CSV file of source rates.
+        lake: With `load`: a lake that measured them; the profile's own history without either.
 
     Raises:
         Infeasible: No scheduler found a plan.
         InvalidInput: A file is wrong, or there is no such scheduler, step or criterion.
     """
-    described = describe_job(job, profile, rate=rate, step=step)
+    place = HistoryPlace.choose(series, lake, None)
+    described = describe_job(job, profile, rate=rate, step=step, load=load, place=place)
     with in_file(described.file):
         ranking = rank_plans(
             described.job,
@@ -59,6 +70,7 @@ def rank_placements(
         ranking=ranking,
         file=described.file,
         options=options,
+        load_notes=described.notes,
         intervals=_find_intervals(described, ranking),
     )
 

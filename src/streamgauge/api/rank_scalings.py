@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
-from typing import TypeVar
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
+from streamgauge.api.histories import HistoryPlace
 from streamgauge.api.loading import JobLike, ProfileLike, describe_job, load_profile
 from streamgauge.api.rates import Rates, list_rates
 from streamgauge.errors import InvalidInput, in_file, suggest_name
@@ -41,6 +44,9 @@ def rank_scalings(
     tolerate_drops: float = 0.0,
     sink_weights: Mapping[str, float] | None = None,
     against: ProfileLike | None = None,
+    load: str | None = None,
+    series: str | Path | None = None,
+    lake: str | None = None,
 ) -> ScalingRanking:
     """Hand out units to the components that gain most, by one planner or by all.
 
@@ -62,13 +68,18 @@ def rank_scalings(
         tolerate_drops: Tuples per second that a component may drop before it is congested.
         sink_weights: What a tuple counts, by sink; 1 where a sink is not named.
         against: A profile measured in a run, whose rates are compared with the estimate.
+        load: Instead of a rate: ``mean``, ``peak``, ``p95`` … of what sources emitted, or
+            ``forecast+1h@p95``.
+        series: With `load`: a CSV file of source rates.
+        lake: With `load`: a lake that measured them; the profile's own history without either.
 
     Raises:
         Infeasible: Nothing that can be done.
         InvalidInput: A file is wrong, or an argument is.
     """
     kind = _choose(Unit, unit, "--unit")
-    problem = _read_problem(job, units, profile, rate, step, kind, unit_cores)
+    asked = _AskedLoad(rate=rate, load=load, place=HistoryPlace.choose(series, lake, None))
+    problem = _read_problem(job, units, profile, asked, step, kind, unit_cores)
     options = ScalingOptions(
         ties=_choose(TieRule, ties, "--ties"),
         selection=_choose(Selection, packages, "--packages"),
@@ -85,16 +96,29 @@ def rank_scalings(
     return ScalingRanking(ranking=ranking, accuracy=accuracy, measured=measured)
 
 
+class _AskedLoad(NamedTuple):
+    """Under which load: rates, or a load of a history."""
+
+    rate: Rates
+    load: str | None
+    place: HistoryPlace
+
+    @property
+    def is_given(self) -> bool:
+        """Whether anything says so."""
+        return bool(list_rates(self.rate)) or self.load is not None
+
+
 def _read_problem(
     job: JobLike | ScalingGraph,
     units: int | None,
     profile: ProfileLike | None,
-    rate: Rates,
+    asked: _AskedLoad,
     step: str | None,
     unit: Unit,
     unit_cores: float,
 ) -> ScalingProblem:
-    is_job_described = profile is not None or step is not None or bool(list_rates(rate))
+    is_job_described = profile is not None or step is not None or asked.is_given
     if isinstance(job, ScalingGraph):
         _refuse_job_options(is_job_described, job.name)
         return ScalingProblem(graph=job, units=_check_units(units))
@@ -107,15 +131,18 @@ def _read_problem(
             units=_check_units(components.free_units if units is None else units),
             notes=tuple(str(warning) for warning in components.warnings),
         )
-    described = describe_job(job if document is None else document, profile, rate=rate, step=step)
+    described = describe_job(
+        job if document is None else document, profile, step=step, **asked._asdict()
+    )
     with in_file(described.file):
-        return ScalingProblem.of_job(
+        problem = ScalingProblem.of_job(
             described.job,
             described.profile,
             _check_units(units),
             unit=unit,
             unit_cores=unit_cores,
         )
+    return replace(problem, notes=(*described.notes, *problem.notes))
 
 
 def _refuse_job_options(is_job_described: bool, file: str) -> None:
@@ -123,7 +150,7 @@ def _refuse_job_options(is_job_described: bool, file: str) -> None:
         raise InvalidInput.single(
             (),
             file=file,
-            seen="--profile, --step or --rate together with a file of components",
+            seen="--profile, --step, --rate or --load together with a file of components",
             expected="a job file, or the components alone",
         )
 

@@ -116,5 +116,6 @@ def _parse_rate(text: str, whole: str) -> float:
             seen=repr(whole),
             expected="tuples per second above zero and at most "
             f"{MOST_PER_SECOND:g}, or SOURCE=NUMBER",
+            remedy="ranges are for `predict --rate` and sg.load_curve" if ".." in text else "",
         )
     return value

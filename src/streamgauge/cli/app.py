@@ -21,6 +21,8 @@ COMMANDS = {
     "cost": "streamgauge.cli.cost:cost",
     "sweep": "streamgauge.cli.sweep:sweep",
     "forecast": "streamgauge.cli.forecast:forecast",
+    "outlook": "streamgauge.cli.outlook:outlook",
+    "update": "streamgauge.cli.update:update",
     "simulate": "streamgauge.cli.simulate:simulate",
     "replay": "streamgauge.cli.replay:replay",
     "demo": "streamgauge.cli.demo:demo",

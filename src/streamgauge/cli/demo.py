@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from streamgauge.api.demonstration import RecordedRun
     from streamgauge.experiments.truth import StepTruth
     from streamgauge.profile.profile import Profile
+    from streamgauge.reports.outlook import OutlookReport
     from streamgauge.reports.prediction import PredictionReport
     from streamgauge.reports.scaling import ScalingRanking
 
@@ -27,6 +28,8 @@ RECORDED, MEASURED, ASKED = "recorded", "quiet", "busy"
 PROFILE = "quiet.profile.json"
 # And what to do about a load beyond what the busy plan can take, with so many executors more.
 GROWN_RATE, GROWN_UNITS = 900.0, 4
+# The recorded run is too short for a forecast: its outlook is by made-up traffic.
+TRAFFIC, HORIZON = "traffic/orders.csv", "12h"
 WIDTH, INDENT = 100, "   "
 NEXT = """
 Next, with your own Storm job:
@@ -94,6 +97,13 @@ def demo(
     }
     if spark:
         document |= _continue_on_spark(run, truth, output, story)
+    ahead = _look_ahead(run, output, examples_folder() / TRAFFIC)
+    story.tell(
+        f"Outlook: step {ASKED} under made-up traffic, as the recorded run is too short",
+        *ahead.summary,
+        files="outlook.html",
+    )
+    document |= ahead.to_dict()
     if as_json:
         print_document(document)
     else:
@@ -217,6 +227,18 @@ def _predict(run: RecordedRun, profile: Path, output: Path, page: str) -> Predic
     plan, rate = run.plan(ASKED, load_profile(profile)), run.per_second(ASKED)
     report = predict(profile, plan, rate=rate, before=True)
     write_text(output / page, report.to_html(f"streamgauge demo --output {output}"))
+    return report
+
+
+def _look_ahead(run: RecordedRun, output: Path, traffic: Path) -> OutlookReport:
+    """Whether the other step's plan will keep up with traffic, with a page of it."""
+    from streamgauge.api.loading import load_profile
+    from streamgauge.api.outlook import outlook
+
+    profile = run.folder / PROFILE
+    plan = run.plan(ASKED, load_profile(profile))
+    report = outlook(profile, plan, series=traffic, horizon=HORIZON)
+    write_text(output / "outlook.html", report.to_html(f"streamgauge demo --output {output}"))
     return report
 
 

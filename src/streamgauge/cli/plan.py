@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.cli.options import AsJson, Html, Rate, Step
+from streamgauge.cli.options import AsJson, HistoryLake, Html, Load, Rate, Series, Step
 from streamgauge.cli.output import check_outputs, present, say, write_text
 
 app = typer.Typer(
@@ -39,6 +39,9 @@ def place(
     profile: Profile = None,
     step: Step = None,
     rate: Rate = None,
+    load: Load = None,
+    series: Series = None,
+    lake: HistoryLake = None,
     by: Annotated[
         str,
         typer.Option(
@@ -62,7 +65,18 @@ def place(
 
     check_outputs(output, svg, html)
     report = replace(
-        rank_placements(file, profile, rate, step, scheduler, by, utilisation),
+        rank_placements(
+            file,
+            profile,
+            rate,
+            step,
+            scheduler,
+            by,
+            utilisation,
+            load=load,
+            series=series,
+            lake=lake,
+        ),
         written="" if output is None else str(output),
         ackers=ackers,
     )
@@ -87,6 +101,9 @@ def scale(
     profile: Profile = None,
     step: Step = None,
     rate: Rate = None,
+    load: Load = None,
+    series: Series = None,
+    lake: HistoryLake = None,
     sweep: Annotated[
         bool, typer.Option("--sweep", help="Also show what 1, 2 … units would gain.")
     ] = False,
@@ -159,6 +176,9 @@ def scale(
         tolerate_drops=tolerate_drops,
         sink_weights=_parse_weights(sink_weight or ()),
         against=against,
+        load=load,
+        series=series,
+        lake=lake,
     )
     if output is not None:
         report = replace(report, written=str(output))

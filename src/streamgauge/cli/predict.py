@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.cli.options import AsJson, Html, Rate
+from streamgauge.cli.options import AsJson, Html, Load, Rate, Series
 from streamgauge.cli.output import present, say
 from streamgauge.errors import InvalidInput
 
@@ -58,6 +58,8 @@ def predict(
     ] = None,
     step: Annotated[str | None, typer.Option(help="Configure the plan as in this step.")] = None,
     rate: Rate = None,
+    load: Load = None,
+    series: Series = None,
     measured: Annotated[
         bool,
         typer.Option(
@@ -90,7 +92,12 @@ def predict(
     html: Html = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict latency with percentiles, utilisation and the highest rate of a plan."""
+    """Predict latency with percentiles, utilisation and the highest rate of a plan.
+
+    A range of loads, such as --rate 50..500, gives them over that range, and where it saturates.
+    """
+    from streamgauge.api.load_curve import is_load_range, is_range, load_curve
+    from streamgauge.api.models import DEFAULT
     from streamgauge.api.predict import predict as ask
 
     if file is not None and plan is not None:
@@ -98,11 +105,35 @@ def predict(
             ("--plan",), seen=f"both {file!r} and --plan {plan!r}", expected="one plan to predict"
         )
     plan = file if plan is None else plan
+    if is_range(rate) or is_load_range(load):
+        if measured or strict or model != DEFAULT or link_percentile is not None:
+            raise InvalidInput.single(
+                ("--rate",),
+                seen="a range of loads with --measured, --strict, --model or --link-percentile",
+                expected="a range alone, or a single load with those",
+            )
+        curve = load_curve(
+            profile,
+            plan,
+            rate=rate or None,
+            load=load,
+            series=series,
+            step=step,
+            lake=lake,
+            topology=topology,
+            intervals=intervals,
+            residuals=residuals,
+            say=say,
+        )
+        present(curve, as_json=as_json, html=html, svg=svg)
+        return
     report = ask(
         profile,
         plan,
         step=step,
         rate=rate or None,
+        load=load,
+        series=series,
         model=model,
         lake=lake,
         topology=topology,
@@ -137,6 +168,8 @@ def compare(
         typer.Option(help="With --lake: the topology's name; as in the plans when not given."),
     ] = None,
     rate: Rate = None,
+    load: Load = None,
+    series: Series = None,
     by: Annotated[
         str, typer.Option(help="Compare by: mean, p50, p90, p95, p99, or rate (the highest).")
     ] = "p99",
@@ -156,6 +189,8 @@ def compare(
         plans,
         profile,
         rate=rate or None,
+        load=load,
+        series=series,
         by=by,
         model=model,
         lake=lake,

@@ -151,6 +151,7 @@ def draw_line_chart(
     shaded_until: float = 0.0,
     shaded: str = "",
     bands: Sequence[Band] = (),
+    marks: Sequence[tuple[str, float]] = (),
     tick_label: TickLabel = format_plain_number,
     embedded: bool = False,
 ) -> str:
@@ -166,6 +167,7 @@ def draw_line_chart(
         shaded_until: End of the part at the beginning that is shaded.
         shaded: What the shading means.
         bands: Ranges behind the lines, the widest first: a narrower one darkens what it covers.
+        marks: Places on the horizontal axis to be marked, with what is written at each.
         tick_label: How numbers at the vertical axis are written.
         embedded: Whether the page around it brings the style.
     """
@@ -176,11 +178,15 @@ def draw_line_chart(
     rows = _draw_legend(svg, [line.name for line in series], meaning)
     shown = [value for line in series for value in line.values]
     shown += [value for band in bands for value in band.high]
+    x = Axis(low=0.0, high=max(*times, x_end, shaded_until, 0.0) or 1.0)
+    labels = _Marks(
+        [(text, LEFT + x.part(at) * (WIDTH - RIGHT - LEFT)) for text, at in marks if at <= x.high]
+    )
     plot = _Plot(
-        x=Axis(low=0.0, high=max(*times, x_end, shaded_until, 0.0) or 1.0),
+        x=x,
         y=log_axis(shown) if log else linear_axis(shown),
         left=LEFT,
-        top=HEADING + rows * LEGEND_LINE + 6.0,
+        top=HEADING + rows * LEGEND_LINE + labels.rows * MARK_LINE + 6.0,
         right=WIDTH - RIGHT,
         bottom=HEIGHT - BOTTOM,
     )
@@ -192,6 +198,7 @@ def draw_line_chart(
         _draw_band(svg, plot, times, band)
     for index, line in enumerate(series):
         _draw_series(svg, plot, times, line, index % SERIES)
+    labels.draw(svg, plot.top - 6.0, plot.bottom)
     return _render(svg, WIDTH, HEIGHT, title, embedded=embedded)
 
 

@@ -2,7 +2,9 @@
 
 Everything is in logarithms, as times and rates are above zero and errors are parts of them: an
 interval of half-width h around f reaches from f·e⁻ʰ to f·eʰ. The three parts are independent, so
-their half-widths add up as squares.
+their half-widths add up as squares. Under a load that is forecast, what the load may be is a fourth
+part, with a width to each side, since queues grow faster above the expected load than they shrink
+below it.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ class Interval:
             NaN where it is not known.
         model: The same by what models get wrong.
         sampling: The same by the chance of the window that would be measured.
+        load: The same by what the load may be where it is forecast, to the farther side.
     """
 
     low: float
@@ -55,6 +58,7 @@ class Interval:
     parameters: float
     model: float
     sampling: float
+    load: float = 0.0
 
     @property
     def is_known(self) -> bool:
@@ -110,12 +114,16 @@ class Predicted:
         drawn: From each draw; infinite where it is overloaded, NaN where it says nothing. None
             where there are no draws.
         scatter: Standard deviation in a window, as a part.
+        lower: How far below it is at an end of the load's band, as a logarithm.
+        higher: How far above it is at the other; infinite where that is overload.
     """
 
     value: float
     drawn: NDArray[np.float64] | None
     kind: Kind
     scatter: float
+    lower: float = 0.0
+    higher: float = 0.0
 
 
 def find_interval(
@@ -141,7 +149,14 @@ def find_interval(
     if draws is not None and figure.drawn is not None and figure.value > 0.0:
         parameters = find_parameter_width(figure, draws, endless=endless)
     low, high = _combine(figure, (parameters, model, sampling), overload, endless=endless)
-    return Interval(low=low, high=high, parameters=parameters, model=model, sampling=sampling)
+    return Interval(
+        low=low,
+        high=high,
+        parameters=parameters,
+        model=model,
+        sampling=sampling,
+        load=max(figure.lower, figure.higher),
+    )
 
 
 def find_parameter_width(figure: Predicted, draws: Draws, *, endless: bool) -> float:
@@ -174,8 +189,8 @@ def _combine(
         return (float(fitting.min()) if may_fit else figure.value), figure.value
     if not figure.value > 0.0 or any(map(math.isnan, widths)):
         return math.nan, math.nan
-    reach = math.hypot(*widths)
-    low, high = figure.value * math.exp(-reach), figure.value * math.exp(reach)
+    low = figure.value * math.exp(-math.hypot(*widths, figure.lower))
+    high = figure.value * math.exp(math.hypot(*widths, figure.higher))
     return low, math.inf if endless else high
 
 

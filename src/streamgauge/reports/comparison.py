@@ -63,13 +63,20 @@ class ComparisonReport(Report):
         profile: Which profile the predictions rest on.
         warnings: What was assumed, and which models could not be asked.
         differences: How far other plans are from the preferred one, by what they are ranked by.
+        load: Where the load comes from; empty where it is given, measured or in the plans' files.
     """
 
     ranking: Ranking
     plans: Mapping[str, ComparedPlan]
     differences: Mapping[str, Difference] = field(default_factory=FrozenDict)
     profile: str = ""
+    load: str = ""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> str:
+        """The load, where it was found."""
+        return f"load: {self.load}" if self.load else ""
 
     @property
     def preferred(self) -> Prediction:
@@ -202,6 +209,7 @@ class ComparisonReport(Report):
                 for name, compared in self.plans.items()
             },
             "profile": self.profile,
+            **({"load": self.load} if self.load else {}),
             "warnings": list(self.warnings),
         }
 

@@ -54,7 +54,9 @@ def show_reach(interval: Interval | None) -> Cell:
 
 def find_reach(interval: Interval) -> float:
     """Half of an interval's width as a part of what is predicted."""
-    return math.expm1(math.hypot(interval.parameters, interval.model, interval.sampling))
+    return math.expm1(
+        math.hypot(interval.parameters, interval.model, interval.sampling, interval.load)
+    )
 
 
 def list_ends(name: str, latency: Latency, intervals: Intervals | None) -> Iterator[Row]:
@@ -110,6 +112,7 @@ def _describe(name: str, figure: str, interval: Interval) -> Row:
         Column("parameters"): _show_part(interval.parameters),
         Column("model"): _show_part(interval.model),
         Column("sampling"): _show_part(interval.sampling),
+        Column("load"): _show_part(interval.load) if interval.load else None,
     }
 
 
@@ -175,6 +178,7 @@ def document_intervals(intervals: Intervals | None) -> dict[str, Any]:
                     "parameters": one.parameters,
                     "model": one.model,
                     "sampling": one.sampling,
+                    "load": one.load,
                 }
                 for key, one in intervals.figures.items()
             ],

@@ -83,6 +83,7 @@ class PlacementRanking(Report):
         written: The file that the best plan was written to, where it was.
         ackers: Whether pictures show ackers and their streams.
         intervals: Of the best plan's figures.
+        load_notes: Where the load comes from, where it was found.
     """
 
     ranking: RankedPlacements
@@ -91,6 +92,7 @@ class PlacementRanking(Report):
     written: str = ""
     ackers: bool = False
     intervals: Intervals | None = None
+    load_notes: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -402,7 +404,7 @@ class PlacementRanking(Report):
     def _notes(self) -> list[str]:
         """Warnings about the best plan, and what predictions rest on."""
         best = self.ranking.best
-        notes = list(best.schedule.warnings)
+        notes = [*self.load_notes, *best.schedule.warnings]
         if self.ranking.rates_assumed:
             notes.append("no rates are known: every stream counts as if it carried as much")
         if best.prediction is not None:

@@ -123,8 +123,8 @@ class Forecaster:
         wished = np.asarray(probabilities, dtype=np.float64)
         offsets = self._quantiles.offsets(wished)
         hours = self._hour(steps)
-        low = offsets[left] * self._quantiles.scales(left, hours)[:, None]
-        high = offsets[right] * self._quantiles.scales(right, hours)[:, None]
+        low = self._quantiles.spread(offsets, left, hours)
+        high = self._quantiles.spread(offsets, right, hours)
         spread = middle[:, None] + low + part[:, None] * (high - low)
         # Neither may quantiles cross, nor rates be negative.
         spread = np.where(wished < 0.5, np.minimum(spread, middle[:, None]), spread)

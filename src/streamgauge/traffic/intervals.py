@@ -42,6 +42,8 @@ LARGEST_ERROR = 5.0
 # of the mean over all hours: its first error must not count as endless.
 LEAST_SHARE = 0.01
 TINY = 1e-12
+# A band reaches at most so many times as far as the largest error.
+MOST_LARGEST = 2.0
 
 
 class AdaptiveQuantiles:
@@ -50,6 +52,7 @@ class AdaptiveQuantiles:
     Attributes:
         levels: By row, probability and rate: at which level past errors are taken.
         seen: By row, how many errors.
+        largest: By row, the largest error so far.
     """
 
     def __init__(self, rows: int) -> None:
@@ -64,6 +67,7 @@ class AdaptiveQuantiles:
         self._newest = [array("d", [0.0] * WINDOW) for _ in range(rows)]
         self._sorted = [array("d") for _ in range(rows)]
         self.seen = np.zeros(rows, dtype=np.int64)
+        self.largest = np.zeros(rows)
         self._scale = np.zeros((rows, HOURS))
         self._scale_seen = np.zeros((rows, HOURS), dtype=np.int64)
         self._overall = np.zeros(rows)
@@ -99,11 +103,17 @@ class AdaptiveQuantiles:
             mean_then: Likewise, as `mean_levels` had them.
             hour: Of the day, of the value.
         """
-        scores = (errors / scales).tolist()
-        ranks = np.array([self._insert(*pair) for pair in zip(rows.tolist(), scores, strict=True)])
         # Nearly always these are the first rows, which are a view and no copy.
         part = slice(len(rows)) if int(rows[-1]) == len(rows) - 1 else rows
+        self.largest[part] = np.maximum(self.largest[part], np.abs(errors))
         self._learn_scales(part, errors, hour)
+        # Where no error had been seen when it was forecast, the first ones say what is usual.
+        unknown = np.flatnonzero(scales <= TINY)
+        if len(unknown):
+            scales = scales.copy()
+            scales[unknown] = self.scales(rows[unknown], np.full(len(unknown), hour))
+        scores = (errors / scales).tolist()
+        ranks = np.array([self._insert(*pair) for pair in zip(rows.tolist(), scores, strict=True)])
         rank = ranks[:, None, None]
         step = self._wished - (rank <= then)
         weights = self._weights[part]
@@ -129,6 +139,16 @@ class AdaptiveQuantiles:
             found[row] = np.interp(place, np.arange(size), ordered)
         return found
 
+    def spread(self, offsets: Vector, rows: Counts, hours: Counts) -> Vector:
+        """Scaled errors of some rows as errors at some hours.
+
+        An hour with small errors so far makes the first large one there count as a huge score. None
+        is taken for more than so many times the largest error that was really seen.
+        """
+        most = MOST_LARGEST * self.largest[rows][:, None]
+        found = offsets[rows] * self.scales(rows, hours)[:, None]
+        return np.asarray(np.clip(found, -most, most))
+
     def _insert(self, row: int, score: float) -> float:
         """Put a score among the others, for the oldest; its rank among them, from 0 to 1."""
         seen, ordered, newest = int(self.seen[row]), self._sorted[row], self._newest[row]
@@ -151,5 +171,5 @@ class AdaptiveQuantiles:
         size = np.minimum(size, usual)
         alpha = np.maximum(SCALE_ALPHA, 1.0 / self._scale_seen[part, hour])
         self._scale[part, hour] += alpha * (size - own)
-        alpha = np.maximum(SCALE_ALPHA / 10.0, 1.0 / self.seen[part])
+        alpha = np.maximum(SCALE_ALPHA / 10.0, 1.0 / (self.seen[part] + 1))
         self._overall[part] += alpha * (size - overall)
