@@ -63,7 +63,11 @@ def test_a_catalogue_comes_back_from_its_written_form():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("cores: 2,", "cores: 0,", r"5: machines\[0\].cores: 0.0; expected a finite number above 0"),
+        (
+            "cores: 2,",
+            "cores: 0,",
+            r"5: machines\[0\].cores: 0.0; expected a finite number above 0",
+        ),
         ("memory_gib: 8,", "memory_gib: -8,", r":5: machines\[0\].memory_gib: -8"),
         ("price_per_hour: 0.1", "price: 0.1", "unknown key 'price'"),
         ("name: large", "name: small", "the name 'small' twice"),
