@@ -96,9 +96,10 @@ def test_m_11_the_second_of_an_edge_follows_the_first_where_it_fits():
 
 
 def test_m_11_a_pair_goes_to_the_parent_that_sends_it_most():
-    needs = [[1.0, 4 * GIBIBYTE, 0, 0, 10.0]] * 6
+    loads = [40.0, 40.0, 40.0, 40.0, 10.0, 10.0]
+    needs = [[1.0, 4 * GIBIBYTE, 0, 0, load] for load in loads]
     edges = {(0, 1): 60.0, (2, 3): 50.0, (4, 5): 30.0, (0, 4): 5.0, (2, 4): 20.0}
-    small = Catalogue(name="c", machines=(machine("m", GENERAL, 4, 16, 0.2, 100.0),))
+    small = Catalogue(name="c", machines=(machine("m", GENERAL, 16, 64, 0.2, 100.0),))
     plan = pack_by_meezan(Instances.of("abcdef", needs, edges), small)
     assert plan.place[4] == plan.place[5] == plan.place[2]
 
@@ -171,7 +172,7 @@ def test_an_instance_larger_than_every_machine_is_named_with_what_would_fit():
 @pytest.mark.parametrize("seed", range(12))
 def test_m_20_every_plan_places_each_instance_once_and_keeps_all_capacities(seed):
     instances = make_job(seed, operators=5, most=9, router_bound=True)
-    plan = pack_by_meezan(instances, make_catalogue(12_000.0))
+    plan = pack_by_meezan(instances, make_catalogue(30_000.0))
     assert list(plan.violations()) == []
 
 
