@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from streamgauge.api.forecast import forecast
     from streamgauge.api.judge import judge
     from streamgauge.api.loading import load_job, load_profile
+    from streamgauge.api.pack import pack
     from streamgauge.api.place import place
     from streamgauge.api.predict import predict
     from streamgauge.api.rank_placements import rank_placements
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.comparison import ComparisonReport
     from streamgauge.reports.forecast import ForecastReport
     from streamgauge.reports.judgement import JudgementReport
+    from streamgauge.reports.packing import PackingReport
     from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
@@ -42,6 +44,7 @@ _MODULES = {
     "judge": "api.judge",
     "load_job": "api.loading",
     "load_profile": "api.loading",
+    "pack": "api.pack",
     "place": "api.place",
     "predict": "api.predict",
     "rank_placements": "api.rank_placements",
@@ -52,6 +55,7 @@ _MODULES = {
     "ForecastReport": "reports.forecast",
     "Job": "profile.job",
     "JudgementReport": "reports.judgement",
+    "PackingReport": "reports.packing",
     "PlacementRanking": "reports.placement_ranking",
     "PlacementReport": "reports.placement",
     "PredictionReport": "reports.prediction",
@@ -67,6 +71,7 @@ __all__ = [
     "ForecastReport",
     "Job",
     "JudgementReport",
+    "PackingReport",
     "PlacementRanking",
     "PlacementReport",
     "PredictionReport",
@@ -80,6 +85,7 @@ __all__ = [
     "judge",
     "load_job",
     "load_profile",
+    "pack",
     "place",
     "predict",
     "rank_placements",

@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "streamgauge.cli.predict:compare",
     "forecast": "streamgauge.cli.forecast:forecast",
     "simulate": "streamgauge.cli.simulate:simulate",
+    "pack": "streamgauge.cli.pack:pack",
     "demo": "streamgauge.cli.demo:demo",
     "examples": "streamgauge.cli.examples:examples",
     "topology": "streamgauge.cli.topology:app",

@@ -152,6 +152,7 @@ def draw_line_chart(
     shaded: str = "",
     bands: Sequence[Band] = (),
     tick_label: TickLabel = format_plain_number,
+    labels: Sequence[str] = (),
     embedded: bool = False,
 ) -> str:
     """Lines over time as an SVG.
@@ -167,6 +168,7 @@ def draw_line_chart(
         shaded: What the shading means.
         bands: Ranges behind the lines, the widest first: a narrower one darkens what it covers.
         tick_label: How numbers at the vertical axis are written.
+        labels: What to write below the points of the first line; none: nothing.
         embedded: Whether the page around it brings the style.
     """
     svg = Svg()
@@ -192,6 +194,9 @@ def draw_line_chart(
         _draw_band(svg, plot, times, band)
     for index, line in enumerate(series):
         _draw_series(svg, plot, times, line, index % SERIES)
+    for time, value, label in zip(times, series[0].values, labels, strict=False):
+        # Below the line, and inside the picture where the point is at its end.
+        svg.text(plot.px(time), plot.py(value) + LEGEND_GAP, label, kind="axis", anchor="end")
     return _render(svg, WIDTH, HEIGHT, title, embedded=embedded)
 
 

@@ -7,7 +7,7 @@ tuples inside, and machines that fall empty are not bought.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from streamgauge.planning.packing.patterns import (
     Solution,
     solve,
 )
-from streamgauge.planning.scheduling.local_search import search
+from streamgauge.planning.scheduling.local_search import balance_placement, search
 from streamgauge.planning.scheduling.placement_problem import Counts, Limit, PlacementProblem
 
 # Classes times machines beyond which near neighbours are not looked for.
@@ -97,6 +97,11 @@ def gather(plan: PackingPlan, *, seed: int = 0) -> PackingPlan:
     if not problem.allows(start):
         return plan
     counts: Counts = search(problem, [start], steps=STEPS, rounds=ROUNDS, seed=seed)
+    return _placed(plan, classes, counts)
+
+
+def _placed(plan: PackingPlan, classes: Sequence[tuple[int, ...]], counts: Counts) -> PackingPlan:
+    """So many of each class on each machine; a machine without any is not bought."""
     contents: list[list[int]] = [[] for _ in plan.machines]
     for members, row in zip(classes, counts, strict=True):
         places = np.repeat(np.arange(len(plan.machines)), row).tolist()
@@ -105,11 +110,24 @@ def gather(plan: PackingPlan, *, seed: int = 0) -> PackingPlan:
     kept = [place for place, content in enumerate(contents) if content]
     return PackingPlan(
         method=plan.method,
-        instances=instances,
+        instances=plan.instances,
         machines=tuple(plan.machines[place] for place in kept),
         contents=tuple(tuple(sorted(contents[place])) for place in kept),
         proven=plan.proven,
     )
+
+
+def deal_evenly(plan: PackingPlan) -> Iterator[PackingPlan]:
+    """The same machines, each filled to the same part; nothing where that does not fit.
+
+    Costs as much, and no machine is crowded while another has room.
+    """
+    classes = _classes(plan.instances)
+    if len(plan.machines) < 2:
+        return
+    counts = balance_placement(_problem(plan, classes))
+    if counts is not None:
+        yield _placed(plan, classes, counts)
 
 
 def _problem(plan: PackingPlan, classes: Sequence[tuple[int, ...]]) -> PlacementProblem:

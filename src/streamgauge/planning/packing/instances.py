@@ -163,12 +163,6 @@ class PackingPlan:
         ends = self.place[self.instances.senders], self.place[self.instances.receivers]
         return float(self.instances.rates[ends[0] != ends[1]].sum())
 
-    @property
-    def binding(self) -> Resource | None:
-        """What the machines are fullest of, all together; None where nothing is limited."""
-        filled = {one: 1.0 - left for one, left in fragmentation(self).by_resource.items()}
-        return max(filled, key=lambda one: filled[one]) if filled else None
-
     def violations(self, *, router: bool = True) -> Iterator[str]:
         """Capacities that are exceeded, and instances that are not placed exactly once."""
         placed = sorted(index for content in self.contents for index in content)
