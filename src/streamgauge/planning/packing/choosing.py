@@ -18,12 +18,13 @@ from streamgauge.errors import Infeasible, InvalidInput
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.objectives import Objective
 from streamgauge.models.prediction import FULL, Prediction
+from streamgauge.planning.packing.alike import pack_alike
 from streamgauge.planning.packing.catalogue import Catalogue, Resource
 from streamgauge.planning.packing.exact import deal_evenly, pack_cheaply, pack_exactly
 from streamgauge.planning.packing.instances import PackingPlan, fragmentation
 from streamgauge.planning.packing.meezan import CategoryRule, pack_by_meezan
 from streamgauge.planning.packing.parallelism import THRESHOLD, choose_options
-from streamgauge.planning.packing.patterns import USUAL_EFFORT, Effort
+from streamgauge.planning.packing.patterns import Effort
 from streamgauge.planning.packing.round_robin import pack_round_robin
 from streamgauge.planning.packing.sized_job import Packable, SizedJob, size_job
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -31,7 +32,8 @@ from streamgauge.topology.physical_plan import PhysicalPlan
 # Parts of their time that executors and cores are planned with, one after the other.
 FILLS = (THRESHOLD, 0.75, 0.6, 0.45, 0.3)
 # Enough for a point of the spectrum, of which there are several.
-LITTLE_EFFORT = Effort(nodes=200, patterns=500, looks=5_000)
+LITTLE_EFFORT = Effort(rounds=40, nodes=50, patterns=300, looks=5_000)
+ENOUGH_EFFORT = Effort(rounds=100, nodes=200, patterns=1_500, looks=20_000)
 CENT = 1e-6
 
 
@@ -180,7 +182,8 @@ class Chooser:
     def _plans(self, job: SizedJob, effort: Effort) -> Iterator[PackingPlan]:
         cheapest = pack_cheaply(job.instances, self.catalogue, effort=effort)
         yield cheapest
-        yield from deal_evenly(cheapest)
+        for plan in (*deal_evenly(cheapest), *pack_alike(job.instances, self.catalogue)):
+            yield replace(plan, proven=cheapest.proven)
         yield pack_by_meezan(job.instances, self.catalogue, CategoryRule.NEAREST)
 
     def find_rivals(self, option: Option, most: int, copies: int | None) -> Iterator[Rival]:
@@ -188,7 +191,7 @@ class Chooser:
         job = self.size(option.sources / most, THRESHOLD)
         yield Rival(name="meezan", judged=option.meezan)
         try:
-            exact = pack_exactly(job.instances, self.catalogue, copies)
+            exact = pack_exactly(job.instances, self.catalogue, copies, effort=ENOUGH_EFFORT)
         except Infeasible as error:
             yield Rival(name="exact program", judged=None, why_not=str(error))
             machines = len(option.best.plan.machines)
@@ -258,7 +261,7 @@ def choose_machines(
     points = choose_options(most, options)
     asked = most if sources is None else sources
     found = [
-        chooser.find_option(point, most, USUAL_EFFORT if point == asked else LITTLE_EFFORT)
+        chooser.find_option(point, most, ENOUGH_EFFORT if point == asked else LITTLE_EFFORT)
         for point in sorted({*points, asked})
     ]
     chosen = next(one for one in found if one.sources == asked)

@@ -18,6 +18,7 @@ from streamgauge.planning.packing.instances import (
     Instances,
     PackingPlan,
     check_each_fits,
+    classes_of,
     show_amount,
 )
 from streamgauge.planning.packing.meezan import CategoryRule, pack_by_meezan
@@ -87,7 +88,7 @@ def pack_cheaply(
 def gather(plan: PackingPlan, *, seed: int = 0) -> PackingPlan:
     """The same machines with more tuples inside; without those that fall empty."""
     instances = plan.instances
-    classes = _classes(instances)
+    classes = classes_of(instances)
     if len(plan.machines) < 2 or len(classes) * len(plan.machines) > MOST_PLACES:
         return plan
     problem = _problem(plan, classes)
@@ -122,7 +123,7 @@ def deal_evenly(plan: PackingPlan) -> Iterator[PackingPlan]:
 
     Costs as much, and no machine is crowded while another has room.
     """
-    classes = _classes(plan.instances)
+    classes = classes_of(plan.instances)
     if len(plan.machines) < 2:
         return
     counts = balance_placement(_problem(plan, classes))
@@ -161,15 +162,6 @@ def _problem(plan: PackingPlan, classes: Sequence[tuple[int, ...]]) -> Placement
         most_nodes=len(nodes),
         limits=tuple(limits),
     )
-
-
-def _classes(instances: Instances) -> list[tuple[int, ...]]:
-    """Instances of one operator that need the same."""
-    groups: dict[tuple[int, str], list[int]] = {}
-    for number, kind in enumerate(instances.kinds):
-        for index in kind:
-            groups.setdefault((number, instances.operators[index]), []).append(index)
-    return [tuple(members) for members in groups.values()]
 
 
 def _patterns_of(plan: PackingPlan, catalogue: Catalogue) -> tuple[Pattern, ...]:

@@ -207,6 +207,15 @@ def compare_fragmentation(product: float, other: float) -> float:
     return product / other - 1.0
 
 
+def classes_of(instances: Instances) -> list[tuple[int, ...]]:
+    """Instances of one operator that need the same."""
+    groups: dict[tuple[int, str], list[int]] = {}
+    for number, kind in enumerate(instances.kinds):
+        for index in kind:
+            groups.setdefault((number, instances.operators[index]), []).append(index)
+    return [tuple(members) for members in groups.values()]
+
+
 def fits(needs: Vector, room: Vector) -> bool:
     """Whether there is room for the needs, in every resource."""
     return bool(np.all(needs <= room + SLACK * np.maximum(np.abs(needs), 1.0)))

@@ -14,12 +14,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import linprog
 
 from streamgauge.planning.packing.catalogue import Catalogue, Vector
 from streamgauge.planning.packing.instances import SLACK, Instances, Matrix
@@ -35,7 +35,11 @@ MOST_ROUNDS = 400
 FILL_LOOKS = 2_000
 # Parts of what a solution's reduced costs add up to that are tried, one after the other.
 REACHES = (1.0, 0.2, 0.05, 0.01)
-FILL_NODES = 5_000
+FILL_NODES = 100
+# A bound that is this near to what is not whole can hardly be raised.
+CLOSE = 1e-4
+# Types that are worth no more than their price by this part are not looked at more closely.
+NEAR = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +193,14 @@ def solve(
         best = tuple(known)
     price = program.price_of(best) if best else math.inf
     bound = program.round_up(priced.bound)
-    if priced.converged and math.isfinite(price) and (fewest or price > bound * (1 + TOLERANCE)):
+    if math.isfinite(price) and (fewest or price > bound * (1 + TOLERANCE)):
         wanted = price - (0.0 if fewest else program.grid) + TOLERANCE * price
         listed, is_complete = _list_patterns(program, priced, wanted, effort)
-        found, proven = master.buy([*master.patterns, *listed], best, fewest=fewest)
+        is_new = master.extend(listed)
+        found: tuple[Pattern, ...] = ()
+        proven = 0.0
+        if is_new or is_complete or fewest:
+            found, proven = master.buy(master.patterns, best, fewest=fewest)
         if found and program.price_of(found) <= price * (1 + TOLERANCE):
             best, price = found, program.price_of(found)
         if is_complete:
@@ -213,7 +221,6 @@ class _Priced:
     values: Vector
     limits: Vector
     bound: float
-    converged: bool
     short: tuple[int, ...] = ()
 
 
@@ -253,36 +260,38 @@ class _Master:
 
     def _price(self, prices: Vector, missing: float) -> _Priced:
         """Column generation; `missing` is what an instance without a machine costs."""
-        best = 0.0
-        for _ in range(self.effort.rounds):
+        best: _Priced | None = None
+        for turn in range(self.effort.rounds):
             total, values, limits, left = self._relax(prices, missing)
-            offers = prices - limits
-            worth, found = self._most_valuable(values, offers, exact=False)
-            if not self.extend(found):
-                worth, found = self._most_valuable(values, offers, exact=True)
-                bound = self._bound(values, limits, prices, worth)
-                best = max(best, bound)
-                is_new = self.extend(found)
-                if not is_new or best >= total * (1.0 - TOLERANCE):
-                    short = tuple(np.flatnonzero(left > 1e-6).tolist()) if missing == 1.0 else ()
-                    return _Priced(
-                        values=values, limits=limits, bound=best, converged=True, short=short
-                    )
-        worth, _ = self._most_valuable(values, offers, exact=True)
-        bound = max(best, self._bound(values, limits, prices, worth))
-        return _Priced(values=values, limits=limits, bound=bound, converged=False)
+            _, found = self._most_valuable(values, prices - limits, exact=False)
+            is_last = turn == self.effort.rounds - 1
+            if self.extend(found) and not is_last:
+                continue
+            worth, found = self._most_valuable(values, prices - limits, exact=True)
+            settled = self._settle(values, limits, prices, worth)
+            if best is None or settled.bound > best.bound:
+                best = settled
+            is_closed = best.bound >= total * (1.0 - CLOSE)
+            if is_closed or not self.extend(found) or is_last:
+                short = np.flatnonzero(left > 1e-6) if missing == 1.0 else ()
+                return replace(best, short=tuple(int(kind) for kind in short))
+        raise AssertionError("the last round always ends the search")
 
-    def _bound(self, values: Vector, limits: Vector, prices: Vector, worth: Vector) -> float:
-        """By Farley 1990: prices of kinds, lowered until no machine is worth more than it costs."""
-        program = self.program
-        types = list(program.types)
-        wanted = float(values @ program.sizes)
-        if program.copies is not None:
-            gains = np.minimum(prices[types] - worth, 0.0)
-            return wanted + program.copies * float(gains.sum())
-        with np.errstate(divide="ignore"):
-            factors = np.where(worth > 0.0, prices[types] / worth, np.inf)
-        return wanted * min(1.0, float(factors.min()))
+    def _settle(self, values: Vector, limits: Vector, prices: Vector, worth: Vector) -> _Priced:
+        """Prices of kinds at which no machine is worth more than it costs (Farley 1990).
+
+        They are lowered for all kinds; where copies are limited, those limits are worth more.
+        """
+        program, types = self.program, list(self.program.types)
+        if program.copies is None:
+            with np.errstate(divide="ignore"):
+                factors = np.where(worth > 0.0, prices[types] / worth, np.inf)
+            values = values * min(1.0, float(factors.min()))
+        else:
+            limits = limits.copy()
+            limits[types] = np.minimum(np.minimum(limits[types], prices[types] - worth), 0.0)
+        bound = float(values @ program.sizes) + (program.copies or 0) * float(limits.sum())
+        return _Priced(values=values, limits=limits, bound=max(bound, 0.0))
 
     def _relax(self, prices: Vector, missing: float) -> tuple[float, Vector, Vector, Vector]:
         """Optimum, values of kinds, values of limits, and instances without a machine."""
@@ -318,6 +327,10 @@ class _Master:
                 worth[index] = most
                 continue
             if exact:
+                most = min(most, _relaxed_worth(program, machine, values))
+                if most <= price * (1.0 + NEAR):
+                    worth[index] = most
+                    continue
                 counts, worth[index] = _fill_exactly(program, machine, values)
             else:
                 counts = _fill_greedily(program, machine, values)
@@ -342,12 +355,12 @@ class _Master:
         if program.copies is not None:
             for machine in range(len(program.prices)):
                 mine = [int(one.machine == machine) for one in columns]
-                rows.append((mine, 0.0, float(program.copies)))
+                rows.append((mine, -math.inf, float(program.copies)))
         counted = Counter(hint)
         counts, bound = minimise(
             costs,
             rows,
-            most=float(total),
+            most=[total] * len(columns),
             hint=[counted.get(one, 0) for one in columns],
             nodes=self.effort.nodes,
             seconds=self.effort.seconds,
@@ -368,6 +381,19 @@ def _worth_at_most(program: Program, machine: int, values: Vector) -> float:
         rate = float((values[paid] / needs[paid]).max()) if paid.any() else 0.0
         worth = min(worth, rate * float(room[resource]) + float(values[free] @ most[free]))
     return worth
+
+
+def _relaxed_worth(program: Program, machine: int, values: Vector) -> float:
+    """What no filling is worth more than, as parts of instances could be put there."""
+    found = linprog(
+        -values,
+        A_ub=program.needs.T,
+        b_ub=program.rooms[machine],
+        bounds=[(0.0, float(most)) for most in program.most[machine].tolist()],
+        method="highs",
+    )
+    assert found.fun is not None
+    return -float(found.fun) * (1.0 + TOLERANCE)
 
 
 def _fill_greedily(program: Program, machine: int, values: Vector) -> Counts:
@@ -395,21 +421,23 @@ def _fill_exactly(program: Program, machine: int, values: Vector) -> tuple[Count
     worth = float(values @ best)
     if looks[0] > 0:
         return best, worth * (1.0 + TOLERANCE)
-    # Without presolve, as HiGHS prints messages of its own after it.
-    found = milp(
-        -values,
-        constraints=LinearConstraint(program.needs.T, -np.inf, program.rooms[machine]),
-        integrality=np.ones(len(values), dtype=np.int64),
-        bounds=Bounds(0, program.most[machine].astype(np.float64)),
-        options={"mip_rel_gap": 1e-6, "node_limit": FILL_NODES, "presolve": False},
+    kinds = np.flatnonzero(values > 0.0)
+    rows = [
+        (program.needs[kinds, resource].tolist(), -math.inf, float(room))
+        for resource, room in enumerate(program.rooms[machine].tolist())
+    ]
+    found, bound = minimise(
+        (-values[kinds]).tolist(),
+        rows,
+        most=program.most[machine][kinds].tolist(),
+        hint=best[kinds].tolist(),
+        nodes=FILL_NODES,
+        gap=CLOSE,
     )
-    bound = _worth_at_most(program, machine, values)
-    if found.mip_dual_bound is not None:
-        bound = min(bound, -float(found.mip_dual_bound) * (1.0 + TOLERANCE))
-    if found.x is not None:
-        counts = np.round(found.x).astype(np.int64)
-        best = counts if float(values @ counts) > worth else best
-    return best, bound
+    counts = np.zeros_like(best)
+    counts[kinds] = found or 0
+    best = counts if float(values @ counts) > worth else best
+    return best, min(_worth_at_most(program, machine, values), -bound * (1.0 + TOLERANCE))
 
 
 def _list_patterns(
