@@ -29,6 +29,7 @@ STUDIES = (
     "scheduling",
     "remote_traffic",
     "scaling",
+    "packing",
     "planners",
     "pipeline",
     "pipeline_cluster",

@@ -22,13 +22,13 @@ def write(tmp_path):
 
 def test_one_json_document_has_the_choice_the_options_and_the_baselines(run, tmp_path):
     result = run("pack", *write(tmp_path), "--options", "1", "--json")
-    packing = json.loads(result.stdout)["packing"]
-    assert result.exit_code == 0
+    packing = json.loads(result.out)["packing"]
+    assert result.code == 0
     assert packing["meets"]
     assert packing["chosen"]["machines"]
     assert set(packing["baselines"]) == {"meezan", "exact program", "round robin"}
     assert packing["lower_bound_per_hour"] <= packing["chosen"]["price_per_hour"]
-    assert "is an example: its prices are invented" in result.stderr
+    assert "is an example: its prices are invented" in result.err
 
 
 def test_the_report_the_picture_the_page_and_the_placed_job_are_written(run, tmp_path):
@@ -38,22 +38,22 @@ def test_the_report_the_picture_the_page_and_the_placed_job_are_written(run, tmp
         *write(tmp_path),
         *("--options", "2", "--svg", str(files[0]), "--html", str(files[1]), "-o", str(files[2])),
     )
-    assert result.stdout.startswith("Buy ")
+    assert result.out.startswith("Buy ")
     assert all(path.stat().st_size > 500 for path in files)
-    assert run("predict", str(files[2])).exit_code == 0
+    assert run("predict", str(files[2])).code == 0
 
 
 def test_an_objective_that_is_missed_ends_with_3(run, tmp_path):
     result = run("pack", *write(tmp_path), "--options", "1", "--objective", "p99<1us")
-    assert result.exit_code == 3
-    assert result.stdout.startswith("Not feasible: no plan meets")
+    assert result.code == 3
+    assert result.out.startswith("Not feasible: no plan meets")
 
 
 def test_bad_input_ends_with_2(run, tmp_path):
     job, option, catalogue = write(tmp_path)
     (tmp_path / "empty.yaml").write_text("catalogue: 1\nmachines: []\n")
-    assert run("pack", job, option, str(tmp_path / "empty.yaml")).exit_code == 2
-    assert run("pack", job, option, str(tmp_path / "missing.yaml")).exit_code == 2
-    assert run("pack", option, catalogue).exit_code == 2
-    assert run("pack", job, option, catalogue, "--objective", "fast").exit_code == 2
-    assert run("pack", job, option, catalogue, "--sources", "99").exit_code == 2
+    assert run("pack", job, option, str(tmp_path / "empty.yaml")).code == 2
+    assert run("pack", job, option, str(tmp_path / "missing.yaml")).code == 2
+    assert run("pack", option, catalogue).code == 2
+    assert run("pack", job, option, catalogue, "--objective", "fast").code == 2
+    assert run("pack", job, option, catalogue, "--sources", "99").code == 2
