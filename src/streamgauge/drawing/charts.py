@@ -195,8 +195,16 @@ def draw_line_chart(
     for index, line in enumerate(series):
         _draw_series(svg, plot, times, line, index % SERIES)
     for time, value, label in zip(times, series[0].values, labels, strict=False):
-        # Below the line, and inside the picture where the point is at its end.
-        svg.text(plot.px(time), plot.py(value) + LEGEND_GAP, label, kind="axis", anchor="end")
+        # Below the point, and inside the picture where that is at an end.
+        x = plot.px(time)
+        anchor = "end" if x - plot.left > text_width(label, 10.5) else "start"
+        svg.text(
+            x + (0.0 if anchor == "end" else MARK_GAP),
+            plot.py(value) + LEGEND_GAP,
+            label,
+            kind="tick",
+            anchor=anchor,
+        )
     return _render(svg, WIDTH, HEIGHT, title, embedded=embedded)
 
 

@@ -182,9 +182,13 @@ class Chooser:
     def _plans(self, job: SizedJob, effort: Effort) -> Iterator[PackingPlan]:
         cheapest = pack_cheaply(job.instances, self.catalogue, effort=effort)
         yield cheapest
-        for plan in (*deal_evenly(cheapest), *pack_alike(job.instances, self.catalogue)):
-            yield replace(plan, proven=cheapest.proven)
-        yield pack_by_meezan(job.instances, self.catalogue, CategoryRule.NEAREST)
+        rivals = (
+            *deal_evenly(cheapest),
+            *pack_alike(job.instances, self.catalogue),
+            pack_by_meezan(job.instances, self.catalogue, CategoryRule.NEAREST),
+        )
+        # The bound is for these executors, whoever packs them.
+        yield from (replace(plan, proven=cheapest.proven) for plan in rivals)
 
     def find_rivals(self, option: Option, most: int, copies: int | None) -> Iterator[Rival]:
         """Meezan, the exact program and round robin for executors filled as published."""
