@@ -345,6 +345,8 @@ class PackingReport(Report):
                 }
                 for category, plane in fit_price_planes(self.choice.catalogue).items()
             ],
+            note="Where all types of a category have as many GiB to a core, a and b cannot be told"
+            " apart; their sum is right.",
             page_only=True,
         )
 
