@@ -30,6 +30,7 @@ STUDIES = (
     "scheduling",
     "remote_traffic",
     "scaling",
+    "packing",
     "planners",
     "pipeline",
     "pipeline_cluster",

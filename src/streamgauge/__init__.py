@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from streamgauge.api.loading import load_job, load_profile
     from streamgauge.api.outlook import outlook
     from streamgauge.api.outlook_fleet import outlook_all
+    from streamgauge.api.pack import pack
     from streamgauge.api.place import place
     from streamgauge.api.predict import predict
     from streamgauge.api.rank_placements import rank_placements
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.load_curve import LoadCurveReport
     from streamgauge.reports.outlook import OutlookReport
     from streamgauge.reports.outlook_fleet import FleetReport
+    from streamgauge.reports.packing import PackingReport
     from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
@@ -60,6 +62,7 @@ _MODULES = {
     "load_profile": "api.loading",
     "outlook": "api.outlook",
     "outlook_all": "api.outlook_fleet",
+    "pack": "api.pack",
     "place": "api.place",
     "predict": "api.predict",
     "rank_placements": "api.rank_placements",
@@ -77,6 +80,7 @@ _MODULES = {
     "JudgementReport": "reports.judgement",
     "LoadCurveReport": "reports.load_curve",
     "OutlookReport": "reports.outlook",
+    "PackingReport": "reports.packing",
     "PlacementRanking": "reports.placement_ranking",
     "PlacementReport": "reports.placement",
     "PredictionReport": "reports.prediction",
@@ -99,6 +103,7 @@ __all__ = [
     "JudgementReport",
     "LoadCurveReport",
     "OutlookReport",
+    "PackingReport",
     "PlacementRanking",
     "PlacementReport",
     "PredictionReport",
@@ -119,6 +124,7 @@ __all__ = [
     "load_profile",
     "outlook",
     "outlook_all",
+    "pack",
     "place",
     "predict",
     "rank_placements",

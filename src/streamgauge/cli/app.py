@@ -25,6 +25,7 @@ COMMANDS = {
     "update": "streamgauge.cli.update:update",
     "simulate": "streamgauge.cli.simulate:simulate",
     "replay": "streamgauge.cli.replay:replay",
+    "pack": "streamgauge.cli.pack:pack",
     "demo": "streamgauge.cli.demo:demo",
     "examples": "streamgauge.cli.examples:examples",
     "topology": "streamgauge.cli.topology:app",

@@ -153,6 +153,7 @@ def draw_line_chart(
     bands: Sequence[Band] = (),
     marks: Sequence[tuple[str, float]] = (),
     tick_label: TickLabel = format_plain_number,
+    labels: Sequence[str] = (),
     embedded: bool = False,
 ) -> str:
     """Lines over time as an SVG.
@@ -169,6 +170,7 @@ def draw_line_chart(
         bands: Ranges behind the lines, the widest first: a narrower one darkens what it covers.
         marks: Places on the horizontal axis to be marked, with what is written at each.
         tick_label: How numbers at the vertical axis are written.
+        labels: What to write below the points of the first line; none: nothing.
         embedded: Whether the page around it brings the style.
     """
     svg = Svg()
@@ -179,14 +181,14 @@ def draw_line_chart(
     shown = [value for line in series for value in line.values]
     shown += [value for band in bands for value in band.high]
     x = Axis(low=0.0, high=max(*times, x_end, shaded_until, 0.0) or 1.0)
-    labels = _Marks(
+    marked = _Marks(
         [(text, LEFT + x.part(at) * (WIDTH - RIGHT - LEFT)) for text, at in marks if at <= x.high]
     )
     plot = _Plot(
         x=x,
         y=log_axis(shown) if log else linear_axis(shown),
         left=LEFT,
-        top=HEADING + rows * LEGEND_LINE + labels.rows * MARK_LINE + 6.0,
+        top=HEADING + rows * LEGEND_LINE + marked.rows * MARK_LINE + 6.0,
         right=WIDTH - RIGHT,
         bottom=HEIGHT - BOTTOM,
     )
@@ -198,7 +200,18 @@ def draw_line_chart(
         _draw_band(svg, plot, times, band)
     for index, line in enumerate(series):
         _draw_series(svg, plot, times, line, index % SERIES)
-    labels.draw(svg, plot.top - 6.0, plot.bottom)
+    marked.draw(svg, plot.top - 6.0, plot.bottom)
+    for time, value, label in zip(times, series[0].values, labels, strict=False):
+        # Below the point, and inside the picture where that is at an end.
+        x = plot.px(time)
+        anchor = "end" if x - plot.left > text_width(label, 10.5) else "start"
+        svg.text(
+            x + (0.0 if anchor == "end" else MARK_GAP),
+            plot.py(value) + LEGEND_GAP,
+            label,
+            kind="tick",
+            anchor=anchor,
+        )
     return _render(svg, WIDTH, HEIGHT, title, embedded=embedded)
 
 

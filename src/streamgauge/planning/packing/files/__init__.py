@@ -1,0 +1,1 @@
+"""Catalogues of machine types as files."""
