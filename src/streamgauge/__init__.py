@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from streamgauge.api.predict import predict
     from streamgauge.api.rank_placements import rank_placements
     from streamgauge.api.rank_scalings import rank_scalings
+    from streamgauge.api.recommend import recommend
     from streamgauge.api.simulate import simulate
     from streamgauge.errors import StreamgaugeError
     from streamgauge.profile.job import Job
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
+    from streamgauge.reports.recommendation import RecommendationReport
     from streamgauge.reports.scaling import ScalingRanking
     from streamgauge.reports.simulation import SimulationReport
 
@@ -46,6 +48,7 @@ _MODULES = {
     "predict": "api.predict",
     "rank_placements": "api.rank_placements",
     "rank_scalings": "api.rank_scalings",
+    "recommend": "api.recommend",
     "simulate": "api.simulate",
     "CalibrationReport": "reports.calibration",
     "ComparisonReport": "reports.comparison",
@@ -56,6 +59,7 @@ _MODULES = {
     "PlacementReport": "reports.placement",
     "PredictionReport": "reports.prediction",
     "Profile": "profile.profile",
+    "RecommendationReport": "reports.recommendation",
     "ScalingRanking": "reports.scaling",
     "SimulationReport": "reports.simulation",
     "StreamgaugeError": "errors",
@@ -71,6 +75,7 @@ __all__ = [
     "PlacementReport",
     "PredictionReport",
     "Profile",
+    "RecommendationReport",
     "ScalingRanking",
     "SimulationReport",
     "StreamgaugeError",
@@ -84,6 +89,7 @@ __all__ = [
     "predict",
     "rank_placements",
     "rank_scalings",
+    "recommend",
     "simulate",
 ]
 

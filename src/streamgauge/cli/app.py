@@ -18,6 +18,7 @@ COMMANDS = {
     "calibrate": "streamgauge.cli.profile:calibrate",
     "predict": "streamgauge.cli.predict:predict",
     "compare": "streamgauge.cli.predict:compare",
+    "recommend": "streamgauge.cli.recommend:recommend",
     "forecast": "streamgauge.cli.forecast:forecast",
     "simulate": "streamgauge.cli.simulate:simulate",
     "demo": "streamgauge.cli.demo:demo",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from streamgauge.planning.recommending.consensus import canonical_form
 from streamgauge.planning.recommending.problem import Minimise, Problem
 from streamgauge.planning.recommending.search import MOST_WORK, Found, Search
 from streamgauge.planning.recommending.trials import Counts, Setup, Trial, Trials, cost_of
@@ -173,18 +174,21 @@ def _ask_schedulers(search: Search, base: Trial) -> dict[str, Trial]:
 def _choose(problem: Problem, trials: Trials, present: Trial | None) -> tuple[Trial, ...]:
     """The cheapest plan, the cheapest one that is made otherwise, and one with more room."""
     met = sorted(trials.met, key=lambda one: (cost_of(problem, one), one.miss))
-    is_there = present is not None and present.is_met
-    # Of plans that cost the same, the one that is there already asks for no change at all.
-    if is_there and (not met or cost_of(problem, present) <= cost_of(problem, met[0])):
-        met.insert(0, present)
+    if present is not None and present.is_met:  # noqa: SIM102
+        # Of plans that cost the same, the one that is there already asks for no change at all.
+        if not met or cost_of(problem, present) <= cost_of(problem, met[0]):
+            met.insert(0, present)
     if not met:
         return ()
     first = met[0]
-    chosen = [first]
-    other = next((one for one in met[1:] if one.setup != first.setup), None)
+    chosen, known = [first], {canonical_form(first.plan)}
+    others = (one for one in met[1:] if one.setup != first.setup)
+    other = next((one for one in others if canonical_form(one.plan) not in known), None)
     if other is not None:
         chosen.append(other)
+        known.add(canonical_form(other.plan))
     near = [one for one in met if one.executors <= first.executors + 1 and one not in chosen]
+    near = [one for one in near if canonical_form(one.plan) not in known]
     roomiest = min(near, key=lambda one: one.miss, default=None)
     if roomiest is not None and roomiest.miss < min(one.miss for one in chosen):
         chosen.append(roomiest)

@@ -49,6 +49,9 @@ class Setup:
     nodes: tuple[str, ...] | None = None
     settings: Mapping[str, Setting] = field(default_factory=FrozenDict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", FrozenDict(self.settings))
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trial:
@@ -224,11 +227,7 @@ class Trials:
         """ln(load / capacity) of what is worst; above `OVERLOADED` where the load does not fit."""
         if full.overloaded:
             return OVERLOADED + math.log(max(min(max(full.overloaded.values()), 1e9), 1.0))
-        used = (
-            (one.busy + one.engine + one.background) / one.cores
-            for one in full.machines
-            if one.busy + one.engine > 0.0
-        )
+        used = (one.at_work for one in full.machines if one.busy + one.engine > 0.0)
         busiest = max(used, default=0.0)
         return math.log(busiest / self.problem.limits.utilisation) if busiest > 0.0 else -math.inf
 
