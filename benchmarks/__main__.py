@@ -30,6 +30,7 @@ STUDIES = (
     "remote_traffic",
     "scaling",
     "planners",
+    "recommend",
     "pipeline",
     "pipeline_cluster",
     "agent_overhead",

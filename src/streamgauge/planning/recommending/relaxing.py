@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from streamgauge.models.job_behaviour import JobBehaviour, Origin
 from streamgauge.planning.recommending.candidates import Candidates, find_candidates
-from streamgauge.planning.recommending.problem import Limits, Minimise, Problem
+from streamgauge.planning.recommending.problem import Minimise, Problem
 from streamgauge.planning.recommending.search import MOST_WORK
 from streamgauge.planning.recommending.trials import Trial, Trials
 from streamgauge.profile.job import Job
@@ -62,11 +63,11 @@ def _list_ways(problem: Problem, found: Candidates) -> Iterator[WayOut]:
     free = replace(problem.limits, keep=frozenset(), max_change=None)
     if free != problem.limits:
         yield from _try(Way.FREEDOM, 1.0, replace(problem, limits=free))
-    if _is_short_of_tasks(problem, found):
-        more = replace(
-            problem, job=_with_tasks(problem.job, 2), is_submitted=False, limits=Limits()
-        )
-        yield from _try(Way.TASKS, 2.0, more)
+    # What was measured was measured of the tasks that there were.
+    if problem.behaviour.origin is Origin.DECLARED and _is_short_of_tasks(problem, found):
+        more = _with_tasks(problem.job, 2)
+        wide = replace(problem, job=more, behaviour=JobBehaviour.from_job(more), current=None)
+        yield from _try(Way.TASKS, 2.0, replace(wide, limits=free))
     nodes = len(problem.cluster.nodes)
     for machines in dict.fromkeys((1, max(nodes // 2, 1), nodes)):
         larger = replace(problem.job, cluster=_with_machines(problem.cluster, machines))

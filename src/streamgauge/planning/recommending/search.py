@@ -13,17 +13,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, count
 
 from streamgauge.planning.recommending.capacity import Demand, find_demand
 from streamgauge.planning.recommending.trials import OVERLOADED, Counts, Setup, Trial, Trials
 
 # Operators that are all tried before one is given more; of more than that, so many.
 BREADTH = 8
+# After so many steps up they become twice as large.
+STEADY_STEPS = 4
 # A gain that is smaller for each executor is noise of the formulas.
 NO_GAIN = 1e-4
 # Executors and predictions (`Trials.work`) that one search may take: some seconds.
-MOST_WORK = 40_000
+MOST_WORK = 20_000
 # Exchanges are looked for among so many operators.
 EXCHANGED = 6
 
@@ -54,7 +56,7 @@ class Search:
     def __init__(self, trials: Trials, *, most_work: int = MOST_WORK) -> None:
         self.trials = trials
         self._problem = trials.problem
-        self._end = trials.work + most_work
+        self._end = self._climb_end = trials.work + most_work
         self.demand: Demand = find_demand(self._problem)
         self._labels, self._bounds = self._problem.labels, self._problem.bounds
         found = [
@@ -71,6 +73,8 @@ class Search:
 
     def run(self, setup: Setup, starts: Sequence[Counts] = ()) -> Found:
         """The fewest executors under a setup; what is already known to meet it may be a start."""
+        # What climbing leaves is for trimming.
+        self._climb_end = self.trials.work + (self._end - self.trials.work) // 2
         nearest = reached = self._climb(self.trials.look(self.fewest, setup))
         met = [reached] if reached.is_met else []
         for start in starts:
@@ -120,9 +124,17 @@ class Search:
         )
 
     def _climb(self, trial: Trial) -> Trial:
-        """Executors added where they bring most, until the objective is met or none brings any."""
-        while not trial.is_met and not self.is_spent:
-            better = self._relieve(trial) if trial.miss >= OVERLOADED else self._improve(trial)
+        """Executors added where they bring most, until the objective is met or none brings any.
+
+        Steps grow the longer the way is; trimming takes back what was too much.
+        """
+        for step in count():
+            if trial.is_met or self.trials.work >= self._climb_end:
+                break
+            if trial.miss >= OVERLOADED:
+                better = self._relieve(trial)
+            else:
+                better = self._improve(trial, stride=1 << min(step // STEADY_STEPS, 6))
             if better is None or better.miss >= trial.miss:
                 break
             trial = better
@@ -144,10 +156,10 @@ class Search:
         raised = tuple(counts)
         return None if raised == trial.counts else self.trials.look(raised, trial.setup)
 
-    def _improve(self, trial: Trial) -> Trial | None:
+    def _improve(self, trial: Trial, stride: int) -> Trial | None:
         """The step that brings most for each executor."""
         best, most = None, NO_GAIN
-        for counts in self._steps_up(trial):
+        for counts in self._steps_up(trial, stride):
             if self.is_spent and best is not None:
                 break
             tried = self.trials.look(counts, trial.setup)
@@ -159,14 +171,12 @@ class Search:
                 best, most = tried, gain
         return best
 
-    def _steps_up(self, trial: Trial) -> Iterator[Counts]:
+    def _steps_up(self, trial: Trial, stride: int) -> Iterator[Counts]:
         for place in self._rank_by_wait(trial)[:BREADTH]:
-            count, most = trial.counts[place], self._bounds[place].most
-            useful = self._next_useful(place, count)
-            # Large operators are not raised by ones.
-            stride = max(1, count // 16)
-            for more in sorted({count + stride, useful or 0}):
-                if count < more <= most:
+            now, most = trial.counts[place], self._bounds[place].most
+            useful = self._next_useful(place, now)
+            for more in sorted({min(now + stride, most), useful or 0}):
+                if now < more <= most:
                     yield _with(trial.counts, place, more)
 
     def _next_useful(self, place: int, count: int) -> int | None:

@@ -28,6 +28,8 @@ OVERLOADED, UNPLACED = 1e3, 1e6
 # The work of a trial in units of one executor: what every prediction costs besides.
 FIXED_WORK = 30
 SEARCHED_WORK = 8
+# Whole tuple trees take so many times as much.
+TREE_WORK = 4
 Counts = tuple[int, ...]
 # Who placed the plan that there is.
 CURRENT = "as it is"
@@ -110,12 +112,13 @@ class Trials:
         self._is_at_load = factor == 1.0
         self._required = problem.workload.times(factor)
         goals = problem.objective.latencies
+        self._has_trees = any(goal.scope is Scope.COMPLETE for goal in goals)
         levels = {goal.level for goal in goals if goal.level is not None}
         self._model = AnalyticModel(
             brief=True,
             levels=tuple(sorted(levels | set(BRIEF))),
             keeps_due=any(goal.scope is Scope.DUE for goal in goals),
-            keeps_trees=any(goal.scope is Scope.COMPLETE for goal in goals),
+            keeps_trees=self._has_trees,
         )
         self._known: dict[tuple[Counts, Setup], Trial] = {}
         self.work = 0
@@ -214,7 +217,8 @@ class Trials:
 
     def _predict(self, plan: PhysicalPlan, *, is_required: bool) -> Prediction:
         problem = self.problem
-        self.work += len(plan.logical.executors) + FIXED_WORK
+        work = len(plan.logical.executors) + FIXED_WORK
+        self.work += TREE_WORK * work if self._has_trees else work
         workload = self._required if is_required else problem.workload
         try:
             return self._model.predict(problem.behaviour, plan, workload)
