@@ -2,7 +2,8 @@
 
 A task's work does not depend on the plan: tuples that come to it per second times the time each
 takes with a core to itself. An executor has a contiguous range of tasks and no more than one second
-per second, which says how few executors will not do. Threads that share cores only need more.
+per second, which says how few executors will do if every task gets its part. A shuffle that looks
+at queues may divide work better than that, threads that share cores need more.
 """
 
 from __future__ import annotations
@@ -53,6 +54,10 @@ class Demand:
             (count for count in range(first, most + 1) if self.busiest(operator, count) < 1.0),
             None,
         )
+
+    def floor(self, operator: str) -> int:
+        """Executors below which the work does not fit, however it is divided among them."""
+        return max(1, int(float(self.by_task[operator].sum())))
 
     def next_useful(self, operator: str, executors: int, most: int) -> int | None:
         """The next larger number whose busiest executor has less to do; None where none has.

@@ -1,7 +1,6 @@
 """Search for the fewest executors: capacity first, latency where it pays most, then trimming.
 
-No plan has fewer executors of an operator than `Demand.fewest` says. From there executors are
-added where they bring most for each, until the objective is met. Then they are taken away again one
+The search begins with as few executors as `Demand.fewest` says. From there they are added where they bring most for each, until the objective is met. Then they are taken away again one
 after the other, and exchanged two for one, until nothing more can go. By Little's law the tuples
 that wait for an operator are its part of the mean wait, and with n executors that are busy the part
 ρ of the time one more takes about 1/(n·(1 − ρ)) of it: where there are many operators, that says
@@ -71,6 +70,12 @@ class Search:
             for fewest, one in zip(found, self._bounds, strict=True)
         )
 
+        # What is divided by load may fit into fewer than what is divided by tasks.
+        self._floors: Counts = tuple(
+            min(max(self.demand.floor(label), one.least), few)
+            for label, one, few in zip(self._labels, self._bounds, self.fewest, strict=True)
+        )
+
     def run(self, setup: Setup, starts: Sequence[Counts] = ()) -> Found:
         """The fewest executors under a setup; what is already known to meet it may be a start."""
         # What climbing leaves is for trimming.
@@ -120,7 +125,7 @@ class Search:
     def _clip(self, counts: Counts) -> Counts:
         return tuple(
             min(max(count, few), one.most)
-            for count, few, one in zip(counts, self.fewest, self._bounds, strict=True)
+            for count, few, one in zip(counts, self._floors, self._bounds, strict=True)
         )
 
     def _climb(self, trial: Trial) -> Trial:
@@ -207,10 +212,10 @@ class Search:
     def _trim(self, trial: Trial) -> Trial:
         """Executors taken away, many at a time where that works, from where least waits first."""
         for place in reversed(self._rank_by_wait(trial)):
-            step = trial.counts[place] - self.fewest[place]
+            step = trial.counts[place] - self._floors[place]
             while step >= 1 and not self.is_spent:
                 fewer = trial.counts[place] - step
-                if fewer >= self.fewest[place]:
+                if fewer >= self._floors[place]:
                     tried = self.trials.look(_with(trial.counts, place, fewer), trial.setup)
                     if tried.is_met:
                         trial = tried
@@ -221,7 +226,7 @@ class Search:
     def _exchange(self, trial: Trial) -> Trial | None:
         """A plan with fewer executors: two or three taken away, at least one less given."""
         places = self._rank_by_wait(trial)
-        givers = [p for p in places if trial.counts[p] > self.fewest[p]][::-1][:EXCHANGED]
+        givers = [p for p in places if trial.counts[p] > self._floors[p]][::-1][:EXCHANGED]
         takers = [p for p in places if trial.counts[p] < self._bounds[p].most][:EXCHANGED]
         for size in (2, 3):
             for given in combinations_with_replacement(givers, size):
@@ -245,7 +250,7 @@ class Search:
     def _is_allowed(self, counts: Sequence[int]) -> bool:
         return all(
             few <= count <= one.most
-            for count, few, one in zip(counts, self.fewest, self._bounds, strict=True)
+            for count, few, one in zip(counts, self._floors, self._bounds, strict=True)
         )
 
 
