@@ -17,6 +17,7 @@ PUBLIC = {
     "PlacementReport",
     "PredictionReport",
     "Profile",
+    "RecommendationReport",
     "ScalingRanking",
     "SimulationReport",
     "StreamgaugeError",
@@ -30,6 +31,7 @@ PUBLIC = {
     "predict",
     "rank_placements",
     "rank_scalings",
+    "recommend",
     "simulate",
 }
 

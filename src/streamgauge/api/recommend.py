@@ -207,7 +207,7 @@ def recommend(
 def _check(sure: float, minimise: str) -> None:
     findings = Findings()
     check_number(findings, sure, "--sure", least=0.5, most=0.999)
-    known = [one.value for one in Minimise if one is not Minimise.MONEY]
+    known = [one.value for one in Minimise]
     if minimise not in known:
         expected = f"one of {', '.join(known)}"
         findings.add("--minimise", seen=repr(minimise), expected=expected)
@@ -270,12 +270,7 @@ def _choose_tasks(problem: Problem) -> tuple[Problem, list[Advice]]:
     if not found.best:
         return problem, []
     fitted = fit_tasks(job, wide, found.best[0])
-    counts = {
-        name: count
-        for group, count in zip(wide.groups, found.best[0].counts, strict=True)
-        for name in group
-    }
-    about = advise_tasks(job, fitted, counts)
+    about = advise_tasks(job, fitted)
     return (problem, []) if about is None else (_with_job(problem, fitted), [about])
 
 
@@ -403,11 +398,8 @@ def _complete(
         explanation = explain(problem.behaviour, plan, problem.workload)
     pending = advise_pending(problem, chosen.trial) if is_met else None
     ackers = advise_ackers(problem, chosen.trial, chosen.prediction)
-    nearness = advise_nearness(problem, chosen.trial)
-    said = [one for one in (pending, ackers) if one is not None]
-    if nearness is not None:
-        # It is said only: the plan was found without it.
-        said.append(replace(nearness[0], settings={}))
+    nearness = advise_nearness(found.trials, chosen.trial)
+    said = [one for one in (pending, ackers, nearness) if one is not None]
     return replace(
         recommendation,
         explanation=explanation,

@@ -73,7 +73,7 @@ def find_candidates(
 
 
 def _search_setups(problem: Problem, search: Search, starts: Sequence[Counts]) -> list[Found]:
-    if problem.minimise in (Minimise.MACHINES, Minimise.MONEY):
+    if problem.minimise is Minimise.MACHINES:
         return list(_search_nodes(problem, search))
     found = []
     for workers in _list_workers(problem):
@@ -134,15 +134,10 @@ def _setup_on(problem: Problem, nodes: Sequence[str]) -> Setup:
 
 
 def _order_nodes(problem: Problem) -> list[str]:
-    """Nodes with free slots: the cheapest for a core first, then the largest, then as listed."""
+    """Nodes with free slots: the largest first, then as listed."""
     cluster = problem.cluster
     free = dict.fromkeys(slot.node for slot in cluster.slots if slot not in problem.taken)
-
-    def order(node: str) -> tuple[float, float]:
-        cores = cluster.machine_of(node).cores
-        return problem.prices.get(node, 0.0) / cores, -cores
-
-    return sorted(free, key=order)
+    return sorted(free, key=lambda node: -cluster.machine_of(node).cores)
 
 
 def _count_nodes(problem: Problem, cores: float, nodes: Sequence[str]) -> int:

@@ -31,13 +31,11 @@ class Minimise(StrEnum):
     EXECUTORS: Threads of operators, sources included, ackers not.
     WORKERS: Processes.
     MACHINES: Nodes in use.
-    MONEY: What they cost.
     """
 
     EXECUTORS = "executors"
     WORKERS = "workers"
     MACHINES = "machines"
-    MONEY = "money"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +90,6 @@ class Problem:
         is_submitted: Whether it runs already: its tasks and ackers are then fixed.
         minimise: What is to be as little as possible.
         taken: Slots that other jobs use.
-        prices: Of a node per hour, by name, where money counts.
     """
 
     job: Job
@@ -103,7 +100,6 @@ class Problem:
     is_submitted: bool = True
     minimise: Minimise = Minimise.EXECUTORS
     taken: frozenset[Slot] = frozenset()
-    prices: Mapping[str, float] = field(default_factory=FrozenDict)
 
     def __post_init__(self) -> None:
         # Steps and a plan by hand are of no use here, and would be checked again with each trial.

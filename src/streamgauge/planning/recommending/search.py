@@ -1,10 +1,11 @@
 """Search for the fewest executors: capacity first, latency where it pays most, then trimming.
 
-The search begins with as few executors as `Demand.fewest` says. From there they are added where they bring most for each, until the objective is met. Then they are taken away again one
-after the other, and exchanged two for one, until nothing more can go. By Little's law the tuples
-that wait for an operator are its part of the mean wait, and with n executors that are busy the part
-ρ of the time one more takes about 1/(n·(1 − ρ)) of it: where there are many operators, that says
-which to try.
+The search begins with as few executors as `Demand.fewest` says. From there they are added where
+they bring most for each, until the objective is met. Then they are taken away again one after the
+other, and exchanged two for one, until nothing more can go. By Little's law the tuples that wait
+for an operator are its part of the mean wait, and with n executors that are busy the part ρ of the
+time one more takes about 1/(n·(1 − ρ)) of it: where there are many operators, that says which to
+try.
 """
 
 from __future__ import annotations

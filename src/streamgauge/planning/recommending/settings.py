@@ -113,7 +113,7 @@ def _with_tasks(job: Job, problem: Problem, wanted: Mapping[str, int], *, only_m
         return job
 
 
-def advise_tasks(before: Job, after: Job, counts: Mapping[str, int]) -> Advice | None:
+def advise_tasks(before: Job, after: Job) -> Advice | None:
     """What was decided about tasks."""
     was = {one.name: one.tasks for one in before.topology.operators}
     changed = [
@@ -186,12 +186,17 @@ def advise_ackers(problem: Problem, trial: Trial, prediction: Prediction) -> Adv
     )
 
 
-def advise_nearness(problem: Problem, trial: Trial) -> tuple[Advice, Trial] | None:
+def advise_nearness(trials: Trials, trial: Trial) -> Advice | None:
     """Load-aware shuffle turned off or on, where that saves executors or meets the objective.
 
     It sends to what is near until that is busy, so that executors farther off may have nothing to
-    do.
+    do. It is said only: the plan is one without it.
+
+    Args:
+        trials: That found the plan, with the margins that were aimed at.
+        trial: The plan.
     """
+    problem = trials.problem
     present = load_engine(problem.job.configuration.engine).mechanics(
         problem.job.configuration.settings
     )
@@ -199,21 +204,20 @@ def advise_nearness(problem: Problem, trial: Trial) -> tuple[Advice, Trial] | No
     if setting is None:
         return None
     switch: Mapping[str, Setting] = {setting: present.load_aware}
-    search = Search(Trials(problem), most_work=MOST_WORK // 4)
+    again = Trials(problem, trials.margins, trials.rate_margin)
+    search = Search(again, most_work=MOST_WORK // 4)
     found = search.run(replace(trial.setup, settings=switch)).met
     if found is None or (trial.is_met and found.executors >= trial.executors):
         return None
     saved = trial.executors - found.executors
-    gain = f"{saved} executors fewer would do" if trial.is_met else "the objective would be met"
+    fewer = f"{saved} executor{'s' if saved > 1 else ''} fewer would do"
+    gain = fewer if trial.is_met else "the objective would be met"
     value = str(present.load_aware).lower()
-    return (
-        Advice(
-            topic=Topic.NEARNESS,
-            settings=switch,
-            sentence=f"with {setting}: {value} {gain}, as tuples are then divided evenly, wherever"
-            " executors run",
-        ),
-        found,
+    return Advice(
+        topic=Topic.NEARNESS,
+        settings={},
+        sentence=f"with {setting}: {value} {gain}, as tuples are then divided evenly, wherever"
+        " executors run",
     )
 
 

@@ -105,9 +105,9 @@ class Trials:
     def __init__(
         self, problem: Problem, margins: Sequence[float] = (), rate_margin: float = 0.0
     ) -> None:
-        self.problem = problem
-        parts = tuple(margins) or (0.0,) * len(problem.objective.latencies)
-        self.objective = problem.objective.tighten(parts)
+        self.problem, self.rate_margin = problem, rate_margin
+        self.margins = tuple(margins) or (0.0,) * len(problem.objective.latencies)
+        self.objective = problem.objective.tighten(self.margins)
         factor = problem.required_per_second / problem.offered_per_second * math.exp(rate_margin)
         self._is_at_load = factor == 1.0
         self._required = problem.workload.times(factor)
@@ -259,7 +259,4 @@ def cost_of(problem: Problem, trial: Trial) -> tuple[float, ...]:
         Minimise.WORKERS: float(len(plan.workers)),
         Minimise.MACHINES: float(len(plan.nodes)),
     }
-    if problem.prices:
-        money = math.fsum(problem.prices.get(node, 0.0) for node in plan.nodes)
-        sizes = {Minimise.MONEY: money, **sizes}
     return (sizes[problem.minimise], *(sizes[name] for name in sizes if name != problem.minimise))
