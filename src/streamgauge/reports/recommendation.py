@@ -145,7 +145,7 @@ class RecommendationReport(Report):
         found = self.recommendation
         chosen = found.chosen
         terms = [
-            Term(_name_goal(goal), self._show_goal(goal))
+            Term(f"{_name_goal(goal)} latency", self._show_goal(goal))
             for goal in found.problem.objective.latencies
         ]
         if not terms:
@@ -423,10 +423,10 @@ class RecommendationReport(Report):
 
     def _charts(self) -> list[Block]:
         found = self.recommendation
-        after = self._predicted("then", found.chosen)
+        after = self._predicted("as recommended", found.chosen)
         before = None
         if found.present is not None and found.is_change:
-            before = self._predicted("now", found.present)
+            before = self._predicted("as it is", found.present)
         panels = build_panels(before, after)
         plans = [one for one in (before, after) if one is not None]
         hops = load_engine(found.problem.job.configuration.engine).hops
