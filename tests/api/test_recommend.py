@@ -57,6 +57,21 @@ def test_the_commands_make_and_apply_the_plan(measured):
     assert apply == "streamgauge storm apply plan.yaml"
 
 
+def test_the_command_repeats_all_limits(project):
+    report = sg.recommend(
+        project / "examples/word-count.profile.json",
+        rate=2000,
+        keep=["splitter"],
+        at_most={"spout": 4},
+        max_change=7,
+        sure=0.9,
+        confirm=False,
+        intervals=False,
+    )
+    options = "--keep splitter --at-most spout=4 --max-change 7 --sure 0.9 -o plan.yaml"
+    assert report.commands[0].endswith(options)
+
+
 def test_text_page_and_document_say_the_same(measured):
     assert str(measured.verdict) in " ".join(measured.to_text(10_000).split())
     assert "spout 8 → " in measured.to_html()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -164,6 +164,7 @@ def recommend(
     with in_file(described.file):
         chosen = _choose_behaviour(described, job, profile)
         problem, warnings = _state(described, chosen, wanted, limits, Minimise(minimise))
+        problem = replace(problem, is_submitted=chosen.profile is not None or tasks is False)
     noise = ParameterNoise.of(chosen.profile, chosen.folder) if intervals else ParameterNoise()
     judge = _Judge(
         noise=noise,
@@ -197,11 +198,32 @@ def recommend(
     return RecommendationReport(
         recommendation=recommendation,
         file=described.file,
-        options=described.options,
+        options=(*described.options, *_list_options(problem, sure, tasks)),
         profile=chosen.origin,
         doubts=doubts,
         warnings=tuple(dict.fromkeys(warnings)),
     )
+
+
+def _list_options(problem: Problem, sure: float, tasks: bool | None) -> Iterator[str]:
+    """Options of the command that lead to the same plan, those left out that are as usual."""
+    limits = problem.limits
+    if problem.minimise is not Minimise.EXECUTORS:
+        yield from ("--minimise", problem.minimise)
+    for name in sorted(limits.keep):
+        yield from ("--keep", name)
+    for name, most in limits.at_most.items():
+        yield from ("--at-most", f"{name}={most}")
+    if limits.max_change is not None:
+        yield from ("--max-change", str(limits.max_change))
+    if limits.max_workers is not None:
+        yield from ("--max-workers", str(limits.max_workers))
+    if limits.utilisation != Limits().utilisation:
+        yield from ("--utilisation", f"{limits.utilisation:g}")
+    if sure != SURE:
+        yield from ("--sure", f"{sure:g}")
+    if tasks is not None:
+        yield "--tasks" if tasks else "--no-tasks"
 
 
 def _check(sure: float, minimise: str) -> None:
@@ -256,7 +278,6 @@ def _state(
         objective=objective,
         limits=limits,
         current=current,
-        is_submitted=chosen.profile is not None,
         minimise=minimise,
     )
     return problem, warnings

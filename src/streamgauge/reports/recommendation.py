@@ -240,8 +240,10 @@ class RecommendationReport(Report):
         if not found.is_change and not found.settings:
             return ()
         engine = load_engine(found.problem.job.configuration.engine)
+        # What never ran is submitted as it is written; there is nothing to apply it to.
+        is_running = found.problem.is_submitted
         if self.written:
-            return join_commands(engine.apply_command(self.written))
+            return join_commands(engine.apply_command(self.written)) if is_running else ()
         if not self.file:
             return ()
         goal = (
@@ -250,7 +252,8 @@ class RecommendationReport(Report):
             else ("--objective", self._goal)
         )
         again = ("streamgauge", "recommend", self.file, *goal, *self.options)
-        return join_commands((*again, "-o", PLAN_FILE), engine.apply_command(PLAN_FILE))
+        apply = engine.apply_command(PLAN_FILE) if is_running else ()
+        return join_commands((*again, "-o", PLAN_FILE), apply)
 
     def save_job(self, path: str | Path) -> None:
         """Write the job with the plan, as the command that applies it takes it."""
