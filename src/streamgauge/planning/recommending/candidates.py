@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 
 from streamgauge.planning.recommending.consensus import canonical_form
 from streamgauge.planning.recommending.problem import Minimise, Problem
-from streamgauge.planning.recommending.search import MOST_WORK, Found, Search
+from streamgauge.planning.recommending.search import MOST_WORK, OPERATOR_WORK, Found, Search
 from streamgauge.planning.recommending.trials import Counts, Setup, Trial, Trials, cost_of
 from streamgauge.planning.scheduling.contract import scheduler_names
 from streamgauge.planning.scheduling.ranking import EVEN
 
 # Plans that are judged by more than the brief model.
 MOST_CANDIDATES = 3
+# Jobs with more operators than this are large.
+FEW_OPERATORS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +49,14 @@ def find_candidates(
     *,
     margins: Sequence[float] = (),
     rate_margin: float = 0.0,
-    most_work: int = MOST_WORK,
+    most_work: int | None = None,
 ) -> Candidates:
-    """The best plans that meet the objective with these margins (`Trials`)."""
+    """The best plans that meet the objective with these margins (`Trials`).
+
+    Unless it is said how much work that may take, jobs with more operators may take more.
+    """
+    if most_work is None:
+        most_work = max(MOST_WORK, OPERATOR_WORK * (len(problem.groups) - FEW_OPERATORS))
     trials = Trials(problem, margins, rate_margin)
     present = trials.look_at_current()
     starts = [problem.present] if present is not None and present.is_met else []

@@ -26,6 +26,8 @@ STEADY_STEPS = 4
 NO_GAIN = 1e-4
 # Executors and predictions (`Trials.work`) that one search may take: some seconds.
 MOST_WORK = 20_000
+# The same for each operator of large jobs.
+OPERATOR_WORK = 8_000
 # Exchanges are looked for among so many operators.
 EXCHANGED = 6
 
