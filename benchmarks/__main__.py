@@ -32,6 +32,7 @@ STUDIES = (
     "scaling",
     "packing",
     "planners",
+    "recommend",
     "pipeline",
     "pipeline_cluster",
     "agent_overhead",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from streamgauge.api.predict import predict
     from streamgauge.api.rank_placements import rank_placements
     from streamgauge.api.rank_scalings import rank_scalings
+    from streamgauge.api.recommend import recommend
     from streamgauge.api.replay import replay
     from streamgauge.api.simulate import simulate
     from streamgauge.api.sweep import sweep
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
+    from streamgauge.reports.recommendation import RecommendationReport
     from streamgauge.reports.replay import ReplayReport
     from streamgauge.reports.scaling import ScalingRanking
     from streamgauge.reports.simulation import SimulationReport
@@ -68,6 +70,7 @@ _MODULES = {
     "rank_placements": "api.rank_placements",
     "rank_scalings": "api.rank_scalings",
     "replay": "api.replay",
+    "recommend": "api.recommend",
     "simulate": "api.simulate",
     "sweep": "api.sweep",
     "update": "api.update",
@@ -86,6 +89,7 @@ _MODULES = {
     "PredictionReport": "reports.prediction",
     "Profile": "profile.profile",
     "ReplayReport": "reports.replay",
+    "RecommendationReport": "reports.recommendation",
     "ScalingRanking": "reports.scaling",
     "SimulationReport": "reports.simulation",
     "StreamgaugeError": "errors",
@@ -108,6 +112,7 @@ __all__ = [
     "PlacementReport",
     "PredictionReport",
     "Profile",
+    "RecommendationReport",
     "ReplayReport",
     "ScalingRanking",
     "SimulationReport",
@@ -129,6 +134,7 @@ __all__ = [
     "predict",
     "rank_placements",
     "rank_scalings",
+    "recommend",
     "replay",
     "simulate",
     "sweep",

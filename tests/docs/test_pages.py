@@ -36,6 +36,7 @@ PAGES = (
     "docs/planners.md",
     "docs/prediction.md",
     "docs/raw-format.md",
+    "docs/recommend.md",
     "docs/simulator.md",
     "docs/storm-rules.md",
     "docs/throughput.md",

@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "streamgauge.cli.predict:compare",
     "cost": "streamgauge.cli.cost:cost",
     "sweep": "streamgauge.cli.sweep:sweep",
+    "recommend": "streamgauge.cli.recommend:recommend",
     "forecast": "streamgauge.cli.forecast:forecast",
     "outlook": "streamgauge.cli.outlook:outlook",
     "update": "streamgauge.cli.update:update",

@@ -203,10 +203,10 @@ def draw_line_chart(
     marked.draw(svg, plot.top - 6.0, plot.bottom)
     for time, value, label in zip(times, series[0].values, labels, strict=False):
         # Below the point, and inside the picture where that is at an end.
-        x = plot.px(time)
-        anchor = "end" if x - plot.left > text_width(label, 10.5) else "start"
+        across = plot.px(time)
+        anchor = "end" if across - plot.left > text_width(label, 10.5) else "start"
         svg.text(
-            x + (0.0 if anchor == "end" else MARK_GAP),
+            across + (0.0 if anchor == "end" else MARK_GAP),
             plot.py(value) + LEGEND_GAP,
             label,
             kind="tick",

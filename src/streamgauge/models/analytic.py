@@ -6,7 +6,7 @@ transforms; nothing is simulated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -43,12 +43,25 @@ class AnalyticModel:
             time: for ranking many plans.
         link_percentile: Which latency between nodes counts: the median is typical, a higher one
             is for worst cases.
+        levels: In brief, which quantiles are kept.
+        keeps_due: In brief, whether latency since tuples were due is kept.
+        keeps_trees: In brief, whether latency of whole tuple trees is kept.
     """
 
     name = "analytic"
 
-    def __init__(self, *, brief: bool = False, link_percentile: float = MEDIAN) -> None:
+    def __init__(
+        self,
+        *,
+        brief: bool = False,
+        link_percentile: float = MEDIAN,
+        levels: Sequence[float] = BRIEF,
+        keeps_due: bool = False,
+        keeps_trees: bool = False,
+    ) -> None:
         self.brief = brief
+        self._levels = tuple(levels) if brief else PROBABILITIES
+        self._has_due, self._has_trees = keeps_due or not brief, keeps_trees or not brief
         # Of the plan before: planners ask for one after the other of the same job.
         self._family: PlanFamily | None = None
         self._assembled = partial(assemble, self.name, link_percentile=link_percentile)
@@ -96,16 +109,16 @@ class AnalyticModel:
         levels = find_levels(parameters, loaded)
         if waits:
             levels = levels.change_lateness(lambda late: wait_for_roots(late, waits))
-        probabilities = BRIEF if self.brief else PROBABILITIES
         found = self._assembled(
-            parameters, loaded, levels, limit, probabilities, is_brief=self.brief
+            parameters, loaded, levels, limit, self._levels, is_brief=not self._has_due
         )
         found = replace(found, notes=(*found.notes, *notes))
         plan = parameters.flow.plan
-        if self.brief or not plan.logical.topology.has_ackers:
+        if not (self._has_trees and plan.logical.topology.has_ackers):
             return found
         network = self._network(plan, parameters.behaviour)
-        complete, seen = TupleTrees(parameters, levels, network, loaded.service).latencies()
+        trees = TupleTrees(parameters, levels, network, loaded.service)
+        complete, seen = trees.latencies(self._levels)
         return replace(found, complete=complete, seen_by_source=seen)
 
 

@@ -144,6 +144,11 @@ class MachinePrediction:
     overloaded: bool
 
     @property
+    def at_work(self) -> float:
+        """The part of its cores that is busy with anything but polling."""
+        return (self.busy + self.engine + self.background) / self.cores
+
+    @property
     def in_use(self) -> float:
         """The part of its cores that anything keeps busy."""
         return (self.busy + self.engine + self.polling + self.background) / self.cores

@@ -6,7 +6,7 @@ with all executors in one worker, where no placement interferes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +22,7 @@ from streamgauge.planning.scheduling.contract import (
     load_scheduler,
 )
 from streamgauge.profile.job import Job
-from streamgauge.topology.cluster import Cluster
+from streamgauge.topology.cluster import Cluster, Slot
 from streamgauge.topology.configuration import Configuration
 from streamgauge.topology.logical_plan import LogicalPlan
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -39,6 +39,7 @@ def place_job(
     *,
     expected: Expected | None = None,
     utilisation: float | None = None,
+    taken: Collection[Slot] = (),
 ) -> Schedule:
     """The physical plan of `job`.
 
@@ -51,6 +52,7 @@ def place_job(
             not given.
         utilisation: Up to which part of their cores machines are filled, for schedulers that look
             at that; as each does by default when not given.
+        taken: Slots that are not to be used.
     """
     warnings: tuple[str, ...] = ()
     cluster = job.cluster
@@ -65,7 +67,9 @@ def place_job(
     chosen = load_scheduler(scheduler or "even", job.configuration, utilisation=utilisation)
     if expected is None and scheduler is not None:
         expected = expected_of_job(job)
-    request = PlacementRequest(job.topology, job.configuration, cluster, expected=expected)
+    request = PlacementRequest(
+        job.topology, job.configuration, cluster, expected=expected, taken=taken
+    )
     chaining = find_chaining(job.topology, job.configuration)
     if chaining is None:
         schedule = chosen.schedule(request)

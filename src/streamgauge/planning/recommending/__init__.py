@@ -1,0 +1,1 @@
+"""The cheapest plan that meets an objective: capacity first, then latency, then trimming."""
