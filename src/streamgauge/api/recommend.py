@@ -194,7 +194,8 @@ def recommend(
     recommendation = _complete(recommendation, found, advice, vote=vote)
     doubts: tuple[Doubt, ...] = ()
     if chosen.profile is not None:
-        doubts = find_doubts(chosen.profile, problem.workload, chosen_plan.prediction)
+        planned = chosen_plan.plan.logical.topology
+        doubts = find_doubts(chosen.profile, planned, problem.workload, chosen_plan.prediction)
     return RecommendationReport(
         recommendation=recommendation,
         file=described.file,
