@@ -29,9 +29,10 @@ from benchmarks.prediction_cells import (
     draw_cells,
     find_highest_rate,
 )
-from benchmarks.profiles import measured_replicas
+from benchmarks.profiles import calibrated_files
 from benchmarks.report import Entry, say
 from streamgauge.api.intervals import ParameterNoise, PlanDraws
+from streamgauge.lake.replica_files import parse_replicas
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.model_error import load_default_errors
@@ -42,7 +43,7 @@ from streamgauge.planning.recommending.problem import Problem
 from streamgauge.planning.recommending.search import Search
 from streamgauge.planning.recommending.trials import Setup, Trials
 from streamgauge.planning.scheduling.job_placement import place_job
-from streamgauge.profile.files.jobs import parse_job
+from streamgauge.profile.files.jobs import parse_job, parse_profile
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 from streamgauge.profile.resampled import Resampled
@@ -183,11 +184,13 @@ def _check_odds(number: int, done: Mapping[str, Entry], *, large: bool) -> Entry
     count = BATCH if large else FEW_ODDS
     cells = dict(enumerate(draw_cells(BATCHES * BATCH, SEED)[first : first + count], first))
     measured = {place: at_low_load(_make(cell)) for place, cell in cells.items()}
-    for place, profile, replicas in measured_replicas(measured, seconds=MEASURED_SECONDS):
+    for place, profile, replicas in calibrated_files(measured, seconds=MEASURED_SECONDS):
         if replicas is None:
             continue
         aim = AIMS[place % len(AIMS)]
-        case = judge_claim(cells[place], profile, replicas, aim, place)
+        case = judge_claim(
+            cells[place], parse_profile(profile), parse_replicas(replicas), aim, place
+        )
         if case is not None:
             entry.cases[cells[place].name] = case
             say(f"{place}: claimed {case['claimed']:.0%}, {'met' if case['met'] else 'missed'}")

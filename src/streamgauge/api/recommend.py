@@ -194,7 +194,8 @@ def recommend(
     recommendation = _complete(recommendation, found, advice, vote=vote)
     doubts: tuple[Doubt, ...] = ()
     if chosen.profile is not None:
-        planned = chosen_plan.plan.logical.topology
+        assert chosen_plan.trial.schedule is not None
+        planned = chosen_plan.trial.schedule.plan.logical.topology
         doubts = find_doubts(chosen.profile, planned, problem.workload, chosen_plan.prediction)
     return RecommendationReport(
         recommendation=recommendation,
