@@ -23,7 +23,7 @@ def check(profile, rate):
     case = (JobBehaviour.from_profile(profile), plan_of(profile), workload)
     prediction = AnalyticModel().predict(*case)
     checked = check_capacities(*case, prediction)
-    doubts = find_doubts(profile, workload, prediction, checked)
+    doubts = find_doubts(profile, profile.topology, workload, prediction, checked)
     return {one.operator: one for one in checked}, doubts, prediction
 
 

@@ -177,9 +177,13 @@ def test_other_tasks_than_were_measured_are_in_doubt(profiles):
 
 
 def test_every_code_is_triggered_here():
-    """By name in this file, each by what the pipeline made of emulated metrics."""
+    """By name in this file, each by what the pipeline made of emulated metrics.
+
+    But for capacities that are below what service times say: emulated operators never are, so
+    those are planted (`tests/models/test_capacity_check.py`).
+    """
     text = Path(__file__).read_text(encoding="utf-8")
-    assert all(f"DoubtCode.{code.name}" in text for code in DoubtCode)
+    assert all(f"DoubtCode.{code.name}" in text for code in {*DoubtCode} - {DoubtCode.CAPACITY})
 
 
 def test_of_two_loads_the_last_is_measured(profiles):

@@ -17,7 +17,7 @@ from streamgauge.api.loading import (
     load_plan,
     topology_of,
 )
-from streamgauge.api.loads import PLACE, LoadWish, find_load
+from streamgauge.api.loads import PLACE, find_load
 from streamgauge.api.predict import AS_GIVEN, propose
 from streamgauge.api.rates import OPTION, Rates, apply_rates, list_rates
 from streamgauge.api.simulator import Say, stay_silent
@@ -32,16 +32,6 @@ POINTS, LEAST_POINTS, MOST_POINTS = 12, 2, 200
 POINTS_WITH_INTERVALS = 6
 _RANGE = re.compile(r"(?:(.+)=)?([^=]*?)\.\.([^=/]*)(?:/(.*))?")
 FORM = "LOW..HIGH or LOW..HIGH/POINTS, such as 50..500/10, or SOURCE=LOW..HIGH"
-
-
-def is_range(rate: Rates) -> bool:
-    """Whether rates are a range of them."""
-    return any(".." in text for text in list_rates(rate))
-
-
-def is_load_range(load: str | None) -> bool:
-    """Whether a load is a range: all that is forecast until then."""
-    return load is not None and LoadWish.parse(load).is_range
 
 
 def load_curve(

@@ -313,3 +313,8 @@ def doubt_unit(history: History, profile: Profile | None) -> list[str]:
 
 def _list_warnings(grids: Mapping[str, TrafficSeries]) -> list[str]:
     return [f"{warning}." for grid in grids.values() for warning in grid.warnings]
+
+
+def is_load_range(load: str | None) -> bool:
+    """Whether a load is a range: all that is forecast until then."""
+    return load is not None and LoadWish.parse(load).is_range

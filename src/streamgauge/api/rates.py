@@ -105,6 +105,11 @@ def _emit_evenly(topology: Topology) -> Workload:
     )
 
 
+def is_range(rate: Rates) -> bool:
+    """Whether rates are a range of them, such as ``50..500``."""
+    return any(".." in text for text in list_rates(rate))
+
+
 def _parse_rate(text: str, whole: str) -> float:
     try:
         value = float(text)

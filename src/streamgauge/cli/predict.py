@@ -96,9 +96,10 @@ def predict(
 
     A range of loads, such as --rate 50..500, gives them over that range, and where it saturates.
     """
-    from streamgauge.api.load_curve import is_load_range, is_range, load_curve
+    from streamgauge.api.loads import is_load_range
     from streamgauge.api.models import DEFAULT
     from streamgauge.api.predict import predict as ask
+    from streamgauge.api.rates import is_range
 
     if file is not None and plan is not None:
         raise InvalidInput.single(
@@ -112,6 +113,8 @@ def predict(
                 seen="a range of loads with --measured, --strict, --model or --link-percentile",
                 expected="a range alone, or a single load with those",
             )
+        from streamgauge.api.load_curve import load_curve
+
         curve = load_curve(
             profile,
             plan,
