@@ -24,6 +24,7 @@ STUDIES = (
     "prediction",
     "prediction_load",
     "prediction_cells",
+    "random_jobs",
     "coverage",
     "pending_limit",
     "saturation",

@@ -116,3 +116,10 @@ def test_unknown_planners_and_files_are_named(run, job, tmp_path):
 def test_components_take_no_options_of_jobs(run, components, tmp_path):
     assert run("plan", "scale", components, "--rate", 5).code == 2
     assert run("plan", "scale", components, "-o", tmp_path / "x.yaml").code == 2
+
+
+def test_a_measured_job_is_shown_with_how_sure_its_headroom_is(run):
+    outcome = run("plan", "scale", "examples/recorded/quiet.profile.json", "--units", "2", "--json")
+    body = json.loads(outcome.out)["scaling"]
+    headroom = next(one for one in body["intervals"]["figures"] if one["figure"] == "headroom")
+    assert headroom["low"] < body["prediction"]["limit"]["factor"] < headroom["high"]

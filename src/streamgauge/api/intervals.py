@@ -49,7 +49,7 @@ from streamgauge.profile.resampled import Resampled, find_influences
 from streamgauge.reports.prediction_figures import list_prediction_figures, name_latencies
 
 if TYPE_CHECKING:
-    from streamgauge.api.loading import ChosenProfile
+    from streamgauge.api.loading import ChosenProfile, DescribedJob
     from streamgauge.models.end_to_end_latency import Latency
     from streamgauge.models.job_behaviour import JobBehaviour
     from streamgauge.models.prediction import Prediction
@@ -294,6 +294,22 @@ def find_noise(
     if measured:
         return ParameterNoise(reason=AS_MEASURED)
     return ParameterNoise.of(chosen.profile, chosen.folder)
+
+
+def find_plan_intervals(
+    described: DescribedJob, plan: PhysicalPlan | None, prediction: Prediction | None
+) -> Intervals | None:
+    """Of a plan that a planner made of a job; None where it has no prediction."""
+    workload = described.job.workload
+    if plan is None or prediction is None or workload is None:
+        return None
+    return PlanDraws(
+        prediction=prediction,
+        plan=plan,
+        workload=workload,
+        noise=ParameterNoise.of(described.profile, described.folder),
+        errors=choose_errors(None),
+    ).find_intervals()
 
 
 def warn_of_noise(noises: Iterable[ParameterNoise]) -> Sequence[str]:

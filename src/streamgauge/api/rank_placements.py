@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from streamgauge.api.histories import HistoryPlace
-from streamgauge.api.intervals import ParameterNoise, PlanDraws, choose_errors
-from streamgauge.api.loading import DescribedJob, JobLike, ProfileLike, describe_job
+from streamgauge.api.intervals import find_plan_intervals
+from streamgauge.api.loading import JobLike, ProfileLike, describe_job
 from streamgauge.api.rates import Rates
 from streamgauge.errors import in_file
 from streamgauge.planning.scheduling.ranking import ALL_SCHEDULERS, rank_plans
 from streamgauge.reports.placement_ranking import PlacementRanking
-
-if TYPE_CHECKING:
-    from streamgauge.models.intervals import Intervals
-    from streamgauge.planning.scheduling.ranking import RankedPlacements
 
 
 def rank_placements(
@@ -71,19 +66,5 @@ def rank_placements(
         file=described.file,
         options=options,
         load_notes=described.notes,
-        intervals=_find_intervals(described, ranking),
+        intervals=find_plan_intervals(described, ranking.best.plan, ranking.best.prediction),
     )
-
-
-def _find_intervals(described: DescribedJob, ranking: RankedPlacements) -> Intervals | None:
-    """Of the best plan, which is shown first; None where it has no prediction."""
-    prediction, workload = ranking.best.prediction, described.job.workload
-    if prediction is None or workload is None:
-        return None
-    return PlanDraws(
-        prediction=prediction,
-        plan=ranking.best.plan,
-        workload=workload,
-        noise=ParameterNoise.of(described.profile, described.folder),
-        errors=choose_errors(None),
-    ).find_intervals()

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from streamgauge.api.histories import HistoryPlace
-from streamgauge.api.loading import JobLike, ProfileLike, describe_job, load_profile
+from streamgauge.api.intervals import find_plan_intervals
+from streamgauge.api.loading import DescribedJob, JobLike, ProfileLike, describe_job, load_profile
 from streamgauge.api.rates import Rates, list_rates
 from streamgauge.errors import InvalidInput, in_file, suggest_name
 from streamgauge.planning.scaling.contract import ScalingOptions, Selection, TieRule
@@ -79,7 +80,7 @@ def rank_scalings(
     """
     kind = _choose(Unit, unit, "--unit")
     asked = _AskedLoad(rate=rate, load=load, place=HistoryPlace.choose(series, lake, None))
-    problem = _read_problem(job, units, profile, asked, step, kind, unit_cores)
+    problem, described = _read_problem(job, units, profile, asked, step, kind, unit_cores)
     options = ScalingOptions(
         ties=_choose(TieRule, ties, "--ties"),
         selection=_choose(Selection, packages, "--packages"),
@@ -93,7 +94,12 @@ def rank_scalings(
         run = load_profile(against)
         accuracy = compare_with_run(problem.graph, run)
         measured = measured_rates(run)
-    return ScalingRanking(ranking=ranking, accuracy=accuracy, measured=measured)
+    intervals = None
+    if described is not None:
+        intervals = find_plan_intervals(described, ranking.plan, ranking.prediction)
+    return ScalingRanking(
+        ranking=ranking, accuracy=accuracy, measured=measured, intervals=intervals
+    )
 
 
 class _AskedLoad(NamedTuple):
@@ -117,20 +123,21 @@ def _read_problem(
     step: str | None,
     unit: Unit,
     unit_cores: float,
-) -> ScalingProblem:
+) -> tuple[ScalingProblem, DescribedJob | None]:
     is_job_described = profile is not None or step is not None or asked.is_given
     if isinstance(job, ScalingGraph):
         _refuse_job_options(is_job_described, job.name)
-        return ScalingProblem(graph=job, units=_check_units(units))
+        return ScalingProblem(graph=job, units=_check_units(units)), None
     document = None if isinstance(job, Job) else read_document(job)
     if document is not None and is_scale_out(document):
         _refuse_job_options(is_job_described, document.name)
         components = scale_out_of(document)
-        return ScalingProblem(
+        problem = ScalingProblem(
             graph=components.graph,
             units=_check_units(components.free_units if units is None else units),
             notes=tuple(str(warning) for warning in components.warnings),
         )
+        return problem, None
     described = describe_job(
         job if document is None else document, profile, step=step, **asked._asdict()
     )
@@ -142,7 +149,7 @@ def _read_problem(
             unit=unit,
             unit_cores=unit_cores,
         )
-    return replace(problem, notes=(*described.notes, *problem.notes))
+    return replace(problem, notes=(*described.notes, *problem.notes)), described
 
 
 def _refuse_job_options(is_job_described: bool, file: str) -> None:

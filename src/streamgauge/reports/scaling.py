@@ -45,6 +45,7 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
+from streamgauge.reports.intervals import document_intervals, find_reach
 from streamgauge.reports.placement_ranking import PLAN_FILE, join_commands
 from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
 from streamgauge.reports.report import Report, list_figures
@@ -53,6 +54,7 @@ from streamgauge.topology.topology import Operator, OperatorKind, Stream, Topolo
 from streamgauge.transport.engine import load_engine
 
 if TYPE_CHECKING:
+    from streamgauge.models.intervals import Intervals
     from streamgauge.models.prediction import Prediction
 
 # More lines say no more at a glance; --json has them all.
@@ -74,12 +76,14 @@ class ScalingRanking(Report):
         written: The file that the scaled job was written to, where it was.
         accuracy: Rates of a run against those of the graph, where a run was given.
         measured: The rates of that run.
+        intervals: Of the prediction; None where there is none.
     """
 
     ranking: RankedScalings
     written: str = ""
     accuracy: Accuracy | None = None
     measured: Mapping[str, MeasuredRates] = field(default_factory=dict)
+    intervals: Intervals | None = None
 
     @property
     def title(self) -> str:
@@ -99,11 +103,17 @@ class ScalingRanking(Report):
         prediction = ranking.prediction
         terms = []
         if prediction is not None:
-            terms.append(Term("headroom", show_headroom(prediction.limit.factor)))
+            terms.append(Term("headroom", self._show_headroom(prediction)))
         if prediction is None or not prediction.overloaded:
             terms.append(Term("delivered by the sinks", self._show_gain()))
         used = f"{ranking.best.scaling.units} of {ranking.problem.units}"
         return [*terms, Term("units used", used)]
+
+    def _show_headroom(self, prediction: Prediction) -> str:
+        """With how sure it is, where that is known."""
+        interval = self.intervals and self.intervals.of("job", "", "headroom")
+        shown = show_headroom(prediction.limit.factor)
+        return f"{shown} (± {format_share(find_reach(interval))})" if interval else shown
 
     def sections(self) -> Sequence[Section]:
         """The picture, tables, the curve, remarks and commands."""
@@ -151,6 +161,7 @@ class ScalingRanking(Report):
                 "accuracy": None if self.accuracy is None else self.accuracy.to_dict(),
                 "notes": list(ranking.problem.notes),
                 "commands": list(self.commands),
+                **document_intervals(self.intervals),
             }
         }
 

@@ -28,6 +28,7 @@ from streamgauge.planning.scheduling.isolation import IsolationScheduler
 from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
+from streamgauge.topology.physical_plan import PhysicalPlan
 from streamgauge.transport.chaining import find_chaining
 
 ALL_PLANNERS = "all"
@@ -120,6 +121,7 @@ class RankedScalings:
         sweep: The same with one unit, two …, where that was asked for.
         prediction: How the job would behave with the best proposal on its own cluster; None where
             it has none, or where that cannot be predicted.
+        plan: Where its executors then run.
         unpredicted: Why it cannot.
     """
 
@@ -130,6 +132,7 @@ class RankedScalings:
     refused: Mapping[str, str] = field(default_factory=dict)
     sweep: tuple[SweepRow, ...] = ()
     prediction: Prediction | None = None
+    plan: PhysicalPlan | None = None
     unpredicted: str = ""
 
     @property
@@ -173,7 +176,7 @@ def rank_scalings(
     if not proposals:
         raise Infeasible("\n".join(f"{name}: {reason}" for name, reason in refused.items()))
     ordered = dict(sorted(proposals.items(), key=_preference))
-    prediction, unpredicted = _predict(problem, next(iter(ordered.values())))
+    plan, prediction, unpredicted = _predict(problem, next(iter(ordered.values())))
     return RankedScalings(
         problem=problem,
         options=options,
@@ -190,6 +193,7 @@ def rank_scalings(
         if with_sweep
         else (),
         prediction=prediction,
+        plan=plan,
         unpredicted=unpredicted,
     )
 
@@ -220,18 +224,20 @@ def _with_executors_of(job: Job, graph: ScalingGraph) -> ScalingGraph:
     return replace(graph, components=tuple(components))
 
 
-def _predict(problem: ScalingProblem, proposal: Proposal) -> tuple[Prediction | None, str]:
+def _predict(
+    problem: ScalingProblem, proposal: Proposal
+) -> tuple[PhysicalPlan | None, Prediction | None, str]:
     """Whether the job's own machines carry what a graph of units with a core each promises."""
     job, behaviour = proposal.job, problem.behaviour
     if job is None or job.cluster is None or job.workload is None:
-        return None, ""
+        return None, None, ""
     if behaviour is None:
-        return None, "service times are estimated from the CPU of executors"
+        return None, None, "service times are estimated from the CPU of executors"
     try:
-        schedule = _place(job, proposal.translation)
-        return AnalyticModel().predict(behaviour, schedule.plan, job.workload), ""
+        plan = _place(job, proposal.translation).plan
+        return plan, AnalyticModel().predict(behaviour, plan, job.workload), ""
     except (InvalidInput, Infeasible, NotEnoughData) as error:
-        return None, str(error)
+        return None, None, str(error)
 
 
 def _place(job: Job, translation: Translation | None) -> Schedule:
