@@ -11,7 +11,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 @pytest.fixture
 def file(tmp_path):
     """The example's first hours."""
-    text = (EXAMPLES / "sharing/working-day.yaml").read_text(encoding="utf-8")
+    text = (EXAMPLES / "sharing/busy-day.yaml").read_text(encoding="utf-8")
     text = text.replace("hours: 24", "hours: 0.5").replace("../henge", f"{EXAMPLES}/henge")
     path = tmp_path / "half-an-hour.yaml"
     path.write_text(text, encoding="utf-8")

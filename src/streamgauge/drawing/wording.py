@@ -144,9 +144,9 @@ def clip(name: str, longest: int) -> str:
     return name[: longest - 1 - ending] + "…" + name[len(name) - ending :]
 
 
-def count(amount: int, noun: str) -> str:
-    """``1 worker``, ``2 workers``."""
-    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+def count(amount: int, noun: str, plural: str = "") -> str:
+    """``1 worker``, ``2 workers``; a plural that is not the noun and an s is given."""
+    return f"{amount} {noun}" if amount == 1 else f"{amount} {plural or f'{noun}s'}"
 
 
 def name_percentile(level: float) -> str:

@@ -148,7 +148,7 @@ class ReplayReport(Report):
         return (
             f"{count(len(self.cluster.jobs), 'job')} on {count(len(machines), 'machine')} with"
             f" {sum(machines):g} cores, {format_number(self.cluster.hours)} hours,"
-            f" {count(len(self.summaries), 'policy').replace('policys', 'policies')} in"
+            f" {count(len(self.summaries), 'policy', 'policies')} in"
             f" {count(self.worlds, 'world')}"
         )
 

@@ -15,7 +15,7 @@ from streamgauge.planning.sharing.policies.static import Static
 from streamgauge.planning.sharing.replay import Surroundings
 from streamgauge.traffic.series import make_series
 
-EXAMPLE = "examples/sharing/working-day.yaml"
+EXAMPLE = "examples/sharing/busy-day.yaml"
 
 
 @pytest.fixture(scope="module")
