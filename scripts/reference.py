@@ -1,4 +1,4 @@
-"""Writes docs/reference.md: the public names with their signatures, from their docstrings."""
+"""Writes pages from docstrings: docs/reference.md, the public names, and docs/policies.md."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import streamgauge
+from streamgauge.planning.sharing.policy import load_policy, policy_names
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
 INTRODUCTION = """\
@@ -22,7 +24,17 @@ path or an object will do. Errors are those of [the errors page](errors.md):
 
 Made from the docstrings by `make reference`; a test compares the two.
 """
-LINE = 80
+POLICIES = PAGE.with_name("policies.md")
+POLICIES_INTRODUCTION = """\
+# Policies and their settings
+
+`streamgauge replay` compares these on [jobs that share a cluster](sharing.md). A setting stands
+after the name: `--policies henge,hpa:target=0.5,hpa:target=0.9` compares one policy under two
+settings.
+
+Made from the docstrings by `make reference`; a test compares the two.
+"""
+LINE, INDENT = 80, 4
 ITEM = re.compile(r"^( +)(\w+): ")
 
 
@@ -101,6 +113,43 @@ def _public_methods(kind: type) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
+def render_policies() -> str:
+    """The page of policies and their settings."""
+    lines = [POLICIES_INTRODUCTION]
+    for name in policy_names():
+        policy = load_policy(name)
+        lines.append(f"## `{name}`\n")
+        lines.append(
+            f"{policy.describe().capitalize()}. A round every {policy.period_seconds:g} s.\n"
+        )
+        settings = getattr(policy, "settings", None)
+        if settings is None:
+            lines.append("No settings.\n")
+            continue
+        lines += ["| setting | default | what it is |", "|---|---|---|"]
+        meanings = _read_attributes(inspect.getdoc(settings) or "")
+        for one in fields(settings):
+            default = str(one.default).lower() if one.type == "bool" else f"{one.default:g}"
+            lines.append(f"| `{one.name}` | {default} | {meanings[one.name]} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _read_attributes(text: str) -> dict[str, str]:
+    """What a docstring says of each attribute, in one line."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in text.partition("Attributes:\n")[2].splitlines():
+        start = ITEM.match(line)
+        if start is not None and len(start[1]) == INDENT:
+            name = start[2]
+            found[name] = line[start.end() :].strip()
+        elif name:
+            found[name] += f" {line.strip()}"
+    return found
+
+
 if __name__ == "__main__":
-    PAGE.write_text(render_reference(), encoding="utf-8")
-    print(f"wrote {PAGE}", file=sys.stderr)
+    for path, text in ((PAGE, render_reference()), (POLICIES, render_policies())):
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {path}", file=sys.stderr)

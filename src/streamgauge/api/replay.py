@@ -12,7 +12,6 @@ from streamgauge.planning.sharing.files.shared_cluster_file import load_shared_c
 from streamgauge.planning.sharing.policy import load_policy, policy_names
 from streamgauge.planning.sharing.replay import Course
 from streamgauge.planning.sharing.shared_cluster import SharedCluster
-from streamgauge.plugins import POLICIES, check_plugin
 from streamgauge.reports.replay import ReplayReport
 
 ALL = "all"
@@ -32,7 +31,8 @@ def replay(
     Args:
         cluster: A file that says which jobs share which machines, what each is to reach and what
             comes to it; or such a cluster.
-        policies: Names, with commas between them, or ``all``.
+        policies: Names, with commas between them, or ``all``. Settings stand after a name:
+            ``henge,hpa:target=0.5,hpa:target=0.9``.
         seeds: In how many worlds: each has other service times and other noise.
         processes: How many worlds at once; as many as there are cores when not given.
         say: Gets progress messages.
@@ -75,5 +75,5 @@ def _choose(policies: str | Iterable[str]) -> tuple[str, ...]:
             ("--policies",), seen="none", expected=f"all, or some of {', '.join(policy_names())}"
         )
     for name in names:
-        check_plugin(POLICIES, name, ("--policies",))
+        load_policy(name)
     return names

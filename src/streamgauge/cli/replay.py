@@ -15,7 +15,11 @@ def replay(
         str, typer.Argument(help="A cluster that jobs share, with their objectives and traffic.")
     ],
     policies: Annotated[
-        str, typer.Option(help="Policies to compare, with commas between them; all: every one.")
+        str,
+        typer.Option(
+            help="Policies to compare, with commas between them and settings after a name:"
+            " henge,hpa:target=0.5,hpa:target=0.9; all: every one."
+        ),
     ] = "all",
     seeds: Annotated[
         int, typer.Option(help="In how many worlds: each has other service times and other noise.")

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from streamgauge.errors import InvalidInput
 from streamgauge.planning.sharing.demand import find_demand
 from streamgauge.planning.sharing.observation import JobSeen, OperatorSeen
 from streamgauge.planning.sharing.policies.dhalion import Dhalion, DhalionParameters
@@ -163,3 +164,31 @@ def test_the_predicting_policy_grows_for_load_that_it_sees_coming():
     # 500/s are reached at 600 s; by then the change is made.
     assert at < 600
     assert acted[at]["a"]["split"] >= 3
+
+
+def test_settings_stand_after_a_name():
+    policy = load_policy("hpa:target=0.5:scale_down_seconds=60")
+    assert (policy.parameters.target, policy.parameters.scale_down_seconds) == (0.5, 60.0)
+    assert policy.name == "hpa:target=0.5:scale_down_seconds=60"
+    assert load_policy("henge:retry_on_expiry=true").parameters.retry_on_expiry
+    assert load_policy("ds2:activation=3").parameters.activation == 3
+    # Another policy of that kind is not renamed.
+    assert load_policy("hpa").name == "hpa"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("hpa:taget=0.5", "did you mean 'target'"),
+        ("hpa:target=high", "a number"),
+        ("hpa:target=0", "above 0"),
+        ("hpa:target=nan", "finite"),
+        ("henge:retry_on_expiry=1", "true or false"),
+        ("henge:marginal_gain=2", "at most 1"),
+        ("static:target=1", "has no settings"),
+        ("none:x=1", "none"),
+    ],
+)
+def test_wrong_settings_are_told(text, says):
+    with pytest.raises(InvalidInput, match=says):
+        load_policy(text)

@@ -1,18 +1,24 @@
 """Replays: the same world for every policy, and what happens in it."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
 from streamgauge.errors import InvalidInput
-from streamgauge.planning.sharing.files.shared_cluster_file import load_shared_cluster
+from streamgauge.planning.sharing.files.shared_cluster_file import (
+    json_schema,
+    load_shared_cluster,
+)
 from streamgauge.planning.sharing.henge import Henge
 from streamgauge.planning.sharing.offered import Diurnal, Recorded
 from streamgauge.planning.sharing.policies.predict import Predicting
 from streamgauge.planning.sharing.policies.static import Static
 from streamgauge.planning.sharing.replay import Surroundings
+from streamgauge.topology.files.document import read_document
 from streamgauge.traffic.series import make_series
 
 EXAMPLE = "examples/sharing/busy-day.yaml"
@@ -101,3 +107,12 @@ def test_a_wrong_file_is_told_with_its_place(tmp_path, old, new, says):
         (tmp_path / f"henge-{shape}.yaml").write_text(job, encoding="utf-8")
     with pytest.raises(InvalidInput, match=says):
         load_shared_cluster(tmp_path / "wrong.yaml")
+
+
+def test_the_schema_is_the_documented_one_and_takes_the_example(project):
+    committed = (project / "docs/schema/sharing-1.schema.json").read_text(encoding="utf-8")
+    assert json.loads(committed) == json_schema()
+    validator = Draft202012Validator(json_schema())
+    document = read_document(project / EXAMPLE).data
+    validator.validate(document)
+    assert not validator.is_valid({**document, "machines": ["four"]})

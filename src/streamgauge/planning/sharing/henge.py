@@ -390,6 +390,7 @@ class Henge:
     """The published policy, for replays and clusters."""
 
     name = "henge"
+    settings = HengeParameters
 
     def __init__(self, parameters: HengeParameters | None = None) -> None:
         self.parameters = parameters or HengeParameters()

@@ -42,10 +42,13 @@ class SharedJob:
                 seen="a job without a workload",
                 expected="what its sources emit, which says how its input divides among them",
             )
-        parameters = find_parameters(
-            JobBehaviour.from_job(self.job), place_job(self.job).plan, self.job.workload
-        )
-        return FluidJob.of(self.name, self.slo, parameters)
+        try:
+            parameters = find_parameters(
+                JobBehaviour.from_job(self.job), place_job(self.job).plan, self.job.workload
+            )
+            return FluidJob.of(self.name, self.slo, parameters)
+        except InvalidInput as error:
+            raise error.below("jobs", self.name) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

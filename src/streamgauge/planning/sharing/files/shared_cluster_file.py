@@ -181,6 +181,15 @@ def load_shared_cluster(path: str | Path) -> SharedCluster:
         raise document.locate_error(error) from None
 
 
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of the file, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "sharing-1.schema.json",
+        **SharedClusterFile.model_json_schema(by_alias=True),
+    }
+
+
 @cache
 def _known_keys() -> tuple[str, ...]:
     return tuple(list_keys(SharedClusterFile.model_json_schema(by_alias=True)))

@@ -37,6 +37,7 @@ class Dhalion:
     """One operator of a job in a round; what did not help is not tried again."""
 
     name = "dhalion"
+    settings = DhalionParameters
 
     def __init__(self, parameters: DhalionParameters | None = None) -> None:
         self.parameters = parameters or DhalionParameters()

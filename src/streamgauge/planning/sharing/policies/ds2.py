@@ -39,6 +39,7 @@ class Ds2:
     """The published policy; it supposes that twice the executors do twice as much."""
 
     name = "ds2"
+    settings = Ds2Parameters
 
     def __init__(self, parameters: Ds2Parameters | None = None) -> None:
         self.parameters = parameters or Ds2Parameters()

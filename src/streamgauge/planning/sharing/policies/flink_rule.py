@@ -72,6 +72,7 @@ class FlinkRule:
     """Acts where an operator is outside of its band; then all computed changes at once."""
 
     name = "flink-rule"
+    settings = FlinkParameters
 
     def __init__(self, parameters: FlinkParameters | None = None) -> None:
         self.parameters = parameters or FlinkParameters()

@@ -31,6 +31,7 @@ class Hpa:
     """Knows CPU use alone, of each operator apart."""
 
     name = "hpa"
+    settings = HpaParameters
 
     def __init__(self, parameters: HpaParameters | None = None) -> None:
         self.parameters = parameters or HpaParameters()

@@ -94,6 +94,7 @@ class Predicting:
     """Expects utilities before it acts."""
 
     name = "predict"
+    settings = PredictParameters
 
     def __init__(self, parameters: PredictParameters | None = None) -> None:
         self.parameters = parameters or PredictParameters()
