@@ -158,6 +158,16 @@ def test_cpu_is_in_cores_and_two_reports_of_one_machine_are_one(tmp_path):
     assert found["cpu", "machine m", "cores"] == 1.5
 
 
+def test_bytes_between_workers_are_those_of_each_sender(tmp_path):
+    lines = [
+        *heartbeats(HERE, THERE),
+        *(sample("network_bytes_sent", 4_000, at, **of_worker(HERE)) for at in (0, 1)),
+    ]
+    found = figures(tmp_path, lines)
+    assert found["network", f"worker {HERE}", "sent_per_second"] == 4_000.0
+    assert ("network", f"worker {THERE}", "sent_per_second") not in found
+
+
 def test_back_pressure_is_a_part_of_the_time(tmp_path):
     lines = [
         *heartbeats(HERE, THERE),

@@ -222,9 +222,25 @@ def test_what_is_judged_of_a_model_has_the_intervals_that_are_shown(request):
     report = sg.predict(request.config.rootpath / "examples/word-count.profile.json")
     figures = list(list_model_figures(report.prediction, report.intervals))
     assert {one.key.kind for one in figures} >= {"latency", "complete", "throughput", "cpu", "load"}
-    # Sinks emit nothing, which varies by no part of it.
-    for one in (one for one in figures if one.value > 0.0):
+    # Sinks emit nothing, which varies by no part of it; bytes have no intervals.
+    for one in (one for one in figures if one.value > 0.0 and one.key.kind != "network"):
         assert one.low <= one.value <= one.high, one.key
     shown = report.intervals.of("latency", "source to sink", "p99")
     (judged,) = [one for one in figures if one.key[0] == "latency" and one.key[2] == "p99"]
     assert (judged.low, judged.high) == (shown.low, shown.high)
+
+
+def test_bytes_of_workers_are_predicted_only_where_every_size_is_known():
+    def senders(text):
+        job = parse_job(text.replace("ENGINE", "storm-2"))
+        report = sg.predict(job, intervals=False)
+        figures = list_model_figures(report.prediction)
+        return {one.key.subject: one.value for one in figures if one.key.kind == "network"}
+
+    assert senders(JOB) == {}
+    sized = JOB.replace("outputs: {default: 3}", "outputs: {default: 3}\n    bytes: {default: 50}")
+    known = senders(sized.replace("cpu_ms: 0.1}", "cpu_ms: 0.1}, bytes: {default: 100}"))
+    assert len(known) == 2
+    # 100 roots/s; half of the tuples leave their worker, three times as many words of half the size,
+    # and with them frames and what ackers are told.
+    assert sum(known.values()) > 0.5 * (100 * 100 + 300 * 50)

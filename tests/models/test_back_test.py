@@ -31,6 +31,15 @@ def test_complete_latency_rates_and_cores_stand_beside_what_was_measured():
     assert "CPU of n1:6700" in tested
 
 
+def test_bytes_of_workers_stand_beside_what_they_sent():
+    name = "n1:6700"
+    worker = replace(PROFILE.workers[name], bytes_per_second=Figure(value=1e5, samples=60))
+    tested = by_name(replace(PROFILE, workers={**PROFILE.workers, name: worker}))
+    (sender,) = [one for one in PREDICTION.bytes.workers if one.name == name]
+    one = tested[f"bytes from {name}"]
+    assert (one.unit, one.measured, one.predicted) == ("B/s", 1e5, sender.sent_bytes_per_second)
+
+
 def test_sinks_are_pooled_by_their_samples():
     first, second = (
         replace(

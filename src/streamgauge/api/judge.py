@@ -162,7 +162,7 @@ class _Judge:
             cells=tuple(cells),
             refusals=tuple((*case, one.refusal) for case, one in made.items() if one.refusal),
             verdicts={case: one.fits for case, one in made.items() if one.fits is not None},
-            warnings=tuple(self._list_warnings(made.values())),
+            warnings=tuple(self._list_warnings(steps, made.values())),
             model_errors=choose_errors(None).origin,
             topology=topology.name,
             windowed=any(one.window is not None for one in topology.operators),
@@ -178,10 +178,10 @@ class _Judge:
         measured: dict[str, _Measured] = {}
         for step in self._journal.experiment.steps:
             done, found = self._journal.of_step(step.name), truth.step(step.name)
-            judged = judge_step(step.name, done, found, self._folder)
+            judged, kept = judge_step(step.name, done, found, self._folder)
             steps.append(judged)
-            if found is not None and not judged.no_truth:
-                measured[step.name] = _Measured(truth=found, source=_choose_source(done, found))
+            if kept is not None:
+                measured[step.name] = _Measured(truth=kept, source=_choose_source(done, kept))
         return steps, measured
 
     def _observe_repetition(self, repetition: Repetition) -> RepetitionTruth:
@@ -287,7 +287,12 @@ class _Judge:
 
         return find
 
-    def _list_warnings(self, made: Iterable[StepPrediction]) -> Iterator[str]:
+    def _list_warnings(
+        self, steps: Iterable[JudgedStep], made: Iterable[StepPrediction]
+    ) -> Iterator[str]:
+        for step in steps:
+            for reason in step.left_out:
+                yield f"left out: {reason}"
         if self._journal.left:
             yield f"{len(self._journal.left)} repetitions of the experiment are not done yet"
         if self._journal.experiment.repetitions == 1:

@@ -38,6 +38,7 @@ class FigureKind(StrEnum):
     COMPLETE: Of whole tuple trees.
     THROUGHPUT: Tuples per second.
     CPU: Cores in use.
+    NETWORK: Bytes that workers send to each other.
     BACK_PRESSURE: How long senders were held back, and how often.
 
     Where statistics of the engine are asked for:
@@ -64,6 +65,7 @@ class FigureKind(StrEnum):
     COMPLETE = "complete"
     THROUGHPUT = "throughput"
     CPU = "cpu"
+    NETWORK = "network"
     BACK_PRESSURE = "back-pressure"
     QUEUE = "queue"
     MESSAGES = "messages"
@@ -82,6 +84,7 @@ class FigureKind(StrEnum):
         other = {
             FigureKind.THROUGHPUT: "tuples/s",
             FigureKind.CPU: "cores",
+            FigureKind.NETWORK: "bytes/s",
             FigureKind.BACK_PRESSURE: "1",
             FigureKind.QUEUE: "tuples",
             FigureKind.MESSAGES: "tuples/s",
@@ -131,6 +134,7 @@ def compute_figures(window: WindowReadings, placement: Placement, span: Span) ->
         **dict(compute_latencies(window)),
         **dict(_list_throughput(window, placement, seconds)),
         **dict(_list_cpu(window, seconds)),
+        **dict(_list_network(window, seconds)),
         **dict(_list_back_pressure(window, seconds)),
     }
 
@@ -256,6 +260,12 @@ def _list_cpu(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Val
     if workers:
         cores = sum(workers) / (seconds * NANOSECONDS)
         yield Key(FigureKind.CPU, ALL, "cores"), Value(cores)
+
+
+def _list_network(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:
+    for worker, total in window.of(Metric.NETWORK_BYTES_SENT):
+        key = Key(FigureKind.NETWORK, f"worker {worker}", "sent_per_second")
+        yield key, Value(total.value / seconds)
 
 
 def _list_back_pressure(window: WindowReadings, seconds: float) -> Iterator[tuple[Key, Value]]:

@@ -11,6 +11,7 @@ from streamgauge.experiments.figures import ALL, FigureKind
 from streamgauge.experiments.journal import Repetition
 from streamgauge.experiments.readings import list_raw_files
 from streamgauge.experiments.stages import SERVED
+from streamgauge.experiments.steadiness import keep_steady
 from streamgauge.experiments.truth import Figure, StepTruth
 
 # Standard deviations of a count beyond which a shortfall is no chance.
@@ -26,6 +27,7 @@ class JudgedStep:
         no_source: Why nothing is predicted from it; the same.
         overloads: What was overloaded, and how much of its work it did.
         carried_per_second: Of all sources together.
+        left_out: Repetitions that were not steady, and why.
     """
 
     name: str
@@ -33,6 +35,7 @@ class JudgedStep:
     no_source: str = ""
     overloads: tuple[str, ...] = ()
     carried_per_second: float = math.nan
+    left_out: tuple[str, ...] = ()
 
 
 def find_overloads(figures: Sequence[Figure]) -> tuple[str, ...]:
@@ -55,17 +58,26 @@ def find_overloads(figures: Sequence[Figure]) -> tuple[str, ...]:
 
 def judge_step(
     name: str, done: Sequence[Repetition], truth: StepTruth | None, folder: Path
-) -> JudgedStep:
-    """What a step is good for as a truth: whether it has one, and whether it kept up."""
+) -> tuple[JudgedStep, StepTruth | None]:
+    """What a step is good for as a truth, and that truth: of steady repetitions, or overloaded."""
     reason = next(_list_faults(done, truth, folder), "")
     if reason or truth is None:
-        return JudgedStep(name=name, no_truth=reason)
+        return JudgedStep(name=name, no_truth=reason), None
+    overloads = find_overloads(truth.figures)
+    left_out: tuple[str, ...] = ()
+    if not overloads:
+        steady, left_out = keep_steady(truth)
+        if steady is None:
+            return JudgedStep(name=name, no_truth=left_out[0]), None
+        truth = steady
     carried = truth.figure(FigureKind.LOAD, ALL, "carried_per_second")
-    return JudgedStep(
+    judged = JudgedStep(
         name=name,
-        overloads=find_overloads(truth.figures),
+        overloads=overloads,
         carried_per_second=math.nan if carried is None else carried.value,
+        left_out=left_out,
     )
+    return judged, truth
 
 
 def _list_faults(

@@ -86,6 +86,11 @@ def list_model_figures(
     for worker in prediction.workers:
         found = Predicted(Key(FigureKind.CPU, f"worker {worker.name}", "cores"), worker.cores)
         yield found.within(intervals.of("worker", worker.name, "cores"))
+    flow = prediction.bytes
+    if flow is not None and flow.is_known and not flow.unknown:
+        for sender in flow.workers:
+            key = Key(FigureKind.NETWORK, f"worker {sender.name}", "sent_per_second")
+            yield Predicted(key, sender.sent_bytes_per_second)
     for machine in prediction.machines:
         cores = machine.in_use * machine.cores
         found = Predicted(Key(FigureKind.CPU, f"machine {machine.name}", "cores"), cores)

@@ -51,6 +51,7 @@ EXECUTOR_RATES = _quantity("arrival rates of executors", _STAGE, 0.02)
 SATURATION = _quantity("saturation", _WHOLE, 0.03)
 WORKER_CPU = _quantity("CPU of workers", _WHOLE, 0.10, 0.20)
 MACHINE_CPU = _quantity("CPU of machines", _WHOLE, 0.10, 0.20)
+WORKER_BYTES = _quantity("bytes that workers send", _WHOLE, 0.05)
 SINCE = {FigureKind.LATENCY: "since emission", FigureKind.SINCE_DUE: "since due"}
 _LATENCIES = {
     (kind, quantity): _quantity(f"{name} latency {since}", _WHOLE, *targets)
@@ -93,6 +94,7 @@ _BY_KEY: Mapping[tuple[FigureKind, str, str], Quantity] = {
     (FigureKind.THROUGHPUT, "emitted_per_second", ""): _quantity("throughput", _WHOLE, 0.02),
     (FigureKind.THROUGHPUT, "executed_per_second", ""): _quantity("throughput", _WHOLE, 0.02),
     (FigureKind.LOAD, "carried_per_second", ""): SATURATION,
+    (FigureKind.NETWORK, "sent_per_second", ""): WORKER_BYTES,
     (FigureKind.GROUND_TRUTH, "mean", ""): _quantity("ground truth, cleaned", _THESIS),
     (FigureKind.COMPLETE, "p50", THESIS): _quantity(
         "complete latency, p90 of paths against median", _THESIS

@@ -49,6 +49,7 @@ _SUMMED = {
     Metric.WORKER_CPU: "worker",
     Metric.WORKER_HEARTBEATS: "worker",
     Metric.GC_TIME: "worker",
+    Metric.NETWORK_BYTES_SENT: "worker",
     Metric.NODE_CPU: "node",
     Metric.MACHINE_CPU: "machine",
     Metric.MACHINE_STOLEN: "machine",

@@ -20,7 +20,10 @@ from streamgauge.experiments.figures import TAIL, FigureKind, Figures, Key, Valu
 WINDOWS = "windows"
 REPETITIONS = "repetitions"
 # Of these, what did not happen has no line: a figure that is missing is zero.
-_ADDING_UP = (FigureKind.THROUGHPUT, FigureKind.CPU, FigureKind.BACK_PRESSURE)
+_ADDING_UP = (
+    *(FigureKind.THROUGHPUT, FigureKind.CPU),
+    *(FigureKind.NETWORK, FigureKind.BACK_PRESSURE),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

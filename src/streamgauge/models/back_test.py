@@ -28,7 +28,7 @@ class BackTested:
 
     Attributes:
         name: What it is of.
-        unit: ``s``, ``cores`` or ``1/s``.
+        unit: ``s``, ``cores``, ``1/s`` or ``B/s``.
         standard_error: Of what was measured; None where it is not known.
     """
 
@@ -73,6 +73,11 @@ def _list_pairs(profile: Profile, prediction: Prediction) -> Iterator[BackTested
         measured = profile.workers.get(worker.name)
         cores = None if measured is None else measured.cores
         yield from _pair(f"CPU of {worker.name}", "cores", worker.cores, cores)
+    flow = prediction.bytes
+    for sender in () if flow is None or flow.unknown or not flow.is_known else flow.workers:
+        figures = profile.workers.get(sender.name)
+        sent = None if figures is None else figures.bytes_per_second
+        yield from _pair(f"bytes from {sender.name}", "B/s", sender.sent_bytes_per_second, sent)
 
 
 def _list_root_outputs(profile: Profile) -> Iterator[OutputFigures]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.drawing.wording import (
     MISSING,
+    format_bytes_rate,
     format_difference,
     format_duration,
     format_estimate,
@@ -144,7 +145,11 @@ def say_back_test(tested: Sequence[BackTested]) -> str:
     times = [one for one in tested if one.unit == "s"]
     others = [one for one in tested if one.unit != "s"]
     told = [f"{one.name} {format_difference(one.error)}" for one in times]
-    for unit, word in (("1/s", "rates"), ("cores", "CPU of workers")):
+    for unit, word in (
+        ("1/s", "rates"),
+        ("cores", "CPU of workers"),
+        ("B/s", "bytes between workers"),
+    ):
         errors = [abs(one.error) for one in others if one.unit == unit]
         if errors:
             told.append(f"{word} within {format_share(max(errors))}")
@@ -154,6 +159,8 @@ def say_back_test(tested: Sequence[BackTested]) -> str:
 def _show(one: BackTested, value: float) -> str:
     if one.unit == "s":
         return format_duration(value)
+    if one.unit == "B/s":
+        return format_bytes_rate(value)
     return f"{format_number(value)} {'cores' if one.unit == 'cores' else 'tuples/s'}"
 
 

@@ -132,6 +132,7 @@ class JudgementReport(Report):
                     "no_truth": step.no_truth or None,
                     "no_source": step.no_source or None,
                     "overloads": list(step.overloads),
+                    "left_out": list(step.left_out),
                     "carried_per_second": step.carried_per_second,
                 }
                 for step in judged.steps

@@ -12,6 +12,8 @@ final class ProcFiles {
     private static final Path TASKS = Path.of("/proc/self/task");
     private static final Path STATUS = Path.of("/proc/self/status");
     private static final Path STAT = Path.of("/proc/stat");
+    // What write and its kin were given, of sockets as well as of files.
+    private static final String WRITTEN = "wchar:";
     // The unit of /proc/stat is fixed for programs, whatever the kernel's own.
     private static final long NANOS_PER_TICK = 10_000_000;
     private static final int USER = 1;
@@ -68,6 +70,21 @@ final class ProcFiles {
         } catch (IOException ended) {
             return null;
         }
+    }
+
+    /** Bytes that a thread has handed to the system to write; below zero where nobody tells. */
+    static long writtenBytes(long thread) {
+        try {
+            Path account = TASKS.resolve(Long.toString(thread)).resolve("io");
+            for (String line : Files.readAllLines(account)) {
+                if (line.startsWith(WRITTEN)) {
+                    return Long.parseLong(line.substring(WRITTEN.length()).strip());
+                }
+            }
+        } catch (IOException | RuntimeException unreadable) {
+            return -1;
+        }
+        return -1;
     }
 
     /** Memory that the process holds. */

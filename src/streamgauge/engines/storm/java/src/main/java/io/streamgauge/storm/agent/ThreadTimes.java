@@ -28,6 +28,8 @@ final class ThreadTimes {
         NETWORK, List.of("Netty-", "client-worker-", "client-schedule-service-"),
         WINDOWS, List.of("time-trigger-policy-", "watermark-event-generator-"),
         AGENT, List.of("streamgauge-"));
+    // Threads that write to other workers and to no file.
+    private static final List<String> SENDERS = List.of("Netty-", "client-worker-");
     private static final List<String> COLLECTORS =
         List.of("GC Thread", "G1 ", "Shenandoah", "ZDriver", "ZWorker", "ZStat", "XDriver");
     private static final String SERIAL_THREAD = "VM Thread";
@@ -46,6 +48,7 @@ final class ThreadTimes {
         .anyMatch(one -> one.getName().equals("Copy"));
     private Map<Long, Long> before = new HashMap<>();
     private Map<Long, NativeThread> nativeBefore = new HashMap<>();
+    private Map<Long, Long> writtenBefore = new HashMap<>();
     private long processBefore;
     private long pausesBefore;
     private long runsBefore;
@@ -128,12 +131,34 @@ final class ThreadTimes {
         bucket.spent(who, "gc_cpu", collector);
         bucket.spent(who, "jit_cpu", compiler);
         bucket.spent(who, "worker_run_delay", delay);
+        sent(bucket, who, now);
         for (ExecutorTally executor : executors) {
             Account thread = grown.get(executor.threadNumber());
             if (thread != null) {
                 Subject one = who.executor(executor.component, executor.label());
                 bucket.spent(one, "executor_run_delay", thread.runDelay());
             }
+        }
+    }
+
+    /** What network threads wrote: messages to other workers, and what the engine says to them. */
+    private void sent(Bucket bucket, Subject who, Map<Long, NativeThread> threads) {
+        Map<Long, Long> now = new HashMap<>();
+        long grown = 0;
+        for (Map.Entry<Long, NativeThread> one : threads.entrySet()) {
+            if (SENDERS.stream().anyMatch(one.getValue().name()::startsWith)) {
+                long written = ProcFiles.writtenBytes(one.getKey());
+                if (written >= 0) {
+                    now.put(one.getKey(), written);
+                    // A number may be given to another thread, which has written less.
+                    long before = writtenBefore.getOrDefault(one.getKey(), 0L);
+                    grown += written >= before ? written - before : written;
+                }
+            }
+        }
+        writtenBefore = now;
+        if (!now.isEmpty()) {
+            bucket.counted(who, "network_bytes_sent", Keys.NONE, grown);
         }
     }
 

@@ -4,8 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.codahale.metrics.MetricRegistry;
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -175,6 +181,32 @@ class ThreadTimesTest {
         });
         assertTrue(values.get("executor_cpu") >= SECOND);
         assertTrue(values.get("executor_idle_cpu") < 0.2 * SECOND);
+    }
+
+    @Test
+    void aWorkerSaysHowManyBytesItsNetworkThreadsWrote() throws Exception {
+        try (ServerSocketChannel server = ServerSocketChannel.open()) {
+            server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            try (SocketChannel to = SocketChannel.open(server.getLocalAddress())) {
+                CountDownLatch done = new CountDownLatch(1);
+                CountDownLatch seen = new CountDownLatch(1);
+                Thread sender = new Thread(() -> {
+                    try {
+                        to.write(ByteBuffer.allocate(12_345));
+                        done.countDown();
+                        seen.await();
+                    } catch (IOException | InterruptedException failed) {
+                        throw new IllegalStateException(failed);
+                    }
+                }, "client-worker-1");
+                sender.start();
+                done.await();
+                Map<String, Double> values = written();
+                seen.countDown();
+                sender.join();
+                assertEquals(12_345.0, values.get("network_bytes_sent"));
+            }
+        }
     }
 
     @Test
