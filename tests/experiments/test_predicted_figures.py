@@ -241,6 +241,6 @@ def test_bytes_of_workers_are_predicted_only_where_every_size_is_known():
     sized = JOB.replace("outputs: {default: 3}", "outputs: {default: 3}\n    bytes: {default: 50}")
     known = senders(sized.replace("cpu_ms: 0.1}", "cpu_ms: 0.1}, bytes: {default: 100}"))
     assert len(known) == 2
-    # 100 roots/s; half of the tuples leave their worker, three times as many words of half the size,
-    # and with them frames and what ackers are told.
+    # 100 roots/s; half of the tuples leave their worker, three times as many words of half the
+    # size, and with them frames and what ackers are told.
     assert sum(known.values()) > 0.5 * (100 * 100 + 300 * 50)
