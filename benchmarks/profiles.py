@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
+
+from pyspark.sql import SparkSession
 
 from benchmarks.jobs import simulate_job
 from streamgauge.engines.emulator import emulate
@@ -21,6 +24,8 @@ from streamgauge.profile.job import Job
 from streamgauge.profile.profile import Profile
 
 MEASURED_SECONDS, BUCKET_SECONDS = 1200.0, 10.0
+# So many jobs share a lake.
+AT_ONCE = 20
 
 Case = TypeVar("Case", bound=Hashable)
 
@@ -39,24 +44,40 @@ def calibrated_files(
     """The files of the same: the profile, and its replicas where blocks were enough."""
     spark = make_session("benchmark", master="local[2]", brief=True)
     try:
-        for case, job in jobs.items():
-            with TemporaryDirectory() as folder:
-                samples, lake = Path(folder, "samples"), Lake(Path(folder, "lake"))
-                plan = place_job(job).plan
-                run = partial(simulate_job, job, plan, seconds=seconds, warmup=0.0)
-                emulate(
-                    job,
-                    plan,
-                    run,
-                    folder=samples,
-                    seed=1,
-                    bucket_seconds=BUCKET_SECONDS,
-                    trace_every=0,
-                )
-                ingest_files(spark, lake, find_files([str(samples)]))
-                (made,) = calibrate(spark, lake, job.topology.name)
-                if made.profile is None:
-                    raise RuntimeError(made.fault)
-                yield case, made.profile, None if made.replicas is None else made.replicas[1]
+        rest = iter(jobs.items())
+        while some := dict(islice(rest, AT_ONCE)):
+            yield from _calibrate_together(spark, some, seconds)
     finally:
         spark.stop()
+
+
+def _calibrate_together(
+    spark: SparkSession, jobs: Mapping[Case, Job], seconds: float
+) -> Iterator[tuple[Case, str, bytes | None]]:
+    """By way of one lake, each as a cluster of its own: Spark's jobs are then as few as for one."""
+    cases = {f"case-{number}": case for number, case in enumerate(jobs)}
+    with TemporaryDirectory() as folder:
+        samples, lake = Path(folder, "samples"), Lake(Path(folder, "lake"))
+        for cluster, case in cases.items():
+            _emulate(jobs[case], samples / cluster, seconds, cluster)
+        ingest_files(spark, lake, find_files([str(samples)]))
+        for made in calibrate(spark, lake):
+            assert made.cluster is not None
+            if made.profile is None:
+                raise RuntimeError(f"{cases[made.cluster]}: {made.fault}")
+            replicas = None if made.replicas is None else made.replicas[1]
+            yield cases[made.cluster], made.profile, replicas
+
+
+def _emulate(job: Job, folder: Path, seconds: float, cluster: str) -> None:
+    plan = place_job(job).plan
+    emulate(
+        job,
+        plan,
+        partial(simulate_job, job, plan, seconds=seconds, warmup=0.0),
+        folder=folder,
+        seed=1,
+        bucket_seconds=BUCKET_SECONDS,
+        trace_every=0,
+        cluster=cluster,
+    )

@@ -14,7 +14,16 @@ from streamgauge.models.traffic_equations import Conversion
 from streamgauge.models.tuple_trees import TimeGrid, TupleTrees, all_of, distinct
 from streamgauge.topology import Operator
 from streamgauge.topology.topology import Window
-from tests.models.plans import flow_of, per_input, rates_of, service_of, source, stream, traffic_of
+from tests.models.plans import (
+    PLAIN,
+    flow_of,
+    per_input,
+    rates_of,
+    service_of,
+    source,
+    stream,
+    traffic_of,
+)
 
 LEVELS = (0.5, 0.9, 0.99)
 
@@ -72,7 +81,17 @@ def trees_of(*given, **options):
 
 
 def build_trees(
-    operators, streams, conversions, service, *, rate, executors=None, scv=1.0, sources=1, fires=0.0
+    operators,
+    streams,
+    conversions,
+    service,
+    *,
+    rate,
+    executors=None,
+    scv=1.0,
+    sources=1,
+    fires=0.0,
+    mechanics=PLAIN,
 ):
     """`fires`: Seconds that the function of every window takes."""
     flow = flow_of(
@@ -84,7 +103,7 @@ def build_trees(
         engine="storm-2",
     )
     rates = rates_of(flow, {("s", "default"): rate}, conversions)
-    traffic = traffic_of(flow, rates, conversions)
+    traffic = traffic_of(flow, rates, conversions, mechanics)
     traffic = with_acks(traffic, roots_per_tuple(traffic))
     times = service_of(flow, service, scv)
     times = replace(times, trigger_mean=np.full_like(times.mean, fires))
@@ -154,6 +173,22 @@ def test_tuples_of_a_window_are_acknowledged_when_they_leave_it(window, mean, fi
         (operator,), (stream("s", "w"),), {"w": conversion}, {"w": 1e-6}, rate=50.0, fires=fires
     )
     assert complete.mean == pytest.approx(mean, rel=0.01)
+
+
+@pytest.mark.parametrize(("spin", "longer"), [(0.0, 0.5), (10.0, 0.0)])
+def test_ackers_that_do_not_poll_sleep_before_the_last_message_too(spin, longer):
+    """10 ms of service. Who sleeps is woken half a sleep later: the acker by the source's message,
+    the operator by its tuple, and the acker again by the acknowledgement."""
+    complete, _ = trees_of(
+        (Operator(name="a"),),
+        (stream("s", "a"),),
+        {"a": per_input({})},
+        {"a": 0.01},
+        rate=1.0,
+        scv=0.0,
+        mechanics=replace(PLAIN, bolt_sleep=0.001, bolt_spin=spin),
+    )
+    assert complete.mean == pytest.approx((10.0 + longer) / 1e3, abs=5e-5)
 
 
 def test_what_is_overloaded_takes_for_ever():

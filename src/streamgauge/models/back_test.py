@@ -75,8 +75,8 @@ def _list_pairs(profile: Profile, prediction: Prediction) -> Iterator[BackTested
         yield from _pair(f"CPU of {worker.name}", "cores", worker.cores, cores)
     flow = prediction.bytes
     for sender in () if flow is None or flow.unknown or not flow.is_known else flow.workers:
-        figures = profile.workers.get(sender.name)
-        sent = None if figures is None else figures.bytes_per_second
+        seen = profile.workers.get(sender.name)
+        sent = None if seen is None else seen.bytes_per_second
         yield from _pair(f"bytes from {sender.name}", "B/s", sender.sent_bytes_per_second, sent)
 
 

@@ -287,6 +287,7 @@ class JobBehaviour:
         shares: By subscription, from task to task, where that was measured.
         keys: Key frequencies by stream, where known.
         links: Latency from node to node, where it was probed.
+        balance_ms: Of machines by name, where it was learned (`core_balance`).
         stretch: By operator, how many times as long its time on a core took where it was measured;
             taken off the service times.
         costs: What the engine itself costs; none: nothing.
@@ -302,6 +303,7 @@ class JobBehaviour:
     shares: Mapping[Subscription, TaskShares] = field(default_factory=FrozenDict)
     keys: Mapping[StreamKey, KeyDistribution] = field(default_factory=FrozenDict)
     links: Mapping[tuple[str, str], TimeMoments] = field(default_factory=FrozenDict)
+    balance_ms: Mapping[str, float] = field(default_factory=FrozenDict)
     stretch: Mapping[str, Estimate] = field(default_factory=FrozenDict)
     costs: CostEstimates = CostEstimates()
     curves: MeasuredCurves | None = None

@@ -151,7 +151,8 @@ def find_machines(parameters: Parameters, factor: float = 1.0) -> tuple[Machines
     count = len(plan.cluster.machines)
     engine = sum_at(machine_of_worker(plan), parameters.engine.cores(factor), count)
     engine += sum_at(machine, waking, count)
-    return replace(Machines.of(plan.cluster), engine_cores=engine), waking
+    machines = Machines.of(plan.cluster, parameters.behaviour.balance_ms)
+    return replace(machines, engine_cores=engine), waking
 
 
 def find_polling(parameters: Parameters, loaded: Loaded) -> Vector:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from streamgauge.errors import Findings
 from streamgauge.topology.cluster import Cluster
 from streamgauge.topology.field_checks import format_value
+from streamgauge.topology.frozen import FrozenDict
+
+SECONDS_PER_MS = 1e-3
+NOTHING_LEARNED: Mapping[str, float] = FrozenDict()
 
 Vector = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -112,12 +116,12 @@ class Machines:
         findings.raise_if_any()
 
     @classmethod
-    def of(cls, cluster: Cluster) -> Machines:
-        """Those of a cluster, in its order."""
+    def of(cls, cluster: Cluster, balance_ms: Mapping[str, float] = NOTHING_LEARNED) -> Machines:
+        """Those of a cluster, in its order, with what was learned of their balance."""
         return cls(
             cores=np.asarray([machine.cores for machine in cluster.machines]),
             background_cores=np.asarray([machine.background_cores for machine in cluster.machines]),
-            balance_seconds=np.asarray([machine.balance_seconds for machine in cluster.machines]),
+            balance_seconds=np.asarray(cluster.list_balance_ms(balance_ms)) * SECONDS_PER_MS,
         )
 
     @property

@@ -72,6 +72,11 @@ def describe_profile(profile: Profile) -> JobBehaviour:
         shares=_shares(profile, tasks),
         keys=profile.keys,
         links={(one.source, one.target): _link(one.latency) for one in profile.links},
+        balance_ms={
+            one.name: one.balance_ms
+            for one in (() if profile.cluster is None else profile.cluster.machines)
+            if one.balance_ms is not None
+        },
         curves=MeasuredCurves(profile=profile),
         provenance=_provenance(profile),
     )

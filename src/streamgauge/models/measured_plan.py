@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ from streamgauge.topology.topology import ACKER, OperatorKind, Topology
 from streamgauge.topology.tuple_flow import TupleFlow
 from streamgauge.topology.workload import Emission, Workload
 from streamgauge.transport.engine import load_engine
+from streamgauge.transport.mechanics import Mechanics
 
 SECONDS_PER_MS = 1e-3
 # A slowdown that was measured counts where its standard error is at most this part of it.
@@ -154,11 +155,33 @@ def _cluster(slots: list[Slot]) -> Cluster:
     )
 
 
-def find_crowding(profile: Profile) -> tuple[dict[str, float], tuple[str, ...]] | None:
-    """By operator, how many times as long its time on a core took, its executors by their load.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeenThreads:
+    """The executors' threads of the plan that a profile was measured on.
 
-    With warnings; None where the profile does not say on which machines it was measured.
+    Attributes:
+        slowdown: What the agent measured of each: how many times as long its work took for want
+            of a core; NaN where it could not tell.
+        slowdown_error: Standard error of that.
     """
+
+    plan: PhysicalPlan
+    threads: MeasuredThreads
+    machines: Machines
+    mechanics: Mechanics
+    slowdown: Vector
+    slowdown_error: Vector
+
+    def stretch(self, balance_seconds: Vector | None = None) -> tuple[Vector, tuple[str, ...]]:
+        """By thread, what sharing cores did to its CPU times by the formulas; and warnings."""
+        machines = self.machines
+        if balance_seconds is not None:
+            machines = replace(machines, balance_seconds=balance_seconds)
+        return measure_stretch(self.threads, machines, self.mechanics)
+
+
+def see_threads(profile: Profile) -> SeenThreads | None:
+    """None where the profile does not say on which machines its executors ran."""
     if profile.cluster is None or not profile.placement:
         return None
     try:
@@ -177,19 +200,42 @@ def find_crowding(profile: Profile) -> tuple[dict[str, float], tuple[str, ...]] 
     mechanics = load_engine(configuration.engine).mechanics(configuration.settings)
     work = rate * np.where(np.isnan(cpu), 0.0, cpu)
     engine = _engine_cores(profile, plan, work, polls=is_bolt & (mechanics.bolt_spin > 0.0))
-    stretch, warnings = measure_stretch(
-        MeasuredThreads(
+    measured = [
+        None if figures is None else figures.slowdown
+        for figures in map(profile.executors.get, match_executors(profile.placement, logical))
+    ]
+    return SeenThreads(
+        plan=plan,
+        threads=MeasuredThreads(
             machine=machine_of_executor(plan),
             rate=rate,
             wall_seconds=wall,
             cpu_seconds=cpu,
             polls=is_bolt,
         ),
-        replace(Machines.of(plan.cluster), engine_cores=engine),
-        mechanics,
+        machines=replace(Machines.of(plan.cluster), engine_cores=engine),
+        mechanics=mechanics,
+        slowdown=np.asarray([math.nan if one is None else one.value for one in measured]),
+        slowdown_error=np.asarray(
+            [
+                math.nan if one is None or one.standard_error is None else one.standard_error
+                for one in measured
+            ]
+        ),
     )
-    stretches = {}
-    for name, span in logical.spans.items():
+
+
+def find_crowding(profile: Profile) -> tuple[dict[str, float], tuple[str, ...]] | None:
+    """By operator, how many times as long its time on a core took, its executors by their load.
+
+    With warnings; None where the profile does not say on which machines it was measured.
+    """
+    seen = see_threads(profile)
+    if seen is None:
+        return None
+    stretch, warnings = seen.stretch()
+    rate, stretches = seen.threads.rate, {}
+    for name, span in seen.plan.logical.spans.items():
         known = [i for i in span if rate[i] > 0.0 and math.isfinite(stretch[i])]
         if known and name != ACKER:
             weights = rate[known]

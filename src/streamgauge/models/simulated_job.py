@@ -46,11 +46,16 @@ def build_simulation(
     plan, behaviour = parameters.flow.plan, parameters.behaviour
     network = find_network(plan, behaviour)
     cluster = _linked(plan, network)
+    balance = cluster.list_balance_ms(behaviour.balance_ms)
     machines = tuple(
-        replace(one, background_cores=min(one.background_cores + taken, FULLEST * one.cores))
-        if taken > 0.0
-        else one
-        for one, taken in zip(cluster.machines, engine_cores.tolist(), strict=True)
+        replace(
+            one,
+            balance_ms=evened,
+            background_cores=min(one.background_cores + taken, FULLEST * one.cores)
+            if taken > 0.0
+            else one.background_cores,
+        )
+        for one, evened, taken in zip(cluster.machines, balance, engine_cores.tolist(), strict=True)
     )
     informed = replace(
         plan,

@@ -262,16 +262,18 @@ class _TreesAtLevel:
     def _heard(self, hops: HopTransforms, operator: Operator) -> Complex:
         """Way of an acknowledgement from an executor to its acker, and its turn there.
 
-        The acker has just heard of the root, and is awake, unless a window kept the tuple long.
+        An acker that polls has just heard of the root, and is awake, unless a window kept the tuple
+        long; one that does not poll sleeps again after every message.
         """
         (block,) = [
             one
             for (source, name), one in self._to_acker.items()
             if source == operator.name and name != ACK_INIT
         ]
-        waited = operator.name in self._kept
+        dozes = self._mechanics.bolt_sleep > 0.0 and self._mechanics.bolt_spin <= 0.0
+        sleeps = dozes or operator.name in self._kept
         acker = as_slice(block.targets)
-        return hops.carried(block, hops.executors[:, acker] if waited else self._awake(hops.points))
+        return hops.carried(block, hops.executors[:, acker] if sleeps else self._awake(hops.points))
 
     def _awake(self, points: Complex) -> Complex:
         """An acker's delay if it need not wake up, points × ackers."""

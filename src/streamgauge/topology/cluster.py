@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -216,6 +217,17 @@ class Cluster:
             ),
             latency_ms=latency_ms,
         )
+
+    def list_balance_ms(self, learned: Mapping[str, float]) -> list[float]:
+        """The balance of each machine: its own, what was learned of it, or the usual one.
+
+        Machines of which nothing was learned are taken to be like the others.
+        """
+        usual = statistics.median(learned.values()) if learned else USUAL_BALANCE_MS
+        return [
+            learned.get(one.name, usual) if one.balance_ms is None else one.balance_ms
+            for one in self.machines
+        ]
 
     @property
     def slots(self) -> tuple[Slot, ...]:

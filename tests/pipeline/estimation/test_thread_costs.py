@@ -54,6 +54,21 @@ def test_without_delay_or_work_there_is_no_slowdown(metric):
     assert find_slowdown(measured(by_block(metric, [1.0] * 10)), "a[1]") is None
 
 
+def test_where_a_thread_polls_most_of_the_time_its_slowdown_is_hardly_known():
+    """Of 27 s of delay 27 s were without a tuple, give or take a tenth, beside 1 s of work."""
+    found = find_slowdown(
+        measured(
+            by_block("executor_cpu", [10.0] * 10),
+            by_block("executor_idle_cpu", [9.0] * 10),
+            by_block("executor_run_delay", [27.0] * 10),
+            by_block("executor_idle_run_delay", [27.0] * 10),
+        ),
+        "a[1]",
+    )
+    assert found.value == 1.0
+    assert found.error == pytest.approx(2.7)
+
+
 def test_more_noise_than_delay_is_no_slowdown():
     found = find_slowdown(
         measured(

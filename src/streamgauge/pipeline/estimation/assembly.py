@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from streamgauge.lake.histogram import quantile
 from streamgauge.lake.records import LinkKind, Plan
+from streamgauge.models.core_balance import learn_balance
 from streamgauge.models.measured_capacity import learn_scaling
 from streamgauge.pipeline.estimation.catalogue import PROBABILITIES, FigureName
 from streamgauge.pipeline.estimation.juice import measured_juice
@@ -150,7 +151,8 @@ def profile_of(
         ),
         notes=(*extra.notes, *notes_on(measured, roster, tasks)),
     )
-    return replace(profile, scaling=learn_scaling(profile)), recorder.table()
+    profile = replace(profile, scaling=learn_scaling(profile), cluster=learn_balance(profile))
+    return profile, recorder.table()
 
 
 def _of_topology(observed: ObservedPlan, topology: Topology) -> ObservedPlan:

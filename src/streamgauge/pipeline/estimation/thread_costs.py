@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,13 +18,17 @@ from streamgauge.pipeline.estimation.roster import Subject
 MS_PER_SECOND = 1e3
 # Fewer blocks say nothing of a line through them.
 FEWEST_BLOCKS = 4
+# Looking at a wait makes it longer: delays of all waits are known to this part of them.
+WAITS_ERROR = 0.1
 
 
 def find_slowdown(measured: Measured, executor: str) -> Estimate | None:
     """1 + run delay over CPU time, both without what the thread did while it had no tuple.
 
     Nothing where no run delay was measured, or the thread did no work. Where nobody looked at its
-    waits, these are contained in both.
+    waits, these are contained in both. What the thread did without a tuple is known from a few
+    waits: of a thread that polls on a crowded machine it is nearly all of its delay, and what is
+    left when it is taken away says little.
     """
     subject = Subject("executor", executor)
 
@@ -44,7 +49,11 @@ def find_slowdown(measured: Measured, executor: str) -> Estimate | None:
         with np.errstate(divide="ignore", invalid="ignore"):
             replicas = 1.0 + np.maximum(waited.replicas, 0.0) / worked.replicas
     value = 1.0 + max(waited.value, 0.0) / worked.value
-    return combined(value, replicas, [waited, worked])
+    found = combined(value, replicas, [waited, worked])
+    if found.error is None or idle_delay is None:
+        return found
+    unsure = WAITS_ERROR * idle_delay.value / worked.value
+    return replace(found, error=math.hypot(found.error, unsure))
 
 
 def _difference(whole: Estimate, part: Estimate | None) -> Estimate:

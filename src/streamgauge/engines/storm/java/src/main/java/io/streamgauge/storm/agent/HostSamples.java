@@ -42,7 +42,7 @@ final class HostSamples implements AutoCloseable {
         ProcFiles.Machine now = ProcFiles.machine();
         ProcFiles.Machine last = before;
         before = now;
-        if (!bucket.whole || now == null || last == null) {
+        if (!bucket.whole || now == null || last == null || now.cores() != last.cores()) {
             return;
         }
         long busy = Math.max(now.busy() - last.busy(), 0);

@@ -5,6 +5,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** What Linux says of the machine and of this process; below zero where it does not. */
@@ -16,11 +17,8 @@ final class ProcFiles {
     private static final String WRITTEN = "wchar:";
     // The unit of /proc/stat is fixed for programs, whatever the kernel's own.
     private static final long NANOS_PER_TICK = 10_000_000;
-    private static final int USER = 1;
-    private static final int NICE = 2;
-    private static final int SYSTEM = 3;
-    private static final int INTERRUPT = 6;
-    private static final int SOFT_INTERRUPT = 7;
+    private static final int IDLE = 4;
+    private static final int WAITING_FOR_DISKS = 5;
     private static final int STOLEN = 8;
 
     private ProcFiles() {
@@ -104,20 +102,29 @@ final class ProcFiles {
     /** CPU time of the whole machine and time that its host took, or null. */
     static Machine machine() {
         try {
-            String[] fields = Files.readAllLines(STAT).get(0).split("\\s+");
-            long busy = 0;
-            for (int field : new int[] {USER, NICE, SYSTEM, INTERRUPT, SOFT_INTERRUPT}) {
-                busy += Long.parseLong(fields[field]);
-            }
-            long stolen = fields.length > STOLEN ? Long.parseLong(fields[STOLEN]) : 0;
-            return new Machine(busy * NANOS_PER_TICK, stolen * NANOS_PER_TICK);
+            return parseMachine(Files.readAllLines(STAT), System.nanoTime());
         } catch (IOException | RuntimeException unreadable) {
             return null;
         }
     }
 
-    /** Nanoseconds since the machine started. */
-    record Machine(long busy, long stolen) {
+    /**
+     * The machine by the lines of {@code /proc/stat} at a moment.
+     *
+     * <p>Busy is what cores are not idle. The kernel's busy times are counted by ticks of its clock
+     * and miss most of what threads do that sleep and wake; how long cores are idle it measures.
+     */
+    static Machine parseMachine(List<String> lines, long nanos) {
+        String[] fields = lines.get(0).split("\\s+");
+        long cores = lines.stream().filter(line -> line.matches("cpu\\d+ .*")).count();
+        long idle = Long.parseLong(fields[IDLE]) + Long.parseLong(fields[WAITING_FOR_DISKS]);
+        long stolen = fields.length > STOLEN ? Long.parseLong(fields[STOLEN]) : 0;
+        return new Machine(
+            cores, cores * nanos - (idle + stolen) * NANOS_PER_TICK, stolen * NANOS_PER_TICK);
+    }
+
+    /** Cores, and nanoseconds since some moment. */
+    record Machine(long cores, long busy, long stolen) {
     }
 
     /** Nanoseconds on a core, and runnable without one, since a thread started. */
