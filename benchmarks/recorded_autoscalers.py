@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +32,8 @@ from streamgauge.planning.sharing.slo import Quality, Slo, Statistic
 FOLDER = Path("../shared/data/autoscalers")
 VARIABLE = "STREAMGAUGE_AUTOSCALER_RUNS"
 STEP_SECONDS = 15.0
+# Figures are averages of a minute, as the study's programs asked for them.
+AVERAGED = 4
 # TaskManagers that the cluster had.
 MOST = 16
 # An autoscaler needs so long until what it asked for is seen, and counts as right until then.
@@ -210,8 +212,9 @@ def compare(policy_name: str, rows: Sequence[Row]) -> Agreement:
 def _observe(rows: Sequence[Row]) -> Iterator[ClusterSeen]:
     """Windows as policies see them."""
     before = rows[0]
-    for row in rows:
-        growth = (row.lag - before.lag) / STEP_SECONDS
+    for index, now in enumerate(rows):
+        row = _average(rows[max(0, index - AVERAGED + 1) : index + 1])
+        growth = (now.lag - before.lag) / STEP_SECONDS
         job = JobSeen(
             slo=Slo(latency_seconds=5.0),
             operators={
@@ -219,20 +222,30 @@ def _observe(rows: Sequence[Row]) -> Iterator[ClusterSeen]:
                     executors=1, tasks=1, is_source=True, sent_per_second=row.processed
                 ),
                 "work": OperatorSeen(
-                    executors=row.managers,
+                    executors=now.managers,
                     tasks=MOST,
                     executed={"source": row.processed},
                     capacity=row.busy,
-                    cores=row.cpu * row.managers,
+                    cores=row.cpu * now.managers,
                     held_back=row.held_back,
                 ),
             },
             offered_per_second=row.offered,
-            lag=row.lag,
+            lag=now.lag,
             lag_per_second=growth,
             quality=Quality(latency_seconds={Statistic.MEAN: row.latency_seconds}),
         )
         yield ClusterSeen(
             at=row.at, jobs={"job": job}, machines=(MachineSeen(load=0.0, cores=float(MOST)),)
         )
-        before = row
+        before = now
+
+
+def _average(rows: Sequence[Row]) -> Row:
+    """The last of some rows, with means of what is a rate or a part."""
+
+    def mean(name: str) -> float:
+        return float(np.mean([getattr(row, name) for row in rows]))
+
+    rates = ("offered", "processed", "busy", "cpu", "held_back")
+    return replace(rows[-1], **{name: mean(name) for name in rates})
