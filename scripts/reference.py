@@ -28,7 +28,7 @@ POLICIES = PAGE.with_name("policies.md")
 POLICIES_INTRODUCTION = """\
 # Policies and their settings
 
-`streamgauge replay` compares these on [jobs that share a cluster](sharing.md). A setting stands
+`streamgauge replay` compares these on [jobs that share a cluster](replay.md). A setting stands
 after the name: `--policies henge,hpa:target=0.5,hpa:target=0.9` compares one policy under two
 settings.
 

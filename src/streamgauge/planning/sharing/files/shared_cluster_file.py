@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -11,13 +12,16 @@ from typing import Any, Literal
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.planning.sharing.files.slo_file import SloFile, check_length, find_slo, pairs_in
 from streamgauge.planning.sharing.offered import Diurnal, Offered, Recorded
-from streamgauge.planning.sharing.replay import Surroundings
+from streamgauge.planning.sharing.policy import load_policy
 from streamgauge.planning.sharing.shared_cluster import SharedCluster, SharedJob
 from streamgauge.planning.sharing.slo import Slo
+from streamgauge.planning.sharing.surroundings import ByHand, Surroundings
 from streamgauge.profile.files.jobs import load_job, parse_job
 from streamgauge.profile.job import Job
+from streamgauge.topology.field_checks import check_known, check_number, check_whole
 from streamgauge.topology.files.document import Document, dump_json, read_document
 from streamgauge.topology.files.file_model import FileModel, list_keys, validate
+from streamgauge.topology.frozen import FrozenDict
 from streamgauge.traffic.series_files import read_series_file
 
 VERSION = 1
@@ -66,26 +70,48 @@ class SharedJobFile(FileModel):
     slo: SloFile | None = None
     traffic: TrafficFile
     copies: int = 1
+    executors: dict[str, int] = {}
+    tasks: dict[str, int] = {}
+    from_hour: float = 0.0
+    until_hour: float | None = None
+
+
+class ByHandFile(FileModel):
+    """What a person changes at a time."""
+
+    at_seconds: float
+    executors: dict[str, dict[str, int]]
+
+    def build(self) -> ByHand:
+        """The same as a noun."""
+        return ByHand(at=self.at_seconds, executors=self.executors)
 
 
 class SurroundingsFile(FileModel):
     """What policies are up against."""
 
     step_seconds: float = Surroundings().step_seconds
+    policies_from_seconds: float = Surroundings().policies_from_seconds
     downtime_seconds: float = Surroundings().downtime_seconds
     service_error: float = Surroundings().service_error
     least_exponent: float = Surroundings().least_exponent
+    most_exponent: float = Surroundings().most_exponent
     noise: float = Surroundings().noise
     outages: list[list[float]] = []
     failures: list[list[float]] = []
+    background: list[list[float]] = []
+    changes: list[ByHandFile] = []
+    admission: bool = Surroundings().admission
 
     def build(self) -> Surroundings:
         """The same as a noun."""
-        given = self.model_dump(exclude={"outages", "failures"})
+        lists = {"outages", "failures", "background", "changes"}
         return Surroundings(
-            **given,
+            **self.model_dump(exclude=lists),
             outages=pairs_in(self.outages, "outages"),
             failures=tuple(_triples(self.failures, "failures")),
+            background=tuple(_triples(self.background, "background")),
+            changes=tuple(one.build() for one in self.changes),
         )
 
 
@@ -97,6 +123,8 @@ class SharedClusterFile(FileModel):
     about: str = ""
     machines: list[float]
     hours: float = 24.0
+    policies: list[str] = []
+    price_per_executor_hour: float = 0.0
     jobs: dict[str, SharedJobFile]
     surroundings: SurroundingsFile = SurroundingsFile()
 
@@ -152,6 +180,14 @@ def _build(document: Document) -> SharedCluster:
         findings.add("machines", seen=f"{file.machines}", expected="cores of each, above zero")
     if not 0.0 < file.hours <= 24 * 366:
         findings.add("hours", seen=f"{file.hours:g}", expected="above zero and at most a year")
+    check_number(findings, file.price_per_executor_hour, "price_per_executor_hour")
+    for index, name in enumerate(file.policies):
+        with findings.at("policies", index):
+            load_policy(name)
+    findings.raise_if_any()
+    for index, change in enumerate(surroundings.changes):
+        with findings.at("surroundings", "changes", index, "executors"):
+            _check_change(change, {one.name: one.job for one in jobs})
     findings.raise_if_any()
     return SharedCluster(
         name=file.sharing,
@@ -159,6 +195,8 @@ def _build(document: Document) -> SharedCluster:
         machines=tuple(file.machines),
         jobs=tuple(jobs),
         hours=file.hours,
+        policies=tuple(file.policies),
+        price_per_executor_hour=file.price_per_executor_hour,
         surroundings=surroundings,
     )
 
@@ -174,7 +212,20 @@ def _build_job(name: str, file: SharedJobFile, folder: Path) -> list[SharedJob]:
         parts["offered"] = file.traffic.build(folder)
     if not 1 <= file.copies <= 1000:
         findings.add("copies", seen=f"{file.copies}", expected="1 to 1000")
+    until = math.inf if file.until_hour is None else file.until_hour
+    check_number(findings, file.from_hour, "from_hour")
+    if until <= file.from_hour:
+        findings.add("until_hour", seen=f"{until:g}", expected=f"after hour {file.from_hour:g}")
+    for key, executors in (("executors", file.executors), ("tasks", file.tasks)):
+        if "job" in parts:
+            with findings.at(key):
+                _check_executors(parts["job"], executors)
     findings.raise_if_any()
+    parts |= {
+        "executors": FrozenDict(file.executors),
+        "tasks": FrozenDict(file.tasks),
+        "hours": (file.from_hour, until),
+    }
     if file.copies == 1:
         return [SharedJob(name=name, **parts)]
     return [SharedJob(name=f"{name}-{number + 1}", **parts) for number in range(file.copies)]
@@ -195,6 +246,30 @@ def _choose_slo(file: SharedJobFile, job: Job | None) -> Slo | None:
             expected="slo: {latency_ms: …}, or streamgauge.slo.latency_ms among its settings",
         )
     return slo
+
+
+def _check_change(change: ByHand, jobs: Mapping[str, Job]) -> None:
+    """Every job is one of the cluster's."""
+    findings = Findings()
+    for name, executors in change.executors.items():
+        if check_known(
+            findings, name, jobs, name, seen=f"job {name!r}", expected="one of the cluster's jobs"
+        ):
+            with findings.at(name):
+                _check_executors(jobs[name], executors)
+    findings.raise_if_any()
+
+
+def _check_executors(job: Job, executors: Mapping[str, int]) -> None:
+    """Every operator is one of the job's, and has at least one executor."""
+    findings = Findings()
+    known = job.topology.operator_names
+    for name, number in executors.items():
+        if check_known(
+            findings, name, known, name, seen=f"operator {name!r}", expected="one of the job's"
+        ):
+            check_whole(findings, number, name)
+    findings.raise_if_any()
 
 
 def _read_job(data: Mapping[str, Any], step: str | None, folder: Path) -> Job:
