@@ -129,7 +129,9 @@ def render_policies() -> str:
         lines += ["| setting | default | what it is |", "|---|---|---|"]
         meanings = _read_attributes(inspect.getdoc(settings) or "")
         for one in fields(settings):
-            default = str(one.default).lower() if one.type == "bool" else f"{one.default:g}"
+            default = (
+                f"{one.default:g}" if one.type in ("int", "float") else str(one.default).lower()
+            )
             lines.append(f"| `{one.name}` | {default} | {meanings[one.name]} |")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"

@@ -279,12 +279,18 @@ class ReplayReport(Report):
             for one in course.acted[:MOST_DECISIONS]
         ]
         more = len(course.acted) - len(rows)
+        told = [
+            f"{format_period(one.at)}: {line}"
+            for one in course.remarks[:MOST_DECISIONS]
+            for line in one.decision.refused
+        ]
         return [
             tabulate(
                 f"What {best} did in the first world",
                 rows,
                 note=f"{more} more are in --json." if more > 0 else "",
-            )
+            ),
+            Text(told),
         ]
 
     def _surroundings(self) -> list[str]:
@@ -303,6 +309,8 @@ class ReplayReport(Report):
             said.append(f"People change executors {count(len(around.changes), 'time')}.")
         if around.background:
             said.append(f"Other programs take cores {count(len(around.background), 'time')}.")
+        if around.admission:
+            said.append("New jobs wait while others miss their objectives.")
         if around.outages:
             said.append(f"Metrics are missing for {count(len(around.outages), 'time')}.")
         if around.failures:
@@ -350,6 +358,10 @@ class ReplayReport(Report):
                             },
                         }
                         for acted in one.acted
+                    ],
+                    "refused": [
+                        {"at_seconds": remark.at, "what": list(remark.decision.refused)}
+                        for remark in one.remarks
                     ],
                 }
                 for one in self.courses

@@ -41,6 +41,7 @@ class Course:
         weights: Maximum utility by job.
         rescales: Changes of executors by job.
         acted: All decisions that changed something.
+        remarks: What was refused or not known, when that began.
     """
 
     policy: str
@@ -60,6 +61,7 @@ class Course:
     rescales: Mapping[str, int]
     downtime_seconds: float
     acted: tuple[Acted, ...] = field(default=())
+    remarks: tuple[Acted, ...] = field(default=())
 
     @property
     def times(self) -> Vector:

@@ -12,9 +12,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from streamgauge.planning.sharing.arrivals import Arrivals, Present
 from streamgauge.planning.sharing.course import Acted, Course
 from streamgauge.planning.sharing.fluid_job import FluidJob
 from streamgauge.planning.sharing.fluid_world import FluidWorld, JobFlow
+from streamgauge.planning.sharing.guarded import LIMIT_SECONDS, Guarded
 from streamgauge.planning.sharing.observation import (
     ClusterSeen,
     Executors,
@@ -22,7 +24,7 @@ from streamgauge.planning.sharing.observation import (
     MachineSeen,
     OperatorSeen,
 )
-from streamgauge.planning.sharing.policy import Policy
+from streamgauge.planning.sharing.policy import Decision, Policy
 from streamgauge.planning.sharing.slo import Quality
 from streamgauge.planning.sharing.surroundings import Surroundings
 
@@ -39,6 +41,7 @@ def replay(
     *,
     seed: int = 1,
     surroundings: Surroundings | None = None,
+    limit_seconds: float = LIMIT_SECONDS,
 ) -> Course:
     """The whole traffic under one policy.
 
@@ -50,8 +53,11 @@ def replay(
         policy: Fresh: what it remembers is of this replay.
         seed: Of the world's deviations from the jobs, and of noise.
         surroundings: What the policy is up against.
+        limit_seconds: For how long a decision of the policy is waited for.
     """
     around = surroundings or Surroundings()
+    guarded = Guarded(policy, limit_seconds)
+    arrivals = Arrivals(jobs, admission=around.admission)
     random = np.random.default_rng(seed)
     world = FluidWorld([_deviate(job, around, random) for job in jobs], around.downtime_seconds)
     watch = _Watch(world, jobs, around, random)
@@ -62,12 +68,15 @@ def replay(
     course = {name: np.zeros((steps, len(jobs))) for name in FIGURES}
     rescales = dict.fromkeys((job.name for job in jobs), 0)
     acted: list[Acted] = []
+    remarks = _note_gaps(offered, around.step_seconds)
+    refused: tuple[str, ...] = ()
     load = dict.fromkeys((job.name for job in jobs), 0.0)
     late: ClusterSeen | None = None
     next_round = around.policies_from_seconds
-    for step, here in enumerate(present):
+    for step, wished in enumerate(present):
         at = step * around.step_seconds
         load = {name: _known(values[step], load[name]) for name, values in offered.items()}
+        here = present[step] = arrivals.take_step(wished, at, load, late)
         for gone in np.flatnonzero(~here).tolist():
             world.clear(gone)
             load[jobs[gone].name] = 0.0
@@ -77,17 +86,20 @@ def replay(
                 world.apply(change.executors)
         if late is not None and at >= next_round:
             next_round = at + policy.period_seconds
-            decision = policy.decide(late)
+            decision = guarded.decide(late)
+            if decision.refused and decision.refused != refused:
+                remarks.append(Acted(at=at, decision=decision))
+            refused = decision.refused
             if decision.acts:
                 acted.append(Acted(at=at, decision=decision))
-                for name in world.apply(_of_present(decision.executors, jobs, at)):
+                for name in world.apply(_of_present(decision.executors, jobs, here)):
                     rescales[name] += 1
         lag_before = world.lag.copy()
         flows = world.take_step(around.step_seconds, load, free)
         growth = (world.lag - lag_before) / around.step_seconds
         # What nobody will look at is not made.
-        is_due = at + around.step_seconds >= next_round
-        late = watch.look(flows, growth, whole, free, at) if is_due else None
+        is_due = arrivals.waits or at + around.step_seconds >= next_round
+        late = watch.look(flows, growth, whole, free, at, here) if is_due else None
         course["executors"][step] = np.where(here, world.counts, 0.0)
         for number, (job, flow) in enumerate(zip(jobs, flows, strict=True)):
             utility = job.slo.find_utility(flow.quality)
@@ -111,18 +123,36 @@ def replay(
         weights=np.asarray([job.slo.max_utility for job in jobs]),
         rescales=rescales,
         downtime_seconds=around.downtime_seconds * sum(rescales.values()),
-        acted=tuple(acted),
+        acted=_in_order([*acted, *arrivals.admitted]),
+        remarks=_in_order([*remarks, *arrivals.waited]),
     )
+
+
+def _in_order(happened: list[Acted]) -> tuple[Acted, ...]:
+    return tuple(sorted(happened, key=lambda one: one.at))
+
+
+def _note_gaps(offered: Mapping[str, Vector], step_seconds: float) -> list[Acted]:
+    """Where traffic is not known from a step on, and for how long what was before goes on."""
+    remarks = []
+    for name, values in offered.items():
+        edges = np.flatnonzero(np.diff(np.isnan(values), prepend=False, append=False))
+        for begin, end in zip(edges[::2], edges[1::2], strict=True):
+            length = float(end - begin) * step_seconds
+            told = f"no traffic of {name} is known for {length:g} s: what was before goes on"
+            decision = Decision(rule="gap", refused=(told,))
+            remarks.append(Acted(at=float(begin) * step_seconds, decision=decision))
+    return remarks
 
 
 def _known(value: float, before: float) -> float:
     return before if np.isnan(value) else float(value)
 
 
-def _of_present(executors: Executors, jobs: Sequence[FluidJob], at: float) -> Executors:
+def _of_present(executors: Executors, jobs: Sequence[FluidJob], here: Present) -> Executors:
     """Without jobs that left since the policy saw them."""
-    here = {job.name for job in jobs if job.is_present(at)}
-    return {name: changes for name, changes in executors.items() if name in here}
+    names = {job.name for job, is_here in zip(jobs, here, strict=True) if is_here}
+    return {name: changes for name, changes in executors.items() if name in names}
 
 
 def _deviate(job: FluidJob, around: Surroundings, random: np.random.Generator) -> FluidJob:
@@ -185,13 +215,14 @@ class _Watch:
         machines: Sequence[float],
         free: float,
         at: float,
+        here: Present,
     ) -> ClusterSeen:
         """All jobs that are there, and machines."""
         executors = self._world.executors
         seen = {
             job.name: self._look_at(number, flows[number], executors, float(growth[number]))
             for number, job in enumerate(self._jobs)
-            if job.is_present(at)
+            if here[number]
         }
         busy = sum(float(flow.cores.sum()) for flow in flows) * self._world.stretch
         threads = (busy + sum(machines) - free) / sum(machines)

@@ -33,6 +33,7 @@ class Surroundings:
         failures: Times (from, to, cores) in which so many cores are missing.
         background: Times (from, to, cores) in which other programs keep so many cores busy.
         changes: What people change.
+        admission: Whether new jobs wait while others miss their objectives.
     """
 
     step_seconds: float = 10.0
@@ -46,6 +47,7 @@ class Surroundings:
     failures: tuple[tuple[float, float, float], ...] = ()
     background: tuple[tuple[float, float, float], ...] = ()
     changes: tuple[ByHand, ...] = ()
+    admission: bool = False
 
     def __post_init__(self) -> None:
         findings = Findings()

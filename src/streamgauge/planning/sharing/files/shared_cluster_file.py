@@ -10,20 +10,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.planning.sharing.files.slo_file import SloFile, check_length, find_slo, pairs_in
 from streamgauge.planning.sharing.offered import Diurnal, Offered, Recorded
 from streamgauge.planning.sharing.policy import load_policy
 from streamgauge.planning.sharing.shared_cluster import SharedCluster, SharedJob
-from streamgauge.planning.sharing.slo import Slo, Statistic
+from streamgauge.planning.sharing.slo import Slo
 from streamgauge.planning.sharing.surroundings import ByHand, Surroundings
-from streamgauge.planning.sharing.utility import (
-    Custom,
-    Knee,
-    Linear,
-    Lognormal,
-    Piecewise,
-    Shape,
-    Step,
-)
 from streamgauge.profile.files.jobs import load_job, parse_job
 from streamgauge.profile.job import Job
 from streamgauge.topology.field_checks import check_known, check_number, check_whole
@@ -33,64 +25,6 @@ from streamgauge.topology.frozen import FrozenDict
 from streamgauge.traffic.series_files import read_series_file
 
 VERSION = 1
-SHAPES = ("knee", "linear", "piecewise", "step", "lognormal", "custom")
-
-
-class UtilityFile(FileModel):
-    """What remains of the utility where the objective is missed; exactly one shape."""
-
-    knee: bool = False
-    linear: float | None = None
-    piecewise: list[list[float]] | None = None
-    step: list[list[float]] | None = None
-    lognormal: list[float] | None = None
-    custom: str | None = None
-
-    def build(self) -> Shape:
-        """The shape."""
-        given = [name for name in SHAPES if name in self.model_fields_set]
-        if len(given) != 1:
-            raise InvalidInput.single(
-                (), seen=", ".join(given) or "nothing", expected=f"one of {', '.join(SHAPES)}"
-            )
-        if self.linear is not None:
-            return Linear(zero_at=self.linear)
-        if self.piecewise is not None:
-            return Piecewise(points=_pairs(self.piecewise, "piecewise"))
-        if self.step is not None:
-            return Step(steps=_pairs(self.step, "step"))
-        if self.lognormal is not None:
-            (median, sigma) = _pairs([self.lognormal], "lognormal")[0]
-            return Lognormal(median=median, sigma=sigma)
-        return Knee() if self.custom is None else Custom(function=self.custom)
-
-
-class SloFile(FileModel):
-    """What a job is to reach."""
-
-    latency_ms: float | None = None
-    statistic: Literal["mean", "p50", "p95", "p99"] = "mean"
-    juice: float | None = None
-    max_utility: float = 1.0
-    utility: UtilityFile | Literal["knee", "step"] = "knee"
-
-    def build(self) -> Slo:
-        """The objective."""
-        if isinstance(self.utility, UtilityFile):
-            findings = Findings()
-            shape: Shape = Knee()
-            with findings.at("utility"):
-                shape = self.utility.build()
-            findings.raise_if_any()
-        else:
-            shape = Knee() if self.utility == "knee" else Step()
-        return Slo(
-            latency_seconds=None if self.latency_ms is None else self.latency_ms / 1e3,
-            statistic=Statistic(self.statistic),
-            juice=self.juice,
-            max_utility=self.max_utility,
-            shape=shape,
-        )
 
 
 class TrafficFile(FileModel):
@@ -133,7 +67,7 @@ class SharedJobFile(FileModel):
 
     job: dict[str, Any]
     step: str | None = None
-    slo: SloFile
+    slo: SloFile | None = None
     traffic: TrafficFile
     copies: int = 1
     executors: dict[str, int] = {}
@@ -167,13 +101,14 @@ class SurroundingsFile(FileModel):
     failures: list[list[float]] = []
     background: list[list[float]] = []
     changes: list[ByHandFile] = []
+    admission: bool = Surroundings().admission
 
     def build(self) -> Surroundings:
         """The same as a noun."""
         lists = {"outages", "failures", "background", "changes"}
         return Surroundings(
             **self.model_dump(exclude=lists),
-            outages=_pairs(self.outages, "outages"),
+            outages=pairs_in(self.outages, "outages"),
             failures=tuple(_triples(self.failures, "failures")),
             background=tuple(_triples(self.background, "background")),
             changes=tuple(one.build() for one in self.changes),
@@ -272,7 +207,7 @@ def _build_job(name: str, file: SharedJobFile, folder: Path) -> list[SharedJob]:
     with findings.at("job"):
         parts["job"] = _read_job(file.job, file.step, folder)
     with findings.at("slo"):
-        parts["slo"] = file.slo.build()
+        parts["slo"] = _choose_slo(file, parts.get("job"))
     with findings.at("traffic"):
         parts["offered"] = file.traffic.build(folder)
     if not 1 <= file.copies <= 1000:
@@ -294,6 +229,23 @@ def _build_job(name: str, file: SharedJobFile, folder: Path) -> list[SharedJob]:
     if file.copies == 1:
         return [SharedJob(name=name, **parts)]
     return [SharedJob(name=f"{name}-{number + 1}", **parts) for number in range(file.copies)]
+
+
+def _choose_slo(file: SharedJobFile, job: Job | None) -> Slo | None:
+    """The objective that stands here, or else in the job's own configuration."""
+    if file.slo is not None:
+        return file.slo.build(job.topology if job is not None else None)
+    if job is None:
+        # What is wrong with the job is told already.
+        return None
+    slo = find_slo(job.configuration, job.topology)
+    if slo is None:
+        raise InvalidInput.single(
+            (),
+            seen="no objective, neither here nor in the job's configuration",
+            expected="slo: {latency_ms: …}, or streamgauge.slo.latency_ms among its settings",
+        )
+    return slo
 
 
 def _check_change(change: ByHand, jobs: Mapping[str, Job]) -> None:
@@ -333,22 +285,9 @@ def _read_job(data: Mapping[str, Any], step: str | None, folder: Path) -> Job:
     return job if step is None else job.at_step(step)
 
 
-def _pairs(rows: list[list[float]], place: str) -> tuple[tuple[float, float], ...]:
-    _check_length(rows, 2, place)
-    return tuple((first, second) for first, second in rows)
-
-
 def _triples(rows: list[list[float]], place: str) -> list[tuple[float, float, float]]:
-    _check_length(rows, 3, place)
+    check_length(rows, 3, place)
     return [(first, second, third) for first, second, third in rows]
-
-
-def _check_length(rows: list[list[float]], length: int, place: str) -> None:
-    for index, row in enumerate(rows):
-        if len(row) != length:
-            raise InvalidInput.single(
-                (place, index), seen=f"{len(row)} numbers", expected=f"{length}"
-            )
 
 
 def _refuse(given: Mapping[str, Any], wrong: set[str], what: str) -> None:
