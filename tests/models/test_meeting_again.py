@@ -46,7 +46,7 @@ def wait_of(load, siblings, apart, *, scv=1.0):
     return float(queue.wait[0] + met[0] / (2.0 * queue.spare[0]))
 
 
-def lindley(gaps_after_root, load, *, scv=1.0, roots=250_000, seed=5):
+def lindley(gaps_after_root, load, *, scv=1.0, roots=400_000, seed=5):
     """Mean wait in a queue of services of a second, by Lindley's recursion.
 
     `gaps_after_root` gives the times at which a root's tuples come after it, roots × tuples.
@@ -97,14 +97,14 @@ def test_what_is_left_of_a_busy_period_has_the_moments_of_takacs(load, scv):
 
 
 @pytest.mark.parametrize("scv", [0.25, 1.0])
-@pytest.mark.parametrize("load", [0.2, 0.5, 0.8])
+@pytest.mark.parametrize("load", [0.2, 0.5, 0.7])
 @pytest.mark.parametrize("later", [0.5, 2.0, 8.0])
 def test_a_sibling_that_comes_later_lengthens_waits_as_lindley_says(later, load, scv):
     seen = lindley(lambda random, roots: np.tile([0.0, later], (roots, 1)), load, scv=scv)
     assert wait_of(load, 1.0, Apart(later, 0.0), scv=scv) == pytest.approx(seen, rel=0.06)
 
 
-@pytest.mark.parametrize("load", [0.2, 0.5, 0.8])
+@pytest.mark.parametrize("load", [0.2, 0.5, 0.7])
 @pytest.mark.parametrize(
     ("tuples", "strewn", "within"),
     [(4, 1.0, 0.12), (4, 10.0, 0.12), (20, 1.0, 0.12), (20, 10.0, 0.12), (20, 40.0, 0.28)],
@@ -117,7 +117,7 @@ def test_many_siblings_that_come_at_random_times_wait_for_each_other(tuples, str
     seen = lindley(
         lambda random, roots: random.exponential(strewn, (roots, tuples)),
         load,
-        roots=800_000 // tuples,
+        roots=1_600_000 // tuples,
     )
     found = wait_of(load, tuples - 1.0, Apart(0.0, 2.0 * strewn**2))
     assert found == pytest.approx(seen, rel=within)
