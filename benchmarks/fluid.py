@@ -46,7 +46,8 @@ class Hour:
 
     Attributes:
         processed: Tuples per second that came to ends of ways.
-        backlog: Tuples that wait anywhere, at the end of a bucket.
+        backlog: Tuples that wait at the end of a bucket: in the simulator in any queue, in the fluid
+            what is left over at sources, counted as the tuples that it is at the slowest operator.
         latency_seconds: Mean; NaN where nothing came.
     """
 
@@ -110,7 +111,7 @@ def _compare(
         "processed in all": gain,
         "processed, mean difference of a bucket": _apart(fluid.processed, mean.processed),
         "juice, mean difference": float(
-            np.abs(fluid.processed - mean.processed).mean() / offered.mean()
+            np.abs(fluid.processed - mean.processed).mean() / fluid.processed.mean()
         ),
         "largest backlog": float(fluid.backlog.max() / max(mean.backlog.max(), 1.0)),
         "backlog, mean": float(fluid.backlog.mean() / max(mean.backlog.mean(), 1.0)),
@@ -123,6 +124,11 @@ def _compare(
             np.nanmedian(fluid.latency_seconds[~calm] / mean.latency_seconds[~calm])
         )
         if (~calm).any()
+        else float("nan"),
+        "latency without backlog, ms less": float(
+            np.nanmedian(mean.latency_seconds[calm] - fluid.latency_seconds[calm]) * 1e3
+        )
+        if calm.any()
         else float("nan"),
         "times faster": tuple_seconds / fluid_seconds,
     }
@@ -161,7 +167,10 @@ def _run_fluid(jobs: Mapping[str, Job], loads: Mapping[str, Vector], cores: floa
         rows.append(
             (
                 sum(arrived),
-                float(world.lag.sum()),
+                sum(
+                    flow.lag * float(job.gains()[flow.bottleneck])
+                    for job, flow in zip(shared, flows, strict=True)
+                ),
                 float(np.average(latency, weights=np.maximum(arrived, 1e-9))),
             )
         )

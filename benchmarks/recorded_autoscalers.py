@@ -12,7 +12,8 @@ import csv
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,8 @@ from streamgauge.planning.sharing.slo import Quality, Slo, Statistic
 FOLDER = Path("../shared/data/autoscalers")
 VARIABLE = "STREAMGAUGE_AUTOSCALER_RUNS"
 STEP_SECONDS = 15.0
+# Figures are averages of a minute, as the study's programs asked for them.
+AVERAGED = 4
 # TaskManagers that the cluster had.
 MOST = 16
 # An autoscaler needs so long until what it asked for is seen, and counts as right until then.
@@ -73,15 +76,19 @@ class Agreement:
     Attributes:
         steps: Windows in which the policy was asked.
         near: Part of them in which it asks for the number that was seen then, or one off.
+        calm: The same of windows that are more than two minutes after a change.
         soon: Part in which it asks for a number (or one off) that was seen until two minutes later.
         stays: The same as `soon` for nobody who ever changes anything: what inertia alone gives.
+        more: What it asks for over what was seen, on the mean, less one.
         changes: Windows within two minutes before a change of more than one.
         of_changes: Part of those in which it asks for the side to which the number then went.
     """
 
     steps: int
     near: float
+    calm: float
     soon: float
+    more: float
     stays: float
     changes: int
     of_changes: float
@@ -111,7 +118,7 @@ def run(*, large: bool) -> list[Entry]:
         }
         found.setdefault(kind, []).append(agreement)
     for kind, several in found.items():
-        for name in ("near", "soon", "stays", "of_changes"):
+        for name in ("near", "calm", "soon", "stays", "more", "of_changes"):
             values = [getattr(one, name) for one in several]
             known = [value for value in values if math.isfinite(value)]
             entry.ratios[f"{name}: {kind}"] = float(np.mean(known)) if known else math.nan
@@ -159,7 +166,10 @@ def _read(line: Mapping[str, str]) -> Row | None:
 
 
 def compare(policy_name: str, rows: Sequence[Row]) -> Agreement:
-    """What a policy asks for in every window, held against what was seen."""
+    """What a policy asks for in every window, held against what was seen.
+
+    Nothing of it is done, so a policy that asked for something forgets that it did.
+    """
     policy = load_policy(policy_name)
     asked: list[tuple[int, int]] = []
     due = rows[0].at
@@ -167,15 +177,21 @@ def compare(policy_name: str, rows: Sequence[Row]) -> Agreement:
         if seen.at < due:
             continue
         due = seen.at + policy.period_seconds
+        before = deepcopy(policy)
         decision = policy.decide(seen)
+        if decision.acts:
+            policy = before
         now = rows[index].managers
         asked.append((index, decision.executors.get("job", {}).get("work", now)))
     managers = np.asarray([row.managers for row in rows])
-    near, soon, stays, sides = [], [], [], []
+    near, calm, soon, stays, sides, more = [], [], [], [], [], []
     for index, wanted in asked:
         now = managers[index]
         coming = managers[index : index + REACTION + 1]
         near.append(abs(wanted - now) <= NEAR)
+        if (managers[max(0, index - REACTION) : index + 1] == now).all():
+            calm.append(near[-1])
+        more.append(wanted / now - 1.0)
         soon.append(bool((abs(coming - wanted) <= NEAR).any()))
         stays.append(bool(abs(coming[-1] - now) <= NEAR))
         moved = int(coming[-1] - now)
@@ -184,7 +200,9 @@ def compare(policy_name: str, rows: Sequence[Row]) -> Agreement:
     return Agreement(
         steps=len(asked),
         near=float(np.mean(near)),
+        calm=float(np.mean(calm)) if calm else math.nan,
         soon=float(np.mean(soon)),
+        more=float(np.mean(more)),
         stays=float(np.mean(stays)),
         changes=len(sides),
         of_changes=float(np.mean(sides)) if sides else math.nan,
@@ -194,8 +212,9 @@ def compare(policy_name: str, rows: Sequence[Row]) -> Agreement:
 def _observe(rows: Sequence[Row]) -> Iterator[ClusterSeen]:
     """Windows as policies see them."""
     before = rows[0]
-    for row in rows:
-        growth = (row.lag - before.lag) / STEP_SECONDS
+    for index, now in enumerate(rows):
+        row = _average(rows[max(0, index - AVERAGED + 1) : index + 1])
+        growth = (now.lag - before.lag) / STEP_SECONDS
         job = JobSeen(
             slo=Slo(latency_seconds=5.0),
             operators={
@@ -203,20 +222,30 @@ def _observe(rows: Sequence[Row]) -> Iterator[ClusterSeen]:
                     executors=1, tasks=1, is_source=True, sent_per_second=row.processed
                 ),
                 "work": OperatorSeen(
-                    executors=row.managers,
+                    executors=now.managers,
                     tasks=MOST,
                     executed={"source": row.processed},
                     capacity=row.busy,
-                    cores=row.cpu * row.managers,
+                    cores=row.cpu * now.managers,
                     held_back=row.held_back,
                 ),
             },
             offered_per_second=row.offered,
-            lag=row.lag,
+            lag=now.lag,
             lag_per_second=growth,
             quality=Quality(latency_seconds={Statistic.MEAN: row.latency_seconds}),
         )
         yield ClusterSeen(
             at=row.at, jobs={"job": job}, machines=(MachineSeen(load=0.0, cores=float(MOST)),)
         )
-        before = row
+        before = now
+
+
+def _average(rows: Sequence[Row]) -> Row:
+    """The last of some rows, with means of what is a rate or a part."""
+
+    def mean(name: str) -> float:
+        return float(np.mean([getattr(row, name) for row in rows]))
+
+    rates = ("offered", "processed", "busy", "cpu", "held_back")
+    return replace(rows[-1], **{name: mean(name) for name in rates})

@@ -53,10 +53,11 @@ class OperatorSeen:
     def per_executor(self) -> float:
         """Tuples per second that one executor could do, if the others did as well as the busiest.
 
-        Infinite where it did nothing.
+        Infinite where it did nothing, also while it was busy: what it could do is not known.
         """
         busy = self.capacity * self.executors
-        return self.input_per_second / busy if busy > 0.0 else math.inf
+        is_known = busy > 0.0 and self.input_per_second > 0.0
+        return self.input_per_second / busy if is_known else math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
