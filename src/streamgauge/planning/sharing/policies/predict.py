@@ -257,7 +257,8 @@ class Predicting:
         latency = job.quality.latency_seconds.get(job.slo.statistic)
         demand = find_demand(job, job.offered_per_second)
         expected = self._find_latency(learned, job, job.executors, demand)
-        if latency is not None and math.isfinite(expected) and job.lag <= job.offered_per_second:
+        is_steady = job.lag <= job.offered_per_second
+        if latency is not None and 0.0 < expected < math.inf and is_steady:
             ratio = latency / expected / learned.latency_factor
             learned.latency_factor *= ratio**LEARNING
 
