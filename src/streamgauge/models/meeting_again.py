@@ -51,17 +51,24 @@ class Clusters:
         met: How many count as if they came in its batch.
         siblings: How many there are, whenever they come.
         per_root: Tuples that come to the executor for each root of theirs, on the mean.
+        together: Of the siblings that come to its operator, such as are met at this executor.
     """
 
     met: Vector
     siblings: Vector
     per_root: Vector
+    together: Vector
 
     @classmethod
     def none(cls, executors: int) -> Clusters:
         """Nobody has siblings."""
         zero = np.zeros(executors)
-        return cls(met=zero, siblings=zero.copy(), per_root=np.ones(executors))
+        return cls(
+            met=zero,
+            siblings=zero.copy(),
+            per_root=np.ones(executors),
+            together=zero.copy(),
+        )
 
     def join(self, bursts: Bursts) -> Bursts:
         """Batches of which a tuple's siblings are a part as often as it meets them."""

@@ -140,13 +140,8 @@ class _PairFlow:
         self._rank = {one.name: rank for rank, one in enumerate(order)}
         self._worker = np.asarray(self._flow.plan.placement, dtype=np.intp)
         self._came = bursts.per_second * bursts.mean
-        none = Clusters.none(len(bursts.mean))
-        self._met, self._siblings, self._per_root = none.met, none.siblings, none.per_root
+        self._clusters = Clusters.none(len(bursts.mean))
         self._roots: dict[str, dict[str, float]] = {}
-
-    @property
-    def _clusters(self) -> Clusters:
-        return Clusters(met=self._met, siblings=self._siblings, per_root=self._per_root)
 
     def follow(self) -> Clusters:
         """What comes to every executor."""
@@ -195,10 +190,15 @@ class _PairFlow:
         siblings = np.asarray(
             [2.0 * divide_or(np.diagonal(one.per_second), came, 0.0) for one in kinds]
         )
-        self._siblings[span] = siblings.sum(axis=0)
-        roots = sum(self._roots_into(operator).values())
-        self._per_root[span] = came / max(roots, 1e-300)
-        self._met[span], _ = meet(siblings, [one.apart for one in kinds], self._queues(span))
+        of_operator = np.sum(
+            [one.per_second.sum(axis=0) + one.per_second.sum(axis=1) for one in kinds], axis=0
+        )
+        found, roots = self._clusters, sum(self._roots_into(operator).values())
+        found.siblings[span] = siblings.sum(axis=0)
+        found.per_root[span] = came / max(roots, 1e-300)
+        met, _ = meet(siblings, [one.apart for one in kinds], self._queues(span))
+        found.met[span] = met
+        found.together[span] = np.minimum(divide_or(met * came, of_operator, otherwise=0.0), 1.0)
 
     def _roots_into(self, operator: Operator) -> dict[str, float]:
         found: dict[str, float] = {}
@@ -218,7 +218,8 @@ class _PairFlow:
             release=self._waits.release,
             released=self._waits.released[span],
             third=third_part(
-                self._siblings[span] + self._bursts.dispersion[span] - 1.0, self._per_root[span]
+                self._clusters.siblings[span] + self._bursts.dispersion[span] - 1.0,
+                self._clusters.per_root[span],
             ),
         )
 
@@ -230,7 +231,7 @@ class _PairFlow:
             for one in self._waits.find(self._clusters)
         )
         queues = self._queues(span)
-        met = self._met[span] + self._bursts.dispersion[span] - 1.0
+        met = self._clusters.met[span] + self._bursts.dispersion[span] - 1.0
         answer = answer_time(queues, wait, met)
         answer = Moments(mean=answer.mean + rest.mean, variance=answer.variance + rest.variance)
         onward = {
