@@ -64,7 +64,9 @@ def lindley(gaps_after_root, load, *, scv=1.0, roots=400_000, seed=5):
 def test_siblings_that_come_at_once_are_a_batch():
     alone = Bursts(per_second=0.4 * ONE, mean=ONE, variance=0.0 * ONE)
     met, _ = meet(np.full((1, 1), 2.0), [Apart(0.0, 0.0)], queue_of(0.4))
-    joined = Clusters(met=met, siblings=2.0 * ONE, per_root=3.0 * ONE, together=ONE).join(alone)
+    joined = Clusters(
+        met=met, siblings=2.0 * ONE, per_root=3.0 * ONE, together=ONE, dealt=ONE
+    ).join(alone)
     assert joined.mean == pytest.approx([3.0])
     assert joined.variance == pytest.approx([0.0])
     assert joined.per_second == pytest.approx([0.4 / 3.0])
@@ -80,9 +82,9 @@ def test_siblings_far_apart_do_not_meet():
 
 def test_batches_of_which_a_part_are_clusters_have_as_many_siblings_as_are_met():
     bursts = Bursts(per_second=ONE, mean=2.0 * ONE, variance=0.5 * ONE)
-    joined = Clusters(met=1.5 * ONE, siblings=4.0 * ONE, per_root=5.0 * ONE, together=ONE).join(
-        bursts
-    )
+    joined = Clusters(
+        met=1.5 * ONE, siblings=4.0 * ONE, per_root=5.0 * ONE, together=ONE, dealt=ONE
+    ).join(bursts)
     assert joined.dispersion == pytest.approx(bursts.dispersion + 1.5)
     assert joined.per_second * joined.mean == pytest.approx([2.0])
 

@@ -51,13 +51,16 @@ class Clusters:
         met: How many count as if they came in its batch.
         siblings: How many there are, whenever they come.
         per_root: Tuples that come to the executor for each root of theirs, on the mean.
-        together: Of the siblings that come to its operator, such as are met at this executor.
+        together: What its tuples' wait has in common with that of siblings which come to its
+            operator another way: all where they are met here, less at another executor.
+        dealt: The same of siblings that one execution sends to other executors of the operator.
     """
 
     met: Vector
     siblings: Vector
     per_root: Vector
     together: Vector
+    dealt: Vector
 
     @classmethod
     def none(cls, executors: int) -> Clusters:
@@ -68,6 +71,7 @@ class Clusters:
             siblings=zero.copy(),
             per_root=np.ones(executors),
             together=zero.copy(),
+            dealt=zero.copy(),
         )
 
     def join(self, bursts: Bursts) -> Bursts:

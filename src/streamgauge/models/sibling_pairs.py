@@ -180,25 +180,45 @@ class _PairFlow:
             for (first, second), found in here.items()
             if _target(first) == _target(second)
             for one in found
-            if not one.batched and np.diagonal(one.per_second).any()
         ]
         if not kinds:
             return
         span = as_slice(self._logical.spans[operator.name])
-        came = self._came[span]
-        # Each of a pair has the other.
-        siblings = np.asarray(
-            [2.0 * divide_or(np.diagonal(one.per_second), came, 0.0) for one in kinds]
-        )
-        of_operator = np.sum(
-            [one.per_second.sum(axis=0) + one.per_second.sum(axis=1) for one in kinds], axis=0
-        )
-        found, roots = self._clusters, sum(self._roots_into(operator).values())
-        found.siblings[span] = siblings.sum(axis=0)
-        found.per_root[span] = came / max(roots, 1e-300)
-        met, _ = meet(siblings, [one.apart for one in kinds], self._queues(span))
-        found.met[span] = met
-        found.together[span] = np.minimum(divide_or(met * came, of_operator, otherwise=0.0), 1.0)
+        came, found = self._came[span], self._clusters
+        # Those of a batch are at hand, and are counted with it.
+        parts = np.ones((len(kinds), len(came)))
+        strewn = [place for place, one in enumerate(kinds) if not one.batched]
+        if strewn:
+            # Each of a pair has the other.
+            siblings = np.asarray(
+                [
+                    2.0 * divide_or(np.diagonal(kinds[place].per_second), came, 0.0)
+                    for place in strewn
+                ]
+            )
+            roots = sum(self._roots_into(operator).values())
+            found.siblings[span] = siblings.sum(axis=0)
+            found.per_root[span] = came / max(roots, 1e-300)
+            apart = [kinds[place].apart for place in strewn]
+            found.met[span], parts[strewn] = meet(siblings, apart, self._queues(span))
+        both = np.asarray([one.per_second + one.per_second.T for one in kinds])
+        met = both * (parts[:, :, np.newaxis] + parts[:, np.newaxis, :]) / 2.0
+        alike = self._compare_queues(span, met.sum(axis=0))
+        batched = np.asarray([one.batched for one in kinds])
+        found.together[span] = _share_of(met[~batched], both[~batched], alike)
+        np.fill_diagonal(alike, 0.0)
+        apart_ones = both[batched] * (1.0 - np.eye(len(came)))
+        found.dealt[span] = _share_of(apart_ones, apart_ones, alike)
+
+    def _compare_queues(self, span: slice, met: Matrix) -> Matrix:
+        """Correlation of the work of two executors, by what comes to both of one root."""
+        service, came = self._waits.service, self._came[span]
+        scv = divide_or(service.variance[span], service.mean[span] ** 2, otherwise=0.0)
+        varied = came * (1.0 + scv) + np.diagonal(met)
+        whole = np.sqrt(varied[:, np.newaxis] * varied[np.newaxis])
+        alike = np.minimum(divide_or(met, whole, otherwise=0.0), 1.0)
+        np.fill_diagonal(alike, 1.0)
+        return alike
 
     def _roots_into(self, operator: Operator) -> dict[str, float]:
         found: dict[str, float] = {}
@@ -408,6 +428,12 @@ def _mean_over(time: Moments, weights: Vector) -> Moments:
     mean = float(weights @ time.mean) / total
     square = float(weights @ (time.variance + time.mean**2)) / total
     return Moments(mean=np.asarray(mean), variance=np.asarray(max(square - mean**2, 0.0)))
+
+
+def _share_of(met: Matrix, both: Matrix, alike: Matrix) -> Vector:
+    """What a tuple's wait has in common with that of its siblings, on the mean over these."""
+    common, siblings = (met * alike).sum(axis=(0, 2)), both.sum(axis=(0, 2))
+    return np.minimum(divide_or(common, siblings, otherwise=0.0), 1.0)
 
 
 def _with_diagonal(rates: Matrix, diagonal: Vector) -> Matrix:

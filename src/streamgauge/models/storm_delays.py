@@ -110,7 +110,8 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         transfer=transfer,
         transfer_transform=_gathering(transfer, mechanics),
         utilisation=utilisation,
-        shared=_share(clusters, backlog(queue)),
+        shared=_finite(backlog(queue).variance) * clusters.together,
+        dealt=_finite(backlog(queue).variance) * clusters.dealt,
         find_lateness=lambda: find_lateness(traffic, service, mechanics.source_sleep),
     )
 
@@ -211,7 +212,8 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
             transforms.uniform(s, sleep), (len(s), workers)
         ),
         utilisation=utilisation,
-        shared=_share(clusters, wait_before(queue)),
+        shared=_finite(wait_before(queue).variance) * clusters.together,
+        dealt=_finite(wait_before(queue).variance) * clusters.dealt,
         find_lateness=lambda: find_lateness(traffic, service, mechanics.source_sleep),
     )
 
@@ -257,9 +259,9 @@ def _meet_again(
     return join(clusters), clusters
 
 
-def _share(clusters: Clusters, before: Moments) -> Vector:
-    """Variance of the wait for others that siblings have in common; what never ends has none."""
-    return np.where(np.isfinite(before.variance), before.variance, 0.0) * clusters.together
+def _finite(variance: Vector) -> Vector:
+    """None of what never ends."""
+    return np.where(np.isfinite(variance), variance, 0.0)
 
 
 def _join(

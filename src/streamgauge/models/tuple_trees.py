@@ -190,10 +190,10 @@ class Spread(NamedTuple):
     variance: Vector
     shared: Mapping[str, Vector]
 
-    def alike(self, other: Spread, *, but: str = "") -> Vector:
-        """Part of two times that is common to them, leaving out what belongs to one operator."""
+    def alike(self, other: Spread) -> Vector:
+        """Part of the times of two tuples that is common to them."""
         both = np.zeros_like(self.variance)
-        for name in (self.shared.keys() & other.shared.keys()) - {but}:
+        for name in self.shared.keys() & other.shared.keys():
             both += np.sqrt(self.shared[name] * other.shared[name])
         whole = np.sqrt(self.variance * other.variance)
         return np.minimum(divide_or(both, whole, otherwise=0.0), 1.0)
@@ -286,8 +286,8 @@ class _TreesAtLevel:
                     firing * hops.carried(other, found[other.stream.subscription])
                 )
                 spread = self._spread_behind(other)
-                alike = spread.alike(spread, but=other.stream.target)
-                all_done = all_of(follows, copies, self._apart(other), alike)
+                dealt = self._dealt_behind(other, spread)
+                all_done = all_of(follows, copies, self._apart(other), dealt.alike(dealt))
                 rest = later_of(rest, all_done, last.alike(spread))
                 last = last.join(spread)
             span = as_slice(block.targets)
@@ -301,7 +301,7 @@ class _TreesAtLevel:
     def _spreads(self) -> dict[Subscription, Spread]:
         """Of a tuple that comes to an executor, by subscription."""
         found: dict[Subscription, Spread] = {}
-        if not np.any(self._delays.shared):
+        if not (np.any(self._delays.shared) or np.any(self._delays.dealt)):
             return found
         shared = np.broadcast_to(self._delays.shared, self._delays.spread.shape)
         for block in self._backwards:
@@ -323,6 +323,14 @@ class _TreesAtLevel:
         if not self._spreads:
             return Spread(np.zeros(len(block.sources)), {})
         return _spread_of(block, self._spreads)
+
+    def _dealt_behind(self, block: ConnectionBlock, spread: Spread) -> Spread:
+        """The same for siblings that come to different executors there first."""
+        if not self._spreads:
+            return spread
+        dealt = np.broadcast_to(self._delays.dealt, self._delays.spread.shape)
+        first = _parts_of(block) @ dealt[as_slice(block.targets)]
+        return spread._replace(shared={**spread.shared, block.stream.target: first})
 
     def _heard(self, hops: HopTransforms, operator: Operator) -> Complex:
         """Way of an acknowledgement from an executor to its acker, and its turn there.
@@ -557,12 +565,17 @@ class _TreesAtLevel:
 
 def _spread_of(block: ConnectionBlock, found: Mapping[Subscription, Spread]) -> Spread:
     """The mean over the executors that a block's tuples come to."""
-    behind = found[block.stream.subscription]
-    total = block.shares.sum(axis=1, keepdims=True)
-    parts = np.divide(block.shares, total, out=np.zeros(block.shares.shape), where=total > 0.0)
+    behind, parts = found[block.stream.subscription], _parts_of(block)
     return Spread(
         parts @ behind.variance, {name: parts @ value for name, value in behind.shared.items()}
     )
+
+
+def _parts_of(block: ConnectionBlock) -> Matrix:
+    """Of what each sending executor emits, the part that goes to each receiver."""
+    total = block.shares.sum(axis=1, keepdims=True)
+    parts = np.divide(block.shares, total, out=np.zeros(block.shares.shape), where=total > 0.0)
+    return np.asarray(parts)
 
 
 def later_of(one: Matrix, other: Matrix, alike: Vector) -> Matrix:
