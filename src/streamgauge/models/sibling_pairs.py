@@ -48,11 +48,13 @@ class Pairs:
         per_second: By the executors that the first and the second come to.
         apart: How much later the second comes than the first.
         batched: Whether those that come to one executor come in one batch.
+        in_line: Whether one executor sends them, one after the other, on one stream.
     """
 
     per_second: Matrix
     apart: Apart
     batched: bool = False
+    in_line: bool = False
 
     def swapped(self) -> Pairs:
         """The same with the second as the first."""
@@ -201,6 +203,8 @@ class _PairFlow:
             found.per_root[span] = came / max(roots, 1e-300)
             apart = [kinds[place].apart for place in strewn]
             found.met[span], parts[strewn] = meet(siblings, apart, self._queues(span))
+            in_line = np.asarray([kinds[place].in_line for place in strewn])
+            found.in_line[span] = (siblings * parts[strewn])[in_line].sum(axis=0)
         both = np.asarray([one.per_second + one.per_second.T for one in kinds])
         met = both * (parts[:, :, np.newaxis] + parts[:, np.newaxis, :]) / 2.0
         alike = self._compare_queues(span, met.sum(axis=0))
@@ -292,7 +296,7 @@ class _PairFlow:
                     rates = self._take_turns(block, rates, left.between, crowd)
                 later = float(self._hop(other).mean - self._hop(block).mean)
                 apart = Apart(left.apart.mean + later, left.apart.variance)
-                self._add(block, other, rates, apart)
+                self._add(block, other, rates, apart, in_line=block is other)
 
     def _serve_apart(self, first: Onward, second: Onward, pairs: Pairs, answer: Moments) -> None:
         """Each of a pair is served by an executor of its own."""
@@ -376,9 +380,15 @@ class _PairFlow:
             self._keep(key, key, Pairs(per_second=rates, apart=Apart(0.0, 0.0), batched=True))
 
     def _add(
-        self, block: ConnectionBlock, other: ConnectionBlock, rates: Matrix, apart: Apart
+        self,
+        block: ConnectionBlock,
+        other: ConnectionBlock,
+        rates: Matrix,
+        apart: Apart,
+        *,
+        in_line: bool = False,
     ) -> None:
-        pairs = Pairs(per_second=rates, apart=apart)
+        pairs = Pairs(per_second=rates, apart=apart, in_line=in_line)
         self._keep(block.stream.subscription, other.stream.subscription, pairs)
 
     def _keep(self, first: Subscription, second: Subscription, pairs: Pairs) -> None:
@@ -444,7 +454,7 @@ def _with_diagonal(rates: Matrix, diagonal: Vector) -> Matrix:
 
 def _alike(one: Pairs, other: Pairs) -> bool:
     """Whether two kinds may be taken for one."""
-    if one.batched or other.batched:
+    if one.batched or other.batched or one.in_line != other.in_line:
         return False
     squares = [part.apart.mean**2 + part.apart.variance for part in (one, other)]
     if min(squares) <= 0.0:
@@ -465,4 +475,5 @@ def _mixed(one: Pairs, other: Pairs) -> Pairs:
     return Pairs(
         per_second=one.per_second + other.per_second,
         apart=Apart(mean, max(square - mean**2, 0.0)),
+        in_line=one.in_line,
     )

@@ -112,6 +112,7 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         utilisation=utilisation,
         shared=_finite(backlog(queue).variance) * clusters.together,
         dealt=_finite(backlog(queue).variance) * clusters.dealt,
+        behind=clusters.behind,
         find_lateness=lambda: find_lateness(traffic, service, mechanics.source_sleep),
     )
 
@@ -214,6 +215,7 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         utilisation=utilisation,
         shared=_finite(wait_before(queue).variance) * clusters.together,
         dealt=_finite(wait_before(queue).variance) * clusters.dealt,
+        behind=clusters.behind,
         find_lateness=lambda: find_lateness(traffic, service, mechanics.source_sleep),
     )
 

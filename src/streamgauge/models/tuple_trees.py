@@ -35,6 +35,7 @@ from streamgauge.models.end_to_end_latency import (
     list_onward,
     windows_per_tuple,
 )
+from streamgauge.models.machine_threads import multiply
 from streamgauge.models.network import HopTransforms, Network
 from streamgauge.models.queueing import Moments, asleep_probability, divide_or
 from streamgauge.models.routing import deals_evenly, deals_in_turn
@@ -441,11 +442,11 @@ class _TreesAtLevel:
         if not weights.any():
             return np.zeros(len(block.targets))
         group = together / max(float(weights @ groups / weights.sum()), 1e-9)
+        span = as_slice(block.targets)
+        behind = np.broadcast_to(self._delays.behind, self._delays.spread.shape)[span]
+        behind = behind + max(group - 1.0, 0.0) / 2.0
         # Who comes alone waits for no sibling, also where a full machine never ends.
-        if group <= 1.0:
-            return np.zeros(len(block.targets))
-        crowd: Vector = self._service.mean[as_slice(block.targets)]
-        return np.asarray((group - 1.0) / 2.0 * crowd)
+        return multiply(behind, self._service.mean[span])
 
     def _together(self, source: Operator, block: ConnectionBlock) -> float:
         """Tuples that an operator emits on a stream at once."""
