@@ -144,6 +144,9 @@ class _PairFlow:
         self._came = bursts.per_second * bursts.mean
         self._clusters = Clusters.none(len(bursts.mean))
         self._roots: dict[str, dict[str, float]] = {}
+        self._hops = {
+            one.stream.subscription: self._find_hop(one) for one in traffic.flow.data_blocks
+        }
 
     def follow(self) -> Clusters:
         """What comes to every executor."""
@@ -202,7 +205,9 @@ class _PairFlow:
             found.siblings[span] = siblings.sum(axis=0)
             found.per_root[span] = came / max(roots, 1e-300)
             apart = [kinds[place].apart for place in strewn]
-            found.met[span], parts[strewn] = meet(siblings, apart, self._queues(span))
+            found.met[span], parts[strewn] = meet(
+                siblings, apart, self._queues(span, self._find_waits(span)[0])
+            )
             in_line = np.asarray([kinds[place].in_line for place in strewn])
             found.in_line[span] = (siblings * parts[strewn])[in_line].sum(axis=0)
         both = np.asarray([one.per_second + one.per_second.T for one in kinds])
@@ -231,12 +236,18 @@ class _PairFlow:
                 found |= self._roots[stream.source]
         return found
 
-    def _queues(self, span: slice) -> Queues:
-        """The queues there, with what their tuples meet so far."""
-        wait, _ = self._waits.find(self._clusters)
+    def _find_waits(self, span: slice) -> tuple[Moments, Moments]:
+        """What tuples wait for there, with what they meet as far as that is known."""
+        wait, rest = (
+            Moments(mean=_finite(one.mean[span]), variance=_finite(one.variance[span]))
+            for one in self._waits.find(self._clusters)
+        )
+        return wait, rest
+
+    def _queues(self, span: slice, wait: Moments) -> Queues:
         service = self._waits.service
         return Queues(
-            wait=_finite(wait.mean[span]),
+            wait=wait.mean,
             service=Moments(mean=service.mean[span], variance=service.variance[span]),
             per_second=self._came[span],
             release=self._waits.release,
@@ -250,11 +261,8 @@ class _PairFlow:
     def _go_on(self, operator: Operator, here: dict[Key, list[Pairs]]) -> None:
         """Take what came to an operator on to the next ones."""
         span = as_slice(self._logical.spans[operator.name])
-        wait, rest = (
-            Moments(mean=_finite(one.mean[span]), variance=_finite(one.variance[span]))
-            for one in self._waits.find(self._clusters)
-        )
-        queues = self._queues(span)
+        wait, rest = self._find_waits(span)
+        queues = self._queues(span, wait)
         met = self._clusters.met[span] + self._bursts.dispersion[span] - 1.0
         answer = answer_time(queues, wait, met)
         answer = Moments(mean=answer.mean + rest.mean, variance=answer.variance + rest.variance)
@@ -405,6 +413,9 @@ class _PairFlow:
         kept.append(pairs)
 
     def _hop(self, block: ConnectionBlock) -> Moments:
+        return self._hops[block.stream.subscription]
+
+    def _find_hop(self, block: ConnectionBlock) -> Moments:
         """From a sender's logic to a receiver's queue, over all that a block carries."""
         rows = as_slice(block.sources)
         weights = self._traffic.rates.emitted[block.stream.key][:, np.newaxis] * block.shares
