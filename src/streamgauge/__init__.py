@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from streamgauge.api.recommend import recommend
     from streamgauge.api.replay import replay
     from streamgauge.api.simulate import simulate
+    from streamgauge.api.slo_status import slo_status
     from streamgauge.api.sweep import sweep
     from streamgauge.api.update import update
     from streamgauge.errors import StreamgaugeError
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.replay import ReplayReport
     from streamgauge.reports.scaling import ScalingRanking
     from streamgauge.reports.simulation import SimulationReport
+    from streamgauge.reports.slo_status import SloStatusReport
     from streamgauge.reports.sweep import SweepReport
     from streamgauge.reports.update import UpdateReport
 
@@ -72,6 +74,7 @@ _MODULES = {
     "replay": "api.replay",
     "recommend": "api.recommend",
     "simulate": "api.simulate",
+    "slo_status": "api.slo_status",
     "sweep": "api.sweep",
     "update": "api.update",
     "CalibrationReport": "reports.calibration",
@@ -92,6 +95,7 @@ _MODULES = {
     "RecommendationReport": "reports.recommendation",
     "ScalingRanking": "reports.scaling",
     "SimulationReport": "reports.simulation",
+    "SloStatusReport": "reports.slo_status",
     "StreamgaugeError": "errors",
     "SweepReport": "reports.sweep",
     "UpdateReport": "reports.update",
@@ -116,6 +120,7 @@ __all__ = [
     "ReplayReport",
     "ScalingRanking",
     "SimulationReport",
+    "SloStatusReport",
     "StreamgaugeError",
     "SweepReport",
     "UpdateReport",
@@ -137,6 +142,7 @@ __all__ = [
     "recommend",
     "replay",
     "simulate",
+    "slo_status",
     "sweep",
     "update",
 ]

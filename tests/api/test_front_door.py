@@ -25,6 +25,7 @@ PUBLIC = {
     "RecommendationReport",
     "ScalingRanking",
     "SimulationReport",
+    "SloStatusReport",
     "StreamgaugeError",
     "SweepReport",
     "UpdateReport",
@@ -47,6 +48,7 @@ PUBLIC = {
     "replay",
     "recommend",
     "simulate",
+    "slo_status",
     "sweep",
     "update",
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,15 @@ from streamgauge.errors import InvalidInput
 from streamgauge.models.job_behaviour import JobBehaviour
 from streamgauge.models.parameters import find_parameters
 from streamgauge.planning.scheduling.job_placement import place_job
+from streamgauge.planning.sharing.course import Course
 from streamgauge.planning.sharing.fluid_job import FluidJob
 from streamgauge.planning.sharing.offered import HOUR, Offered
 from streamgauge.planning.sharing.policy import Policy
-from streamgauge.planning.sharing.replay import Course, Surroundings, replay
+from streamgauge.planning.sharing.replay import replay
 from streamgauge.planning.sharing.slo import Slo
+from streamgauge.planning.sharing.surroundings import Surroundings
 from streamgauge.profile.job import Job
+from streamgauge.topology.frozen import FrozenDict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +31,18 @@ class SharedJob:
     Attributes:
         job: With its workload, from which routing shares follow.
         offered: What comes to it.
+        executors: That it begins with, by operator; those of the job where none are given.
+        tasks: Executors that operators can have at most, where they are fewer than the job's.
+        hours: From when to when it is there.
     """
 
     name: str
     job: Job
     slo: Slo
     offered: Offered
+    executors: Mapping[str, int] = field(default_factory=FrozenDict)
+    tasks: Mapping[str, int] = field(default_factory=FrozenDict)
+    hours: tuple[float, float] = (0.0, math.inf)
 
     def as_fluid(self) -> FluidJob:
         """What flows through it by what it declares."""
@@ -46,9 +56,18 @@ class SharedJob:
             parameters = find_parameters(
                 JobBehaviour.from_job(self.job), place_job(self.job).plan, self.job.workload
             )
-            return FluidJob.of(self.name, self.slo, parameters)
+            fluid = FluidJob.of(self.name, self.slo, parameters)
         except InvalidInput as error:
             raise error.below("jobs", self.name) from None
+        return replace(
+            fluid,
+            operators=tuple(
+                replace(one, tasks=min(one.tasks, self.tasks.get(one.name, one.tasks)))
+                for one in fluid.operators
+            ),
+            begins=self.executors,
+            present=(self.hours[0] * HOUR, self.hours[1] * HOUR),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +77,8 @@ class SharedCluster:
     Attributes:
         machines: Cores of each.
         hours: How long it lasts.
+        policies: Those that are to be compared; all where none are named.
+        price_per_executor_hour: What an executor costs, whether it works or not.
     """
 
     name: str
@@ -65,7 +86,14 @@ class SharedCluster:
     machines: tuple[float, ...]
     jobs: tuple[SharedJob, ...]
     hours: float
+    policies: tuple[str, ...] = ()
+    price_per_executor_hour: float = 0.0
     surroundings: Surroundings = field(default_factory=Surroundings)
+
+    @property
+    def has_price(self) -> bool:
+        """Whether executors cost anything."""
+        return self.price_per_executor_hour > 0.0
 
     def times(self) -> NDArray[np.float64]:
         """When steps begin, in seconds."""

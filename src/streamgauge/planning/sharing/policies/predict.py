@@ -3,8 +3,9 @@
 It knows no more than the others: what every operator did, how busy it was, and what came. Of these
 it learns, operator by operator, what one executor can do, by which power of their number executors
 do more, and by which factor latency is off what queues would make it. It looks ahead as far as a
-change takes, changes several operators and jobs at once, frees only what it does not expect to
-need, and a prediction that did not come true is in the next one's factor.
+change takes, changes several operators and jobs at once, and frees only what it does not expect to
+need. How far its predictions were off is in the next one's factor and in its interval; a change
+that made a job worse is undone.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from streamgauge.models.model_error import ENOUGH, find_conformal_quantile
 from streamgauge.planning.sharing.demand import find_demand
 from streamgauge.planning.sharing.observation import ClusterSeen, JobSeen, OperatorSeen
 from streamgauge.planning.sharing.policy import Decision
@@ -42,6 +44,9 @@ class PredictParameters:
         saving: Part of a job's executors that must be to spare for them to be taken.
         exponent: Of executors that were never changed.
         most_busy: Part of all cores that jobs may use together.
+        interval: Probability with which utility is in its interval; a change must gain more than
+            half of that is wide.
+        oldest_seconds: With figures of operators that are older nothing is planned.
     """
 
     interval_seconds: float = 10.0
@@ -58,6 +63,8 @@ class PredictParameters:
     saving: float = 0.15
     exponent: float = 0.9
     most_busy: float = 0.9
+    interval: float = 0.9
+    oldest_seconds: float = 3600.0
 
 
 # How much of what was learned a new value replaces.
@@ -67,6 +74,27 @@ LATEST = 6
 # Between these an exponent is believed.
 EXPONENTS = (0.3, 1.0)
 MOST_STEPS = 500
+# So many of the last predictions say how far the next one may be off; and never by more than this.
+RESIDUALS, WIDEST = 60, 0.5
+# A load that differs by more than this part is another one, under which nothing is judged.
+SAME_LOAD = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trial:
+    """A change whose effect is not known yet.
+
+    Attributes:
+        executors: What the job had before.
+        utility: What it was worth then.
+        load: Under which load.
+        expected: What it is to be worth.
+    """
+
+    executors: Mapping[str, int]
+    utility: float
+    load: float
+    expected: float
 
 
 @dataclass(slots=True)
@@ -80,6 +108,12 @@ class _Learned:
         loads: Of the last while, with their times.
         changed: When its executors were changed last.
         before: By operator: executors, and what one of them did, before that change.
+        learned: When what one executor can do was measured last.
+        utilities: Measured ones, of the last windows.
+        residuals: Measured less expected utility, over its maximum, where nothing was in between.
+        trial: The last change, until it is judged.
+        barred: Until when nothing is changed, after a change that was undone …
+        barred_load: … unless there is more load than this.
     """
 
     per_executor: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -88,6 +122,12 @@ class _Learned:
     loads: deque[tuple[float, float]] = field(default_factory=deque)
     changed: float = -math.inf
     before: dict[str, tuple[int, float]] = field(default_factory=dict)
+    learned: float = -math.inf
+    utilities: deque[float] = field(default_factory=lambda: deque(maxlen=LATEST))
+    residuals: deque[float] = field(default_factory=lambda: deque(maxlen=RESIDUALS))
+    trial: _Trial | None = None
+    barred: float = -math.inf
+    barred_load: float = 0.0
 
 
 class Predicting:
@@ -117,21 +157,93 @@ class Predicting:
             learned = self._learned.setdefault(name, _Learned(changed=seen.at))
             self._learn(learned, seen.at, job)
             cores = sum(one.cores for one in job.operators.values())
-            if seen.at - learned.changed >= self.parameters.settle_seconds:
-                plan, reason = self._plan(learned, seen.at, job)
+            if seen.at - learned.changed >= self.parameters.settle_seconds and learned.loads:
+                plan, reason = self._decide_for(learned, seen.at, job)
                 growth = self._expect_load(learned, job) / max(job.offered_per_second, 1e-9)
-                if plan and (room > cores * growth or sum(plan.values()) < _count(job)):
+                if plan and room <= cores * growth and sum(plan.values()) >= _count(job):
+                    plan, reason = {}, f"no cores are left: {reason}"
+                if plan:
                     wanted[name] = plan
+                if reason:
                     reasons.append(f"{name}: {reason}")
             room -= cores
         decision = Decision.of("prediction", seen, wanted, "; ".join(reasons))
         for name in decision.executors:
-            learned = self._learned[name]
-            learned.changed = seen.at
-            learned.before = dict(learned.per_executor)
+            self._begin_trial(self._learned[name], seen.at, seen.jobs[name], wanted[name])
         return decision
 
+    def _decide_for(
+        self, learned: _Learned, at: float, job: JobSeen
+    ) -> tuple[Mapping[str, int], str]:
+        """The executors to have, or none where nothing is to change, and why."""
+        undone = self._judge(learned, at, job)
+        if undone is not None:
+            return undone
+        age = at - learned.learned
+        if age > self.parameters.oldest_seconds:
+            if math.isinf(age):
+                return {}, "nothing is known of its operators yet"
+            return {}, f"its profile is {age:.0f} s old, too old to act on"
+        if self._waits(learned, at, job):
+            return {}, ""
+        plan, reason = self._plan(learned, at, job)
+        return plan, f"{reason} (profile {age:.0f} s old)" if reason else ""
+
+    def _waits(self, learned: _Learned, at: float, job: JobSeen) -> bool:
+        """Whether the last change was undone, or may still help, and there is no more to do."""
+        load, trial = self._now(learned), learned.trial
+        if at < learned.barred:
+            return load <= learned.barred_load
+        if trial is None or len(learned.utilities) >= LATEST or job.lag_per_second > 0.0:
+            return False
+        return load <= (1.0 + SAME_LOAD) * trial.load
+
+    def _begin_trial(
+        self, learned: _Learned, at: float, job: JobSeen, plan: Mapping[str, int]
+    ) -> None:
+        """Remember what a job was before a change of it, unless the change undoes another."""
+        load = self._now(learned)
+        known = at >= learned.barred and learned.utilities
+        learned.trial = None
+        if known:
+            demand = find_demand(job, load)
+            learned.trial = _Trial(
+                executors=job.executors,
+                utility=float(np.median(learned.utilities)),
+                load=load,
+                expected=self._find_utility(learned, job, plan, demand),
+            )
+        learned.changed = at
+        learned.before = dict(learned.per_executor)
+        learned.utilities.clear()
+
+    def _judge(
+        self, learned: _Learned, at: float, job: JobSeen
+    ) -> tuple[Mapping[str, int], str] | None:
+        """Undo the last change where it made the job worse; nothing where it did not or may yet."""
+        trial = learned.trial
+        if trial is None or len(learned.utilities) < LATEST:
+            return None
+        waited = at - learned.changed
+        if job.lag > job.offered_per_second and waited < self.parameters.catch_up_seconds:
+            # It still catches up with what came while it stood still.
+            return None
+        learned.trial = None
+        if abs(self._now(learned) - trial.load) > SAME_LOAD * trial.load:
+            return None
+        worth = job.slo.max_utility
+        measured = float(np.median(learned.utilities))
+        if measured >= trial.utility - self.parameters.gain * worth:
+            return None
+        learned.residuals.append((measured - trial.expected) / worth)
+        learned.barred = at + self.parameters.stay_seconds
+        learned.barred_load = (1.0 + SAME_LOAD) * trial.load
+        back = f"worth {measured:.3g} where {trial.expected:.3g} was expected: back to before"
+        return trial.executors, back
+
     def _learn(self, learned: _Learned, at: float, job: JobSeen) -> None:
+        if job.doubt:
+            return
         learned.loads.append((at, job.offered_per_second))
         while learned.loads[0][0] < at - self.parameters.memory_seconds:
             learned.loads.popleft()
@@ -140,12 +252,32 @@ class Predicting:
         for name, one in job.operators.items():
             if math.isfinite(one.per_executor):
                 self._learn_operator(learned, name, one)
+                learned.learned = learned.learned if one.is_source else at
+        self._note_utility(learned, job)
         latency = job.quality.latency_seconds.get(job.slo.statistic)
         demand = find_demand(job, job.offered_per_second)
         expected = self._find_latency(learned, job, job.executors, demand)
         if latency is not None and math.isfinite(expected) and job.lag <= job.offered_per_second:
             ratio = latency / expected / learned.latency_factor
             learned.latency_factor *= ratio**LEARNING
+
+    def _note_utility(self, learned: _Learned, job: JobSeen) -> None:
+        """Keep what the job is worth, and how far that is from what the model says."""
+        if job.utility is None:
+            return
+        learned.utilities.append(job.utility)
+        # Latency under a backlog is that of what came before.
+        if job.lag <= job.offered_per_second:
+            demand = find_demand(job, job.offered_per_second)
+            expected = self._find_utility(learned, job, job.executors, demand)
+            learned.residuals.append((job.utility - expected) / job.slo.max_utility)
+
+    def _find_interval(self, learned: _Learned) -> float:
+        """Half the width of a utility's interval, over its maximum; zero of few predictions."""
+        if len(learned.residuals) < ENOUGH:
+            return 0.0
+        errors = [abs(one) for one in learned.residuals]
+        return min(WIDEST, find_conformal_quantile(errors, self.parameters.interval))
 
     def _learn_operator(self, learned: _Learned, name: str, one: OperatorSeen) -> None:
         count, rate = learned.per_executor.get(name, (one.executors, one.per_executor))
@@ -171,8 +303,12 @@ class Predicting:
             apart = times[recent] - times[recent].mean()
             slope = float(apart @ loads[recent]) / float(apart @ apart)
             rise = max(0.0, slope * rules.ahead_seconds)
-        load = float(np.median(loads[-LATEST:])) + rise
+        load = self._now(learned) + rise
         return load * (1.0 + rules.margin) + job.lag / rules.catch_up_seconds
+
+    def _now(self, learned: _Learned) -> float:
+        """The load of now."""
+        return float(np.median([load for _, load in learned.loads][-LATEST:]))
 
     def _plan(self, learned: _Learned, at: float, job: JobSeen) -> tuple[dict[str, int], str]:
         """The executors to have, or none where it is not worth a change."""
@@ -183,7 +319,7 @@ class Predicting:
         best = self._find_plan(learned, job, demand)
         better = self._find_utility(learned, job, best, demand)
         worth = job.slo.max_utility
-        if better > expected + rules.gain * worth:
+        if better > expected + max(rules.gain, self._find_interval(learned)) * worth:
             grown = {name: max(now[name], count) for name, count in best.items()}
             return grown, f"worth {expected:.3g} as it is at {load:.4g}/s, {better:.3g} then"
         known = [one for _, one in learned.loads]
