@@ -24,6 +24,15 @@ def show_price(prices: Prices) -> str:
     return f"{prices.now:.3f} → {prices.then:.3f} {currency} an hour ({change})"
 
 
+def show_both_prices(prices: Prices) -> tuple[str, str]:
+    """``, 0.391 USD an hour``, now and then, to follow the name of a plan."""
+    now, then = (
+        "" if price is None else f", {price:.3f} {prices.catalogue.currency} an hour"
+        for price in (prices.now, prices.then)
+    )
+    return now, then
+
+
 def tabulate_prices(prices: Prices, *, is_moved: bool) -> Iterator[Table]:
     """The price now, then and the difference, and the machines.
 

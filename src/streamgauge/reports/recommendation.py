@@ -58,7 +58,12 @@ from streamgauge.reports.prediction_figures import (
 )
 from streamgauge.reports.prediction_picture import build_panels
 from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
-from streamgauge.reports.prices import document_prices, show_price, tabulate_prices
+from streamgauge.reports.prices import (
+    document_prices,
+    show_both_prices,
+    show_price,
+    tabulate_prices,
+)
 from streamgauge.reports.report import Report, list_figures
 from streamgauge.topology.topology import ACKER
 from streamgauge.topology.tuple_flow import TupleFlow
@@ -465,10 +470,12 @@ class RecommendationReport(Report):
 
     def _charts(self) -> list[Block]:
         found = self.recommendation
-        after = self._predicted("as recommended", found.chosen)
+        prices = found.prices
+        now, then = ("", "") if prices is None else show_both_prices(prices)
+        after = self._predicted(f"as recommended{then}", found.chosen)
         before = None
         if found.present is not None and found.is_change:
-            before = self._predicted("as it is", found.present)
+            before = self._predicted(f"as it is{now}", found.present)
         panels = build_panels(before, after)
         plans = [one for one in (before, after) if one is not None]
         hops = load_engine(found.problem.job.configuration.engine).hops
