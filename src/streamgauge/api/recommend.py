@@ -21,7 +21,7 @@ from streamgauge.api.purchases import Bought, Market, find_cheapest_plans
 from streamgauge.api.rates import Rates
 from streamgauge.api.recommend_problem import SURE, ask_for_plan, list_options, make_limits
 from streamgauge.api.simulator import Say, load_simulator, stay_silent
-from streamgauge.errors import Infeasible, InvalidInput, MissingExtra
+from streamgauge.errors import Infeasible, InvalidInput, MissingExtra, in_file
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import load_model, model_names
 from streamgauge.models.doubts import Doubt, find_doubts
@@ -154,7 +154,8 @@ def recommend(
         problem, about_tasks = _choose_tasks(problem)
         advice += about_tasks
     if problem.minimise is Minimise.MONEY and market is not None:
-        found, bought = find_cheapest_plans(problem, judge, sure, market)
+        with in_file(described.file):
+            found, bought = find_cheapest_plans(problem, judge, sure, market)
         closely = [one.judged for one in bought]
     else:
         found, best = aim(problem, judge, sure)
@@ -177,7 +178,8 @@ def recommend(
     if market is not None:
         warnings += market.warnings
         try:
-            prices = _price(recommendation, bought, judge, market, say)
+            with in_file(described.file):
+                prices = _price(recommendation, bought, judge, market, say)
             recommendation = replace(recommendation, prices=prices)
         except Infeasible as error:
             warnings.append(f"no price: {error}")

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 # Time in which the objective is missed because of a change counts so many times.
 MISS_WEIGHT = 10.0
 # Loads that plans are looked for, and loads at which the odds of each are found.
-LEVELS, POINTS = 4, 5
+LEVELS, POINTS = 6, 5
 # Odds fall steeply where a plan becomes full: these parts of its highest rate are looked at, too.
 NEAR_FULL = (0.9, 0.98, 1.02)
 # Shares of sources that differ by less over the horizon are taken as the same.
