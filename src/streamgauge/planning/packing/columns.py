@@ -216,7 +216,6 @@ class Master:
         hint: Sequence[Pattern],
         *,
         fewest: bool = False,
-        counts: Vector | None = None,
     ) -> tuple[tuple[Pattern, ...], float]:
         """The cheapest whole numbers of patterns, and what none of them is cheaper than.
 
@@ -224,24 +223,20 @@ class Master:
             patterns: To buy,
             hint: and a solution of them to begin with.
             fewest: Whether, of the cheapest, the fewest machines are looked for.
-            counts: Most machines of each type; all that there are if not given.
         """
         program = self.program
         columns = list(dict.fromkeys([*patterns, *hint]))
         total = int(program.sizes.sum())
-        # All machines together count for less than a step of prices.
-        step = (program.grid or float(program.prices.min())) / (2.0 * total + 2.0) * fewest
+        step = program.find_step() if fewest else 0.0
         costs = [float(program.prices[one.machine]) + step for one in columns]
         rows = [
             ([one.counts[kind] for one in columns], float(size), math.inf)
             for kind, size in enumerate(program.sizes.tolist())
         ]
-        if counts is None and program.copies is not None:
-            counts = np.full(len(program.prices), float(program.copies))
-        if counts is not None:
-            for machine, limit in enumerate(counts.tolist()):
+        if program.copies is not None:
+            for machine in range(len(program.prices)):
                 mine = [int(one.machine == machine) for one in columns]
-                rows.append((mine, -math.inf, float(limit)))
+                rows.append((mine, -math.inf, float(program.copies)))
         counted = Counter(hint)
         chosen, bound = minimise(
             costs,

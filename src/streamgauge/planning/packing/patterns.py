@@ -64,16 +64,17 @@ def solve(
         best = tuple(known)
     price = program.price_of(best) if best else math.inf
     bound = program.round_up(priced.bound)
-    if math.isfinite(price) and price > bound * (1 + TOLERANCE):
-        raised, found = find_by_counts(master, priced.values, price, effort)
-        bound = max(bound, min(raised, price))
-        if found and program.price_of(found) < price:
-            best, price = found, program.price_of(found)
-    if math.isfinite(price) and (fewest or price > bound * (1 + TOLERANCE)):
+    is_settled = price <= bound * (1 + TOLERANCE) and not fewest
+    if math.isfinite(price) and not is_settled:
+        counted = find_by_counts(master, priced.values, best, effort, fewest=fewest)
+        bound, is_settled = max(bound, min(counted.bound, price)), counted.is_settled
+        if counted.patterns and program.price_of(counted.patterns) <= price * (1 + TOLERANCE):
+            best, price = counted.patterns, program.price_of(counted.patterns)
+    if math.isfinite(price) and not is_settled:
         wanted = price - (0.0 if fewest else program.grid) + TOLERANCE * price
         listed, is_complete = _list_patterns(program, priced, wanted, effort)
         is_new = master.extend(listed)
-        found = ()
+        found: tuple[Pattern, ...] = ()
         proven = 0.0
         if is_new or is_complete or fewest:
             found, proven = master.buy(master.patterns, best, fewest=fewest)

@@ -105,6 +105,13 @@ class Program:
             return bound
         return math.ceil(bound / self.grid - TOLERANCE) * self.grid
 
+    def find_step(self) -> float:
+        """What a machine counts beside its price, where of the cheapest the fewest are wanted.
+
+        All machines together count for less than a step of prices.
+        """
+        return (self.grid or float(self.prices.min())) / (2.0 * int(self.sizes.sum()) + 2.0)
+
     def price_of(self, patterns: Sequence[Pattern]) -> float:
         """Of a machine for each pattern."""
         return float(sum(self.prices[pattern.machine] for pattern in patterns))
