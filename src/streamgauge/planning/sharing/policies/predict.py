@@ -267,7 +267,9 @@ class Predicting:
             return
         for name, one in job.operators.items():
             # Threads that wait for a core do less: not for there being many of their operator.
-            if math.isfinite(one.per_executor) and not (is_crowded and name in learned.per_executor):
+            if math.isfinite(one.per_executor) and not (
+                is_crowded and name in learned.per_executor
+            ):
                 self._learn_operator(learned, name, one)
                 learned.learned = learned.learned if one.is_source else at
         self._note_utility(learned, at, job)
