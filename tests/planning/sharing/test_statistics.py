@@ -140,6 +140,14 @@ def test_h14_a_source_that_sends_nothing_leaves_juice_unknown():
     assert status.unknown == "its sources emitted nothing that was counted"
 
 
+def test_the_first_bucket_of_a_process_may_be_longer():
+    first = [*flow(DIAMOND, at=-11.0, seconds=21.0, part=21 / 60), *heartbeats(-11.0, 21.0)]
+    later = [one for one in minute(DIAMOND) if one.bucket_start_us >= round((BEGUN + 10) * 1e6)]
+    status = look(take(statistics(), [*first, *later]))
+    assert status.unknown == ""
+    assert status.seen.quality.juice == pytest.approx(0.875, abs=1e-3)
+
+
 def test_heartbeats_of_a_minute_are_too_coarse_and_that_is_said():
     engine = [
         sample("executor_capacity", 0.4, count=1, at=at, seconds=60.0, topology="job", **who)

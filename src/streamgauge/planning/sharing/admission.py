@@ -110,15 +110,13 @@ def admit(state: AdmissionState, seen: ClusterSeen) -> tuple[AdmissionState, Adm
 
 def find_refusal(seen: ClusterSeen) -> str:
     """Why no job may join now; empty where one may."""
-    if seen.stale:
-        return "there are no new metrics"
     missed = [name for name, job in seen.jobs.items() if job.meets_slo is False]
     unknown = [name for name, job in seen.jobs.items() if job.meets_slo is None]
     if missed:
         return f"{_list(missed)} {'miss' if len(missed) > 1 else 'misses'} the objective"
     if unknown:
         return f"of {_list(unknown)} it is not known"
-    return ""
+    return "there are no new metrics" if seen.stale else ""
 
 
 def _list(names: list[str]) -> str:

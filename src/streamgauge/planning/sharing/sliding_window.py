@@ -221,15 +221,17 @@ class SlidingWindow:
         """Seconds of a window that a worker reported."""
         return span.covered_by(self._alive.get(worker, {}).items())
 
-    def coarsest(self, span: Span) -> float:
-        """Seconds of the longest bucket in a window."""
-        lengths = (
-            end - start
-            for buckets in self._alive.values()
-            for start, end in buckets.items()
-            if start < span.end_us and end > span.start_us
-        )
-        return max(lengths, default=0) / MICROSECONDS
+    def coarsest(self) -> float:
+        """Seconds of the longest of the workers' newest buckets.
+
+        The first one of a process lasts up to a round time, and does not count.
+        """
+        longest = 0
+        for buckets in self._alive.values():
+            start, end = max(buckets.items())
+            if len(buckets) > 1 or end - start >= self._rules.window_seconds * MICROSECONDS:
+                longest = max(longest, end - start)
+        return longest / MICROSECONDS
 
     def within(self, span: Span) -> Iterator[Measured]:
         """All samples whose buckets lie in a window, or partly so."""

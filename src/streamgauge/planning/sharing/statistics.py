@@ -256,7 +256,7 @@ class Statistics:
         ended = None if plan is None else plan.valid_to_us
         if ended is not None and ended / MICROSECONDS < late:
             return f"it ended {at - ended / MICROSECONDS:.0f} s ago"
-        coarsest = window.coarsest(span)
+        coarsest = window.coarsest()
         if coarsest > rules.coarsest * rules.sub_seconds:
             return (
                 f"metrics come every {coarsest:.0f} s, as a cluster without agents reports them;"

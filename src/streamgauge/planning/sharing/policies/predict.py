@@ -14,6 +14,7 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
@@ -35,8 +36,9 @@ class PredictParameters:
         memory_seconds: Over which the course of the load, and its largest value, are looked at.
         settle_seconds: After a change of a job, until what is seen of it counts.
         stay_seconds: After a change of a job, until executors are taken from it.
-        margin: Part by which more load is planned for than is expected.
-        spare: The same where executors are taken away: what is given back soon costs two changes.
+        margin: Part by which more load than is expected must be met without a change.
+        spare: Part by which more load is planned for where executors change: what is changed again
+            soon costs two changes.
         catch_up_seconds: Within which a backlog is to be gone.
         busiest: Part of the time that an executor may be busy.
         aim: Part of a latency threshold that is aimed at.
@@ -60,7 +62,7 @@ class PredictParameters:
     busiest: float = 0.8
     aim: float = 0.8
     gain: float = 0.02
-    saving: float = 0.15
+    saving: float = 0.4
     exponent: float = 0.9
     most_busy: float = 0.9
     interval: float = 0.9
@@ -187,10 +189,10 @@ class Predicting:
         return decision
 
     def _find_room(self, seen: ClusterSeen) -> float:
-        """Cores that jobs may use, without what other programs, and threads in a queue, take."""
-        used = sum(one.cores for job in seen.jobs.values() for one in job.operators.values())
-        others = max(0.0, sum(one.load for one in seen.machines) - used)
-        return self.parameters.most_busy * sum(one.cores for one in seen.machines) - others
+        """Cores that jobs may use: none more where threads wait for them, whoever's they are."""
+        if seen.is_congested:
+            return 0.0
+        return self.parameters.most_busy * sum(one.cores for one in seen.machines)
 
     def _decide_for(
         self, learned: _Learned, at: float, job: JobSeen
@@ -267,9 +269,8 @@ class Predicting:
             return
         for name, one in job.operators.items():
             # Threads that wait for a core do less: not for there being many of their operator.
-            if math.isfinite(one.per_executor) and not (
-                is_crowded and name in learned.per_executor
-            ):
+            waits = is_crowded and name in learned.per_executor
+            if math.isfinite(one.per_executor) and not waits:
                 self._learn_operator(learned, name, one)
                 learned.learned = learned.learned if one.is_source else at
         self._note_utility(learned, at, job)
@@ -331,7 +332,8 @@ class Predicting:
 
     def _now(self, learned: _Learned) -> float:
         """The load of now."""
-        return float(np.median([load for _, load in learned.loads][-LATEST:]))
+        latest = sorted(load for _, load in islice(reversed(learned.loads), LATEST))
+        return 0.5 * (latest[(len(latest) - 1) // 2] + latest[len(latest) // 2])
 
     def _plan(self, learned: _Learned, at: float, job: JobSeen) -> tuple[dict[str, int], str]:
         """The executors to have, or none where it is not worth a change."""
@@ -339,7 +341,9 @@ class Predicting:
         load = self._expect_load(learned, job)
         now, demand = job.executors, find_demand(job, load)
         expected = self._find_utility(learned, job, now, demand)
-        best = self._find_plan(learned, job, demand)
+        # Once executors change there are some to spare, or the next change is soon due.
+        ample = find_demand(job, load * (1.0 + rules.spare) / (1.0 + rules.margin))
+        best = self._find_plan(learned, job, ample)
         better = self._find_utility(learned, job, best, demand)
         worth = job.slo.max_utility
         if better > expected + max(rules.gain, self._find_interval(learned)) * worth:

@@ -33,10 +33,10 @@ final class Gate {
     /** Whether a topology has to wait; its status then says why, and what lets it in. */
     boolean holds(TopologyDetails topology, Cluster cluster) {
         String id = topology.getId();
-        if (cluster.getAssignmentById(id) != null) {
-            admitted.add(id);
-        }
         String name = topology.getName();
+        if (cluster.getAssignmentById(id) != null && admitted.add(id)) {
+            forgetRelease(name);
+        }
         String reason = admitted.contains(id) || isReleased(name) ? null : reason();
         if (reason == null) {
             waiting.remove(id);
@@ -52,6 +52,15 @@ final class Gate {
 
     private boolean isReleased(String name) {
         return Files.exists(folder.resolve(name + RELEASED));
+    }
+
+    /** A release is for one topology, not for the next of its name. */
+    private void forgetRelease(String name) {
+        try {
+            Files.deleteIfExists(folder.resolve(name + RELEASED));
+        } catch (IOException kept) {
+            LOG.warn("{}{} could not be removed: {}", name, RELEASED, kept.toString());
+        }
     }
 
     /** Why the gate is closed, or null. */

@@ -128,8 +128,12 @@ class PlanSchedulerTest {
     @Test
     void whatIsReleasedDoesNotWait() throws IOException {
         Files.writeString(plans.resolve(Gate.CLOSED), "full");
-        Files.writeString(plans.resolve("tiny" + Gate.RELEASED), "");
-        assertEquals(3, scheduled(cluster(Map.of())).size());
+        Path released = plans.resolve("tiny" + Gate.RELEASED);
+        Files.writeString(released, "");
+        Cluster cluster = cluster(Map.of());
+        assertEquals(3, scheduled(cluster).size());
+        scheduled(cluster);
+        assertFalse(Files.exists(released));
     }
 
     @Test
