@@ -99,7 +99,7 @@ def _has_siblings(traffic: Traffic) -> bool:
     topology = traffic.flow.plan.logical.topology
     for operator in topology.operators:
         out = list(_list_out(traffic, operator))
-        several = any(float(np.max(mean, initial=0.0)) > 1.0 for _, mean in out)
+        several = any(float(np.max(mean, initial=0.0)) > 1.0 or _copies(one) for one, mean in out)
         if len(out) > 1 or several:
             return topology.cycle() is None
     return False
@@ -372,7 +372,7 @@ class _PairFlow:
         same = (counts.squares - counts.tuples).sum(axis=0) / 2.0
         chance, copies = np.minimum(block.shares, 1.0), np.maximum(block.shares, 1.0)
         several = events.second
-        if np.any(block.shares.sum(axis=1) > 1.0 + 1e-9):
+        if _copies(block):
             # One tuple for each of many.
             several = several + events.mean
         each = chance * copies
@@ -431,6 +431,11 @@ class _PairFlow:
         square = away @ (_finite(transfer.variance[worker]) + between**2)
         variance = here @ send.variance[rows] + square - float(away @ between) ** 2
         return Moments(mean=np.asarray(mean), variance=np.asarray(max(float(variance), 0.0)))
+
+
+def _copies(block: ConnectionBlock) -> bool:
+    """Whether a tuple goes to several executors."""
+    return bool(np.any(block.shares.sum(axis=1) > 1.0 + 1e-9))
 
 
 def _target(subscription: Subscription) -> str:
