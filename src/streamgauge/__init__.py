@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from streamgauge.api.calibrate import calibrate
     from streamgauge.api.compare import compare
     from streamgauge.api.cost import cost
+    from streamgauge.api.fit_costs import fit_costs
     from streamgauge.api.forecast import forecast
     from streamgauge.api.judge import judge
     from streamgauge.api.load_curve import load_curve
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.calibration import CalibrationReport
     from streamgauge.reports.comparison import ComparisonReport
     from streamgauge.reports.cost import CostReport
+    from streamgauge.reports.fitted_costs import FittedCostsReport
     from streamgauge.reports.forecast import ForecastReport
     from streamgauge.reports.judgement import JudgementReport
     from streamgauge.reports.load_curve import LoadCurveReport
@@ -63,6 +65,7 @@ _MODULES = {
     "calibrate": "api.calibrate",
     "compare": "api.compare",
     "cost": "api.cost",
+    "fit_costs": "api.fit_costs",
     "forecast": "api.forecast",
     "judge": "api.judge",
     "load_curve": "api.load_curve",
@@ -87,6 +90,7 @@ _MODULES = {
     "CalibrationReport": "reports.calibration",
     "ComparisonReport": "reports.comparison",
     "CostReport": "reports.cost",
+    "FittedCostsReport": "reports.fitted_costs",
     "ForecastReport": "reports.forecast",
     "FleetReport": "reports.outlook_fleet",
     "Job": "profile.job",
@@ -115,6 +119,7 @@ __all__ = [
     "CalibrationReport",
     "ComparisonReport",
     "CostReport",
+    "FittedCostsReport",
     "FleetReport",
     "ForecastReport",
     "Job",
@@ -140,6 +145,7 @@ __all__ = [
     "calibrate",
     "compare",
     "cost",
+    "fit_costs",
     "forecast",
     "judge",
     "load_curve",
