@@ -77,3 +77,26 @@ def test_a_level_load_needs_no_change(project, tmp_path):
 def test_what_no_plan_reaches_is_bad_news(project, day):
     found = sg.timetable(project / PROFILE, "p99<1us", series=day, horizon="2h", intervals=False)
     assert found.verdict.grade is Grade.BAD
+
+
+def test_with_money_the_machines_of_each_plan_are_bought_by_the_hour(project, day):
+    found = sg.timetable(
+        project / PROFILE,
+        "p99<300ms",
+        series=day,
+        horizon="2h",
+        minimise="money",
+        catalogue=project / "examples/catalogues/example-machines.yaml",
+        intervals=False,
+    )
+    assert "USD" in found.headline[0].value
+    priced = [plan.cost for plan in found.timetable.plans]
+    assert all(0.0 < cost < 1.0 for cost in priced)
+    # Nobody is told to apply a plan for machines that are not there yet.
+    assert not any("storm apply" in command for command in found.commands)
+
+
+def test_the_command_that_is_shown_makes_the_same_timetable_again(report, day):
+    again = report.commands[0]
+    assert f"--horizon 24h --objective 'p99<300ms' --series {day} --rescaling 60s" in again
+    assert report.commands[1].startswith("streamgauge storm apply plan-")

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 MISS_WEIGHT = 10.0
 # Loads that plans are looked for, and loads at which the odds of each are found.
 LEVELS, POINTS = 6, 5
+# Loads that differ by less need no plans of their own.
+LEVEL_RATIO = 1.2
 # Odds fall steeply where a plan becomes full: these parts of its highest rate are looked at, too.
 NEAR_FULL = (0.9, 0.98, 1.02)
 # Shares of sources that differ by less over the horizon are taken as the same.
@@ -201,6 +203,7 @@ def timetable(
         options=(
             *_without_rate(described.options),
             *list_options(problem, sure, None),
+            *_list_own_options(place, forecast_step, rescaling, miss_weight),
             *(() if market is None else market.list_options()),
         ),
         currency="" if market is None else market.catalogue.currency,
@@ -243,6 +246,25 @@ def _without_rate(options: Sequence[str]) -> Iterator[str]:
     return (word for pair in pairs if pair[0] != "--rate" for word in pair)
 
 
+def _list_own_options(
+    place: HistoryPlace,
+    forecast_step: LengthLike | None,
+    rescaling: LengthLike | None,
+    miss_weight: float,
+) -> Iterator[str]:
+    """Options of the command that look ahead in the same way."""
+    given = {
+        "--series": place.series,
+        "--lake": place.lake,
+        "--forecast-step": forecast_step,
+        "--rescaling": rescaling,
+        "--miss-weight": None if miss_weight == MISS_WEIGHT else f"{miss_weight:g}",
+    }
+    for option, value in given.items():
+        if value is not None:
+            yield from (option, str(value))
+
+
 def _at(problem: Problem, per_second: float) -> Problem:
     """The same under another load."""
     workload = problem.workload.times(per_second / problem.offered_per_second)
@@ -261,7 +283,8 @@ def _choose_levels(middle: NDArray[np.float64], heavy: NDArray[np.float64]) -> l
     """Loads that plans are looked for, from the least expected to the most that is likely."""
     high = float(heavy.max())
     low = min(max(float(middle.min()), 1e-3 * high), high)
-    return [float(level) for level in np.unique(np.geomspace(low, high, LEVELS))]
+    many = min(LEVELS, 1 + math.ceil(math.log(high / low) / math.log(LEVEL_RATIO)))
+    return [float(level) for level in np.geomspace(high, low, many)][::-1]
 
 
 def _find_plans(

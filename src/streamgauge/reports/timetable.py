@@ -249,7 +249,7 @@ class TimetableReport(Report):
             words = ("streamgauge", "recommend", self.file, "--horizon", horizon, *asked)
             again = join_commands((*words, *self.options, "-o", str(base)))
         applied = []
-        for stay in self._changes:
+        for stay in () if self._is_moved else self._changes:
             file = str(_name_file(base, self._number(stay.plan)))
             for command in join_commands(engine.apply_command(file)):
                 applied.append(f"{command}  # {_show_time(self._time(stay.first))} UTC")
@@ -271,6 +271,11 @@ class TimetableReport(Report):
         for stay in self.timetable.stays:
             if stay.restart is not None or (stay.first == 0 and stay.plan != self.current):
                 yield stay
+
+    @property
+    def _is_moved(self) -> bool:
+        """Whether plans are for machines that have to be bought first."""
+        return self.problem.minimise is Minimise.MONEY
 
     @cached_property
     def _numbers(self) -> dict[int, int]:
@@ -321,16 +326,18 @@ class TimetableReport(Report):
     @property
     def _counted(self) -> str:
         """What is summed up over time."""
-        if self.problem.minimise is Minimise.MONEY:
+        if self._is_moved:
             return "money"
         return f"{SINGULAR[self.problem.minimise]}-hours"
 
     def _show_cost(self, hours: float) -> str:
-        if self.problem.minimise is Minimise.MONEY:
+        if self._is_moved:
             return f"{hours:.2f} {self.currency}"
         return f"{format_number(hours)} {self._counted}"
 
     def _say_saving(self) -> str:
+        if len(self.timetable.stays) == 1:
+            return "It then runs for all of the time: no further change would pay."
         saved = 1.0 - self.timetable.cost_hours / self.single.cost_hours
         if saved <= 0.0:
             return "No single plan is sure enough at all times."
@@ -380,9 +387,7 @@ class TimetableReport(Report):
                 Column("nodes"): len(plan.nodes),
                 Column(
                     "price", f"{self.currency} an hour"
-                ): f"{self.timetable.plans[place].cost:.3f}"
-                if self.problem.minimise is Minimise.MONEY
-                else None,
+                ): f"{self.timetable.plans[place].cost:.3f}" if self._is_moved else None,
                 Column("fits up to", PER_SECOND): format_limit(
                     self.timetable.plans[place].highest, unit=""
                 ),
@@ -401,6 +406,11 @@ class TimetableReport(Report):
             "A second missed because of a change counts as much as the new plan costs in"
             f" {self.timetable.course.miss_weight:g}."
         )
+        if self._is_moved:
+            yield (
+                "Nodes of the plans stand for machines that are to be bought: write their names"
+                " into a plan before it is applied."
+            )
         yield "Later changes rest on the forecast as it is now: ask again before each."
         for stay in self.timetable.stays:
             if stay.restart is not None and not stay.restart.is_gone:

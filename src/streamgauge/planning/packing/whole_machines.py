@@ -28,6 +28,9 @@ from streamgauge.planning.packing.whole_numbers import Row, minimise
 MISSING = 1e-6
 # Costs that differ by a smaller part are the same.
 EQUAL = 1e-9
+# Beyond so many machines times kinds whole instances are not dealt, and beyond so many types times
+# kinds no whole machines are looked for: there the bound is near anyway, and higher ones take long.
+MOST_DEALT, MOST_PRICED = 600, 300
 # Rounds of new patterns for one choice of machines.
 MOST_ROUNDS = 60
 
@@ -79,10 +82,12 @@ def find_by_counts(
         fewest: Whether, of the cheapest, the fewest machines are looked for.
     """
     program = master.program
+    if len(program.types) * len(program.sizes) > MOST_PRICED:
+        return Counted(bound=0.0)
     step = program.find_step() if fewest else 0.0
     costs = program.prices + step
     cuts = [_cut_resource(program, number) for number in range(program.needs.shape[1])]
-    cuts.append(_make_cut(program, values, np.ones(len(program.prices))))
+    cuts.append(_make_cut(program, values, np.zeros(len(program.prices))))
     too_few: list[Vector] = []
     bound, enough = 0.0, program.price_of(known) + step * len(known)
     for _ in range(effort.cuts):
@@ -168,6 +173,8 @@ def _deal(program: Program, counts: Vector, effort: Effort) -> tuple[tuple[Patte
     """Whole instances on just these machines, and whether it is proven that they do not fit."""
     machines = np.repeat(np.arange(len(counts)), counts.astype(np.int64)).tolist()
     kinds, width = len(program.sizes), len(program.sizes) * len(machines)
+    if width > MOST_DEALT:
+        return (), False
 
     def fill(entries: Iterable[tuple[int, float]]) -> list[float]:
         row = [0.0] * width
