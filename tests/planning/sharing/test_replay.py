@@ -199,3 +199,10 @@ def test_the_schema_is_the_documented_one_and_takes_the_example(project):
     document = read_document(project / EXAMPLE).data
     validator.validate(document)
     assert not validator.is_valid({**document, "machines": ["four"]})
+
+
+def test_jobs_that_are_alike_flow_as_each_of_them_alone(morning):
+    first, *others = morning.jobs
+    twin = replace(first, name="twin", executors={"transform": 5}, slo=others[0].slo)
+    cluster = replace(morning, jobs=(first, twin, *others))
+    assert cluster.as_fluids() == [one.as_fluid() for one in cluster.jobs]
