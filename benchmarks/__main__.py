@@ -45,7 +45,7 @@ STUDIES = (
     "sweeps",
 )
 # Measures figures that the package has built in, once for each version of an engine.
-ON_REQUEST = ("engine_costs",)
+ON_REQUEST = ("engine_costs", "management")
 
 
 def main() -> None:

@@ -46,8 +46,8 @@ class Hour:
 
     Attributes:
         processed: Tuples per second that came to ends of ways.
-        backlog: Tuples that wait at the end of a bucket: in the simulator in any queue, in the fluid
-            what is left over at sources, counted as the tuples that it is at the slowest operator.
+        backlog: Tuples that wait at its end: in the simulator in any queue, in the fluid world
+            what is left over at sources, as the tuples that it will be at the slowest operator.
         latency_seconds: Mean; NaN where nothing came.
     """
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from benchmarks.report import Entry, progress
 from streamgauge.planning.packing.catalogue import GIBIBYTE, Catalogue, Category, MachineType
+from streamgauge.planning.packing.columns import Effort
 from streamgauge.planning.packing.exact import pack_cheaply, pack_exactly
 from streamgauge.planning.packing.instances import Instances
 from streamgauge.planning.packing.meezan import CategoryRule, pack_by_meezan
-from streamgauge.planning.packing.patterns import Effort
 
 MANY, FEW = 100, 6
 # Every third job is held back by its routers.

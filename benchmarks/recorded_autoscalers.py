@@ -247,5 +247,11 @@ def _average(rows: Sequence[Row]) -> Row:
     def mean(name: str) -> float:
         return float(np.mean([getattr(row, name) for row in rows]))
 
-    rates = ("offered", "processed", "busy", "cpu", "held_back")
-    return replace(rows[-1], **{name: mean(name) for name in rates})
+    return replace(
+        rows[-1],
+        offered=mean("offered"),
+        processed=mean("processed"),
+        busy=mean("busy"),
+        cpu=mean("cpu"),
+        held_back=mean("held_back"),
+    )

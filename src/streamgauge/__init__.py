@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from streamgauge.api.calibrate import calibrate
     from streamgauge.api.compare import compare
     from streamgauge.api.cost import cost
+    from streamgauge.api.fit_costs import fit_costs
     from streamgauge.api.forecast import forecast
     from streamgauge.api.judge import judge
     from streamgauge.api.load_curve import load_curve
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from streamgauge.api.pack import pack
     from streamgauge.api.place import place
     from streamgauge.api.predict import predict
+    from streamgauge.api.profilers import profile_resources, profile_router
     from streamgauge.api.rank_placements import rank_placements
     from streamgauge.api.rank_scalings import rank_scalings
     from streamgauge.api.recommend import recommend
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from streamgauge.api.simulate import simulate
     from streamgauge.api.slo_status import slo_status
     from streamgauge.api.sweep import sweep
+    from streamgauge.api.timetable import timetable
     from streamgauge.api.update import update
     from streamgauge.errors import StreamgaugeError
     from streamgauge.profile.job import Job
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from streamgauge.reports.calibration import CalibrationReport
     from streamgauge.reports.comparison import ComparisonReport
     from streamgauge.reports.cost import CostReport
+    from streamgauge.reports.fitted_costs import FittedCostsReport
     from streamgauge.reports.forecast import ForecastReport
     from streamgauge.reports.judgement import JudgementReport
     from streamgauge.reports.load_curve import LoadCurveReport
@@ -44,12 +48,14 @@ if TYPE_CHECKING:
     from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
+    from streamgauge.reports.profilers import ResourcesReport, RouterReport
     from streamgauge.reports.recommendation import RecommendationReport
     from streamgauge.reports.replay import ReplayReport
     from streamgauge.reports.scaling import ScalingRanking
     from streamgauge.reports.simulation import SimulationReport
     from streamgauge.reports.slo_status import SloStatusReport
     from streamgauge.reports.sweep import SweepReport
+    from streamgauge.reports.timetable import TimetableReport
     from streamgauge.reports.update import UpdateReport
 
 __version__ = "0.1.0"
@@ -59,6 +65,7 @@ _MODULES = {
     "calibrate": "api.calibrate",
     "compare": "api.compare",
     "cost": "api.cost",
+    "fit_costs": "api.fit_costs",
     "forecast": "api.forecast",
     "judge": "api.judge",
     "load_curve": "api.load_curve",
@@ -69,6 +76,8 @@ _MODULES = {
     "pack": "api.pack",
     "place": "api.place",
     "predict": "api.predict",
+    "profile_resources": "api.profilers",
+    "profile_router": "api.profilers",
     "rank_placements": "api.rank_placements",
     "rank_scalings": "api.rank_scalings",
     "replay": "api.replay",
@@ -76,10 +85,12 @@ _MODULES = {
     "simulate": "api.simulate",
     "slo_status": "api.slo_status",
     "sweep": "api.sweep",
+    "timetable": "api.timetable",
     "update": "api.update",
     "CalibrationReport": "reports.calibration",
     "ComparisonReport": "reports.comparison",
     "CostReport": "reports.cost",
+    "FittedCostsReport": "reports.fitted_costs",
     "ForecastReport": "reports.forecast",
     "FleetReport": "reports.outlook_fleet",
     "Job": "profile.job",
@@ -93,11 +104,14 @@ _MODULES = {
     "Profile": "profile.profile",
     "ReplayReport": "reports.replay",
     "RecommendationReport": "reports.recommendation",
+    "ResourcesReport": "reports.profilers",
+    "RouterReport": "reports.profilers",
     "ScalingRanking": "reports.scaling",
     "SimulationReport": "reports.simulation",
     "SloStatusReport": "reports.slo_status",
     "StreamgaugeError": "errors",
     "SweepReport": "reports.sweep",
+    "TimetableReport": "reports.timetable",
     "UpdateReport": "reports.update",
 }
 
@@ -105,6 +119,7 @@ __all__ = [
     "CalibrationReport",
     "ComparisonReport",
     "CostReport",
+    "FittedCostsReport",
     "FleetReport",
     "ForecastReport",
     "Job",
@@ -118,15 +133,19 @@ __all__ = [
     "Profile",
     "RecommendationReport",
     "ReplayReport",
+    "ResourcesReport",
+    "RouterReport",
     "ScalingRanking",
     "SimulationReport",
     "SloStatusReport",
     "StreamgaugeError",
     "SweepReport",
+    "TimetableReport",
     "UpdateReport",
     "calibrate",
     "compare",
     "cost",
+    "fit_costs",
     "forecast",
     "judge",
     "load_curve",
@@ -137,6 +156,8 @@ __all__ = [
     "pack",
     "place",
     "predict",
+    "profile_resources",
+    "profile_router",
     "rank_placements",
     "rank_scalings",
     "recommend",
@@ -144,6 +165,7 @@ __all__ = [
     "simulate",
     "slo_status",
     "sweep",
+    "timetable",
     "update",
 ]
 

@@ -64,8 +64,9 @@ def test_bytes_between_nodes_are_those_of_a_prediction(logs):
     predicted = sg.predict(logs, intervals=False).prediction.bytes
     assert report.flow == predicted
     own = report.to_dict()["configurations"][0]
+    # But for the ends of batches, of which the cost models know nothing.
     assert own["remote_bytes_per_second"] == pytest.approx(
-        predicted.total("remote_bytes_per_second")
+        predicted.total("remote_bytes_per_second"), rel=4e-3
     )
 
 
@@ -96,7 +97,7 @@ def test_a_card_that_is_overrun_is_bad_news(logs):
     [
         ({"configurations": ["<1,2,3>"]}, "executors of each of the 2 operators"),
         ({"configurations": ["<1,2,3,4>=fast"]}, "a latency in milliseconds after ="),
-        ({"serialising": "maybe"}, "one of flag, fraction"),
+        ({"serialising": "maybe"}, "one of flag, fraction, copies"),
         ({"utilisation": 0.0}, "a part of one, above zero"),
     ],
 )
@@ -139,7 +140,7 @@ def test_the_command_prints_one_document(logs, constants, monkeypatch, capsys):
         main()
     document = json.loads(capsys.readouterr().out)
     assert [one["configuration"] for one in document["configurations"]][1] == "<2,2,2,1>"
-    assert document["bytes"]["remote_bytes_per_second"] == pytest.approx(25_000 * 44)
+    assert document["bytes"]["remote_bytes_per_second"] == pytest.approx(25_000 * 44, rel=4e-3)
 
 
 def test_the_example_of_constants_is_fine(project):

@@ -1,6 +1,7 @@
 """Tuples of one root that meet again: against exact queues, Lindley and the simulator."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,10 +62,15 @@ def lindley(gaps_after_root, load, *, scv=1.0, roots=400_000, seed=5):
     return float((steps - np.minimum.accumulate(steps))[len(came) // 20 :].mean())
 
 
+def clusters_of(met, siblings, per_root):
+    none = Clusters.none(1)
+    return replace(none, met=met * ONE, siblings=siblings * ONE, per_root=per_root * ONE)
+
+
 def test_siblings_that_come_at_once_are_a_batch():
     alone = Bursts(per_second=0.4 * ONE, mean=ONE, variance=0.0 * ONE)
     met, _ = meet(np.full((1, 1), 2.0), [Apart(0.0, 0.0)], queue_of(0.4))
-    joined = Clusters(met=met, siblings=2.0 * ONE, per_root=3.0 * ONE).join(alone)
+    joined = clusters_of(met, 2.0, 3.0).join(alone)
     assert joined.mean == pytest.approx([3.0])
     assert joined.variance == pytest.approx([0.0])
     assert joined.per_second == pytest.approx([0.4 / 3.0])
@@ -80,7 +86,7 @@ def test_siblings_far_apart_do_not_meet():
 
 def test_batches_of_which_a_part_are_clusters_have_as_many_siblings_as_are_met():
     bursts = Bursts(per_second=ONE, mean=2.0 * ONE, variance=0.5 * ONE)
-    joined = Clusters(met=1.5 * ONE, siblings=4.0 * ONE, per_root=5.0 * ONE).join(bursts)
+    joined = clusters_of(1.5, 4.0, 5.0).join(bursts)
     assert joined.dispersion == pytest.approx(bursts.dispersion + 1.5)
     assert joined.per_second * joined.mean == pytest.approx([2.0])
 
@@ -193,15 +199,16 @@ def job_of(operators, streams, *, rate, engine="storm-2", executors=None, worker
 
 
 def compare(job, *, seconds):
-    """Predicted and simulated mean and 99th percentile of latency."""
+    """Predicted over simulated: mean latency, its 99th percentile, and mean complete latency."""
     plan = place_job(job).plan
-    found = AnalyticModel(brief=True).predict(JobBehaviour.from_job(job), plan, job.workload)
+    found = AnalyticModel().predict(JobBehaviour.from_job(job), plan, job.workload)
     seen = simulate(
         plan, job.behaviours, job.workload, seconds=seconds, warmup=seconds / 10.0, seed=3
     )
-    return (found.latency.mean, found.latency.quantiles[0.99]), (
-        seen.latency.mean,
-        seen.latency.quantile(0.99),
+    return (
+        found.latency.mean / seen.latency.mean,
+        found.latency.quantiles[0.99] / seen.latency.quantile(0.99),
+        found.complete.mean / seen.complete.mean,
     )
 
 
@@ -209,23 +216,30 @@ def compare(job, *, seconds):
 def test_children_of_children_meet_again_in_one_executor(engine):
     operators = {"a": (2.0, 0.5, 2), "b": (2.0, 0.5, 2), "sink": (1.0, 0.5, 0)}
     streams = [("source", "a"), ("a", "b"), ("b", "sink")]
-    found, seen = compare(job_of(operators, streams, rate=100.0, engine=engine), seconds=1500.0)
-    assert found[0] == pytest.approx(seen[0], rel=0.06)
-    assert found[1] == pytest.approx(seen[1], rel=0.12)
+    ratios = compare(job_of(operators, streams, rate=100.0, engine=engine), seconds=1500.0)
+    assert ratios == pytest.approx((1.0, 1.0, 1.0), abs=0.08)
 
 
 def test_what_went_two_ways_meets_again():
     operators = {"a": (2.0, 0.5, 4), "b": (3.0, 0.5, 4), "sink": (1.0, 0.5, 0)}
     streams = [("source", "a"), ("source", "b"), ("a", "sink"), ("b", "sink")]
-    found, seen = compare(job_of(operators, streams, rate=60.0), seconds=1500.0)
-    assert found[0] == pytest.approx(seen[0], rel=0.06)
-    assert found[1] == pytest.approx(seen[1], rel=0.12)
+    ratios = compare(job_of(operators, streams, rate=60.0), seconds=1500.0)
+    # Who waits long on the way comes late among its siblings, and waits long again: not foreseen.
+    assert ratios == pytest.approx((1.0, 1.0, 1.0), abs=0.12)
+    assert ratios[0] == pytest.approx(1.0, abs=0.04)
 
 
-def test_a_row_without_fan_out_is_predicted_as_before():
-    """No siblings, no clusters: nothing is even looked for."""
+@pytest.mark.parametrize("engine", ["storm-1", "storm-2"])
+def test_siblings_dealt_over_several_executors_meet_behind_them(engine):
+    """In turn on Storm 1.x, at random on Storm 2.x: half or fewer meet than were sent."""
+    operators = {"a": (1.0, 0.5, 8), "b": (6.0, 0.5, 1), "sink": (1.0, 0.5, 0)}
+    streams = [("source", "a"), ("a", "b"), ("b", "sink")]
+    job = job_of(operators, streams, rate=80.0, engine=engine, executors={"b": 8, "sink": 2})
+    ratios = compare(job, seconds=800.0)
+    assert ratios == pytest.approx((1.0, 1.0, 1.0), abs=0.1)
+
+
+def test_a_row_without_fan_out_has_no_siblings():
     operators = {"a": (2.0, 0.5, 1), "sink": (1.0, 0.5, 0)}
-    found, seen = compare(
-        job_of(operators, [("source", "a"), ("a", "sink")], rate=200.0), seconds=300.0
-    )
-    assert found[0] == pytest.approx(seen[0], rel=0.05)
+    job = job_of(operators, [("source", "a"), ("a", "sink")], rate=200.0)
+    assert compare(job, seconds=300.0)[0] == pytest.approx(1.0, abs=0.05)

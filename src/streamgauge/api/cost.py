@@ -50,8 +50,8 @@ def cost(
         configurations: Others to cost, such as ``<2,4,4,2>``: nodes, executors of each operator in
             their order, workers a node. ``<2,4,4,2>=5.1`` was measured to have a latency of 5.1 ms.
         restart: Deal every operator of these from the first worker on.
-        serialising: ``fraction`` counts what is expected to leave its worker, ``flag`` everything
-            where anything does.
+        serialising: ``fraction`` counts what is expected to leave its worker, ``copies`` each copy
+            of that, ``flag`` everything where anything does.
         utilisation: Part of its time that an executor may be busy, for the fewest executors.
 
     Raises:

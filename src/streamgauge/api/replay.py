@@ -58,8 +58,7 @@ def replay(
     courses: list[Course] = []
     with in_file("" if isinstance(cluster, SharedCluster) else str(cluster)):
         # Faults of the file show up before any process starts.
-        for job in shared.jobs:
-            job.as_fluid()
+        shared.as_fluids()
         with ProcessPoolExecutor(max_workers=processes) as pool:
             worlds = [pool.submit(_replay, shared, chosen, seed + 1) for seed in range(seeds)]
             try:

@@ -35,7 +35,10 @@ def cost(
     ] = False,
     serialising: Annotated[
         str,
-        typer.Option(help="fraction: what is expected to leave; flag: all of it if anything does."),
+        typer.Option(
+            help="fraction: what is expected to leave; copies: each copy of that; flag: all of it"
+            " if anything does."
+        ),
     ] = "fraction",
     utilisation: Annotated[
         float, typer.Option(help="Part of its time that an executor may be busy.")

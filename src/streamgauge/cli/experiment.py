@@ -112,6 +112,26 @@ def judge(
     present(report, as_json=as_json, html=html)
 
 
+@app.command()
+def costs(
+    folder: Annotated[Path, typer.Argument(help="The folder of an experiment that has run.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write the constants to this file, for `cost --constants`."),
+    ] = None,
+    html: Html = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit what reading, grouping, serialising, sending and deserialising a tuple cost the engine.
+
+    Steps must differ in workers, rates, groupings and sizes of tuples (docs/costs.md).
+    """
+    from streamgauge.api.fit_costs import fit_costs
+
+    check_outputs(html, output)
+    present(fit_costs(folder, output=output, say=say), as_json=as_json, html=html)
+
+
 def run_on(
     experiment: Experiment,
     engine: str,

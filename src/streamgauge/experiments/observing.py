@@ -24,6 +24,7 @@ from streamgauge.experiments.figures import (
 )
 from streamgauge.experiments.journal import VERSION as JOURNAL_VERSION
 from streamgauge.experiments.journal import Journal, Repetition
+from streamgauge.experiments.phases import list_phases
 from streamgauge.experiments.readings import Readings
 from streamgauge.experiments.stages import compute_stages
 from streamgauge.experiments.studies import EventRule
@@ -36,6 +37,7 @@ from streamgauge.experiments.truth import (
     summarise_step,
 )
 from streamgauge.experiments.windows import NANOSECONDS, Placement, Span, WindowReadings
+from streamgauge.models.engine_costs import Seen
 from streamgauge.profile.job import Job
 from streamgauge.topology.files.document import dump_json, write_whole
 
@@ -86,14 +88,7 @@ def observe_repetition(
     """What the raw lines of one repetition come to; stage by stage where asked."""
     experiment, is_earlier = journal.experiment, journal.version < JOURNAL_VERSION
     job = experiment.step(repetition.turn.step).job
-    workload = None if is_earlier else job.workload
-    placement = Placement.of(job.topology, repetition.executors, workload)
-    span = Span.of(
-        repetition.measured_from,
-        windows=experiment.windows,
-        window_seconds=experiment.window_seconds,
-        bucket_seconds=experiment.bucket_seconds,
-    )
+    placement, span = _find_span(journal, repetition)
     readings = Readings(
         placement, span, stages=stages, engine_statistics=experiment.engine_statistics
     )
@@ -131,6 +126,39 @@ def observe_repetition(
         ),
         faults=tuple(_list_holes(readings)),
     )
+
+
+def observe_phases(journal: Journal, repetition: Repetition, folder: Path) -> list[Seen]:
+    """What executors and workers used in the windows of a repetition that count, and for what."""
+    placement, span = _find_span(journal, repetition)
+    readings = Readings(placement, span, phases=True)
+    readings.read(folder / repetition.folder)
+    assert readings.phases is not None
+    good = [
+        place
+        for place, window in enumerate(readings.windows)
+        if not list_marks(window, placement, span, journal.experiment.marking)
+    ]
+    return list_phases(
+        readings.phases.pool(good),
+        journal.experiment.step(repetition.turn.step).job,
+        placement,
+        math.fsum(find_covered_seconds(readings.windows[place], placement, span) for place in good),
+    )
+
+
+def _find_span(journal: Journal, repetition: Repetition) -> tuple[Placement, Span]:
+    """Who ran where in a repetition, and its windows."""
+    experiment = journal.experiment
+    job = experiment.step(repetition.turn.step).job
+    workload = None if journal.version < JOURNAL_VERSION else job.workload
+    span = Span.of(
+        repetition.measured_from,
+        windows=experiment.windows,
+        window_seconds=experiment.window_seconds,
+        bucket_seconds=experiment.bucket_seconds,
+    )
+    return Placement.of(job.topology, repetition.executors, workload), span
 
 
 def _list_engine_statistics(readings: Readings, place: int) -> Figures:

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from streamgauge.experiments.engine_statistics import READ, EngineStatistics
+from streamgauge.experiments.phases import KEYS as KEYS_OF_PHASES
 from streamgauge.experiments.stages import KEYS, StageSums
 from streamgauge.experiments.windows import (
     MICROSECONDS,
@@ -64,6 +65,7 @@ _TO_SINKS = {
 }
 _OF_TREES = (Metric.COMPLETE_LATENCY_SUM, Metric.COMPLETE_LATENCY_BIN)
 _READ = (*_SUMMED, *_TO_SINKS, *_OF_TREES)
+_OF_PHASES = pa.array(sorted(metric.label for metric in KEYS_OF_PHASES))
 
 
 class Readings:
@@ -71,6 +73,7 @@ class Readings:
 
     Attributes:
         stages: Sums by executor, where stages are asked for.
+        phases: Sums by executor and worker, of the engine's messages too, where phases are.
         engine: Queues, messages and memory, where these are asked for.
         repeated: Lines that had been read before.
         rejected: Lines that are no records.
@@ -83,11 +86,13 @@ class Readings:
         span: Span,
         *,
         stages: bool = False,
+        phases: bool = False,
         engine_statistics: bool = False,
     ) -> None:
         self.placement = placement
         self.span = span
         self.stages = StageSums(span.windows) if stages else None
+        self.phases = StageSums(span.windows, KEYS_OF_PHASES, with_system=True) if phases else None
         self.engine = EngineStatistics(placement, span.windows) if engine_statistics else None
         read = {*_READ, *(KEYS if stages else ()), *(READ if engine_statistics else ())}
         self._read = pa.array(sorted(metric.label for metric in read))
@@ -129,21 +134,8 @@ class Readings:
         return len(self._seen) > before
 
     def _take_samples(self, table: pa.Table) -> None:
-        wanted = table.filter(_is_of_job(table, self._read))
-        span = self.span
-        half = pc.multiply(wanted["bucket_seconds"], MICROSECONDS / 2.0).to_numpy()
-        middle = wanted["bucket_start"].cast(pa.int64()).to_numpy() + half - span.start_us
-        window = np.floor(middle / span.window_us).astype(np.int64)
-        bucket = np.floor(middle / span.bucket_us).astype(np.int64)
-        inside = (window >= 0) & (window < span.windows)
-        kept = (
-            wanted.append_column("window", pa.array(window))
-            .append_column("bucket", pa.array(np.minimum(bucket, span.buckets - 1)))
-            .filter(pa.array(inside))
-        )
-        metrics = kept["metric"]
-        for label in pc.unique(metrics).to_pylist():
-            metric, rows = Metric[label.upper()], kept.filter(pc.equal(metrics, label))
+        kept = self._find_windows(table.filter(_is_of_job(table, self._read)))
+        for metric, rows in _split(kept):
             if metric in _SUMMED:
                 self._take_sums(metric, rows)
             elif metric in _OF_TREES:
@@ -154,6 +146,24 @@ class Readings:
                 self.stages.take(metric, rows)
             if self.engine is not None:
                 self.engine.take(metric, rows)
+        if self.phases is not None:
+            of_phases = pc.is_in(table["metric"], value_set=_OF_PHASES)
+            for metric, rows in _split(self._find_windows(table.filter(of_phases))):
+                self.phases.take(metric, rows)
+
+    def _find_windows(self, wanted: pa.Table) -> pa.Table:
+        """Rows of the windows, with the places of window and bucket."""
+        span = self.span
+        half = pc.multiply(wanted["bucket_seconds"], MICROSECONDS / 2.0).to_numpy()
+        middle = wanted["bucket_start"].cast(pa.int64()).to_numpy() + half - span.start_us
+        window = np.floor(middle / span.window_us).astype(np.int64)
+        bucket = np.floor(middle / span.bucket_us).astype(np.int64)
+        inside = (window >= 0) & (window < span.windows)
+        return (
+            wanted.append_column("window", pa.array(window))
+            .append_column("bucket", pa.array(np.minimum(bucket, span.buckets - 1)))
+            .filter(pa.array(inside))
+        )
 
     def _take_trees(self, metric: Metric, rows: pa.Table) -> None:
         for row in _group(rows, "component", *_bin_of(metric)):
@@ -212,6 +222,12 @@ def list_raw_files(folder: Path) -> list[Path]:
         for path in folder.rglob("*")
         if path.name.endswith(ENDINGS) and path.name[0] not in "._"
     )
+
+
+def _split(rows: pa.Table) -> Iterator[tuple[Metric, pa.Table]]:
+    metrics = rows["metric"]
+    for label in pc.unique(metrics).to_pylist():
+        yield Metric[label.upper()], rows.filter(pc.equal(metrics, label))
 
 
 def _is_of_job(table: pa.Table, read: pa.Array) -> pa.ChunkedArray:

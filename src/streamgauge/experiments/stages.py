@@ -41,18 +41,31 @@ Sums = dict[tuple[Metric, Names], tuple[float, float]]
 
 
 class StageSums:
-    """Sums of values and counts, window by window."""
+    """Sums of values and counts, window by window.
 
-    def __init__(self, windows: int) -> None:
+    Args:
+        windows: How many there are.
+        keys: What each metric is summed by.
+        with_system: Whether the engine's own messages count.
+    """
+
+    def __init__(
+        self,
+        windows: int,
+        keys: Mapping[Metric, tuple[str, ...]] = KEYS,
+        *,
+        with_system: bool = False,
+    ) -> None:
+        self._keys, self._with_system = keys, with_system
         self._windows: list[Sums] = [{} for _ in range(windows)]
 
     def take(self, metric: Metric, rows: pa.Table) -> None:
         """Add rows of one metric, whose windows are in a column of that name."""
-        by = KEYS[metric]
+        by = self._keys[metric]
         summed = rows.group_by(["window", *by]).aggregate([("value", "sum"), ("count", "sum")])
         for row in summed.to_pylist():
             names = tuple(row[name] for name in by)
-            if any(str(name).startswith(SYSTEM) for name in names):
+            if not self._with_system and any(str(name).startswith(SYSTEM) for name in names):
                 continue
             sums = self._windows[row["window"]]
             value, count = sums.get((metric, names), (0.0, 0.0))

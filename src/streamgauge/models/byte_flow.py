@@ -4,7 +4,10 @@ Bedini et al. 2013, section 3.1 (A1 to A6): what is emitted is rate · size, sum
 of all operators; each stream is a tuple type. What is delivered counts every copy: for each
 subscriber, and with `all` grouping for each of its tasks. Between workers a tuple has the engine's
 frame around it and the ids of its trees with it (`MessageBytes`), and acknowledgements are bytes
-too. Headers of TCP, IP and Ethernet are left out.
+too. Messages that a worker has for another when its transfer thread looks are one batch: of
+Poisson arrivals at a rate r that thread, which looks every s seconds, finds some with probability
+1 − e^(−rs), so that a message has (1 − e^(−rs))/(rs) of a batch's end. Headers of TCP, IP and
+Ethernet are left out.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from streamgauge.topology.tuple_flow import (
     locate_nodes,
 )
 from streamgauge.transport.costs import MessageBytes
+from streamgauge.transport.mechanics import Mechanics
 
 Vector = NDArray[np.float64]
 
@@ -161,11 +165,16 @@ def message_sizes(traffic: Traffic, behaviour: JobBehaviour) -> dict[StreamKey, 
     return {stream.key: _size(stream, behaviour, own) for stream in topology.streams}
 
 
-def _size(stream: Stream, behaviour: JobBehaviour, own: MessageBytes) -> float | None:
-    if stream.source == ACKER:
+def system_size(key: StreamKey, own: MessageBytes) -> float:
+    """Bytes of one of the engine's own messages, serialised."""
+    if key.source == ACKER:
         return own.answer
+    return own.init if key.name == ACK_INIT else own.ack
+
+
+def _size(stream: Stream, behaviour: JobBehaviour, own: MessageBytes) -> float | None:
     if stream.is_system:
-        return own.init if stream.name == ACK_INIT else own.ack
+        return system_size(stream.key, own)
     operator = behaviour.operators.get(stream.source)
     size = None if operator is None else operator.bytes.get(stream.name)
     return None if size is None else float(size)
@@ -179,26 +188,53 @@ def find_crossings(traffic: Traffic, behaviour: JobBehaviour) -> Crossings:
     machine = machine_of_worker(plan)[worker]
     counts = (len(plan.workers), len(plan.nodes), len(plan.cluster.machines))
     sums = [(np.zeros(count), np.zeros(count)) for count in counts]
-    sizes, added = message_sizes(traffic, behaviour), _added(traffic)
+    sizes, added, ends = message_sizes(traffic, behaviour), _added(traffic), _batch_ends(traffic)
     for block in traffic.flow.blocks:
         key = block.stream.key
         size = sizes[key]
         if not size:
             continue
-        sent = (size + added[key]) * traffic.rates.emitted[key]
+        sent = _message_rates(block, traffic) * (size + added[key] + _at(block, ends, worker))
         for place, bytes_at in zip((worker, node, machine), sums, strict=True):
-            away = _away(block, place)
             senders, receivers = place[as_slice(block.sources)], place[as_slice(block.targets)]
-            np.add.at(bytes_at[0], senders, sent * away.sum(axis=1))
-            np.add.at(bytes_at[1], receivers, sent @ away)
+            away = np.where(np.not_equal.outer(senders, receivers), sent, 0.0)
+            np.add.at(bytes_at[0], senders, away.sum(axis=1))
+            np.add.at(bytes_at[1], receivers, away.sum(axis=0))
     workers, nodes, machines = sums
     return Crossings(workers=workers, nodes=nodes, machines=machines)
 
 
-def _away(block: ConnectionBlock, place: NDArray[Any]) -> Vector:
-    """Shares of a block that lead from one place to another."""
-    apart = np.not_equal.outer(place[as_slice(block.sources)], place[as_slice(block.targets)])
-    return np.where(apart, block.shares, 0.0)
+def _message_rates(block: ConnectionBlock, traffic: Traffic) -> Vector:
+    """Tuples a second from each sender of a block to each receiver."""
+    return np.asarray(traffic.rates.emitted[block.stream.key][:, np.newaxis] * block.shares)
+
+
+def _at(block: ConnectionBlock, by_workers: Vector, worker: NDArray[np.intp]) -> Vector:
+    """Of each sender and receiver of a block what pairs of workers have."""
+    senders, receivers = worker[as_slice(block.sources)], worker[as_slice(block.targets)]
+    return by_workers[np.ix_(senders, receivers)]
+
+
+def _batch_ends(traffic: Traffic) -> Vector:
+    """Bytes at the ends of batches for each message, by sending and receiving worker."""
+    plan, mechanics = traffic.flow.plan, traffic.mechanics
+    worker = np.asarray(plan.placement, dtype=np.intp)
+    rates = np.zeros((len(plan.workers), len(plan.workers)))
+    for block in traffic.flow.blocks:
+        senders, receivers = worker[as_slice(block.sources)], worker[as_slice(block.targets)]
+        np.add.at(rates, np.ix_(senders, receivers), _message_rates(block, traffic))
+    np.fill_diagonal(rates, 0.0)
+    batches = count_batches(rates, mechanics)
+    return mechanics.message_bytes.batch * np.divide(
+        batches, rates, out=np.ones_like(rates), where=rates > 0.0
+    )
+
+
+def count_batches(messages: Vector, mechanics: Mechanics) -> Vector:
+    """Batches a second that so many messages a second from one worker to another are."""
+    # What waits for a list to fill or be flushed waits as long as for a thread that sleeps.
+    asleep = mechanics.transfer_sleep or mechanics.flush_seconds
+    return np.asarray(-np.expm1(-messages * asleep) / asleep)
 
 
 def _added(traffic: Traffic) -> dict[StreamKey, float]:
@@ -213,9 +249,15 @@ def _added(traffic: Traffic) -> dict[StreamKey, float]:
 def find_byte_flow(traffic: Traffic, behaviour: JobBehaviour, crossings: Crossings) -> ByteFlow:
     """The bytes of a plan by stream, worker, node and machine."""
     plan = traffic.flow.plan
-    sizes, added = message_sizes(traffic, behaviour), _added(traffic)
+    sizes, added, ends = message_sizes(traffic, behaviour), _added(traffic), _batch_ends(traffic)
+    worker = np.asarray(plan.placement, dtype=np.intp)
     streams = [
-        _describe(block, traffic.rates.emitted[block.stream.key], sizes, added)
+        _describe(
+            block,
+            traffic.rates.emitted[block.stream.key],
+            sizes[block.stream.key],
+            added[block.stream.key] + _at(block, ends, worker),
+        )
         for block in traffic.flow.blocks
     ]
     names = [str(worker) for worker in plan.workers]
@@ -241,13 +283,9 @@ def find_byte_flow(traffic: Traffic, behaviour: JobBehaviour, crossings: Crossin
 
 
 def _describe(
-    block: ConnectionBlock,
-    emitted: Vector,
-    sizes: Mapping[StreamKey, float | None],
-    added: Mapping[StreamKey, float],
+    block: ConnectionBlock, emitted: Vector, size: float | None, added: Vector
 ) -> StreamBytes:
     stream = block.stream
-    size = sizes[stream.key]
     name = f"{stream.key} → {stream.target}"
     if size is None:
         return StreamBytes(stream=name, key=stream.key, is_system=False, tuple_bytes=None)
@@ -255,18 +293,20 @@ def _describe(
     local, near, far = (
         float(by_pair[block.types == kind].sum()) for kind in range(len(CONNECTION_TYPES))
     )
-    message = size + added[stream.key]
+    messages = by_pair * (size + added)
+    between, remote = (float(messages[block.types == kind].sum()) for kind in (1, 2))
+    apart = near + far
     return StreamBytes(
         stream=name,
         key=stream.key,
         is_system=stream.is_system,
         tuple_bytes=size,
-        message_bytes=message,
+        message_bytes=(between + remote) / apart if apart > 0.0 else size + float(added.mean()),
         emitted_bytes_per_second=float(emitted.sum()) * size,
         delivered_bytes_per_second=(local + near + far) * size,
         local_bytes_per_second=local * size,
-        inter_worker_bytes_per_second=near * message,
-        remote_bytes_per_second=far * message,
+        inter_worker_bytes_per_second=between,
+        remote_bytes_per_second=remote,
     )
 
 

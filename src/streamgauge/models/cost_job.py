@@ -62,16 +62,28 @@ class TypeCosts:
         read: Taking it from the queue, or from the source's own input.
         serialise: Once, if any copy leaves its worker (E4).
         deserialise: Of each copy that came from another worker (F2).
+        serialise_per_byte: The same for each byte of its size, beside `serialise`.
+        deserialise_per_byte: Likewise.
     """
 
     read: float = 0.0
     serialise: float = 0.0
     deserialise: float = 0.0
+    serialise_per_byte: float = 0.0
+    deserialise_per_byte: float = 0.0
 
     def __post_init__(self) -> None:
         with Findings() as findings:
             for one in fields(self):
                 check_number(findings, getattr(self, one.name), one.name)
+
+    def of_size(self, size: float) -> TypeCosts:
+        """The same with what bytes cost of a tuple of that size."""
+        return TypeCosts(
+            read=self.read,
+            serialise=self.serialise + size * self.serialise_per_byte,
+            deserialise=self.deserialise + size * self.deserialise_per_byte,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +92,7 @@ class CostConstants:
 
     Attributes:
         types: By stream.
+        any_type: Of streams that `types` does not name.
         groupings: Seconds on a core to choose tasks, by the grouping's kind (E4).
         transport: Seconds on a core (Γ of D1).
         latency: Seconds until the tuple is there, likewise.
@@ -92,6 +105,7 @@ class CostConstants:
     """
 
     types: Mapping[StreamKey, TypeCosts] = field(default_factory=FrozenDict)
+    any_type: TypeCosts = TypeCosts()
     groupings: Mapping[str, float] = field(default_factory=FrozenDict)
     transport: ByDistance = FREE
     latency: ByDistance = FREE
@@ -265,8 +279,10 @@ class CostJob:
 
     def type_costs(self, key: StreamKey) -> TypeCosts:
         """What a tuple costs beside the job's code; without what transport contains already."""
-        found = self.constants.types.get(key, TypeCosts())
-        return TypeCosts(read=found.read) if self.constants.transport_serialises else found
+        found = self.constants.types.get(key, self.constants.any_type)
+        if self.constants.transport_serialises:
+            return TypeCosts(read=found.read)
+        return found.of_size(self.tuple_bytes.get(key, 0.0))
 
 
 def _list_edges(topology: Topology, order: Sequence[str], mechanics: Mechanics) -> tuple[Edge, ...]:

@@ -51,17 +51,39 @@ class Clusters:
         met: How many count as if they came in its batch.
         siblings: How many there are, whenever they come.
         per_root: Tuples that come to the executor for each root of theirs, on the mean.
+        together: What its tuples' wait has in common with that of siblings which come to its
+            operator another way: all where they are met here, less at another executor.
+        dealt: The same of siblings that one execution sends to other executors of the operator.
+        in_line: Of `met`, those that the same executor sent on the same stream, before or after.
     """
 
     met: Vector
     siblings: Vector
     per_root: Vector
+    together: Vector
+    dealt: Vector
+    in_line: Vector
 
     @classmethod
     def none(cls, executors: int) -> Clusters:
         """Nobody has siblings."""
         zero = np.zeros(executors)
-        return cls(met=zero, siblings=zero.copy(), per_root=np.ones(executors))
+        return cls(
+            met=zero,
+            siblings=zero.copy(),
+            per_root=np.ones(executors),
+            together=zero.copy(),
+            dealt=zero.copy(),
+            in_line=zero.copy(),
+        )
+
+    @property
+    def behind(self) -> Vector:
+        """How many more of its siblings the last one of a root has before it than any of them.
+
+        As far as they come in line; the last of several ways is found as such.
+        """
+        return self.in_line * divide_or(self.in_line, self.met, otherwise=0.0) / 2.0
 
     def join(self, bursts: Bursts) -> Bursts:
         """Batches of which a tuple's siblings are a part as often as it meets them."""

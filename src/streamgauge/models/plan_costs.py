@@ -44,10 +44,12 @@ class Serialising(StrEnum):
 
     FLAG: All of it, if any receiver is in another worker (E4 and F2 as printed).
     FRACTION: The part that is expected to leave.
+    COPIES: The same, and each copy that leaves for itself, as Storm 2.x does it.
     """
 
     FLAG = "flag"
     FRACTION = "fraction"
+    COPIES = "copies"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,7 +307,7 @@ class _Evaluation:
         alone = bool(into) and all(edge.division == TO_ONE for _, edge in into)
         for key in self.job.types_of(name):
             sent = self.emitted[key]
-            stays = np.ones_like(sent)
+            stays, copies = np.ones_like(sent), np.zeros_like(sent)
             for at, edge in self._edges_of(key):
                 reach = carry(sent, self.slots, edge.source, edge.target, edge.division)
                 self.reach[at] = reach
@@ -313,11 +315,13 @@ class _Evaluation:
                 if self.serialising is Serialising.FLAG:
                     leaves = (leaves > 0.0).astype(np.float64)
                 stays = stays * (1.0 - leaves)
+                copies = copies + reach.node + reach.remote
                 seconds = self.job.constants.groupings.get(edge.grouping, 0.0)
                 self._spend(place, Phase.GROUPING, seconds * sent, alone=alone)
                 self._move(edge, reach, sent)
             serialise = self.job.type_costs(key).serialise
-            self._spend(place, Phase.SERIALISE, serialise * sent * (1.0 - stays), alone=alone)
+            times = copies if self.serialising is Serialising.COPIES else 1.0 - stays
+            self._spend(place, Phase.SERIALISE, serialise * sent * times, alone=alone)
 
     def _work(
         self, place: int, name: str, key: StreamKey, tuples: Vector, *, alone: bool = False

@@ -48,11 +48,13 @@ class Pairs:
         per_second: By the executors that the first and the second come to.
         apart: How much later the second comes than the first.
         batched: Whether those that come to one executor come in one batch.
+        in_line: Whether one executor sends them, one after the other, on one stream.
     """
 
     per_second: Matrix
     apart: Apart
     batched: bool = False
+    in_line: bool = False
 
     def swapped(self) -> Pairs:
         """The same with the second as the first."""
@@ -97,7 +99,7 @@ def _has_siblings(traffic: Traffic) -> bool:
     topology = traffic.flow.plan.logical.topology
     for operator in topology.operators:
         out = list(_list_out(traffic, operator))
-        several = any(float(np.max(mean, initial=0.0)) > 1.0 for _, mean in out)
+        several = any(float(np.max(mean, initial=0.0)) > 1.0 or _copies(one) for one, mean in out)
         if len(out) > 1 or several:
             return topology.cycle() is None
     return False
@@ -140,13 +142,11 @@ class _PairFlow:
         self._rank = {one.name: rank for rank, one in enumerate(order)}
         self._worker = np.asarray(self._flow.plan.placement, dtype=np.intp)
         self._came = bursts.per_second * bursts.mean
-        none = Clusters.none(len(bursts.mean))
-        self._met, self._siblings, self._per_root = none.met, none.siblings, none.per_root
+        self._clusters = Clusters.none(len(bursts.mean))
         self._roots: dict[str, dict[str, float]] = {}
-
-    @property
-    def _clusters(self) -> Clusters:
-        return Clusters(met=self._met, siblings=self._siblings, per_root=self._per_root)
+        self._hops = {
+            one.stream.subscription: self._find_hop(one) for one in traffic.flow.data_blocks
+        }
 
     def follow(self) -> Clusters:
         """What comes to every executor."""
@@ -185,20 +185,49 @@ class _PairFlow:
             for (first, second), found in here.items()
             if _target(first) == _target(second)
             for one in found
-            if not one.batched and np.diagonal(one.per_second).any()
         ]
         if not kinds:
             return
         span = as_slice(self._logical.spans[operator.name])
-        came = self._came[span]
-        # Each of a pair has the other.
-        siblings = np.asarray(
-            [2.0 * divide_or(np.diagonal(one.per_second), came, 0.0) for one in kinds]
-        )
-        self._siblings[span] = siblings.sum(axis=0)
-        roots = sum(self._roots_into(operator).values())
-        self._per_root[span] = came / max(roots, 1e-300)
-        self._met[span], _ = meet(siblings, [one.apart for one in kinds], self._queues(span))
+        came, found = self._came[span], self._clusters
+        # Those of a batch are at hand, and are counted with it.
+        parts = np.ones((len(kinds), len(came)))
+        strewn = [place for place, one in enumerate(kinds) if not one.batched]
+        if strewn:
+            # Each of a pair has the other.
+            siblings = np.asarray(
+                [
+                    2.0 * divide_or(np.diagonal(kinds[place].per_second), came, 0.0)
+                    for place in strewn
+                ]
+            )
+            roots = sum(self._roots_into(operator).values())
+            found.siblings[span] = siblings.sum(axis=0)
+            found.per_root[span] = came / max(roots, 1e-300)
+            apart = [kinds[place].apart for place in strewn]
+            found.met[span], parts[strewn] = meet(
+                siblings, apart, self._queues(span, self._find_waits(span)[0])
+            )
+            in_line = np.asarray([kinds[place].in_line for place in strewn])
+            found.in_line[span] = (siblings * parts[strewn])[in_line].sum(axis=0)
+        both = np.asarray([one.per_second + one.per_second.T for one in kinds])
+        met = both * (parts[:, :, np.newaxis] + parts[:, np.newaxis, :]) / 2.0
+        alike = self._compare_queues(span, met.sum(axis=0))
+        batched = np.asarray([one.batched for one in kinds])
+        found.together[span] = _share_of(met[~batched], both[~batched], alike)
+        np.fill_diagonal(alike, 0.0)
+        apart_ones = both[batched] * (1.0 - np.eye(len(came)))
+        found.dealt[span] = _share_of(apart_ones, apart_ones, alike)
+
+    def _compare_queues(self, span: slice, met: Matrix) -> Matrix:
+        """Correlation of the work of two executors, by what comes to both of one root."""
+        service, came = self._waits.service, self._came[span]
+        scv = divide_or(service.variance[span], service.mean[span] ** 2, otherwise=0.0)
+        varied = came * (1.0 + scv) + np.diagonal(met)
+        whole = np.sqrt(varied[:, np.newaxis] * varied[np.newaxis])
+        alike = np.minimum(divide_or(met, whole, otherwise=0.0), 1.0)
+        np.fill_diagonal(alike, 1.0)
+        return alike
 
     def _roots_into(self, operator: Operator) -> dict[str, float]:
         found: dict[str, float] = {}
@@ -207,30 +236,34 @@ class _PairFlow:
                 found |= self._roots[stream.source]
         return found
 
-    def _queues(self, span: slice) -> Queues:
-        """The queues there, with what their tuples meet so far."""
-        wait, _ = self._waits.find(self._clusters)
+    def _find_waits(self, span: slice) -> tuple[Moments, Moments]:
+        """What tuples wait for there, with what they meet as far as that is known."""
+        wait, rest = (
+            Moments(mean=_finite(one.mean[span]), variance=_finite(one.variance[span]))
+            for one in self._waits.find(self._clusters)
+        )
+        return wait, rest
+
+    def _queues(self, span: slice, wait: Moments) -> Queues:
         service = self._waits.service
         return Queues(
-            wait=_finite(wait.mean[span]),
+            wait=wait.mean,
             service=Moments(mean=service.mean[span], variance=service.variance[span]),
             per_second=self._came[span],
             release=self._waits.release,
             released=self._waits.released[span],
             third=third_part(
-                self._siblings[span] + self._bursts.dispersion[span] - 1.0, self._per_root[span]
+                self._clusters.siblings[span] + self._bursts.dispersion[span] - 1.0,
+                self._clusters.per_root[span],
             ),
         )
 
     def _go_on(self, operator: Operator, here: dict[Key, list[Pairs]]) -> None:
         """Take what came to an operator on to the next ones."""
         span = as_slice(self._logical.spans[operator.name])
-        wait, rest = (
-            Moments(mean=_finite(one.mean[span]), variance=_finite(one.variance[span]))
-            for one in self._waits.find(self._clusters)
-        )
-        queues = self._queues(span)
-        met = self._met[span] + self._bursts.dispersion[span] - 1.0
+        wait, rest = self._find_waits(span)
+        queues = self._queues(span, wait)
+        met = self._clusters.met[span] + self._bursts.dispersion[span] - 1.0
         answer = answer_time(queues, wait, met)
         answer = Moments(mean=answer.mean + rest.mean, variance=answer.variance + rest.variance)
         onward = {
@@ -271,7 +304,7 @@ class _PairFlow:
                     rates = self._take_turns(block, rates, left.between, crowd)
                 later = float(self._hop(other).mean - self._hop(block).mean)
                 apart = Apart(left.apart.mean + later, left.apart.variance)
-                self._add(block, other, rates, apart)
+                self._add(block, other, rates, apart, in_line=block is other)
 
     def _serve_apart(self, first: Onward, second: Onward, pairs: Pairs, answer: Moments) -> None:
         """Each of a pair is served by an executor of its own."""
@@ -339,7 +372,7 @@ class _PairFlow:
         same = (counts.squares - counts.tuples).sum(axis=0) / 2.0
         chance, copies = np.minimum(block.shares, 1.0), np.maximum(block.shares, 1.0)
         several = events.second
-        if np.any(block.shares.sum(axis=1) > 1.0 + 1e-9):
+        if _copies(block):
             # One tuple for each of many.
             several = several + events.mean
         each = chance * copies
@@ -355,9 +388,15 @@ class _PairFlow:
             self._keep(key, key, Pairs(per_second=rates, apart=Apart(0.0, 0.0), batched=True))
 
     def _add(
-        self, block: ConnectionBlock, other: ConnectionBlock, rates: Matrix, apart: Apart
+        self,
+        block: ConnectionBlock,
+        other: ConnectionBlock,
+        rates: Matrix,
+        apart: Apart,
+        *,
+        in_line: bool = False,
     ) -> None:
-        pairs = Pairs(per_second=rates, apart=apart)
+        pairs = Pairs(per_second=rates, apart=apart, in_line=in_line)
         self._keep(block.stream.subscription, other.stream.subscription, pairs)
 
     def _keep(self, first: Subscription, second: Subscription, pairs: Pairs) -> None:
@@ -374,6 +413,9 @@ class _PairFlow:
         kept.append(pairs)
 
     def _hop(self, block: ConnectionBlock) -> Moments:
+        return self._hops[block.stream.subscription]
+
+    def _find_hop(self, block: ConnectionBlock) -> Moments:
         """From a sender's logic to a receiver's queue, over all that a block carries."""
         rows = as_slice(block.sources)
         weights = self._traffic.rates.emitted[block.stream.key][:, np.newaxis] * block.shares
@@ -389,6 +431,11 @@ class _PairFlow:
         square = away @ (_finite(transfer.variance[worker]) + between**2)
         variance = here @ send.variance[rows] + square - float(away @ between) ** 2
         return Moments(mean=np.asarray(mean), variance=np.asarray(max(float(variance), 0.0)))
+
+
+def _copies(block: ConnectionBlock) -> bool:
+    """Whether a tuple goes to several executors."""
+    return bool(np.any(block.shares.sum(axis=1) > 1.0 + 1e-9))
 
 
 def _target(subscription: Subscription) -> str:
@@ -409,6 +456,12 @@ def _mean_over(time: Moments, weights: Vector) -> Moments:
     return Moments(mean=np.asarray(mean), variance=np.asarray(max(square - mean**2, 0.0)))
 
 
+def _share_of(met: Matrix, both: Matrix, alike: Matrix) -> Vector:
+    """What a tuple's wait has in common with that of its siblings, on the mean over these."""
+    common, siblings = (met * alike).sum(axis=(0, 2)), both.sum(axis=(0, 2))
+    return np.minimum(divide_or(common, siblings, otherwise=0.0), 1.0)
+
+
 def _with_diagonal(rates: Matrix, diagonal: Vector) -> Matrix:
     changed = rates.copy()
     np.fill_diagonal(changed, diagonal)
@@ -417,7 +470,7 @@ def _with_diagonal(rates: Matrix, diagonal: Vector) -> Matrix:
 
 def _alike(one: Pairs, other: Pairs) -> bool:
     """Whether two kinds may be taken for one."""
-    if one.batched or other.batched:
+    if one.batched or other.batched or one.in_line != other.in_line:
         return False
     squares = [part.apart.mean**2 + part.apart.variance for part in (one, other)]
     if min(squares) <= 0.0:
@@ -438,4 +491,5 @@ def _mixed(one: Pairs, other: Pairs) -> Pairs:
     return Pairs(
         per_second=one.per_second + other.per_second,
         apart=Apart(mean, max(square - mean**2, 0.0)),
+        in_line=one.in_line,
     )

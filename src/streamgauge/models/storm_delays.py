@@ -85,7 +85,8 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         release=mechanics.flush_seconds,
         released=np.ones_like(service.mean),
     )
-    queue = _join(queue, bursts, find_clusters(traffic, bursts, waits), backlog)
+    clusters = find_clusters(traffic, bursts, waits)
+    queue = _join(queue, bursts, clusters, backlog)
     released = released_wait(queue)
     served = Moments(
         mean=released.mean + service.mean, variance=released.variance + service.variance
@@ -109,6 +110,9 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         transfer=transfer,
         transfer_transform=_gathering(transfer, mechanics),
         utilisation=utilisation,
+        shared=_finite(backlog(queue).variance) * clusters.together,
+        dealt=_finite(backlog(queue).variance) * clusters.dealt,
+        behind=clusters.behind,
         find_lateness=lambda: find_lateness(traffic, service, mechanics.source_sleep),
     )
 
@@ -178,7 +182,7 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         mean=np.where(traffic.held_up(), np.inf, sleep / 2.0),
         variance=np.full(workers, sleep**2 / 12.0),
     )
-    queue = _meet_again(
+    queue, clusters = _meet_again(
         traffic,
         queue,
         bursts,
@@ -209,6 +213,9 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
             transforms.uniform(s, sleep), (len(s), workers)
         ),
         utilisation=utilisation,
+        shared=_finite(wait_before(queue).variance) * clusters.together,
+        dealt=_finite(wait_before(queue).variance) * clusters.dealt,
+        behind=clusters.behind,
         find_lateness=lambda: find_lateness(traffic, service, mechanics.source_sleep),
     )
 
@@ -220,7 +227,7 @@ def _meet_again(
     ungathered: Bursts,
     service: Moments,
     transfer: Moments,
-) -> BulkQueue:
+) -> tuple[BulkQueue, Clusters]:
     """The queues of Storm 2.x's executors with what comes of one root over several ways."""
     gates = traffic.arrivals.gates
 
@@ -250,7 +257,13 @@ def _meet_again(
         # Siblings that come through different gates are not released together.
         released=gates.part / np.maximum(gates.count, 1.0),
     )
-    return join(find_clusters(traffic, ungathered, waits))
+    clusters = find_clusters(traffic, ungathered, waits)
+    return join(clusters), clusters
+
+
+def _finite(variance: Vector) -> Vector:
+    """None of what never ends."""
+    return np.where(np.isfinite(variance), variance, 0.0)
 
 
 def _join(

@@ -90,6 +90,7 @@ KINDS = {
     FigureKind.COMPLETE: "Complete latency",
     FigureKind.THROUGHPUT: "Throughput",
     FigureKind.CPU: "CPU",
+    FigureKind.NETWORK: "Network",
     FigureKind.BACK_PRESSURE: "Back-pressure",
     FigureKind.QUEUE: "Queues",
     FigureKind.MESSAGES: "Between workers",

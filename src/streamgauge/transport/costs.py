@@ -70,6 +70,7 @@ class MessageBytes:
 
     Attributes:
         frame: Of the message around a serialised tuple.
+        batch: At the end of a batch of messages.
         root: For each tuple tree that the tuple belongs to, where trees are tracked.
         init: Of the message that announces a tree to an acker, serialised.
         ack: Of an acknowledgement, serialised.
@@ -77,6 +78,7 @@ class MessageBytes:
     """
 
     frame: float = 0.0
+    batch: float = 0.0
     root: float = 0.0
     init: float = 0.0
     ack: float = 0.0

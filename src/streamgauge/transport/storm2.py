@@ -52,8 +52,8 @@ COSTS = EngineCosts(
     waking=Cost(1.0, 0.3),
 )
 # Storm 2.8.3's own serializer, of tuples with random ids as ackers get them; the frame is a number
-# of two bytes for the task and one of four for the length.
-MESSAGE_BYTES = MessageBytes(frame=6.0, root=16.0, init=27.0, ack=24.0, answer=16.0)
+# of two bytes for the task and one of four for the length, and a batch ends with a number of two.
+MESSAGE_BYTES = MessageBytes(frame=6.0, batch=2.0, root=16.0, init=27.0, ack=24.0, answer=16.0)
 # An idle bolt parks 1,000 times, each for about 75 µs (measured), before it sleeps.
 PARK_SECONDS = 75e-6
 DEFAULTS = Mechanics(

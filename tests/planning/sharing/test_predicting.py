@@ -131,3 +131,53 @@ def policy_interval(policy):
 @pytest.mark.parametrize("figure", ["interval", "oldest_seconds"])
 def test_both_are_settings(figure):
     assert replace(PredictParameters(), **{figure: 0.5})
+
+
+def test_what_is_known_before_the_first_change_is_known_at_once():
+    # Tails are a multiple of the mean that is measured, not one that is reached in small steps.
+    policy = Predicting()
+    run(policy, steady(0, 30, job(0.2, load=100.0)))
+    (learned,) = policy._learned.values()
+    # Two executors of 100/s each take 20 ms at half of that, a source of 1000/s 1/900 s.
+    assert learned.latency_factor == pytest.approx(0.2 / (0.02 + 1 / 900), rel=1e-6)
+
+
+def test_a_percentile_is_first_taken_to_be_that_of_an_exponential_distribution():
+    policy = Predicting()
+    tail = replace(
+        job(0.3, lag=1e6), slo=Slo(latency_seconds=0.1, statistic=Statistic.P95, max_utility=10.0)
+    )
+    run(policy, steady(0, 30, tail))
+    (learned,) = policy._learned.values()
+    assert learned.latency_factor == pytest.approx(2.9957, abs=1e-4)
+
+
+def test_nothing_grows_where_threads_wait_for_cores():
+    policy = Predicting()
+    crowded = {at: policy.decide(cluster(at, 6, a=job(0.3))) for at in range(0, 600, 10)}
+    assert not acts(crowded)
+    assert "no cores are left" in crowded[590].reason
+    assert acts({600: policy.decide(cluster(600, 5, a=job(0.3)))})
+
+
+def test_what_executors_do_while_they_wait_for_cores_is_not_what_they_can_do():
+    policy = Predicting()
+    run(policy, steady(0, 60, job(0.05, load=100.0)))
+    slow = replace(job(0.05, load=100.0).operators["work"], capacity=1.0)
+    crowded = job(0.05, load=100.0)
+    crowded = replace(crowded, operators={**crowded.operators, "work": slow})
+    for at in range(60, 300, 10):
+        policy.decide(cluster(at, 6, a=crowded))
+    (learned,) = policy._learned.values()
+    assert learned.per_executor["work"][1] == pytest.approx(100.0)
+
+
+def test_at_most_half_of_the_executors_are_taken_away_at_once():
+    policy = Predicting()
+    decisions = run(policy, steady(0, 2000, job(0.01, load=50.0, executors=20)))
+    assert next(iter(acts(decisions).values())) == 10
+
+
+def test_a_change_leaves_executors_to_spare():
+    scarce, ample = (Predicting(PredictParameters(spare=spare)) for spare in (0.1, 1.0))
+    assert grow(scarce) < grow(ample)

@@ -11,11 +11,14 @@ from pydantic import Field
 from streamgauge.errors import Findings, InvalidInput
 from streamgauge.models.cost_job import ByDistance, CostConstants, TypeCosts
 from streamgauge.models.management import ManagementBytes, ManagementRequests, Polling
-from streamgauge.topology.files.document import Document, read_document
+from streamgauge.topology.files.document import Document, dump_yaml, read_document
 from streamgauge.topology.files.file_model import FileModel, list_keys, validate
 from streamgauge.topology.topology import StreamKey
 
 SECONDS_PER_US = 1e-6
+BYTES_PER_KB = 1e3
+# Digits of a microsecond that are written: what is measured has fewer.
+DIGITS = 4
 
 
 class TypeCostsFile(FileModel):
@@ -24,6 +27,8 @@ class TypeCostsFile(FileModel):
     read_us: float = 0.0
     serialise_us: float = 0.0
     deserialise_us: float = 0.0
+    serialise_us_per_kb: float = 0.0
+    deserialise_us_per_kb: float = 0.0
 
     def build(self) -> TypeCosts:
         """In seconds."""
@@ -31,6 +36,20 @@ class TypeCostsFile(FileModel):
             read=self.read_us * SECONDS_PER_US,
             serialise=self.serialise_us * SECONDS_PER_US,
             deserialise=self.deserialise_us * SECONDS_PER_US,
+            serialise_per_byte=self.serialise_us_per_kb * SECONDS_PER_US / BYTES_PER_KB,
+            deserialise_per_byte=self.deserialise_us_per_kb * SECONDS_PER_US / BYTES_PER_KB,
+        )
+
+    @classmethod
+    def of(cls, costs: TypeCosts) -> TypeCostsFile:
+        """As the file has them."""
+        per_us, per_kb = 1.0 / SECONDS_PER_US, BYTES_PER_KB / SECONDS_PER_US
+        return cls(
+            read_us=_round(costs.read * per_us),
+            serialise_us=_round(costs.serialise * per_us),
+            deserialise_us=_round(costs.deserialise * per_us),
+            serialise_us_per_kb=_round(costs.serialise_per_byte * per_kb),
+            deserialise_us_per_kb=_round(costs.deserialise_per_byte * per_kb),
         )
 
 
@@ -108,6 +127,9 @@ class CostFile(FileModel):
     streamgauge: Literal[1]
     about: str = ""
     types: dict[str, TypeCostsFile] = Field(default={}, description="by OPERATOR/STREAM")
+    any_type: TypeCostsFile = Field(
+        default=TypeCostsFile(), description="of streams that `types` does not name"
+    )
     groupings_us: dict[str, float] = {}
     transport_us: ByDistanceFile = ByDistanceFile()
     transport_serialises: bool = False
@@ -130,6 +152,7 @@ class CostFile(FileModel):
         own = self.management
         return CostConstants(
             types=types,
+            any_type=self.any_type.build(),
             groupings={name: us * SECONDS_PER_US for name, us in self.groupings_us.items()},
             transport=self.transport_us.build(),
             latency=self.latency_us.build(),
@@ -158,6 +181,25 @@ def build_constants(document: Document) -> CostConstants:
         return file.build()
     except InvalidInput as error:
         raise document.locate_error(error) from None
+
+
+def write_fitted(constants: CostConstants, about: str) -> str:
+    """A file of constants that hold for any job: phases, groupings and transport."""
+    per_us = 1.0 / SECONDS_PER_US
+    file = CostFile(
+        streamgauge=1,
+        about=about,
+        any_type=TypeCostsFile.of(constants.any_type),
+        groupings_us={name: _round(cost * per_us) for name, cost in constants.groupings.items()},
+        transport_us=ByDistanceFile(
+            **{name: _round(cost * per_us) for name, cost in constants.transport._asdict().items()}
+        ),
+    )
+    return dump_yaml(file.model_dump(exclude_defaults=True))
+
+
+def _round(value: float) -> float:
+    return round(value, DIGITS)
 
 
 @cache

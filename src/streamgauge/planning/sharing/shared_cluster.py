@@ -46,6 +46,10 @@ class SharedJob:
 
     def as_fluid(self) -> FluidJob:
         """What flows through it by what it declares."""
+        return self.with_flow(self.find_flow())
+
+    def find_flow(self) -> FluidJob:
+        """The same as its job's file has it."""
         if self.job.workload is None:
             raise InvalidInput.single(
                 (self.name,),
@@ -56,11 +60,16 @@ class SharedJob:
             parameters = find_parameters(
                 JobBehaviour.from_job(self.job), place_job(self.job).plan, self.job.workload
             )
-            fluid = FluidJob.of(self.name, self.slo, parameters)
+            return FluidJob.of(self.name, self.slo, parameters)
         except InvalidInput as error:
             raise error.below("jobs", self.name) from None
+
+    def with_flow(self, fluid: FluidJob) -> FluidJob:
+        """This one of several with the same job."""
         return replace(
             fluid,
+            name=self.name,
+            slo=self.slo,
             operators=tuple(
                 replace(one, tasks=min(one.tasks, self.tasks.get(one.name, one.tasks)))
                 for one in fluid.operators
@@ -95,6 +104,18 @@ class SharedCluster:
         """Whether executors cost anything."""
         return self.price_per_executor_hour > 0.0
 
+    def as_fluids(self) -> list[FluidJob]:
+        """All jobs; what flows through one is found once for all that are alike."""
+        found: list[tuple[Job, FluidJob]] = []
+        fluids = []
+        for one in self.jobs:
+            flow = next((flow for job, flow in found if job == one.job), None)
+            if flow is None:
+                flow = one.find_flow()
+                found.append((one.job, flow))
+            fluids.append(one.with_flow(flow))
+        return fluids
+
     def times(self) -> NDArray[np.float64]:
         """When steps begin, in seconds."""
         step = self.surroundings.step_seconds
@@ -102,7 +123,7 @@ class SharedCluster:
 
     def replay(self, policies: Sequence[Policy], seed: int) -> list[Course]:
         """The same traffic in the same world under each policy."""
-        jobs = [one.as_fluid() for one in self.jobs]
+        jobs = self.as_fluids()
         times = self.times()
         offered = {one.name: one.offered.at(times) for one in self.jobs}
         return [

@@ -14,6 +14,7 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from streamgauge.models.model_error import ENOUGH, find_conformal_quantile
 from streamgauge.planning.sharing.demand import find_demand
 from streamgauge.planning.sharing.observation import ClusterSeen, JobSeen, OperatorSeen
 from streamgauge.planning.sharing.policy import Decision
-from streamgauge.planning.sharing.slo import Quality
+from streamgauge.planning.sharing.slo import Quality, Statistic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +36,9 @@ class PredictParameters:
         memory_seconds: Over which the course of the load, and its largest value, are looked at.
         settle_seconds: After a change of a job, until what is seen of it counts.
         stay_seconds: After a change of a job, until executors are taken from it.
-        margin: Part by which more load is planned for than is expected.
-        spare: The same where executors are taken away: what is given back soon costs two changes.
+        margin: Part by which more load than is expected must be met without a change.
+        spare: Part by which more load is planned for where executors change: what is changed again
+            soon costs two changes.
         catch_up_seconds: Within which a backlog is to be gone.
         busiest: Part of the time that an executor may be busy.
         aim: Part of a latency threshold that is aimed at.
@@ -60,7 +62,7 @@ class PredictParameters:
     busiest: float = 0.8
     aim: float = 0.8
     gain: float = 0.02
-    saving: float = 0.15
+    saving: float = 0.4
     exponent: float = 0.9
     most_busy: float = 0.9
     interval: float = 0.9
@@ -71,6 +73,13 @@ class PredictParameters:
 LEARNING = 0.2
 # Of so many windows the median is the load of now: one is as noisy as any figure.
 LATEST = 6
+# What a statistic is of an exponential distribution's mean, until it was measured.
+OF_MEAN = {
+    Statistic.MEAN: 1.0,
+    Statistic.P50: math.log(2.0),
+    Statistic.P95: math.log(20.0),
+    Statistic.P99: math.log(100.0),
+}
 # Between these an exponent is believed.
 EXPONENTS = (0.3, 1.0)
 MOST_STEPS = 500
@@ -105,6 +114,8 @@ class _Learned:
         per_executor: By operator, tuples per second, with as many executors as it then had.
         exponent: By operator.
         latency_factor: Measured latency over what queues would make it.
+        begun: When the job was seen first.
+        factors: How often that factor was measured.
         loads: Of the last while, with their times.
         changed: When its executors were changed last.
         before: By operator: executors, and what one of them did, before that change.
@@ -116,9 +127,11 @@ class _Learned:
         barred_load: … unless there is more load than this.
     """
 
+    latency_factor: float
+    begun: float
+    factors: int = 0
     per_executor: dict[str, tuple[int, float]] = field(default_factory=dict)
     exponent: dict[str, float] = field(default_factory=dict)
-    latency_factor: float = 1.0
     loads: deque[tuple[float, float]] = field(default_factory=deque)
     changed: float = -math.inf
     before: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -151,13 +164,16 @@ class Predicting:
             return Decision(rule="outage", reason="no new metrics")
         wanted: dict[str, Mapping[str, int]] = {}
         reasons = []
-        room = self.parameters.most_busy * sum(one.cores for one in seen.machines)
+        room = self._find_room(seen)
         for name in sorted(seen.jobs, key=lambda name: -seen.jobs[name].slo.max_utility):
             job = seen.jobs[name]
-            learned = self._learned.setdefault(name, _Learned(changed=seen.at))
-            self._learn(learned, seen.at, job)
+            learned = self._learned.setdefault(
+                name, _Learned(latency_factor=OF_MEAN[job.slo.statistic], begun=seen.at)
+            )
+            self._learn(learned, seen.at, job, is_crowded=seen.is_congested)
             cores = sum(one.cores for one in job.operators.values())
-            if seen.at - learned.changed >= self.parameters.settle_seconds and learned.loads:
+            known = seen.at - max(learned.changed, learned.begun)
+            if known >= self.parameters.settle_seconds and learned.loads:
                 plan, reason = self._decide_for(learned, seen.at, job)
                 growth = self._expect_load(learned, job) / max(job.offered_per_second, 1e-9)
                 if plan and room <= cores * growth and sum(plan.values()) >= _count(job):
@@ -171,6 +187,12 @@ class Predicting:
         for name in decision.executors:
             self._begin_trial(self._learned[name], seen.at, seen.jobs[name], wanted[name])
         return decision
+
+    def _find_room(self, seen: ClusterSeen) -> float:
+        """Cores that jobs may use: none more where threads wait for them, whoever's they are."""
+        if seen.is_congested:
+            return 0.0
+        return self.parameters.most_busy * sum(one.cores for one in seen.machines)
 
     def _decide_for(
         self, learned: _Learned, at: float, job: JobSeen
@@ -224,10 +246,6 @@ class Predicting:
         trial = learned.trial
         if trial is None or len(learned.utilities) < LATEST:
             return None
-        waited = at - learned.changed
-        if job.lag > job.offered_per_second and waited < self.parameters.catch_up_seconds:
-            # It still catches up with what came while it stood still.
-            return None
         learned.trial = None
         if abs(self._now(learned) - trial.load) > SAME_LOAD * trial.load:
             return None
@@ -241,7 +259,7 @@ class Predicting:
         back = f"worth {measured:.3g} where {trial.expected:.3g} was expected: back to before"
         return trial.executors, back
 
-    def _learn(self, learned: _Learned, at: float, job: JobSeen) -> None:
+    def _learn(self, learned: _Learned, at: float, job: JobSeen, *, is_crowded: bool) -> None:
         if job.doubt:
             return
         learned.loads.append((at, job.offered_per_second))
@@ -250,25 +268,30 @@ class Predicting:
         if at - learned.changed < self.parameters.settle_seconds:
             return
         for name, one in job.operators.items():
-            if math.isfinite(one.per_executor):
+            # Threads that wait for a core do less: not for there being many of their operator.
+            waits = is_crowded and name in learned.per_executor
+            if math.isfinite(one.per_executor) and not waits:
                 self._learn_operator(learned, name, one)
                 learned.learned = learned.learned if one.is_source else at
-        self._note_utility(learned, job)
+        self._note_utility(learned, at, job)
         latency = job.quality.latency_seconds.get(job.slo.statistic)
         demand = find_demand(job, job.offered_per_second)
         expected = self._find_latency(learned, job, job.executors, demand)
-        is_steady = job.lag <= job.offered_per_second
-        if latency is not None and 0.0 < expected < math.inf and is_steady:
+        if latency is not None and 0.0 < expected < math.inf and not _is_behind(job):
             ratio = latency / expected / learned.latency_factor
-            learned.latency_factor *= ratio**LEARNING
+            learned.factors += 1
+            # The first ones are averaged: what was there before is a guess.
+            learned.latency_factor *= ratio ** max(LEARNING, 1.0 / learned.factors)
 
-    def _note_utility(self, learned: _Learned, job: JobSeen) -> None:
+    def _note_utility(self, learned: _Learned, at: float, job: JobSeen) -> None:
         """Keep what the job is worth, and how far that is from what the model says."""
-        if job.utility is None:
+        # While a job catches up with what came while it stood still, latency is of then.
+        catches_up = _is_behind(job) and at - learned.changed < self.parameters.catch_up_seconds
+        if job.utility is None or catches_up:
             return
         learned.utilities.append(job.utility)
-        # Latency under a backlog is that of what came before.
-        if job.lag <= job.offered_per_second:
+        # How far off a model was that was not fitted yet says nothing of one that is.
+        if not _is_behind(job) and learned.factors >= LATEST:
             demand = find_demand(job, job.offered_per_second)
             expected = self._find_utility(learned, job, job.executors, demand)
             learned.residuals.append((job.utility - expected) / job.slo.max_utility)
@@ -309,7 +332,8 @@ class Predicting:
 
     def _now(self, learned: _Learned) -> float:
         """The load of now."""
-        return float(np.median([load for _, load in learned.loads][-LATEST:]))
+        latest = sorted(load for _, load in islice(reversed(learned.loads), LATEST))
+        return 0.5 * (latest[(len(latest) - 1) // 2] + latest[len(latest) // 2])
 
     def _plan(self, learned: _Learned, at: float, job: JobSeen) -> tuple[dict[str, int], str]:
         """The executors to have, or none where it is not worth a change."""
@@ -317,7 +341,9 @@ class Predicting:
         load = self._expect_load(learned, job)
         now, demand = job.executors, find_demand(job, load)
         expected = self._find_utility(learned, job, now, demand)
-        best = self._find_plan(learned, job, demand)
+        # Once executors change there are some to spare, or the next change is soon due.
+        ample = find_demand(job, load * (1.0 + rules.spare) / (1.0 + rules.margin))
+        best = self._find_plan(learned, job, ample)
         better = self._find_utility(learned, job, best, demand)
         worth = job.slo.max_utility
         if better > expected + max(rules.gain, self._find_interval(learned)) * worth:
@@ -329,12 +355,16 @@ class Predicting:
         )
         most = find_demand(job, peak)
         fewer = self._find_plan(learned, job, most)
-        kept = {name: min(now[name], count) for name, count in fewer.items()}
+        # What so much fewer would do was never seen: half of them is far enough.
+        kept = {
+            name: min(now[name], max(count, math.ceil(now[name] / 2)))
+            for name, count in fewer.items()
+        }
         saved = _count(job) - sum(kept.values())
         still = self._find_utility(learned, job, kept, most)
         if (
             saved >= rules.saving * _count(job)
-            and at - learned.changed >= rules.stay_seconds
+            and at - max(learned.changed, learned.begun) >= rules.stay_seconds
             and still >= expected - rules.gain * worth
             and job.lag <= job.offered_per_second
         ):
@@ -417,6 +447,11 @@ class Predicting:
         quality = Quality(latency_seconds={job.slo.statistic: latency}, juice=min(1.0, part))
         worth = replace(job, quality=quality).utility
         return 0.0 if worth is None else worth
+
+
+def _is_behind(job: JobSeen) -> bool:
+    """Whether it has a backlog of more than a second."""
+    return job.lag > job.offered_per_second
 
 
 def _count(job: JobSeen) -> int:

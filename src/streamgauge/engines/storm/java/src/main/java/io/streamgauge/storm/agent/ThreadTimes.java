@@ -141,24 +141,40 @@ final class ThreadTimes {
         }
     }
 
-    /** What network threads wrote: messages to other workers, and what the engine says to them. */
+    /**
+     * What network threads wrote: messages to other workers, and what the engine says to them.
+     *
+     * <p>The transfer thread writes eight bytes to wake up the thread that sends, which then writes
+     * as much to itself; these bytes go nowhere.
+     */
     private void sent(Bucket bucket, Subject who, Map<Long, NativeThread> threads) {
         Map<Long, Long> now = new HashMap<>();
-        long grown = 0;
+        long messages = 0;
+        long wakes = 0;
         for (Map.Entry<Long, NativeThread> one : threads.entrySet()) {
-            if (SENDERS.stream().anyMatch(one.getValue().name()::startsWith)) {
-                long written = ProcFiles.writtenBytes(one.getKey());
-                if (written >= 0) {
-                    now.put(one.getKey(), written);
-                    // A number may be given to another thread, which has written less.
-                    long before = writtenBefore.getOrDefault(one.getKey(), 0L);
-                    grown += written >= before ? written - before : written;
-                }
+            String name = one.getValue().name();
+            boolean sends = SENDERS.stream().anyMatch(name::startsWith);
+            if (!sends && !name.startsWith(TRANSFER)) {
+                continue;
+            }
+            long written = ProcFiles.writtenBytes(one.getKey());
+            if (written < 0) {
+                continue;
+            }
+            now.put(one.getKey(), written);
+            // A number may be given to another thread, which has written less.
+            long before = writtenBefore.getOrDefault(one.getKey(), 0L);
+            long grown = written >= before ? written - before : written;
+            if (sends) {
+                messages += grown;
+            } else {
+                wakes += grown;
             }
         }
         writtenBefore = now;
         if (!now.isEmpty()) {
-            bucket.counted(who, "network_bytes_sent", Keys.NONE, grown);
+            long sent = Math.max(messages - wakes, 0);
+            bucket.counted(who, "network_bytes_sent", Keys.NONE, sent);
         }
     }
 

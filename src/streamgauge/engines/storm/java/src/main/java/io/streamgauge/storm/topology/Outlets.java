@@ -103,11 +103,13 @@ final class Outlets {
 
         void emit(byte[] roots, Trail trail, Sender sender) {
             String key = keys == null ? null : keys.draw(random);
+            byte[] path = trail == null ? null : trail.bytes();
+            // As large where it is traced: a size must not change with how many traces there are.
             int rest = stream.bytes() == null
                     ? 0
                     : (int) stream.bytes().draw(random) - roots.length
-                            - (key == null ? 0 : key.length());
-            byte[] path = trail == null ? null : trail.bytes();
+                            - (key == null ? 0 : key.length())
+                            - (path == null ? 0 : path.length);
             Integer task = addressees == null
                     ? null
                     : addressees.get(random.nextInt(addressees.size()));

@@ -185,26 +185,40 @@ class ThreadTimesTest {
 
     @Test
     void aWorkerSaysHowManyBytesItsNetworkThreadsWrote() throws Exception {
+        assertEquals(12_345.0, sentBytes(Map.of("client-worker-1", 12_345)));
+    }
+
+    @Test
+    void whatWakesUpNetworkThreadsGoesNowhere() throws Exception {
+        // The sender's bytes contain eight for each time that it was woken up, as the waker's do.
+        assertEquals(1_000.0, sentBytes(Map.of("client-worker-1", 1_080, "Worker-Transfer", 80)));
+    }
+
+    /** What the agent says when threads of these names have written so many bytes. */
+    private double sentBytes(Map<String, Integer> byThread) throws Exception {
         try (ServerSocketChannel server = ServerSocketChannel.open()) {
             server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
             try (SocketChannel to = SocketChannel.open(server.getLocalAddress())) {
-                CountDownLatch done = new CountDownLatch(1);
+                CountDownLatch done = new CountDownLatch(byThread.size());
                 CountDownLatch seen = new CountDownLatch(1);
-                Thread sender = new Thread(() -> {
+                List<Thread> senders = new ArrayList<>();
+                byThread.forEach((name, bytes) -> senders.add(new Thread(() -> {
                     try {
-                        to.write(ByteBuffer.allocate(12_345));
+                        to.write(ByteBuffer.allocate(bytes));
                         done.countDown();
                         seen.await();
                     } catch (IOException | InterruptedException failed) {
                         throw new IllegalStateException(failed);
                     }
-                }, "client-worker-1");
-                sender.start();
+                }, name)));
+                senders.forEach(Thread::start);
                 done.await();
-                Map<String, Double> values = written();
+                double sent = written().get("network_bytes_sent");
                 seen.countDown();
-                sender.join();
-                assertEquals(12_345.0, values.get("network_bytes_sent"));
+                for (Thread sender : senders) {
+                    sender.join();
+                }
+                return sent;
             }
         }
     }

@@ -109,6 +109,16 @@ class BoltsTest {
     }
 
     @Test
+    void aTracedTupleIsAsLargeAsAnyOther() {
+        String stream = "{\"name\": \"out\", \"bytes\": {\"kind\": \"constant\", \"value\": 200}}";
+        IRichBolt work = prepared(true, bolt("work", shuffled("in", TWO), stream, ""));
+        Trail trail = new Trail(7L, 0, List.of(new Trail.Hop("in", 3, "", "", 1L, 2L, 3L)));
+        work.execute(task.tuple("in", null, 7L, trail));
+        Task.Sent sent = task.sent.get(0);
+        assertEquals(200, sent.payload() + sent.roots().length + sent.trail().bytes().length);
+    }
+
+    @Test
     void aJoinEmitsOnceEveryInputHasBroughtTheKey() {
         String inputs = shuffled("in", TWO) + ", " + shuffled("also", TWO);
         IRichBolt work = prepared(
