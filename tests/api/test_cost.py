@@ -108,7 +108,14 @@ def test_what_makes_no_sense_is_refused(logs, changes, message):
 
 def test_a_tuple_type_that_no_stream_carries_is_named(logs, constants):
     constants.write_text(CONSTANTS.replace("spout/default", "spout/defualt"))
-    with pytest.raises(InvalidInput, match="the tuple type spout/defualt, which no stream carries"):
+    carried = "the tuple type spout/defualt, which no stream carries"
+    with pytest.raises(InvalidInput, match=rf"constants.yaml:3: types.spout/defualt: {carried}"):
+        sg.cost(logs, constants=constants)
+
+
+def test_a_grouping_that_there_is_not_has_the_line_of_its_key(logs, constants):
+    constants.write_text(CONSTANTS.replace("shuffle: 1", "shufle: 1"))
+    with pytest.raises(InvalidInput, match=r"constants.yaml:4: groupings_us.shufle"):
         sg.cost(logs, constants=constants)
 
 

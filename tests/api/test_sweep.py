@@ -126,6 +126,12 @@ def test_conditions_that_nothing_meets_are_no_error(files):
     assert "Relax the conditions" in report.verdict.sentence
 
 
+def test_a_condition_of_which_no_model_says_anything_is_named(files):
+    """The cost model does not queue."""
+    report = sg.sweep(files(), where="p99<1")
+    assert "Of p99 cost says nothing: ask another model." in report.verdict.sentence
+
+
 def test_a_sweep_that_is_killed_goes_on_where_it_was(files, tmp_path, monkeypatch):
     monkeypatch.setattr(sweeping, "BLOCK_OF_ARRAYS", 10)
     evaluated = []

@@ -16,6 +16,7 @@ from streamgauge.experiments.journal import list_placed_executors
 from streamgauge.lake.raw import encode
 from streamgauge.lake.records import Sample
 from streamgauge.models.files.cost_file import load_constants
+from streamgauge.profile.files.jobs import load_job
 from tests.experiments.small import JOB, FakeRunner, write_experiment
 
 # The source sends tuples of 100 bytes by shuffle, work two of 900 by all.
@@ -141,7 +142,7 @@ def test_costs_that_were_planted_are_found_and_written_for_the_cost_models(tmp_p
     assert found["awake executor"] == pytest.approx(AWAKE)
     assert found["group by all"] == pytest.approx(ALL * MICRO)
     assert found["serialise"] == pytest.approx(SERIALISE * MICRO)
-    constants = load_constants(file)
+    constants = load_constants(file, load_job(tmp_path / "job.yaml").topology)
     assert constants.any_type.serialise == pytest.approx(SERIALISE * MICRO)
     assert constants.any_type.serialise_per_byte == pytest.approx(SERIALISE_KB * MICRO / 1000)
     assert constants.transport.remote == pytest.approx(HAND_OVER * MICRO)

@@ -22,6 +22,7 @@ from streamgauge.models.plan_costs import Serialising, Site, cost_configurations
 from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.reports.cost import OWN, CostedConfiguration, CostReport
 from streamgauge.topology.cluster import Cluster
+from streamgauge.topology.topology import Topology
 
 MS_PER_SECOND = 1e3
 
@@ -69,7 +70,7 @@ def cost(
             ("--serialising",), seen=repr(serialising), expected=f"one of {', '.join(kinds)}"
         )
     described = describe_job(job, profile, rate=rate, step=step)
-    known = _load_constants(constants)
+    known = _load_constants(constants, described.job.topology)
     with in_file(described.file):
         schedule = place_job(described.job)
         workload = described.job.workload
@@ -117,14 +118,16 @@ def find_site(cluster: Cluster) -> Site:
     )
 
 
-def _load_constants(constants: str | Path | CostConstants | None) -> CostConstants:
+def _load_constants(
+    constants: str | Path | CostConstants | None, topology: Topology
+) -> CostConstants:
     if isinstance(constants, CostConstants):
         return constants
     if constants is None:
         return CostConstants()
     from streamgauge.models.files.cost_file import load_constants
 
-    return load_constants(constants)
+    return load_constants(constants, topology)
 
 
 def _cost_others(

@@ -51,6 +51,7 @@ from streamgauge.reports.content import (
     Verdict,
     tabulate,
 )
+from streamgauge.reports.cost import FULL
 from streamgauge.reports.report import Report, list_figures
 
 if TYPE_CHECKING:
@@ -198,17 +199,25 @@ class SweepReport(Report):
 
     def _say_nearest(self) -> str:
         """What comes nearest to carrying its load, where nothing does."""
+        unknown = [
+            one.figure
+            for one in self.conditions
+            if np.isnan(np.asarray(self.columns[one.figure], dtype=np.float64)).all()
+        ]
+        if unknown:
+            models = ", ".join(dict.fromkeys(map(str, self.columns["model"])))
+            return f" Of {' and '.join(unknown)} {models} says nothing: ask another model."
         fits = np.asarray(self.columns["fits"], dtype=np.bool_)
         saturation = self.columns["saturation"]
         if fits.any() or np.isnan(saturation).all():
             several = f" {int(fits.sum()):,} carry their load." if fits.any() else ""
             return f"{several} Relax the conditions." if several else ""
         place = int(np.nanargmin(saturation))
-        part = format_share(1.0 / float(saturation[place]))
+        part, full = format_share(1.0 / float(saturation[place])), str(self.columns["full"][place])
         return (
             f" Nearest is {self.name_plan(place)} at {format_rate(self.columns['rate'][place])}"
             f" tuples/s, of which it carries {part}; then"
-            f" {self.columns['full'][place] or 'something'} is full."
+            f" {FULL.get(full, full) or 'something'} is full."
         )
 
     @property

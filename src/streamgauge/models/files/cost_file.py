@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -13,12 +14,13 @@ from streamgauge.models.cost_job import ByDistance, CostConstants, TypeCosts
 from streamgauge.models.management import ManagementBytes, ManagementRequests, Polling
 from streamgauge.topology.files.document import Document, dump_yaml, read_document
 from streamgauge.topology.files.file_model import FileModel, list_keys, validate
-from streamgauge.topology.topology import StreamKey
+from streamgauge.topology.topology import StreamKey, Topology
 
 SECONDS_PER_US = 1e-6
 BYTES_PER_KB = 1e3
 # Digits of a microsecond that are written: what is measured has fewer.
 DIGITS = 4
+KEYS = {"groupings": "groupings_us"}
 
 
 class TypeCostsFile(FileModel):
@@ -164,14 +166,25 @@ class CostFile(FileModel):
         )
 
 
-def load_constants(path: str | Path) -> CostConstants:
-    """The constants in a file.
+def load_constants(path: str | Path, topology: Topology) -> CostConstants:
+    """The constants in a file, which are of a topology's streams, sources and groupings.
 
     Raises:
         UnreadableFile: The file is missing or is no document.
         InvalidInput: What it says cannot be; every problem with its line.
     """
-    return build_constants(read_document(path))
+    document = read_document(path)
+    constants = build_constants(document)
+    try:
+        constants.check_against(topology)
+    except InvalidInput as error:
+        # As the file names them.
+        named = [
+            replace(one, place=tuple(KEYS.get(str(part), part) for part in one.place))
+            for one in error.problems
+        ]
+        raise document.locate_error(InvalidInput(named)) from None
+    return constants
 
 
 def build_constants(document: Document) -> CostConstants:

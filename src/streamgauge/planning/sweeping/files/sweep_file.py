@@ -128,9 +128,8 @@ def load_sweep(path: str | Path, load_job: LoadJob) -> Sweep:
     job, behaviours = load_job(folder / file.job, file.step, file.replicas)
     constants = CostConstants()
     if file.constants is not None:
-        constants = load_constants(folder / file.constants)
+        constants = load_constants(folder / file.constants, job.topology)
     with _located(document):
-        constants.check_against(job.topology)
         plans = _list_plans(file.plans, job.topology)
         return Sweep(
             name=file.sweep,
