@@ -20,7 +20,9 @@ ALL_PROTOCOLS, IPV4, TCP = 3, 0x0800, 6
 SYN, SYN_ANSWER = 0x02, 0x12
 # Ethernet, and the largest headers of IP and TCP.
 HEADERS = 14 + 60 + 60
-BUFFER_BYTES = 1 << 23
+BUFFER_BYTES = 1 << 25
+# Of a packet socket: how many packets there were, and how many did not fit (packet(7)).
+SOL_PACKET, PACKET_STATISTICS = 263, 6
 WAIT_SECONDS = 0.2
 
 
@@ -55,7 +57,7 @@ def read_segment(packet: bytes) -> Segment | None:
 
 
 class Listener:
-    """Counts payload by flow while it is open.
+    """Counts payload by flow while it is open; afterwards `lost` tells how many packets it missed.
 
     Args:
         servers: Roles by the port that they listen at.
@@ -76,6 +78,7 @@ class Listener:
         self._clients: dict[int, str] = {}
         self.bytes: Counter[Flow] = Counter()
         self.opened: Counter[Flow] = Counter()
+        self.lost = 0
         self._stop = threading.Event()
 
     def __enter__(self) -> Listener:
@@ -90,6 +93,8 @@ class Listener:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
+        told = self._socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8)
+        self.lost = struct.unpack("II", told)[1]
         self._socket.close()
 
     def _listen(self) -> None:

@@ -9,6 +9,8 @@ import pytest
 import streamgauge as sg
 from streamgauge.cli import main
 from streamgauge.errors import InvalidInput, NotEnoughData
+from streamgauge.models.files.cost_file import load_constants
+from streamgauge.profile.files.jobs import load_job
 
 LOGS = """
 streamgauge: 1
@@ -155,3 +157,13 @@ def test_the_example_of_constants_is_fine(project):
         project / "examples/word-count.yaml", constants=project / "examples/costs/word-count.yaml"
     )
     assert "At most 56.0 kB/s for management" in report.to_text()
+
+
+def test_constants_measured_on_storm_cost_management_as_it_was_measured(project):
+    """4 nodes, 8 workers and 80 tasks had 25.5 kB/s; half a percent is rounding."""
+    constants = load_constants(
+        project / "examples/costs/storm-2.yaml",
+        load_job(project / "examples/word-count.yaml").topology,
+    )
+    assert constants.any_type.read > 0.0
+    assert float(constants.management.per_second(4, 8, 80)) == pytest.approx(25_533, rel=0.01)

@@ -8,7 +8,8 @@ of 1, N, T, W, N², NT, NW and WT (J3), which is what measurements can tell of t
 Storm 2.x has moved most of it away from ZooKeeper (STORM-2693): a supervisor sends its workers'
 heartbeats to nimbus by Thrift and gets its assignments from there, and workers ask their
 supervisor. There remain what nimbus keeps, the supervisors' own heartbeats, whether a topology is
-active, and statistics of executors, by default once a minute.
+active, and statistics of executors, by default once a minute. On the network all eight terms are
+still there (measured, docs/costs.md).
 """
 
 from __future__ import annotations

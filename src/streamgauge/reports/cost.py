@@ -284,8 +284,9 @@ class CostReport(Report):
             said.append(
                 f"Assignments have {float(sizes.assignments(nodes, tasks)):,.0f} bytes, a round of"
                 f" heartbeats {float(sizes.heartbeats(tasks, workers)):,.0f};"
-                f" {format_bytes_rate(own.at(own.costs.management_bytes))} in all, of which"
-                f" {format_bytes_rate(left)} is left in ZooKeeper on Storm 2.x."
+                f" {format_bytes_rate(own.at(own.costs.management_bytes))} in all;"
+                f" {format_bytes_rate(left)} without reading assignments, which on Storm 2.x does"
+                " not go through ZooKeeper."
             )
         elif constants.management_bound > 0.0:
             bound = format_bytes_rate(constants.management_bound)
