@@ -8,10 +8,11 @@ import pytest
 
 from streamgauge.models import transforms
 from streamgauge.models.acks import roots_per_tuple, with_acks
+from streamgauge.models.last_of_siblings import Spread, all_of, distinct, later_of
 from streamgauge.models.network import Network
 from streamgauge.models.storm_delays import storm2_delays
 from streamgauge.models.traffic_equations import Conversion
-from streamgauge.models.tuple_trees import Spread, TimeGrid, TupleTrees, all_of, distinct, later_of
+from streamgauge.models.tuple_trees import TimeGrid, TupleTrees
 from streamgauge.topology import Operator
 from streamgauge.topology.topology import Window
 from tests.models.plans import (

@@ -9,7 +9,7 @@ meet if they come to one executor (`meeting_again`), and go on from there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from streamgauge.models.meeting_again import (
     meet,
     third_part,
 )
+from streamgauge.models.pair_kinds import Pairs, are_alike, mix, with_diagonal
 from streamgauge.models.queueing import Moments, divide_or
 from streamgauge.models.routing import deals_in_turn
 from streamgauge.models.traffic_equations import Traffic
@@ -35,34 +36,6 @@ from streamgauge.topology.tuple_flow import ConnectionBlock, as_slice
 Matrix = NDArray[np.float64]
 Onward = Sequence[tuple[ConnectionBlock, Vector]]
 Key = tuple[Subscription, Subscription]
-
-# Pairs that are so many times as far apart as others are another kind.
-KINDS = 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pairs:
-    """Pairs of a kind.
-
-    Attributes:
-        per_second: By the executors that the first and the second come to.
-        apart: How much later the second comes than the first.
-        batched: Whether those that come to one executor come in one batch.
-        in_line: Whether one executor sends them, one after the other, on one stream.
-    """
-
-    per_second: Matrix
-    apart: Apart
-    batched: bool = False
-    in_line: bool = False
-
-    def swapped(self) -> Pairs:
-        """The same with the second as the first."""
-        return replace(
-            self,
-            per_second=self.per_second.T,
-            apart=Apart(-self.apart.mean, self.apart.variance),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -308,7 +281,7 @@ class _PairFlow:
 
     def _serve_apart(self, first: Onward, second: Onward, pairs: Pairs, answer: Moments) -> None:
         """Each of a pair is served by an executor of its own."""
-        weights = _with_diagonal(pairs.per_second, np.zeros(len(pairs.per_second)))
+        weights = with_diagonal(pairs.per_second, np.zeros(len(pairs.per_second)))
         if not weights.any():
             return
         times = [_mean_over(answer, weights.sum(axis=axis)) for axis in (1, 0)]
@@ -334,7 +307,7 @@ class _PairFlow:
             return rates
         tuples = float(np.mean(emitted)) * between + max(crowd - 1.0, 0.0) / 3.0
         again = -np.expm1(-2.0 * tuples / reached)
-        return _with_diagonal(rates, again * np.diagonal(rates))
+        return with_diagonal(rates, again * np.diagonal(rates))
 
     def _move_first(
         self, onward: Onward, second: Subscription, pairs: Pairs, answer: Moments
@@ -378,11 +351,11 @@ class _PairFlow:
         each = chance * copies
         rates = each.T @ (each * (events.per_second * several / 2.0)[:, np.newaxis])
         total = float(rates.sum())
-        rates = _with_diagonal(rates, np.zeros(len(rates)))
+        rates = with_diagonal(rates, np.zeros(len(rates)))
         apart = float(rates.sum())
         if in_turn and apart > 0.0:
             rates = rates * (max(total - float(same.sum()), 0.0) / apart)
-        rates = _with_diagonal(rates, np.maximum(same, 0.0))
+        rates = with_diagonal(rates, np.maximum(same, 0.0))
         key = block.stream.subscription
         if rates.any():
             self._keep(key, key, Pairs(per_second=rates, apart=Apart(0.0, 0.0), batched=True))
@@ -407,8 +380,8 @@ class _PairFlow:
             first, second, pairs = second, first, pairs.swapped()
         kept = self._pairs.setdefault((first, second), [])
         for place, one in enumerate(kept):
-            if _alike(one, pairs):
-                kept[place] = _mixed(one, pairs)
+            if are_alike(one, pairs):
+                kept[place] = mix(one, pairs)
                 return
         kept.append(pairs)
 
@@ -460,36 +433,3 @@ def _share_of(met: Matrix, both: Matrix, alike: Matrix) -> Vector:
     """What a tuple's wait has in common with that of its siblings, on the mean over these."""
     common, siblings = (met * alike).sum(axis=(0, 2)), both.sum(axis=(0, 2))
     return np.minimum(divide_or(common, siblings, otherwise=0.0), 1.0)
-
-
-def _with_diagonal(rates: Matrix, diagonal: Vector) -> Matrix:
-    changed = rates.copy()
-    np.fill_diagonal(changed, diagonal)
-    return changed
-
-
-def _alike(one: Pairs, other: Pairs) -> bool:
-    """Whether two kinds may be taken for one."""
-    if one.batched or other.batched or one.in_line != other.in_line:
-        return False
-    squares = [part.apart.mean**2 + part.apart.variance for part in (one, other)]
-    if min(squares) <= 0.0:
-        return max(squares) <= 0.0
-    if max(squares) > KINDS**2 * min(squares):
-        return False
-    signed = one.apart.mean * other.apart.mean
-    return signed >= 0.0 or signed**2 < 0.01 * squares[0] * squares[1]
-
-
-def _mixed(one: Pairs, other: Pairs) -> Pairs:
-    weights = float(one.per_second.sum()), float(other.per_second.sum())
-    part = weights[0] / sum(weights)
-    mean = part * one.apart.mean + (1.0 - part) * other.apart.mean
-    square = part * (one.apart.mean**2 + one.apart.variance) + (1.0 - part) * (
-        other.apart.mean**2 + other.apart.variance
-    )
-    return Pairs(
-        per_second=one.per_second + other.per_second,
-        apart=Apart(mean, max(square - mean**2, 0.0)),
-        in_line=one.in_line,
-    )
