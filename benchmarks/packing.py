@@ -7,16 +7,19 @@ optimal, and the time of large problems.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
 
-from benchmarks.report import Entry, progress
+from benchmarks.report import Entry, say
+from streamgauge.errors import Infeasible
 from streamgauge.planning.packing.catalogue import GIBIBYTE, Catalogue, Category, MachineType
+from streamgauge.planning.packing.columns import Effort
 from streamgauge.planning.packing.exact import pack_cheaply, pack_exactly
-from streamgauge.planning.packing.instances import Instances
+from streamgauge.planning.packing.instances import Instances, check_each_fits
 from streamgauge.planning.packing.meezan import CategoryRule, pack_by_meezan
-from streamgauge.planning.packing.patterns import Effort
 
 MANY, FEW = 100, 6
 # Every third job is held back by its routers.
@@ -64,12 +67,12 @@ def make_catalogue(router: float | None, sizes: tuple[int, ...] = SIZES) -> Cata
 def make_job(seed: int, *, most: int = 20) -> Instances:
     """A chain of three to seven operators with shuffle between them."""
     generator = np.random.default_rng(seed)
-    count = int(generator.integers(3, 8))
-    sizes = generator.integers(1, most + 1, size=count).tolist()
-    cores = generator.uniform(0.1, 0.95, size=count)
+    many = int(generator.integers(3, 8))
+    sizes = generator.integers(1, most + 1, size=many).tolist()
+    cores = generator.uniform(0.1, 0.95, size=many)
     if seed % ROUTER_EVERY == 0:
         cores = cores * 0.2
-    memory = generator.choice([0.5, 1.0, 2.0, 4.0, 6.0], size=count)
+    memory = generator.choice([0.5, 1.0, 2.0, 4.0, 6.0], size=many)
     flow = 1000.0 * sizes[0] * np.cumprod(np.concatenate([[1.0], generator.uniform(0.5, 1.5, 9)]))
     return chain(sizes, cores.tolist(), memory.tolist(), flow.tolist())
 
@@ -100,8 +103,7 @@ def chain(
 def _compare(jobs: int) -> Entry:
     entry = Entry("packing", "random jobs: Meezan, ours and the proven bound")
     gaps, open_cases, cheaper, dearer = [], 0, 0, 0
-    for seed in progress(range(jobs), "packing"):
-        router = ROUTER_PER_SECOND if seed % ROUTER_EVERY == 0 else None
+    for seed, router in islice(_packable_seeds(), jobs):
         catalogue, instances = make_catalogue(router), make_job(seed)
         meezan = min(
             (pack_by_meezan(instances, catalogue, rule) for rule in CategoryRule),
@@ -121,6 +123,7 @@ def _compare(jobs: int) -> Entry:
             "ours": ours.price_per_hour,
             "bound": ours.proven,
         }
+        say(f"job {seed}: gap {gaps[-1]:.2%}")
     entry.ratios.update(
         {
             "gap_median": float(np.median(gaps)),
@@ -130,6 +133,17 @@ def _compare(jobs: int) -> Entry:
         }
     )
     return entry
+
+
+def _packable_seeds() -> Iterator[tuple[int, float | None]]:
+    """Jobs whose every instance some machine holds, with the routers of the machines."""
+    for seed in count():
+        router = ROUTER_PER_SECOND if seed % ROUTER_EVERY == 0 else None
+        try:
+            check_each_fits(make_job(seed), make_catalogue(router))
+        except Infeasible:
+            continue
+        yield seed, router
 
 
 def _published() -> Entry:
@@ -152,14 +166,14 @@ def _published() -> Entry:
     return entry
 
 
-def _large(count: int) -> Entry:
+def _large(many: int) -> Entry:
     """Many instances of ten operators onto 60 types."""
     entry = Entry("packing_large", "instances onto 60 machine types")
     catalogue = make_catalogue(ROUTER_PER_SECOND, sizes=tuple(range(2, 42, 2)))
     generator = np.random.default_rng(0)
-    sizes = [count // 10] * 10
+    sizes = [many // 10] * 10
     cores, memory = generator.uniform(0.1, 0.9, 10), generator.uniform(0.5, 4.0, 10)
-    flow = (1000.0 * count / 10 * generator.uniform(0.5, 1.5, 10)).tolist()
+    flow = (1000.0 * many / 10 * generator.uniform(0.5, 1.5, 10)).tolist()
     instances = chain(sizes, cores.tolist(), memory.tolist(), flow)
     for name, work in (("meezan", pack_by_meezan), ("ours", _pack_quickly)):
         began = time.perf_counter()

@@ -28,7 +28,7 @@ POLICIES = PAGE.with_name("policies.md")
 POLICIES_INTRODUCTION = """\
 # Policies and their settings
 
-`streamgauge replay` compares these on [jobs that share a cluster](sharing.md). A setting stands
+`streamgauge replay` compares these on [jobs that share a cluster](replay.md). A setting stands
 after the name: `--policies henge,hpa:target=0.5,hpa:target=0.9` compares one policy under two
 settings.
 
@@ -129,7 +129,9 @@ def render_policies() -> str:
         lines += ["| setting | default | what it is |", "|---|---|---|"]
         meanings = _read_attributes(inspect.getdoc(settings) or "")
         for one in fields(settings):
-            default = str(one.default).lower() if one.type == "bool" else f"{one.default:g}"
+            default = (
+                f"{one.default:g}" if one.type in ("int", "float") else str(one.default).lower()
+            )
             lines.append(f"| `{one.name}` | {default} | {meanings[one.name]} |")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from streamgauge.api.pack import pack
     from streamgauge.api.place import place
     from streamgauge.api.predict import predict
+    from streamgauge.api.profilers import profile_resources, profile_router
     from streamgauge.api.rank_placements import rank_placements
     from streamgauge.api.rank_scalings import rank_scalings
     from streamgauge.api.recommend import recommend
     from streamgauge.api.replay import replay
     from streamgauge.api.simulate import simulate
+    from streamgauge.api.slo_status import slo_status
     from streamgauge.api.sweep import sweep
+    from streamgauge.api.timetable import timetable
     from streamgauge.api.update import update
     from streamgauge.errors import StreamgaugeError
     from streamgauge.profile.job import Job
@@ -45,11 +48,14 @@ if TYPE_CHECKING:
     from streamgauge.reports.placement import PlacementReport
     from streamgauge.reports.placement_ranking import PlacementRanking
     from streamgauge.reports.prediction import PredictionReport
+    from streamgauge.reports.profilers import ResourcesReport, RouterReport
     from streamgauge.reports.recommendation import RecommendationReport
     from streamgauge.reports.replay import ReplayReport
     from streamgauge.reports.scaling import ScalingRanking
     from streamgauge.reports.simulation import SimulationReport
+    from streamgauge.reports.slo_status import SloStatusReport
     from streamgauge.reports.sweep import SweepReport
+    from streamgauge.reports.timetable import TimetableReport
     from streamgauge.reports.update import UpdateReport
 
 __version__ = "0.1.0"
@@ -70,12 +76,16 @@ _MODULES = {
     "pack": "api.pack",
     "place": "api.place",
     "predict": "api.predict",
+    "profile_resources": "api.profilers",
+    "profile_router": "api.profilers",
     "rank_placements": "api.rank_placements",
     "rank_scalings": "api.rank_scalings",
     "replay": "api.replay",
     "recommend": "api.recommend",
     "simulate": "api.simulate",
+    "slo_status": "api.slo_status",
     "sweep": "api.sweep",
+    "timetable": "api.timetable",
     "update": "api.update",
     "CalibrationReport": "reports.calibration",
     "ComparisonReport": "reports.comparison",
@@ -94,10 +104,14 @@ _MODULES = {
     "Profile": "profile.profile",
     "ReplayReport": "reports.replay",
     "RecommendationReport": "reports.recommendation",
+    "ResourcesReport": "reports.profilers",
+    "RouterReport": "reports.profilers",
     "ScalingRanking": "reports.scaling",
     "SimulationReport": "reports.simulation",
+    "SloStatusReport": "reports.slo_status",
     "StreamgaugeError": "errors",
     "SweepReport": "reports.sweep",
+    "TimetableReport": "reports.timetable",
     "UpdateReport": "reports.update",
 }
 
@@ -119,10 +133,14 @@ __all__ = [
     "Profile",
     "RecommendationReport",
     "ReplayReport",
+    "ResourcesReport",
+    "RouterReport",
     "ScalingRanking",
     "SimulationReport",
+    "SloStatusReport",
     "StreamgaugeError",
     "SweepReport",
+    "TimetableReport",
     "UpdateReport",
     "calibrate",
     "compare",
@@ -138,12 +156,16 @@ __all__ = [
     "pack",
     "place",
     "predict",
+    "profile_resources",
+    "profile_router",
     "rank_placements",
     "rank_scalings",
     "recommend",
     "replay",
     "simulate",
+    "slo_status",
     "sweep",
+    "timetable",
     "update",
 ]
 

@@ -99,11 +99,31 @@ def test_before_a_first_submit_tasks_leave_room_for_four_times_the_executors(pro
         assert tasks[name] >= 4 * executors
 
 
+def test_n_version_several_plans_are_compared_and_a_majority_is_found_or_said_to_be_missing(
+    project,
+):
+    report = sg.recommend(
+        project / "examples/word-count.profile.json",
+        rate=2000,
+        vote=True,
+        confirm=False,
+        intervals=False,
+    )
+    votes = report.to_dict()["recommendation"]["consensus"]
+    schedulers = [name for version in votes["versions"] for name in version]
+    assert len(schedulers) > 3
+    assert set(votes["votes"].values()) <= set(schedulers)
+    if votes["agreed"] is None:
+        assert "They do not agree" in report.to_text()
+    else:
+        assert votes["share"] > 1.0 / (len(schedulers) + len(votes["votes"]))
+
+
 @pytest.mark.parametrize(
     ("options", "seen"),
     [
         ({"objective": "p99<5"}, "a time with its unit"),
-        ({"minimise": "cost"}, "one of executors, workers, machines"),
+        ({"minimise": "cost"}, "one of executors, workers, machines, money"),
         ({"sure": 1.5}, "at most"),
         ({"keep": ["spuot"]}, "did you mean 'spout'"),
     ],

@@ -18,7 +18,10 @@ def test_the_first_answer_stands_beside_what_was_measured(run, tmp_path):
     outcome = run("demo", "--no-spark", "--output", tmp_path / "demo")
     assert outcome.code == 0
     names = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert names == {"topology.svg", "plan.svg", "first-answer.html", "outlook.html"}
+    assert names == {
+        *("topology.svg", "plan.svg", "first-answer.html", "outlook.html"),
+        *("recommendation.svg", "recommendation.html"),
+    }
     assert re.search(
         r"Saturates at 6\d\d tuples/s \(\d+ to \d+\); store\[14-15\] is full", outcome.out
     )
@@ -26,6 +29,15 @@ def test_the_first_answer_stands_beside_what_was_measured(run, tmp_path):
     assert "recorded on a real Storm cluster" in outcome.out
     assert re.search(r"latency, p95 .* ms .* ms +[-+]\d", outcome.out)
     assert "Java 17" in outcome.out.splitlines()[-1]
+
+
+def test_the_demo_ends_with_a_recommendation_drawn_before_and_after_with_its_price(run, tmp_path):
+    outcome = run("demo", "--no-spark", "--output", tmp_path)
+    last = " ".join(outcome.out.partition("Recommendation: ")[2].split())
+    assert re.search(r"Price: [\d.]+ → [\d.]+ USD an hour", last)
+    picture = (tmp_path / "recommendation.svg").read_text()
+    assert "as it is" in picture
+    assert "as recommended" in picture
 
 
 def test_the_demo_needs_neither_simulator_nor_storm(run, tmp_path, monkeypatch):
@@ -45,7 +57,8 @@ def test_what_to_do_next_are_commands_that_exist(run, command):
 
 def test_what_to_do_next_leads_from_metrics_to_a_plan():
     verbs = [command[0] for command in COMMANDS]
-    assert verbs == ["storm", "collect", "ingest", "calibrate", "predict", "plan", "plan"]
+    chain = ["storm", "collect", "ingest", "calibrate", "predict", "plan", "plan", "recommend"]
+    assert verbs == chain
 
 
 def test_the_demo_may_run_twice(run, tmp_path):
@@ -76,18 +89,19 @@ def test_the_bundled_run_is_small():
 
 
 @pytest.mark.slow
-def test_the_demo_tells_six_steps_and_ends_with_what_to_do_next(run, spark, tmp_path):
+def test_the_demo_tells_seven_steps_and_ends_with_what_to_do_next(run, spark, tmp_path):
     outcome = run("demo", "--output", tmp_path)
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert len(lines) <= 60
     steps = [line.split(":")[0] for line in lines if line[:1].isdigit()]
-    titles = ["The job", "First answer", "Profile", "Prediction", "Plan", "Outlook"]
+    titles = ["The job", "First answer", "Profile", "Prediction", "Plan"]
+    titles += ["Outlook", "Recommendation"]
     assert steps == [f"{number}. {title}" for number, title in enumerate(titles, start=1)]
     named = re.compile(r"   → ([\w.-]+/?(, [\w.-]+/?)*)")
     written = [name for line in lines if (m := named.fullmatch(line)) for name in m[1].split(", ")]
     assert all((tmp_path / name).exists() for name in written)
-    assert len(written) == 8
+    assert len(written) == 10
     assert outcome.out.endswith(NEXT + "\n")
     # The shared session is left running.
     assert spark.range(3).count() == 3

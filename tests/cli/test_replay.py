@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
+
+from streamgauge.api.replay_rows import SCHEMA
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -39,7 +42,40 @@ def test_the_document_has_every_decision(run, file):
 def test_the_page_has_pictures(run, file, tmp_path):
     page = tmp_path / "replay.html"
     assert run("replay", file, "--policies", "static", "--seeds", "1", "--html", page).code == 0
-    assert page.read_text(encoding="utf-8").count("<svg") >= 2
+    assert page.read_text(encoding="utf-8").count("<svg") >= 3
+
+
+def test_rows_are_those_of_the_document(run, file, tmp_path):
+    rows = tmp_path / "rows.parquet"
+    arguments = ("--policies", "static,henge", "--seeds", "1", "--rows", rows, "--json")
+    body = json.loads(run("replay", file, *arguments).out)
+    table = pq.read_table(rows)
+    assert table.schema == SCHEMA
+    # Two policies, half an hour in steps of ten seconds, six jobs.
+    assert table.num_rows == 2 * 180 * 6
+    frame = table.to_pandas()
+    henge = frame[frame.policy == "henge"]
+    (course,) = [one for one in body["courses"] if one["policy"] == "henge"]
+    assert int(henge.rescaled.sum()) == sum(course["rescales"].values())
+    assert set(henge.job.unique()) == set(course["rescales"])
+    assert henge.satisfaction.between(0.0, 1.0).all()
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_price_gives_costs(run, file):
+    file.write_text(file.read_text().replace("jobs:", "price_per_executor_hour: 0.1\njobs:"))
+    body = json.loads(run("replay", file, "--policies", "static", "--seeds", "2", "--json").out)
+    (policy,) = body["policies"]
+    assert policy["cost"]["mean"] == pytest.approx(0.1 * policy["executor_hours"]["mean"])
+    assert "cost" in run("replay", file, "--policies", "static", "--seeds", "1").out
+
+
+def test_the_file_may_name_its_policies(run, file):
+    file.write_text(file.read_text().replace("jobs:", "policies: [static]\njobs:"))
+    body = json.loads(run("replay", file, "--seeds", "1", "--json").out)
+    assert [one["policy"] for one in body["policies"]] == ["static"]
+    body = json.loads(run("replay", file, "--policies", "hpa", "--seeds", "1", "--json").out)
+    assert [one["policy"] for one in body["policies"]] == ["hpa"]
 
 
 @pytest.mark.parametrize(

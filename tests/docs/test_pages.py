@@ -37,6 +37,7 @@ PAGES = (
     "docs/prediction.md",
     "docs/raw-format.md",
     "docs/recommend.md",
+    "docs/replay.md",
     "docs/simulator.md",
     "docs/storm-rules.md",
     "docs/throughput.md",

@@ -11,7 +11,7 @@ from streamgauge.models.acks import roots_per_tuple, with_acks
 from streamgauge.models.network import Network
 from streamgauge.models.storm_delays import storm2_delays
 from streamgauge.models.traffic_equations import Conversion
-from streamgauge.models.tuple_trees import TimeGrid, TupleTrees, all_of, distinct
+from streamgauge.models.tuple_trees import Spread, TimeGrid, TupleTrees, all_of, distinct, later_of
 from streamgauge.topology import Operator
 from streamgauge.topology.topology import Window
 from tests.models.plans import (
@@ -110,6 +110,27 @@ def build_trees(
     delays = storm2_delays(traffic, times)
     network = Network(seconds=np.zeros((1, 1)), variance=np.zeros((1, 1)), notes=())
     return TupleTrees(traffic, delays, network, times)
+
+
+def test_what_is_common_to_two_times_makes_neither_later():
+    one, other, half = np.asarray([[0.4]]), np.asarray([[0.9]]), np.asarray([0.5])
+    assert later_of(one, other, 0.0 * half) == pytest.approx(0.36)
+    assert later_of(one, other, 2.0 * half) == pytest.approx(0.4)
+    assert later_of(one, other, half) == pytest.approx(0.6 * 0.4**0.5)
+
+
+def test_siblings_that_are_alike_are_done_as_one_of_them():
+    many = (np.asarray([[0.5]]), np.asarray([3.0]), np.asarray([[5.0]]))
+    assert all_of(*many) == pytest.approx(0.125)
+    assert all_of(*many, np.ones(1)) == pytest.approx(0.5)
+
+
+def test_two_ways_are_alike_by_what_they_share_of_their_variance():
+    one = Spread(np.asarray([4.0]), {"a": np.asarray([2.0]), "b": np.asarray([1.0])})
+    other = Spread(np.asarray([9.0]), {"a": np.asarray([8.0])})
+    assert one.alike(other) == pytest.approx([4.0 / 6.0])
+    assert one.join(other).variance == pytest.approx([9.0])
+    assert one.join(other).shared == {"a": pytest.approx([8.0]), "b": pytest.approx([1.0])}
 
 
 def test_a_tree_waits_for_the_slowest_of_three():

@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from streamgauge.api.intervals import (
     WINDOW_SECONDS,
     ParameterNoise,
-    PlanDraws,
     check_window,
     choose_errors,
     warn_of_noise,
 )
-from streamgauge.api.loading import (
-    ChosenProfile,
-    DescribedJob,
-    JobLike,
-    ProfileLike,
-    choose_profile,
-    describe_job,
-)
+from streamgauge.api.loading import JobLike, ProfileLike
+from streamgauge.api.plan_judge import Judge, aim
+from streamgauge.api.purchases import Bought, Market, find_cheapest_plans
 from streamgauge.api.rates import Rates
+from streamgauge.api.recommend_problem import SURE, ask_for_plan, list_options, make_limits
 from streamgauge.api.simulator import Say, load_simulator, stay_silent
-from streamgauge.errors import Findings, Infeasible, InvalidInput, MissingExtra, in_file
+from streamgauge.errors import Infeasible, InvalidInput, MissingExtra, in_file
 from streamgauge.models.analytic import AnalyticModel
 from streamgauge.models.contract import load_model, model_names
 from streamgauge.models.doubts import Doubt, find_doubts
 from streamgauge.models.explanation import explain
 from streamgauge.models.job_behaviour import JobBehaviour
-from streamgauge.models.measured_plan import measured_plan
-from streamgauge.models.model_error import ModelErrors
-from streamgauge.models.objectives import Objective, parse_objective
-from streamgauge.models.odds import HIGHEST_RATE, find_margin, find_odds, find_reach
+from streamgauge.models.objectives import Objective
 from streamgauge.models.prediction import Prediction
 from streamgauge.planning.recommending.candidates import Candidates, find_candidates
 from streamgauge.planning.recommending.consensus import Consensus, find_consensus
-from streamgauge.planning.recommending.problem import Limits, Minimise, Problem
+from streamgauge.planning.recommending.problem import Minimise, Problem
 from streamgauge.planning.recommending.recommendation import (
     Judged,
+    Prices,
     Recommendation,
     is_refuted,
+    meets,
 )
 from streamgauge.planning.recommending.relaxing import find_ways_out
 from streamgauge.planning.recommending.settings import (
@@ -54,49 +49,18 @@ from streamgauge.planning.recommending.settings import (
     fit_tasks,
     widen_tasks,
 )
-from streamgauge.planning.recommending.trials import Trial
 from streamgauge.planning.scheduling.job_placement import place_job
 from streamgauge.profile.job import Job
 from streamgauge.reports.recommendation import RecommendationReport
-from streamgauge.topology.field_checks import check_number
 from streamgauge.topology.physical_plan import PhysicalPlan
 
-# The odds that are aimed at when none are given.
-SURE = 0.8
-# How often a search is repeated with more margin.
-MOST_ROUNDS = 3
+if TYPE_CHECKING:
+    from streamgauge.planning.packing.catalogue import Catalogue
+
 # Executors of plans whose steps are explained, and that others than the chosen one are judged of.
 MOST_EXPLAINED, MOST_JUDGED = 400, 600
 # Tuples and messages that a confirmation by simulation may take: some seconds.
 SIMULATED_HOPS = 1_500_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Judge:
-    """Looks closely at plans: full predictions with intervals and odds, and simulations."""
-
-    noise: ParameterNoise
-    errors: ModelErrors
-    window_seconds: float
-    has_intervals: bool
-
-    def judge(self, problem: Problem, trial: Trial) -> Judged:
-        """A plan with how sure it is."""
-        plan, workload = trial.plan, problem.workload
-        prediction = AnalyticModel().predict(problem.behaviour, plan, workload)
-        if not self.has_intervals:
-            return Judged(trial=trial, prediction=prediction)
-        drawn = PlanDraws(
-            prediction=prediction,
-            plan=plan,
-            workload=workload,
-            noise=self.noise,
-            errors=self.errors,
-            window_seconds=self.window_seconds,
-        )
-        intervals = drawn.find_intervals()
-        odds = find_odds(problem.objective, prediction, intervals, problem.required_per_second)
-        return Judged(trial=trial, prediction=prediction, intervals=intervals, odds=odds)
 
 
 def recommend(
@@ -116,12 +80,14 @@ def recommend(
     tasks: bool | None = None,
     confirm: bool | None = None,
     vote: bool = False,
+    catalogue: str | Path | Catalogue | None = None,
+    tuple_bytes: float | None = None,
     intervals: bool = True,
     residuals: str | Path | None = None,
     window: float = WINDOW_SECONDS,
     say: Say = stay_silent,
 ) -> RecommendationReport:
-    """The plan with the fewest executors, workers or machines that meets an objective.
+    """The cheapest plan that meets an objective: fewest executors or machines, or least money.
 
     Args:
         job: A job's file, a profile's file, or a job, with a cluster: what runs, or is to run.
@@ -131,7 +97,8 @@ def recommend(
         rate: Tuples per second of all sources together, or by source; as the job says or what was
             measured when not given.
         step: Configure the job as in this step of its file.
-        minimise: ``executors``, ``workers`` or ``machines``; the others decide between equals.
+        minimise: ``executors``, ``workers`` or ``machines``; the others decide between equals. Or
+            ``money``: machines of the catalogue are bought, and the plan is one for these.
         keep: Operators whose executors stay as they are.
         at_most: Executors by operator that it may have at most, such as a source's partitions.
         max_change: By how many executors an operator may change at most.
@@ -142,6 +109,9 @@ def recommend(
             were not measured.
         confirm: Simulate the plan; when not given, if the extra ``simulation`` is installed.
         vote: Ask all schedulers and models which placement they prefer.
+        catalogue: Machine types with prices, as a file or a catalogue: the cheapest that hold the
+            plan, and what the present ones cost.
+        tuple_bytes: With a catalogue: size of a tuple of streams of which it is not known.
         intervals: Give figures their 90 % intervals, and say how likely the objective is met.
         residuals: Judged errors of models on other jobs, a file; those of Streamgauge when not
             given.
@@ -151,22 +121,29 @@ def recommend(
     Raises:
         StreamgaugeError: What was given cannot be read, contradicts itself, or says too little.
     """
-    wanted = objective if isinstance(objective, Objective) else parse_objective(objective)
-    _check(sure, minimise)
-    described = describe_job(job, profile, rate=rate, step=step)
-    limits = Limits(
-        keep=frozenset(keep),
-        at_most=at_most or {},
+    market = Market.open(catalogue, minimise, tuple_bytes)
+    limits = make_limits(
+        keep=keep,
+        at_most=at_most,
         max_change=max_change,
         max_workers=max_workers,
-        **({} if utilisation is None else {"utilisation": utilisation}),
+        utilisation=utilisation,
     )
-    with in_file(described.file):
-        chosen = _choose_behaviour(described, job, profile)
-        problem, warnings = _state(described, chosen, wanted, limits, Minimise(minimise))
-        problem = replace(problem, is_submitted=chosen.profile is not None or tasks is False)
+    asked = ask_for_plan(
+        job,
+        objective,
+        profile,
+        rate=rate,
+        step=step,
+        minimise=minimise,
+        limits=limits,
+        sure=sure,
+        tasks=tasks,
+        catalogue=None if market is None else market.catalogue,
+    )
+    problem, chosen, described = asked.problem, asked.chosen, asked.described
     noise = ParameterNoise.of(chosen.profile, chosen.folder) if intervals else ParameterNoise()
-    judge = _Judge(
+    judge = Judge(
         noise=noise,
         errors=choose_errors(residuals),
         window_seconds=check_window(window),
@@ -176,11 +153,18 @@ def recommend(
     if tasks if tasks is not None else not problem.is_submitted:
         problem, about_tasks = _choose_tasks(problem)
         advice += about_tasks
-    found, best = _aim(problem, judge, sure)
-    closely = _judge_candidates(problem, found, best, judge)
+    if problem.minimise is Minimise.MONEY and market is not None:
+        with in_file(described.file):
+            found, bought = find_cheapest_plans(problem, judge, sure, market)
+        closely = [one.judged for one in bought]
+    else:
+        found, best = aim(problem, judge, sure)
+        bought, closely = [], _judge_candidates(problem, found, best, judge)
     present = None if found.present is None else judge.judge(problem, found.present)
+    if market is not None and bought and present is not None:
+        closely = _stay_where_cheap(problem, present, closely, bought, market, sure)
     chosen_plan, closely, remarks = _confirm(problem, closely, sure, confirm, say)
-    warnings += [*remarks, *chosen.warnings, *warn_of_noise([noise])]
+    warnings = [*asked.warnings, *remarks, *warn_of_noise([noise])]
     recommendation = Recommendation(
         problem=problem,
         chosen=chosen_plan,
@@ -191,6 +175,14 @@ def recommend(
         looked_at=found.trials.looked_at,
         by_scheduler=found.by_scheduler,
     )
+    if market is not None:
+        warnings += market.warnings
+        try:
+            with in_file(described.file):
+                prices = _price(recommendation, bought, judge, market, say)
+            recommendation = replace(recommendation, prices=prices)
+        except Infeasible as error:
+            warnings.append(f"no price: {error}")
     recommendation = _complete(recommendation, found, advice, vote=vote)
     doubts: tuple[Doubt, ...] = ()
     if chosen.profile is not None:
@@ -200,89 +192,50 @@ def recommend(
     return RecommendationReport(
         recommendation=recommendation,
         file=described.file,
-        options=(*described.options, *_list_options(problem, sure, tasks)),
+        options=(
+            *described.options,
+            *list_options(problem, sure, tasks),
+            *(() if market is None else market.list_options()),
+        ),
         profile=chosen.origin,
         doubts=doubts,
         warnings=tuple(dict.fromkeys(warnings)),
     )
 
 
-def _list_options(problem: Problem, sure: float, tasks: bool | None) -> Iterator[str]:
-    """Options of the command that lead to the same plan, those left out that are as usual."""
-    limits = problem.limits
-    if problem.minimise is not Minimise.EXECUTORS:
-        yield from ("--minimise", problem.minimise)
-    for name in sorted(limits.keep):
-        yield from ("--keep", name)
-    for name, most in limits.at_most.items():
-        yield from ("--at-most", f"{name}={most}")
-    if limits.max_change is not None:
-        yield from ("--max-change", str(limits.max_change))
-    if limits.max_workers is not None:
-        yield from ("--max-workers", str(limits.max_workers))
-    if limits.utilisation != Limits().utilisation:
-        yield from ("--utilisation", f"{limits.utilisation:g}")
-    if sure != SURE:
-        yield from ("--sure", f"{sure:g}")
-    if tasks is not None:
-        yield "--tasks" if tasks else "--no-tasks"
+def _stay_where_cheap(
+    problem: Problem,
+    present: Judged,
+    closely: list[Judged],
+    bought: Sequence[Bought],
+    market: Market,
+    sure: float,
+) -> list[Judged]:
+    """With the present plan first, where it is sure enough and its machines cost no more."""
+    price = market.price_now(present.trial.plan)
+    is_fine = meets(problem, present) and not present.odds < sure
+    if price is None or not is_fine or price > bought[0].purchase.price:
+        return closely
+    return [present, *closely]
 
 
-def _check(sure: float, minimise: str) -> None:
-    findings = Findings()
-    check_number(findings, sure, "--sure", least=0.5, most=0.999)
-    known = [one.value for one in Minimise]
-    if minimise not in known:
-        expected = f"one of {', '.join(known)}"
-        findings.add("--minimise", seen=repr(minimise), expected=expected)
-    findings.raise_if_any()
-
-
-def _choose_behaviour(
-    described: DescribedJob, job: JobLike, profile: ProfileLike | None
-) -> ChosenProfile:
-    """What was measured, with the folder of its replicas, or what the job declares."""
-    if described.profile is None:
-        behaviour = JobBehaviour.from_job(described.job)
-        return ChosenProfile(behaviour=behaviour, profile=None, origin="as the job declares")
-    source = job if profile is None else profile
-    assert not isinstance(source, Job)
-    return choose_profile(source, None, None, None)
-
-
-def _state(
-    described: DescribedJob,
-    chosen: ChosenProfile,
-    objective: Objective,
-    limits: Limits,
-    minimise: Minimise,
-) -> tuple[Problem, list[str]]:
-    """The problem, with the plan that there is, and what was assumed."""
-    job, warnings = described.job, []
-    current: PhysicalPlan | None = None
-    is_profile = described.profile is not None and not job.behaviours and job.plan is None
-    if is_profile and described.profile is not None:
-        current = measured_plan(described.profile)
-        if job.cluster is None:
-            job = replace(job, cluster=current.cluster)
-            warnings.append(
-                "the profile describes no cluster: assuming that each node is a machine with one"
-                " core for each of its workers"
-            )
-    elif job.cluster is not None:
-        try:
-            current = place_job(job).plan
-        except Infeasible as error:
-            warnings.append(f"the job as it is cannot be placed: {error}")
-    problem = Problem(
-        job=job,
-        behaviour=chosen.behaviour,
-        objective=objective,
-        limits=limits,
-        current=current,
-        minimise=minimise,
-    )
-    return problem, warnings
+def _price(
+    found: Recommendation, bought: Sequence[Bought], judge: Judge, market: Market, say: Say
+) -> Prices:
+    """What the machines of the chosen plan cost; those that are there, where it stays on them."""
+    trial = found.chosen.trial
+    mine = next((one for one in bought if one.purchase.trial is trial), None)
+    if mine is not None:
+        known = {one.purchase.trial: one.purchase.price for one in bought}
+        return replace(market.price(found.present, mine), known=known)
+    if bought and found.present is not None:
+        now = market.price_now(trial.plan)
+        assert now is not None
+        return Prices(
+            catalogue=market.catalogue, now=now, then=now, bought=None, odds=found.chosen.odds
+        )
+    say("looking for the cheapest machines that hold the plan")
+    return market.price(found.present, market.buy(found.problem, judge, found.sure, trial))
 
 
 def _choose_tasks(problem: Problem) -> tuple[Problem, list[Advice]]:
@@ -299,44 +252,16 @@ def _choose_tasks(problem: Problem) -> tuple[Problem, list[Advice]]:
 
 def _with_job(problem: Problem, job: Job) -> Problem:
     """The same for a job with other tasks, whose behaviours are those declared."""
-    try:
-        current: PhysicalPlan | None = place_job(job).plan
-    except Infeasible:
-        current = None
+    current: PhysicalPlan | None = None
+    if problem.current is not None:
+        with suppress(Infeasible):
+            current = place_job(job).plan
     behaviour = JobBehaviour.from_job(job)
     return replace(problem, job=job, behaviour=behaviour, current=current)
 
 
-def _aim(problem: Problem, judge: _Judge, sure: float) -> tuple[Candidates, Judged | None]:
-    """Candidates whose best one meets the objective with these odds, if any does.
-
-    What is predicted to be right at the goal meets it in half of the cases. How much better it has
-    to be follows from its own interval, so that a search is repeated with that as a margin.
-    """
-    found = find_candidates(problem)
-    best: tuple[Candidates, Judged] | None = None
-    margins, rate_margin = [0.0] * len(problem.objective.latencies), 0.0
-    for _ in range(MOST_ROUNDS):
-        if not found.best:
-            break
-        judged = judge.judge(problem, found.best[0])
-        if best is None or judged.odds > best[1].odds:
-            best = found, judged
-        if math.isnan(judged.odds) or judged.odds >= sure or judged.intervals is None:
-            break
-        figures = judged.intervals.figures
-        reaches = [find_reach(figures.get(goal.key)) for goal in problem.objective.latencies]
-        margins = [
-            max(margin, find_margin(reach, sure))
-            for margin, reach in zip(margins, reaches, strict=True)
-        ]
-        rate_margin = max(rate_margin, find_margin(find_reach(figures.get(HIGHEST_RATE)), sure))
-        found = find_candidates(problem, margins=margins, rate_margin=rate_margin)
-    return (found, None) if best is None else best
-
-
 def _judge_candidates(
-    problem: Problem, found: Candidates, best: Judged | None, judge: _Judge
+    problem: Problem, found: Candidates, best: Judged | None, judge: Judge
 ) -> list[Judged]:
     """The best candidates looked at closely; or the nearest plan, where none meets the objective.
 
@@ -421,7 +346,9 @@ def _complete(
         explanation = explain(problem.behaviour, plan, problem.workload)
     pending = advise_pending(problem, chosen.trial) if is_met else None
     ackers = advise_ackers(problem, chosen.trial, chosen.prediction)
-    nearness = advise_nearness(found.trials, chosen.trial)
+    # Of machines that are bought for a plan nobody else's plan is known.
+    is_moved = problem.minimise is Minimise.MONEY
+    nearness = None if is_moved else advise_nearness(found.trials, chosen.trial)
     said = [one for one in (pending, ackers, nearness) if one is not None]
     return replace(
         recommendation,

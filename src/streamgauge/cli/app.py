@@ -26,6 +26,7 @@ COMMANDS = {
     "update": "streamgauge.cli.update:update",
     "simulate": "streamgauge.cli.simulate:simulate",
     "replay": "streamgauge.cli.replay:replay",
+    "slo": "streamgauge.cli.slo:app",
     "pack": "streamgauge.cli.pack:pack",
     "demo": "streamgauge.cli.demo:demo",
     "examples": "streamgauge.cli.examples:examples",

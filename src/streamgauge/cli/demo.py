@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from streamgauge.profile.profile import Profile
     from streamgauge.reports.outlook import OutlookReport
     from streamgauge.reports.prediction import PredictionReport
+    from streamgauge.reports.recommendation import RecommendationReport
     from streamgauge.reports.scaling import ScalingRanking
 
 # A run of a real Storm job; the step that is measured, and the one that is predicted.
@@ -30,6 +31,10 @@ PROFILE = "quiet.profile.json"
 GROWN_RATE, GROWN_UNITS = 900.0, 4
 # The recorded run is too short for a forecast: its outlook is by made-up traffic.
 TRAFFIC, HORIZON = "traffic/orders.csv", "12h"
+# About the most that the outlook expects, and how it is to be carried, on machines with invented
+# prices.
+ADVISED_RATE, OBJECTIVE = 600.0, "p95<60ms"
+CATALOGUE = "catalogues/example-machines.yaml"
 WIDTH, INDENT = 100, "   "
 NEXT = """
 Next, with your own Storm job:
@@ -40,6 +45,7 @@ Next, with your own Storm job:
    streamgauge predict --profile profile.json --rate RATE        # the same plan at another load
    streamgauge plan place profile.json                           # where executors should run
    streamgauge plan scale profile.json --units 4 --rate RATE     # which operators need more
+   streamgauge recommend profile.json --objective 'p99<50ms'     # the cheapest plan that meets it
 Let metrics come in for three minutes or more. Details: docs/agent.md, docs/collect.md."""
 GOING_ON = "What follows makes such a profile from the job's raw metrics, on Spark."
 NO_SPARK = """
@@ -104,6 +110,14 @@ def demo(
         files="outlook.html",
     )
     document |= ahead.to_dict()
+    advised = _recommend(run, output)
+    story.tell(
+        f"Recommendation: {ADVISED_RATE:,g} tuples/s with {OBJECTIVE}, on the cheapest machines"
+        " of an example catalogue",
+        str(advised.verdict),
+        files="recommendation.svg, recommendation.html",
+    )
+    document |= advised.to_dict()
     if as_json:
         print_document(document)
     else:
@@ -239,6 +253,26 @@ def _look_ahead(run: RecordedRun, output: Path, traffic: Path) -> OutlookReport:
     plan = run.plan(ASKED, load_profile(profile))
     report = outlook(profile, plan, series=traffic, horizon=HORIZON)
     write_text(output / "outlook.html", report.to_html(f"streamgauge demo --output {output}"))
+    return report
+
+
+def _recommend(run: RecordedRun, output: Path) -> RecommendationReport:
+    """The cheapest plan for a much higher load, drawn before and after, with its price."""
+    from streamgauge.api.recommend import recommend
+    from streamgauge.cli.examples import examples_folder
+
+    report = recommend(
+        run.folder / PROFILE,
+        OBJECTIVE,
+        rate=ADVISED_RATE,
+        catalogue=examples_folder() / CATALOGUE,
+        minimise="money",
+        confirm=False,
+    )
+    write_text(output / "recommendation.svg", report.plot().svg)
+    write_text(
+        output / "recommendation.html", report.to_html(f"streamgauge demo --output {output}")
+    )
     return report
 
 

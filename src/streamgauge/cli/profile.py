@@ -9,16 +9,16 @@ import typer
 
 from streamgauge.cli.options import AsJson, Conf, Config, Master, Start
 from streamgauge.cli.output import check_outputs, present, say
+from streamgauge.cli.profilers import resources, router
 from streamgauge.cli.spark import spark_options
 from streamgauge.errors import Findings, in_file
 
-app = typer.Typer(help="Show what was measured.", no_args_is_help=True)
-
-
-# Without this, a group of one command would be that command.
-@app.callback()
-def _group() -> None:
-    """Show what was measured."""
+app = typer.Typer(
+    help="Show what was measured, and measure what instances need and routers carry.",
+    no_args_is_help=True,
+)
+app.command()(resources)
+app.command()(router)
 
 
 @app.command()

@@ -146,6 +146,23 @@ def apply(
     print_table(tabulate(f"{name} runs as planned", rows))
 
 
+@app.command()
+def release(
+    topology: Annotated[str, typer.Argument(help="A topology that waits to join.")],
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a topology in that waits while others miss their objectives (`slo status --gate`)."""
+    from streamgauge.engines.storm.gate import release as let_in
+    from streamgauge.engines.storm.layout import Layout
+
+    let_in(Layout(_find_folder(data)).plans, topology)
+    if as_json:
+        print_document({"released": topology})
+    else:
+        print(f"{topology} may join; the scheduler looks every ten seconds")
+
+
 @app.command(context_settings={"ignore_unknown_options": True})
 def submit(
     jar: Annotated[Path, typer.Argument(help="The jar of a topology.")],

@@ -207,6 +207,14 @@ class Metric(Enum):
         _QUEUE, (), "Mean time from entering to leaving, as the engine estimates it."
     )
 
+    # What waits outside of the engine.
+    SOURCE_LAG = gauge(
+        _EXECUTOR,
+        Unit.TUPLES,
+        "Tuples that were due at the executor of a source, or lay in its broker, and were not"
+        " emitted when the bucket ended.",
+    )
+
     # Back-pressure.
     BACKPRESSURE_CAUSED = summed(
         _TASK, (), "Time in which this task's full queue held its senders back."

@@ -243,19 +243,19 @@ def list_events(
         yield _clumps(emitted, sleep * met[as_slice(block.sources)])
     elif operator.window is not None:
         count = traffic.conversions[stream.source].per_trigger.get(stream.name, 0.0)
-        yield _whole(rates.triggers[stream.source], np.full_like(emitted, count))
+        yield emit_whole(rates.triggers[stream.source], np.full_like(emitted, count))
     else:
         per_input = traffic.conversions[stream.source].per_input
         for other in flow.data_blocks:
             coefficients = per_input.get((other.stream.key, stream.name))
             if other.stream.target == stream.source and coefficients is not None:
-                yield _whole(rates.arrived[other.stream.subscription], coefficients)
+                yield emit_whole(rates.arrived[other.stream.subscription], coefficients)
 
 
 def _clumps(per_second: Vector, sleep: Vector) -> Events:
     """All that a source finds due when it wakes: Poisson with mean λ·sleep, if there is any."""
     if np.any(sleep <= 0.0):
-        return _whole(per_second, np.ones_like(per_second))
+        return emit_whole(per_second, np.ones_like(per_second))
     return Events(
         per_second=1.0 / sleep,
         mean=per_second * sleep,
@@ -264,8 +264,8 @@ def _clumps(per_second: Vector, sleep: Vector) -> Events:
     )
 
 
-def _whole(per_second: Vector, mean: Vector) -> Events:
-    """A fixed number, whose fraction is the chance of one tuple more."""
+def emit_whole(per_second: Vector, mean: Vector) -> Events:
+    """A fixed number at once, whose fraction is the chance of one tuple more."""
     mean = np.broadcast_to(mean, per_second.shape)
     low = np.floor(mean)
     part = mean - low

@@ -213,7 +213,7 @@ def factors_in_turn(
     """
     logical = traffic.flow.plan.logical
     factors = WaitFactors(otherwise.copy(), np.full(len(otherwise), np.nan))
-    totals: dict[StreamKey, float] = {}
+    totals: dict[StreamKey, Dispersion] = {}
     for operator in logical.topology.topological_order():
         blocks = [one for one in traffic.flow.data_blocks if one.stream.target == operator.name]
         here = as_slice(logical.spans[operator.name])
@@ -284,17 +284,30 @@ def _emits_singly(traffic: Traffic, block: ConnectionBlock) -> bool:
     )
 
 
+class Dispersion(NamedTuple):
+    """Variance over mean of how many tuples all executors of an operator emit in a long time.
+
+    Attributes:
+        tuples: Of all of them.
+        heads: Of the first ones of those that come of one root, or window, as if it never became
+            several: how long siblings wait for each other is found apart (`meeting_again`).
+    """
+
+    tuples: float
+    heads: float
+
+
 def _find_totals(
     traffic: Traffic,
     operator: Operator,
     blocks: list[ConnectionBlock],
-    totals: Mapping[StreamKey, float],
+    totals: Mapping[StreamKey, Dispersion],
     left: Vector,
-) -> dict[StreamKey, float]:
-    """Variance over mean of how many tuples all executors of an operator emit in a long time.
+) -> dict[StreamKey, Dispersion]:
+    """How many tuples all executors of an operator emit in a long time, by stream.
 
-    By stream. Neither queues nor turns change it: as many leave as come. What emits c tuples for
-    each makes it c times as large, and 1 − c more of those that are left out at random.
+    Neither queues nor turns change it: as many leave as come. What emits c tuples for each makes it
+    c times as large, and 1 − c more of those that are left out at random.
     """
     emitted = {
         stream.key
@@ -302,30 +315,36 @@ def _find_totals(
         if not stream.is_system
     }
     if not blocks:
-        return dict.fromkeys(emitted, float(np.mean(left)))
+        mean = float(np.mean(left))
+        return dict.fromkeys(emitted, Dispersion(mean, mean))
     conversion = traffic.conversions[operator.name]
     came = [float(traffic.rates.arrived[one.stream.subscription].sum()) for one in blocks]
-    varied = [totals.get(one.stream.key, 1.0) for one in blocks]
+    known = [totals.get(one.stream.key, Dispersion(1.0, 1.0)) for one in blocks]
     if operator.window is not None:
         slide = operator.window.slide_tuples
-        fired = 1.0 if slide is None else _mean(varied, came) / slide
-        return {key: _compound(fired, conversion.per_trigger.get(key.name, 0.0)) for key in emitted}
+        fired = 1.0 if slide is None else _mean([one.tuples for one in known], came) / slide
+        once = Dispersion(fired, fired)
+        return {key: _compound(once, conversion.per_trigger.get(key.name, 0.0)) for key in emitted}
     found = {}
     for key in emitted:
         counts = [
             float(np.mean(conversion.per_input.get((one.stream.key, key.name), np.zeros(1))))
             for one in blocks
         ]
-        each = [_compound(one, count) for one, count in zip(varied, counts, strict=True)]
+        each = [_compound(one, count) for one, count in zip(known, counts, strict=True)]
         sent = [rate * count for rate, count in zip(came, counts, strict=True)]
-        found[key] = _mean(each, sent)
+        found[key] = Dispersion(
+            _mean([one.tuples for one in each], sent), _mean([one.heads for one in each], sent)
+        )
     return found
 
 
-def _compound(varied: float, count: float) -> float:
-    """Variance over mean of what is emitted, so many for each, a fraction being a chance."""
+def _compound(varied: Dispersion, count: float) -> Dispersion:
+    """Of what is emitted, so many for each, a fraction being a chance."""
     part = count % 1.0
-    return count * varied + (part * (1.0 - part) / count if count > 0.0 else 1.0)
+    left_out = part * (1.0 - part) / count if count > 0.0 else 1.0
+    first = varied.heads if count >= 1.0 else count * varied.heads + 1.0 - count
+    return Dispersion(count * varied.tuples + left_out, first)
 
 
 def _mean(values: list[float], weights: list[float]) -> float:
@@ -340,7 +359,7 @@ def _list_streams(
     operator: Operator,
     blocks: list[ConnectionBlock],
     left: Vector,
-    totals: Mapping[StreamKey, float],
+    totals: Mapping[StreamKey, Dispersion],
 ) -> Iterator[Stream]:
     executors = traffic.flow.plan.logical.executors_of(operator.name)
     tasks = np.asarray([float(len(one.tasks)) for one in executors])
@@ -350,7 +369,8 @@ def _list_streams(
         if not sends.any():
             continue
         shares, reached = block.shares[sends], block.shares[sends] > 0.0
-        per_second, whole = emitted @ block.shares, totals.get(block.stream.key, 1.0)
+        per_second = emitted @ block.shares
+        whole = totals.get(block.stream.key, Dispersion(1.0, 1.0)).heads
         part = divide_or(shares.sum(axis=0), reached.sum(axis=0).astype(float), otherwise=0.0)
         in_turn = deals_in_turn(block.stream, traffic.mechanics)
         rounds = np.round(divide_or(tasks, part, otherwise=1.0)) if in_turn else tasks

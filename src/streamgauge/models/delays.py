@@ -46,6 +46,11 @@ class Delays:
         transfer: In the sender's worker's transfer thread, by worker.
         transfer_transform: Of the same, points × workers.
         utilisation: Part of the time that each executor is busy; one and more: overloaded.
+        shared: Variance of an executor's delay that two tuples of one root which come to its
+            operator another way have in common, on the mean.
+        dealt: The same of two that one execution sends to different executors.
+        behind: How many more siblings, that were sent one after the other, the last one of them has
+            before it than any of them.
         find_lateness: Finds how long after tuples were due their source emits them; None where that
             is not known. Not everybody asks.
     """
@@ -58,6 +63,9 @@ class Delays:
     transfer: Moments
     transfer_transform: Transform
     utilisation: Vector
+    shared: Vector | float = 0.0
+    dealt: Vector | float = 0.0
+    behind: Vector | float = 0.0
     find_lateness: Callable[[], Lateness] | None = None
 
     @cached_property

@@ -430,7 +430,7 @@ def released_wait(queue: FlushedQueue) -> Moments:
     What it waited before, uniform on (0, δ), is not in it. The two are not independent: who came
     early waits long for the release and is served early after it.
     """
-    return _added(_backlog(queue), _inside_release(queue))
+    return _added(backlog(queue), _inside_release(queue))
 
 
 def _inside_release(queue: FlushedQueue) -> Moments:
@@ -443,7 +443,7 @@ def _inside_release(queue: FlushedQueue) -> Moments:
     return _ahead((first, second, third), queue.service_seconds, queue.service_scv)
 
 
-def _backlog(queue: FlushedQueue) -> Moments:
+def backlog(queue: FlushedQueue) -> Moments:
     """Work that a release finds unfinished: the maximum of the walk of work less time.
 
     The work of a release has the cumulants of a compound Poisson variable.

@@ -13,35 +13,45 @@ next to no time for what it finds, so that a tuple waits for the rest of one sle
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from streamgauge.models import transforms
-from streamgauge.models.arrival_variability import bursts_into, wait_factors
+from streamgauge.models.arrival_variability import Bursts, bursts_into, wait_factors
 from streamgauge.models.batching import flush_wait, flush_wait_variance
 from streamgauge.models.delays import Delays, Part, no_wait
 from streamgauge.models.gated_arrivals import gate_factors
 from streamgauge.models.lateness import find_lateness
 from streamgauge.models.machine_threads import number_alike
+from streamgauge.models.meeting_again import Clusters
 from streamgauge.models.queueing import (
+    BatchArrivals,
     BatchSize,
     BulkQueue,
     FlushedQueue,
     Moments,
     Setup,
+    as_vector,
     asleep_probability,
+    backlog,
     divide_or,
     released_wait,
     sojourn_transform,
+    wait_before,
     wait_twice,
 )
 from streamgauge.models.service import ServiceTimes
+from streamgauge.models.sibling_pairs import WaitsOnTheWay, find_clusters
 from streamgauge.models.traffic_equations import Traffic
 from streamgauge.models.transforms import Complex, Transform, Vector
 from streamgauge.models.windows import window_delays
 from streamgauge.topology.tuple_flow import as_slice
 from streamgauge.transport.mechanics import Mechanics
+
+Queue = TypeVar("Queue", bound=BatchArrivals)
 
 
 def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
@@ -64,9 +74,20 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
     factors = wait_factors(traffic, queue, utilisation)
     queue = replace(queue, wait_factor=factors.mean, wait_scv=factors.scv)
     gathered = _flushed(lists.per_second, mechanics)
-    released = released_wait(queue)
     send = _flushed(_sent(traffic), mechanics)
     transfer = _flushed(traffic.leaving_workers(), mechanics)
+    plain = queue
+    waits = WaitsOnTheWay(
+        find=lambda found: (released_wait(_join(plain, bursts, found, backlog)), gathered),
+        service=Moments(mean=service.mean, variance=service.variance),
+        send=send,
+        transfer=transfer,
+        release=mechanics.flush_seconds,
+        released=np.ones_like(service.mean),
+    )
+    clusters = find_clusters(traffic, bursts, waits)
+    queue = _join(queue, bursts, clusters, backlog)
+    released = released_wait(queue)
     served = Moments(
         mean=released.mean + service.mean, variance=released.variance + service.variance
     )
@@ -89,6 +110,9 @@ def storm1_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         transfer=transfer,
         transfer_transform=_gathering(transfer, mechanics),
         utilisation=utilisation,
+        shared=_finite(backlog(queue).variance) * clusters.together,
+        dealt=_finite(backlog(queue).variance) * clusters.dealt,
+        behind=clusters.behind,
         find_lateness=lambda: find_lateness(traffic, service, mechanics.source_sleep),
     )
 
@@ -152,10 +176,22 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
     regular = wait_factors(traffic, ungathered, utilisation).mean
     gated = gate_factors(queue, ungathered, traffic.arrivals.gates)
     queue = replace(queue, wait_factor=regular * gated)
-    awake, whole = wait_twice(queue)
-    sojourn = _sojourn(traffic, queue)
     send, send_transform = no_wait(len(service.mean))
     sleep, workers = mechanics.transfer_sleep, len(traffic.flow.plan.workers)
+    transfer = Moments(
+        mean=np.where(traffic.held_up(), np.inf, sleep / 2.0),
+        variance=np.full(workers, sleep**2 / 12.0),
+    )
+    queue, clusters = _meet_again(
+        traffic,
+        queue,
+        bursts,
+        plain,
+        Moments(mean=service.mean, variance=service.variance),
+        transfer,
+    )
+    awake, whole = wait_twice(queue)
+    sojourn = _sojourn(traffic, queue)
     return Delays(
         executors={
             Part.QUEUEING: awake.mean + windows.waited,
@@ -172,16 +208,86 @@ def storm2_delays(traffic: Traffic, service: ServiceTimes) -> Delays:
         executor_transform=lambda s: np.asarray(sojourn(s) * windows.transform(s)),
         send=send,
         send_transform=send_transform,
-        transfer=Moments(
-            mean=np.where(traffic.held_up(), np.inf, sleep / 2.0),
-            variance=np.full(workers, sleep**2 / 12.0),
-        ),
+        transfer=transfer,
         transfer_transform=lambda s: np.broadcast_to(
             transforms.uniform(s, sleep), (len(s), workers)
         ),
         utilisation=utilisation,
+        shared=_finite(wait_before(queue).variance) * clusters.together,
+        dealt=_finite(wait_before(queue).variance) * clusters.dealt,
+        behind=clusters.behind,
         find_lateness=lambda: find_lateness(traffic, service, mechanics.source_sleep),
     )
+
+
+def _meet_again(
+    traffic: Traffic,
+    queue: BulkQueue,
+    bursts: Bursts,
+    ungathered: Bursts,
+    service: Moments,
+    transfer: Moments,
+) -> tuple[BulkQueue, Clusters]:
+    """The queues of Storm 2.x's executors with what comes of one root over several ways."""
+    gates = traffic.arrivals.gates
+
+    def join(found: Clusters) -> BulkQueue:
+        joined = _join(queue, bursts, found, wait_before)
+        return replace(
+            joined, setup=_wake_up(as_vector(joined.batches_per_second), traffic.mechanics)
+        )
+
+    def find(found: Clusters) -> tuple[Moments, Moments]:
+        awake, whole = wait_twice(join(found))
+        finite = np.isfinite(whole.mean)
+        rest = Moments(
+            mean=np.subtract(whole.mean, awake.mean, out=np.zeros_like(whole.mean), where=finite),
+            variance=np.subtract(
+                whole.variance, awake.variance, out=np.zeros_like(whole.mean), where=finite
+            ),
+        )
+        return awake, rest
+
+    waits = WaitsOnTheWay(
+        find=find,
+        service=service,
+        send=no_wait(len(service.mean))[0],
+        transfer=transfer,
+        release=gates.seconds,
+        # Siblings that come through different gates are not released together.
+        released=gates.part / np.maximum(gates.count, 1.0),
+    )
+    clusters = find_clusters(traffic, ungathered, waits)
+    return join(clusters), clusters
+
+
+def _finite(variance: Vector) -> Vector:
+    """None of what never ends."""
+    return np.where(np.isfinite(variance), variance, 0.0)
+
+
+def _join(
+    queue: Queue, bursts: Bursts, clusters: Clusters, before: Callable[[Queue], Moments]
+) -> Queue:
+    """The same queue with clusters in its batches.
+
+    How regular arrivals are changes the wait for earlier batches as much as it does without them.
+    """
+    if not clusters.met.any():
+        return queue
+    joined = clusters.join(bursts)
+    with_them = replace(
+        queue,
+        batches_per_second=joined.per_second,
+        batch_mean=joined.mean,
+        batch_variance=joined.variance,
+        wait_factor=1.0,
+    )
+    alone, together = before(replace(queue, wait_factor=1.0)).mean, before(with_them).mean
+    known = np.isfinite(together) & (together > 0.0)
+    part = np.where(known, alone, 0.0) / np.where(known, together, 1.0)
+    factor = 1.0 + (as_vector(queue.wait_factor) - 1.0) * part
+    return replace(with_them, wait_factor=factor)
 
 
 def _wake_up(batches_per_second: Vector, mechanics: Mechanics) -> Setup | None:

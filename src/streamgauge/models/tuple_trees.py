@@ -5,7 +5,8 @@ tuples is, and the mean of a maximum is not the maximum of means. Backwards over
 distributions on a grid of times: what follows an execution is complete when its own acknowledgement
 and everything that follows its outputs are; the distribution of the later of two is the product of
 theirs, that of a sum the product of their Fourier transforms. Siblings that come to one executor
-are done one after the other, those that come to different ones independently.
+are done one after the other, those that come to different ones independently, as far as they do not
+meet again: what they then wait for together makes neither of them later than the other.
 
 A window's tuples are acknowledged when they leave it: those of a tumbling window one window after
 the one they are in has fired.
@@ -18,6 +19,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +35,7 @@ from streamgauge.models.end_to_end_latency import (
     list_onward,
     windows_per_tuple,
 )
+from streamgauge.models.machine_threads import multiply
 from streamgauge.models.network import HopTransforms, Network
 from streamgauge.models.queueing import Moments, asleep_probability, divide_or
 from streamgauge.models.routing import deals_evenly, deals_in_turn
@@ -176,6 +180,36 @@ class TupleTrees:
         return likeliest.open_times()
 
 
+class Spread(NamedTuple):
+    """How much the time varies that a tuple takes to the end of its way, by executor.
+
+    Attributes:
+        variance: Of all of it.
+        shared: Of that, what siblings have in common, by the operator where they meet again.
+    """
+
+    variance: Vector
+    shared: Mapping[str, Vector]
+
+    def alike(self, other: Spread) -> Vector:
+        """Part of the times of two tuples that is common to them."""
+        both = np.zeros_like(self.variance)
+        for name in self.shared.keys() & other.shared.keys():
+            both += np.sqrt(self.shared[name] * other.shared[name])
+        whole = np.sqrt(self.variance * other.variance)
+        return np.minimum(divide_or(both, whole, otherwise=0.0), 1.0)
+
+    def join(self, other: Spread) -> Spread:
+        """Of the later of two."""
+        names = self.shared.keys() | other.shared.keys()
+        none = np.zeros_like(self.variance)
+        shared = {
+            name: np.maximum(self.shared.get(name, none), other.shared.get(name, none))
+            for name in names
+        }
+        return Spread(np.maximum(self.variance, other.variance), shared)
+
+
 class _TreesAtLevel:
     """The trees of a plan whose elements have these delays."""
 
@@ -247,17 +281,57 @@ class _TreesAtLevel:
             operator = self._topology.operator(block.stream.target)
             leaving, firing = self._after_firing(operator, grid.points)
             rest = grid.distribution(leaving * self._heard(hops, operator))
+            last = Spread(np.zeros(len(block.targets)), {})
             for other, copies in list_onward(self._traffic, block):
                 follows = grid.distribution(
                     firing * hops.carried(other, found[other.stream.subscription])
                 )
-                rest = rest * all_of(follows, copies, self._apart(other))
+                spread = self._spread_behind(other)
+                dealt = self._dealt_behind(other, spread)
+                all_done = all_of(follows, copies, self._apart(other), dealt.alike(dealt))
+                rest = later_of(rest, all_done, last.alike(spread))
+                last = last.join(spread)
             span = as_slice(block.targets)
             crowd = transforms.constant(grid.points, self._behind(block))
             found[block.stream.subscription] = (
                 hops.executors[:, span] * crowd * grid.transform(rest)
             )
         return found
+
+    @cached_property
+    def _spreads(self) -> dict[Subscription, Spread]:
+        """Of a tuple that comes to an executor, by subscription."""
+        found: dict[Subscription, Spread] = {}
+        if not (np.any(self._delays.shared) or np.any(self._delays.dealt)):
+            return found
+        shared = np.broadcast_to(self._delays.shared, self._delays.spread.shape)
+        for block in self._backwards:
+            span, name = as_slice(block.targets), block.stream.target
+            variance, common = self._delays.spread[span].copy(), {name: shared[span].copy()}
+            onward = list_onward(self._traffic, block)
+            total = sum((copies for _, copies in onward), start=np.zeros(len(block.targets)))
+            for other, copies in onward:
+                weight = divide_or(copies, total, otherwise=0.0)
+                behind = _spread_of(other, found)
+                variance += weight * behind.variance
+                for place, value in behind.shared.items():
+                    common[place] = common.get(place, 0.0) + weight * value
+            found[block.stream.subscription] = Spread(variance, common)
+        return found
+
+    def _spread_behind(self, block: ConnectionBlock) -> Spread:
+        """Of what each sending executor of a block emits."""
+        if not self._spreads:
+            return Spread(np.zeros(len(block.sources)), {})
+        return _spread_of(block, self._spreads)
+
+    def _dealt_behind(self, block: ConnectionBlock, spread: Spread) -> Spread:
+        """The same for siblings that come to different executors there first."""
+        if not self._spreads:
+            return spread
+        dealt = np.broadcast_to(self._delays.dealt, self._delays.spread.shape)
+        first = _parts_of(block) @ dealt[as_slice(block.targets)]
+        return spread._replace(shared={**spread.shared, block.stream.target: first})
 
     def _heard(self, hops: HopTransforms, operator: Operator) -> Complex:
         """Way of an acknowledgement from an executor to its acker, and its turn there.
@@ -368,11 +442,11 @@ class _TreesAtLevel:
         if not weights.any():
             return np.zeros(len(block.targets))
         group = together / max(float(weights @ groups / weights.sum()), 1e-9)
+        span = as_slice(block.targets)
+        behind = np.broadcast_to(self._delays.behind, self._delays.spread.shape)[span]
+        behind = behind + max(group - 1.0, 0.0) / 2.0
         # Who comes alone waits for no sibling, also where a full machine never ends.
-        if group <= 1.0:
-            return np.zeros(len(block.targets))
-        crowd: Vector = self._service.mean[as_slice(block.targets)]
-        return np.asarray((group - 1.0) / 2.0 * crowd)
+        return multiply(behind, self._service.mean[span])
 
     def _together(self, source: Operator, block: ConnectionBlock) -> float:
         """Tuples that an operator emits on a stream at once."""
@@ -419,11 +493,16 @@ class _TreesAtLevel:
         A tuple and its copies for further subscribers are one root.
         """
         by_stream: dict[StreamKey, Matrix] = {}
+        spreads: dict[StreamKey, Spread] = {}
         for one in self._flow.data_blocks:
-            if one.stream.source == source:
-                so_far = by_stream.get(one.stream.key, 1.0)
-                follows = hops.carried(one, found[one.stream.subscription])
-                by_stream[one.stream.key] = so_far * grid.distribution(follows)
+            if one.stream.source != source:
+                continue
+            key, spread = one.stream.key, self._spread_behind(one)
+            done = grid.distribution(hops.carried(one, found[one.stream.subscription]))
+            if key in by_stream:
+                done = later_of(by_stream[key], done, spreads[key].alike(spread))
+                spread = spreads[key].join(spread)
+            by_stream[key], spreads[key] = done, spread
         return by_stream
 
     def _answers(self, grid: TimeGrid, hops: HopTransforms) -> Complex:
@@ -485,15 +564,46 @@ class _TreesAtLevel:
         return [other for other in self._flow.data_blocks if other.stream.source == name]
 
 
-def all_of(distribution: Matrix, copies: Vector, parts: Matrix) -> Matrix:
+def _spread_of(block: ConnectionBlock, found: Mapping[Subscription, Spread]) -> Spread:
+    """The mean over the executors that a block's tuples come to."""
+    behind, parts = found[block.stream.subscription], _parts_of(block)
+    return Spread(
+        parts @ behind.variance, {name: parts @ value for name, value in behind.shared.items()}
+    )
+
+
+def _parts_of(block: ConnectionBlock) -> Matrix:
+    """Of what each sending executor emits, the part that goes to each receiver."""
+    total = block.shares.sum(axis=1, keepdims=True)
+    parts = np.divide(block.shares, total, out=np.zeros(block.shares.shape), where=total > 0.0)
+    return np.asarray(parts)
+
+
+def later_of(one: Matrix, other: Matrix, alike: Vector) -> Matrix:
+    """P(both ≤ t) for two times of which a part is common to them.
+
+    The product where they are independent, the smaller where they are one and the same.
+    """
+    if not alike.any():
+        return one * other
+    return np.asarray((one * other) ** (1.0 - alike) * np.minimum(one, other) ** alike)
+
+
+def all_of(
+    distribution: Matrix, copies: Vector, parts: Matrix, alike: Vector | float = 0.0
+) -> Matrix:
     """P(all of some siblings ≤ t), times × sending executors.
 
-    `copies` is how many there are on the mean: whole, with a chance of one more.
+    `copies` is how many there are on the mean: whole, with a chance of one more. Of so many that
+    are `alike` by a part, only the others differ.
     """
     whole = np.floor(copies)
     more = copies - whole
-    few = distinct(whole, parts)
-    another = distribution ** (distinct(whole + 1.0, parts) - few)
+    few, many = (
+        np.where(count > 1.0, count - alike * (count - 1.0), count)
+        for count in (distinct(whole, parts), distinct(whole + 1.0, parts))
+    )
+    another = distribution ** (many - few)
     return np.asarray(distribution**few * (1.0 - more + more * another))
 
 

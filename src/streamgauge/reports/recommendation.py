@@ -21,7 +21,12 @@ from streamgauge.drawing.wording import (
     list_names,
     printable,
 )
-from streamgauge.planning.recommending.recommendation import Judged, Recommendation, is_refuted
+from streamgauge.planning.recommending.problem import Minimise
+from streamgauge.planning.recommending.recommendation import (
+    Judged,
+    Recommendation,
+    is_refuted,
+)
 from streamgauge.planning.recommending.relaxing import Way, WayOut
 from streamgauge.planning.recommending.trials import Trial
 from streamgauge.profile.files.jobs import job_to_data, save
@@ -53,6 +58,12 @@ from streamgauge.reports.prediction_figures import (
 )
 from streamgauge.reports.prediction_picture import build_panels
 from streamgauge.reports.prediction_verdict import judge_prediction, show_headroom
+from streamgauge.reports.prices import (
+    document_prices,
+    show_both_prices,
+    show_price,
+    tabulate_prices,
+)
 from streamgauge.reports.report import Report, list_figures
 from streamgauge.topology.topology import ACKER
 from streamgauge.topology.tuple_flow import TupleFlow
@@ -65,6 +76,12 @@ if TYPE_CHECKING:
 
 # Odds are shown as no more certain than they can be.
 ALMOST_SURE = 0.995
+_MINIMISED = {
+    Minimise.EXECUTORS: "fewest executors",
+    Minimise.WORKERS: "fewest workers",
+    Minimise.MACHINES: "fewest machines",
+    Minimise.MONEY: "least money",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +117,7 @@ class RecommendationReport(Report):
         problem = self.recommendation.problem
         return (
             f"{problem.job.topology.name} at {format_estimate(problem.offered_per_second)}"
-            f" {PER_SECOND}, objective {self._goal}, fewest {problem.minimise}"
+            f" {PER_SECOND}, objective {self._goal}, {_MINIMISED[problem.minimise]}"
         )
 
     @property
@@ -123,7 +140,7 @@ class RecommendationReport(Report):
         met_now = present is not None and found.is_met(present)
         cautions = list(self._cautions())
         if met_now and not found.is_change:
-            word, sentence = "Met already", f", and no plan with fewer {self._counted} was found."
+            word, sentence = "Met already", f", and no plan with {self._counted} was found."
         elif met_now and present is not None:
             word = "Met already"
             sentence = f"; {self._say_saving(present.trial, found.chosen.trial)}: {self._steps}."
@@ -134,7 +151,7 @@ class RecommendationReport(Report):
         return Verdict(
             grade=Grade.WARNING if unsure or refuted or self.doubts else Grade.FINE,
             word=word,
-            sentence=f"{sentence} {self._say_odds()}",
+            sentence=" ".join(filter(None, (sentence, self._say_odds(), self._say_price()))),
             doubts=tuple(f"Doubtful: {doubt}" for doubt in self.doubts),
             cautions=tuple(cautions),
         )
@@ -153,7 +170,10 @@ class RecommendationReport(Report):
             terms = [Term("fits up to", format_limit(limit))]
         terms.append(Term("headroom", show_headroom(chosen.prediction.limit.factor)))
         before = None if found.present is None else found.present.trial
-        return [*terms, Term("size", _show_size(before, chosen.trial))]
+        terms.append(Term("size", _show_size(before, chosen.trial)))
+        if found.prices is not None:
+            terms.append(Term("price", show_price(found.prices)))
+        return terms
 
     def sections(self) -> Sequence[Section]:
         """The plan, pictures, how sure, alternatives, reasons, settings and commands."""
@@ -161,6 +181,7 @@ class RecommendationReport(Report):
         explained = replace(found.chosen.prediction, explanation=found.explanation)
         return [
             Section("plan", "The plan", [self._tabulate_plan(), self._tabulate_figures()]),
+            Section("machines", "Machines and their price", self._prices()),
             Section("pictures", "Before and after", self._charts()),
             Section("infeasible", "What would make it feasible", [Text(list(self._ways_out()))]),
             Section("settings", "Settings", [Text([f"{one.sentence}." for one in found.advice])]),
@@ -210,6 +231,7 @@ class RecommendationReport(Report):
                 "others": [_document(one) for one in found.others],
                 "ways_out": list(self._ways_out()),
                 "bottleneck": chosen.prediction.limit.by,
+                "prices": None if found.prices is None else document_prices(found.prices),
                 "consensus": None
                 if found.consensus is None
                 else {
@@ -232,6 +254,11 @@ class RecommendationReport(Report):
             yield from list_figures("change", name, {"from": before, "to": after})
         chosen = self.recommendation.chosen
         yield from list_prediction_figures(chosen.prediction, "", chosen.intervals)
+        prices = self.recommendation.prices
+        if prices is not None:
+            now = math.nan if prices.now is None else prices.now
+            record = {"now_per_hour": now, "then_per_hour": prices.then}
+            yield from list_figures("price", prices.catalogue.currency, record, unit="")
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -243,7 +270,8 @@ class RecommendationReport(Report):
         # What never ran is submitted as it is written; there is nothing to apply it to.
         is_running = found.problem.is_submitted
         if self.written:
-            return join_commands(engine.apply_command(self.written)) if is_running else ()
+            can_apply = is_running and not self._is_moved
+            return join_commands(engine.apply_command(self.written)) if can_apply else ()
         if not self.file:
             return ()
         goal = (
@@ -252,7 +280,7 @@ class RecommendationReport(Report):
             else ("--objective", self._goal)
         )
         again = ("streamgauge", "recommend", self.file, *goal, *self.options)
-        apply = engine.apply_command(PLAN_FILE) if is_running else ()
+        apply = engine.apply_command(PLAN_FILE) if is_running and not self._is_moved else ()
         return join_commands((*again, "-o", PLAN_FILE), apply)
 
     def save_job(self, path: str | Path) -> None:
@@ -265,7 +293,15 @@ class RecommendationReport(Report):
 
     @property
     def _counted(self) -> str:
-        return self.recommendation.problem.minimise.value
+        minimise = self.recommendation.problem.minimise
+        return "cheaper machines" if minimise is Minimise.MONEY else f"fewer {minimise}"
+
+    @property
+    def _is_moved(self) -> bool:
+        """Whether the plan is one for machines that have to be bought first."""
+        found = self.recommendation
+        is_bought = found.prices is not None and found.prices.bought is not None
+        return is_bought and found.problem.minimise is Minimise.MONEY
 
     @property
     def _is_refuted(self) -> bool:
@@ -301,6 +337,14 @@ class RecommendationReport(Report):
         if math.isnan(odds):
             return "How likely the objective is met is not known."
         return f"The objective is met with a probability of {_show_odds(odds)}."
+
+    def _prices(self) -> list[Table]:
+        prices = self.recommendation.prices
+        return [] if prices is None else list(tabulate_prices(prices, is_moved=self._is_moved))
+
+    def _say_price(self) -> str:
+        prices = self.recommendation.prices
+        return "" if prices is None else f"Price: {show_price(prices)}."
 
     def _say_out_of_reach(self) -> Verdict:
         found = self.recommendation
@@ -426,10 +470,12 @@ class RecommendationReport(Report):
 
     def _charts(self) -> list[Block]:
         found = self.recommendation
-        after = self._predicted("as recommended", found.chosen)
+        prices = found.prices
+        now, then = ("", "") if prices is None else show_both_prices(prices)
+        after = self._predicted(f"as recommended{then}", found.chosen)
         before = None
         if found.present is not None and found.is_change:
-            before = self._predicted("as it is", found.present)
+            before = self._predicted(f"as it is{now}", found.present)
         panels = build_panels(before, after)
         plans = [one for one in (before, after) if one is not None]
         hops = load_engine(found.problem.job.configuration.engine).hops
@@ -466,8 +512,10 @@ class RecommendationReport(Report):
         found = self.recommendation
         judged = [found.chosen, *found.others]
         names = [name for name, _, _ in self._rows()]
+        known = {} if found.prices is None else found.prices.known
         rows = [
-            _describe_candidate(one, names, found.problem.objective.latencies) for one in judged
+            _describe_candidate(one, names, found.problem.objective.latencies, known.get(one.trial))
+            for one in judged
         ]
         return tabulate(
             "Plans that meet the objective, the chosen one first", rows if len(rows) > 1 else []
@@ -533,6 +581,11 @@ class RecommendationReport(Report):
         if chosen.simulated is not None and not self._is_refuted:
             figures = "; ".join(self._simulated()) or "it carries its load"
             notes.append(f"confirmed by simulation: {figures}")
+        if self._is_moved:
+            notes.append(
+                "nodes of the plan stand for machines that are to be bought: write their names into"
+                " it before it is applied"
+            )
         if chosen.trial.schedule is not None:
             notes += chosen.trial.schedule.warnings
         return list(dict.fromkeys([*notes, *chosen.prediction.notes]))
@@ -579,7 +632,9 @@ def _show_size(before: Trial | None, after: Trial) -> str:
     return ", ".join(parts)
 
 
-def _describe_candidate(judged: Judged, names: Sequence[str], goals: Sequence[LatencyGoal]) -> Row:
+def _describe_candidate(
+    judged: Judged, names: Sequence[str], goals: Sequence[LatencyGoal], price: float | None
+) -> Row:
     trial = judged.trial
     spans = trial.plan.logical.spans
     row: dict[Column, Any] = {
@@ -596,6 +651,8 @@ def _describe_candidate(judged: Judged, names: Sequence[str], goals: Sequence[La
         judged.prediction.limit.per_second, unit=""
     )
     row[Column("odds")] = NOT_KNOWN if math.isnan(judged.odds) else _show_odds(judged.odds)
+    if price is not None:
+        row[Column("price", "an hour")] = f"{price:.3f}"
     return row
 
 

@@ -17,7 +17,7 @@ from streamgauge.drawing.wording import (
     format_period,
     format_share,
 )
-from streamgauge.planning.sharing.replay import Course
+from streamgauge.planning.sharing.course import Course
 from streamgauge.planning.sharing.shared_cluster import SharedCluster
 from streamgauge.reports.content import (
     Block,
@@ -40,6 +40,9 @@ MOST_LINES, MOST_POINTS = 6, 500
 # Decisions that a page lists of one policy; --json has them all.
 MOST_DECISIONS = 15
 LEVELS = (0.05, 0.15, 0.5, 0.9)
+# Of sums of utilities.
+ROUNDING = 1e-9
+CUMULATED = "part of the time with at most so much satisfaction, all worlds"
 
 POLICY = Column("policy")
 SATISFACTION = Column("satisfaction", "mean")
@@ -48,6 +51,7 @@ MISSED = Column("objective missed", "of the time")
 RESCALES = Column("rescales")
 DOWN = Column("standing still")
 EXECUTORS, CORES = Column("executor-hours"), Column("core-hours")
+COST = Column("cost")
 CONVERGED = Column("settled after")
 
 
@@ -93,14 +97,16 @@ class PolicySummary:
     downtime_seconds: Spread
     executor_hours: Spread
     core_hours: Spread
+    cost: Spread
+    final: Spread
     converged_seconds: Spread
     by_job: Mapping[str, float]
 
     @classmethod
-    def of(cls, courses: Sequence[Course]) -> PolicySummary:
+    def of(cls, courses: Sequence[Course], price_per_executor_hour: float) -> PolicySummary:
         """The courses of one policy."""
         system = np.concatenate([one.system for one in courses])
-        shares = np.mean([one.share.mean(axis=0) for one in courses], axis=0)
+        shares = np.mean([one.by_job for one in courses], axis=0)
         return cls(
             policy=courses[0].policy,
             satisfaction=Spread.of([one.satisfaction for one in courses]),
@@ -110,6 +116,8 @@ class PolicySummary:
             downtime_seconds=Spread.of([one.downtime_seconds for one in courses]),
             executor_hours=Spread.of([one.executor_hours for one in courses]),
             core_hours=Spread.of([one.core_hours for one in courses]),
+            cost=Spread.of([price_per_executor_hour * one.executor_hours for one in courses]),
+            final=Spread.of([one.final for one in courses]),
             converged_seconds=Spread.of([one.converged_seconds for one in courses]),
             by_job=dict(zip(courses[0].jobs, shares.tolist(), strict=True)),
         )
@@ -128,7 +136,8 @@ class ReplayReport(Report):
         by_policy: dict[str, list[Course]] = {}
         for course in self.courses:
             by_policy.setdefault(course.policy, []).append(course)
-        made = [PolicySummary.of(courses) for courses in by_policy.values()]
+        price = self.cluster.price_per_executor_hour
+        made = [PolicySummary.of(courses, price) for courses in by_policy.values()]
         return tuple(sorted(made, key=lambda one: -one.satisfaction.mean))
 
     @property
@@ -208,6 +217,7 @@ class ReplayReport(Report):
                 DOWN: format_period(one.downtime_seconds.mean),
                 EXECUTORS: one.executor_hours.show(format_number),
                 CORES: format_number(one.core_hours.mean),
+                **({COST: one.cost.show(format_number)} if self.cluster.has_price else {}),
                 CONVERGED: "–"
                 if math.isnan(one.converged_seconds.mean)
                 else format_period(one.converged_seconds.mean),
@@ -217,8 +227,9 @@ class ReplayReport(Report):
         return tabulate(
             "Policies, the best first",
             rows,
-            note="Satisfaction: utility of all jobs over its maximum. Settled: when that was last"
-            " below 95 % of its final value. ±: 90 % interval of the mean over worlds.",
+            note="Satisfaction: utility of all jobs over its maximum. Settled: how long after the"
+            " policy began that was last below 95 % of its final value. ±: 90 % interval of the"
+            " mean over worlds.",
         )
 
     def _jobs(self) -> Table:
@@ -248,6 +259,8 @@ class ReplayReport(Report):
             ("executors of all jobs in the first world", lambda one: one.executors.sum(axis=1)),
         ):
             charts.append(Chart(title=title, draw=partial(_draw, shown, title, values)))
+        all_shown = {name: [one for one in self.courses if one.policy == name] for name in order}
+        charts.append(Chart(title=CUMULATED, draw=partial(_draw_cumulated, all_shown)))
         return charts
 
     def _decisions(self) -> list[Block]:
@@ -266,12 +279,18 @@ class ReplayReport(Report):
             for one in course.acted[:MOST_DECISIONS]
         ]
         more = len(course.acted) - len(rows)
+        told = [
+            f"{format_period(one.at)}: {line}"
+            for one in course.remarks[:MOST_DECISIONS]
+            for line in one.decision.refused
+        ]
         return [
             tabulate(
                 f"What {best} did in the first world",
                 rows,
                 note=f"{more} more are in --json." if more > 0 else "",
-            )
+            ),
+            Text(told),
         ]
 
     def _surroundings(self) -> list[str]:
@@ -279,11 +298,19 @@ class ReplayReport(Report):
         said = [
             f"Service times differ from what jobs declare by {format_share(around.service_error)}"
             f" (standard deviation); executors do more by their number to a power from"
-            f" {around.least_exponent:g} to 1; what policies see is off by"
+            f" {around.least_exponent:g} to {around.most_exponent:g}; what policies see is off by"
             f" {format_share(around.noise)} and {format_period(around.step_seconds)} late.",
             f"A job whose executors change stands still for"
             f" {format_period(around.downtime_seconds)}.",
         ]
+        if around.policies_from_seconds:
+            said.append(f"Policies are asked after {format_period(around.policies_from_seconds)}.")
+        if around.changes:
+            said.append(f"People change executors {count(len(around.changes), 'time')}.")
+        if around.background:
+            said.append(f"Other programs take cores {count(len(around.background), 'time')}.")
+        if around.admission:
+            said.append("New jobs wait while others miss their objectives.")
         if around.outages:
             said.append(f"Metrics are missing for {count(len(around.outages), 'time')}.")
         if around.failures:
@@ -332,6 +359,10 @@ class ReplayReport(Report):
                         }
                         for acted in one.acted
                     ],
+                    "refused": [
+                        {"at_seconds": remark.at, "what": list(remark.decision.refused)}
+                        for remark in one.remarks
+                    ],
                 }
                 for one in self.courses
             ],
@@ -363,6 +394,8 @@ def _spreads(one: PolicySummary) -> dict[str, Spread]:
         "downtime_seconds": one.downtime_seconds,
         "executor_hours": one.executor_hours,
         "core_hours": one.core_hours,
+        "cost": one.cost,
+        "final": one.final,
         "converged_seconds": one.converged_seconds,
     }
 
@@ -389,5 +422,29 @@ def _draw(
         ],
         title=title,
         x_title="hours",
+        embedded=embedded,
+    )
+
+
+def _draw_cumulated(by_policy: Mapping[str, Sequence[Course]], *, embedded: bool = False) -> str:
+    levels = np.linspace(0.0, 1.0, 101)
+    return draw_line_chart(
+        (100.0 * levels).tolist(),
+        [
+            Series(
+                name=name,
+                values=np.mean(
+                    [
+                        np.searchsorted(np.sort(one.system), levels + ROUNDING, side="right")
+                        / len(one.system)
+                        for one in courses
+                    ],
+                    axis=0,
+                ).tolist(),
+            )
+            for name, courses in by_policy.items()
+        ],
+        title=CUMULATED,
+        x_title="satisfaction, %",
         embedded=embedded,
     )

@@ -19,6 +19,8 @@ from streamgauge.topology.topology import MAX_TASKS, Topology
 
 Setting = bool | int | float | str
 DEFAULT_ENGINE = "storm-2"
+# Settings that begin so are a topology's objective; engines pass them on and ignore them.
+OBJECTIVE_PREFIX = "streamgauge.slo."
 # Far more than any cluster has: a typing error must not exhaust the memory.
 MAX_WORKERS = 100_000
 

@@ -202,6 +202,20 @@ def test_queues_are_those_of_the_result(any_job, queue):
             assert 1e-9 * sojourn / left == pytest.approx(one.wait_seconds, abs=1e-9)
 
 
+def test_what_is_due_and_not_emitted_is_the_lag_of_its_source(tmp_path):
+    regular = PRESSED.replace("per_second: 400", "per_second: 400, shape: regular")
+    done = emulated(regular, tmp_path / "metrics", seconds=20.0)
+    left = sum(one.value for one in done.last("source_lag", "executor").values())
+    # 8,000 are due, and 200 a second are executed.
+    assert left == pytest.approx(8000 - done.total("emitted", component="s"), abs=2)
+    assert left > 3000
+
+
+def test_what_is_emitted_as_fast_as_it_can_be_has_no_lag(tmp_path):
+    eager = PACED.replace("per_second: 100", "shape: unlimited")
+    assert not emulated(eager, tmp_path / "metrics", seconds=1.0).of("source_lag")
+
+
 def test_lists_are_counted_where_the_engine_has_them(windowed, acked):
     means = windowed.of("tuples_per_list_mean")
     assert all(one.value >= 1.0 for one in means)

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import Infeasible
 from streamgauge.planning.packing.catalogue import GIBIBYTE, Catalogue, Category
+from streamgauge.planning.packing.columns import Effort
 from streamgauge.planning.packing.exact import gather, pack_cheaply, pack_exactly
 from streamgauge.planning.packing.instances import Instances
 from streamgauge.planning.packing.meezan import CategoryRule, pack_by_meezan
-from streamgauge.planning.packing.patterns import Effort
 from tests.planning.packing.random_jobs import machine, make_catalogue, make_job
 
 SMALL = make_catalogue(30_000.0, sizes=(2, 4))

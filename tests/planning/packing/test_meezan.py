@@ -7,6 +7,7 @@ from streamgauge.errors import Infeasible
 from streamgauge.planning.packing.catalogue import GIBIBYTE, Catalogue, Category, Resource
 from streamgauge.planning.packing.instances import (
     Instances,
+    PackingPlan,
     compare_fragmentation,
     fragmentation,
 )
@@ -160,6 +161,19 @@ def test_z6_z8_z9_products_and_costs_are_compared_with_the_other_plan():
     assert compare_fragmentation(0.90, 0.78) == pytest.approx(0.154, abs=1e-3)
     # Printed as 27 %, which divides by its own.
     assert compare_fragmentation(0.76, 0.97) == pytest.approx(-0.216, abs=1e-3)
+
+
+def test_z7_a_price_by_the_day_of_many_machines_adds_up_over_a_month():
+    # 0.36 a day for each of 1,000 streams, 30 days.
+    stream = machine("stream", Category.GENERAL, 1, 4, 0.36 / 24.0)
+    many = 1000
+    plan = PackingPlan(
+        method="by hand",
+        instances=Instances.of(["s"] * many, [[0.5, GIBIBYTE, 0.0, 0.0, 0.0]] * many),
+        machines=(stream,) * many,
+        contents=tuple((number,) for number in range(many)),
+    )
+    assert plan.price_for(30 * 24.0) == pytest.approx(10_800.0)
 
 
 def test_an_instance_larger_than_every_machine_is_named_with_what_would_fit():

@@ -56,6 +56,11 @@ def test_ds2_divides_demand_by_true_rates():
     assert find_executors(chain(), scaling_factor=0.5)["split"] == 6
 
 
+def test_an_operator_that_was_busy_without_processing_anything_keeps_its_executors():
+    stuck = chain(got=0.0, capacity=1.0)
+    assert find_executors(stuck)["split"] == 2
+
+
 def test_ds2_takes_the_median_of_gathered_decisions_and_waits_after_a_change():
     ds2 = Ds2(Ds2Parameters(activation=3, warm_up_seconds=120.0))
     offered = [1000.0, 2000.0, 1500.0, 3000.0]

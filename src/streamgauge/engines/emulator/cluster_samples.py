@@ -126,6 +126,13 @@ class ThreadSamples:
         first_tasks = program.task_of_executor[: at.executors]
         kind = program.operator["kind"][program.task["operator"][first_tasks]]
         self._sources = kind == SOURCE
+        owners = plan.logical.topology.operator_names
+        # What emits as fast as it can has nothing due.
+        self._paced = [
+            place
+            for place, number in enumerate(program.task["operator"][first_tasks].tolist())
+            if self._sources[place] and owners[number] not in compiled.eager_sources
+        ]
         self._processors = np.flatnonzero(kind == PROCESSOR)
         self._input_executor = program.task["executor"][rows.inputs // at.subscriptions]
         self._task_of_executor = first_tasks.tolist()
@@ -143,6 +150,7 @@ class ThreadSamples:
         of_threads = np.bincount(self._worker_of_thread, cpu, minlength=workers)
         by_worker = of_threads + np.bincount(self._worker, polled, minlength=workers)
         yield from self._executors(bucket, cpu, polled)
+        yield from self._lags(bucket)
         yield from self._back_pressure(bucket)
         yield from self._windows(bucket, cpu)
         yield from self._workers(bucket, cpu, by_worker)
@@ -185,6 +193,12 @@ class ThreadSamples:
         capacity = sampled[self._processors] / (1e3 * bucket.seconds)
         bolts = [who[place] for place in self._processors.tolist()]
         yield from bucket.gauged(Metric.EXECUTOR_CAPACITY, bolts, capacity)
+
+    def _lags(self, bucket: Bucket) -> Iterator[Sample]:
+        """Tuples that are due and not emitted when the bucket ends."""
+        who = [self._subjects.executors[place] for place in self._paced]
+        waiting = bucket.after["length"][self._at.due : self._at.send]
+        yield from bucket.gauged(Metric.SOURCE_LAG, who, waiting[self._paced])
 
     def _back_pressure(self, bucket: Bucket) -> Iterator[Sample]:
         mine = slice(0, self._at.executors)

@@ -19,7 +19,7 @@ from streamgauge.pipeline.estimation.catalogue import PROBABILITIES, FigureName
 from streamgauge.pipeline.estimation.juice import measured_juice
 from streamgauge.pipeline.estimation.linearity import BLOCKS_TO_JUDGE
 from streamgauge.pipeline.estimation.measured import Measured, Recorder, Row
-from streamgauge.pipeline.estimation.roster import Roster, Subject, seen_cluster
+from streamgauge.pipeline.estimation.roster import Roster, Subject, find_cluster
 from streamgauge.pipeline.estimation.standard_errors import LEAST_RESAMPLED
 from streamgauge.pipeline.estimation.subject_profiles import SubjectProfiles
 from streamgauge.profile.figures import (
@@ -126,7 +126,7 @@ def profile_of(
     profile = Profile(
         topology=roster.job.topology,
         configuration=roster.job.configuration,
-        cluster=roster.job.cluster or seen_cluster(plan, machines, workers),
+        cluster=find_cluster(roster.job.cluster, plan, machines, workers),
         tasks=tasks,
         executors=subjects.executors(),
         workers=workers,

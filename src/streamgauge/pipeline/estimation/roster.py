@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from streamgauge.lake.records import PlacedExecutor, Plan
@@ -117,15 +118,44 @@ def label_of(executor: PlacedExecutor) -> str:
     return Executor(executor.first_task, executor.last_task, executor.component).label
 
 
-def seen_cluster(
+def find_cluster(
+    declared: Cluster | None,
     plan: Plan,
     machines: Mapping[str, HostFigures],
     workers: Mapping[str, WorkerFigures] = FrozenDict(),
 ) -> Cluster | None:
+    """The cluster that was declared, else what was seen of it.
+
+    What a machine used beyond the job's workers is its background load, where all were measured and
+    nothing else was declared.
+    """
+    cluster = declared or _seen_cluster(plan, machines)
+    if cluster is None:
+        return None
+    machine_of = {node.name: node.machine for node in cluster.nodes}
+    slots = {executor.worker: machine_of.get(executor.node) for executor in plan.executors}
+    return replace(
+        cluster,
+        machines=tuple(
+            replace(
+                one,
+                background_cores=_find_background(
+                    one,
+                    machines[one.name],
+                    [workers.get(slot) for slot, machine in slots.items() if machine == one.name],
+                ),
+            )
+            if one.background_cores == 0.0 and one.name in machines
+            else one
+            for one in cluster.machines
+        ),
+    )
+
+
+def _seen_cluster(plan: Plan, machines: Mapping[str, HostFigures]) -> Cluster | None:
     """Nodes with the slots that executors were in, on the machines whose cores were measured.
 
-    What a machine used beyond the job's workers is its background load, where all were measured. A
-    worker knows its own machine only. Of another node the machine is taken to be the one that has
+    A worker knows its own machine only. Of another node the machine is taken to be the one that has
     its name, with or without a domain; where there is none the cluster is not known.
     """
     cores = {name: one.available.value for name, one in machines.items() if one.available}
@@ -141,18 +171,9 @@ def seen_cluster(
             machine_of[executor.node] = machine
     if not ports or any(cores.get(machine_of.get(node, ""), 0.0) <= 0.0 for node in ports):
         return None
-    used = sorted(set(machine_of.values()))
-    slots = {executor.worker: machine_of[executor.node] for executor in plan.executors}
     return Cluster(
         machines=tuple(
-            Machine(
-                name=name,
-                cores=cores[name],
-                background_cores=_background(
-                    machines[name], [workers.get(slot) for slot, on in slots.items() if on == name]
-                ),
-            )
-            for name in used
+            Machine(name=name, cores=cores[name]) for name in sorted(set(machine_of.values()))
         ),
         nodes=tuple(
             Node(name=node, machine=machine_of[node], ports=tuple(sorted(slots_there)))
@@ -161,15 +182,16 @@ def seen_cluster(
     )
 
 
-def _background(machine: HostFigures, workers: Sequence[WorkerFigures | None]) -> float:
+def _find_background(
+    machine: Machine, measured: HostFigures, workers: Sequence[WorkerFigures | None]
+) -> float:
     """Cores that everything but these workers used, to the nearest of ten thousand parts."""
     known = [one.cores.value for one in workers if one is not None and one.cores is not None]
-    if machine.cores is None or len(known) < len(workers):
+    if measured.cores is None or len(known) < len(workers):
         return 0.0
-    assert machine.available is not None
-    others = machine.cores.value - math.fsum(known)
+    others = measured.cores.value - math.fsum(known)
     # Times of machines are counted in larger steps: what is left may be less than nothing.
-    return min(max(round(others, 4), 0.0), machine.available.value)
+    return min(max(round(others, 4), 0.0), machine.cores)
 
 
 def _namesake(node: str, machines: Mapping[str, float]) -> str | None:

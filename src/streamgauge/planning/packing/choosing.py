@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -20,11 +21,11 @@ from streamgauge.models.objectives import Objective
 from streamgauge.models.prediction import FULL, Prediction
 from streamgauge.planning.packing.alike import pack_alike
 from streamgauge.planning.packing.catalogue import Catalogue, Resource
+from streamgauge.planning.packing.columns import Effort
 from streamgauge.planning.packing.exact import deal_evenly, pack_cheaply, pack_exactly
 from streamgauge.planning.packing.instances import PackingPlan, fragmentation
 from streamgauge.planning.packing.meezan import CategoryRule, pack_by_meezan
 from streamgauge.planning.packing.parallelism import THRESHOLD, choose_options
-from streamgauge.planning.packing.patterns import Effort
 from streamgauge.planning.packing.round_robin import pack_round_robin
 from streamgauge.planning.packing.sized_job import Packable, SizedJob, size_job
 from streamgauge.topology.physical_plan import PhysicalPlan
@@ -32,8 +33,8 @@ from streamgauge.topology.physical_plan import PhysicalPlan
 # Parts of their time that executors and cores are planned with, one after the other.
 FILLS = (THRESHOLD, 0.75, 0.6, 0.45, 0.3)
 # Enough for a point of the spectrum, of which there are several.
-LITTLE_EFFORT = Effort(rounds=40, nodes=50, patterns=300, looks=5_000)
-ENOUGH_EFFORT = Effort(rounds=100, nodes=200, patterns=1_500, looks=20_000)
+LITTLE_EFFORT = Effort(rounds=40, nodes=50, patterns=300, looks=5_000, cuts=5)
+ENOUGH_EFFORT = Effort(rounds=100, nodes=200, patterns=1_500, looks=20_000, cuts=20)
 CENT = 1e-6
 
 
@@ -150,27 +151,9 @@ class Chooser:
     def find_option(self, sources: int, most: int, effort: Effort) -> Option:
         """The cheapest plan for so many of most sources."""
         factor = sources / most
-        best: JudgedPlan | None = None
-        nearest: JudgedPlan | None = None
-        meezan: JudgedPlan | None = None
-        for fill in FILLS:
-            job = self.size(factor, fill)
-            plans = sorted(self._plans(job, effort), key=lambda plan: plan.price_per_hour)
-            if best is not None and plans[0].price_per_hour >= best.price - CENT:
-                break
-            for plan in plans:
-                is_first_meezan = plan.method == "meezan" and meezan is None
-                is_dear = best is not None and plan.price_per_hour >= best.price - CENT
-                if is_dear and not is_first_meezan:
-                    continue
-                judged = self.judge(job, plan)
-                meezan = judged if is_first_meezan else meezan
-                if nearest is None or _misses_less(judged, nearest):
-                    nearest = judged
-                if judged.meets and (best is None or judged.price < best.price - CENT):
-                    best = judged
-        chosen = best or nearest
-        assert chosen is not None
+        chosen, meezan = find_cheapest(
+            partial(self.size, factor), self.catalogue, self.judge, effort=effort
+        )
         return Option(sources=sources, per_second=chosen.job.per_second, best=chosen, meezan=meezan)
 
     def size(self, factor: float, fill: float) -> SizedJob:
@@ -178,17 +161,6 @@ class Chooser:
         return size_job(
             self.packable, factor=factor, fill=fill, needed=frozenset(self.catalogue.limits)
         )
-
-    def _plans(self, job: SizedJob, effort: Effort) -> Iterator[PackingPlan]:
-        cheapest = pack_cheaply(job.instances, self.catalogue, effort=effort)
-        yield cheapest
-        rivals = (
-            *deal_evenly(cheapest),
-            *pack_alike(job.instances, self.catalogue),
-            pack_by_meezan(job.instances, self.catalogue, CategoryRule.NEAREST),
-        )
-        # The bound is for these executors, whoever packs them.
-        yield from (replace(plan, proven=cheapest.proven) for plan in rivals)
 
     def find_rivals(self, option: Option, most: int, copies: int | None) -> Iterator[Rival]:
         """Meezan, the exact program and round robin for executors filled as published."""
@@ -208,6 +180,66 @@ class Chooser:
             yield Rival(name="round robin", judged=None, why_not=str(error))
         else:
             yield Rival(name="round robin", judged=self.judge(job, rcrr))
+
+
+def find_cheapest(
+    size: Callable[[float], SizedJob],
+    catalogue: Catalogue,
+    judge: Callable[[SizedJob, PackingPlan], JudgedPlan],
+    *,
+    effort: Effort,
+) -> tuple[JudgedPlan, JudgedPlan | None]:
+    """The cheapest plan that meets the objective, else that which misses it by least; and Meezan's.
+
+    Args:
+        size: The job with what its executors need, where so much of their time is planned with.
+        catalogue: What can be bought.
+        judge: Says how a plan would behave.
+        effort: How long to look for the cheapest machines.
+
+    Raises:
+        Infeasible: An executor is larger than every machine.
+    """
+    best: JudgedPlan | None = None
+    nearest: JudgedPlan | None = None
+    meezan: JudgedPlan | None = None
+    for fill in FILLS:
+        try:
+            job = size(fill)
+            plans = sorted(_make_plans(job, catalogue, effort), key=lambda one: one.price_per_hour)
+        except Infeasible:
+            # Less filled, an executor needs more: then there is no machine for it.
+            if nearest is None:
+                raise
+            break
+        if best is not None and plans[0].price_per_hour >= best.price - CENT:
+            break
+        for plan in plans:
+            is_first_meezan = plan.method == "meezan" and meezan is None
+            is_dear = best is not None and plan.price_per_hour >= best.price - CENT
+            if is_dear and not is_first_meezan:
+                continue
+            judged = judge(job, plan)
+            meezan = judged if is_first_meezan else meezan
+            if nearest is None or _misses_less(judged, nearest):
+                nearest = judged
+            if judged.meets and (best is None or judged.price < best.price - CENT):
+                best = judged
+    chosen = best or nearest
+    assert chosen is not None
+    return chosen, meezan
+
+
+def _make_plans(job: SizedJob, catalogue: Catalogue, effort: Effort) -> Iterator[PackingPlan]:
+    cheapest = pack_cheaply(job.instances, catalogue, effort=effort)
+    yield cheapest
+    rivals = (
+        *deal_evenly(cheapest),
+        *pack_alike(job.instances, catalogue),
+        pack_by_meezan(job.instances, catalogue, CategoryRule.NEAREST),
+    )
+    # The bound is for these executors, whoever packs them.
+    yield from (replace(plan, proven=cheapest.proven) for plan in rivals)
 
 
 class Judge:

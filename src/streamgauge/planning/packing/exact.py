@@ -13,6 +13,7 @@ import numpy as np
 
 from streamgauge.errors import Infeasible
 from streamgauge.planning.packing.catalogue import Catalogue, Resource
+from streamgauge.planning.packing.columns import USUAL_EFFORT, Effort
 from streamgauge.planning.packing.instances import (
     SLACK,
     Instances,
@@ -22,14 +23,8 @@ from streamgauge.planning.packing.instances import (
     show_amount,
 )
 from streamgauge.planning.packing.meezan import CategoryRule, pack_by_meezan
-from streamgauge.planning.packing.patterns import (
-    USUAL_EFFORT,
-    Effort,
-    Pattern,
-    Program,
-    Solution,
-    solve,
-)
+from streamgauge.planning.packing.patterns import Solution, solve
+from streamgauge.planning.packing.program import Pattern, Program
 from streamgauge.planning.scheduling.local_search import balance_placement, search
 from streamgauge.planning.scheduling.placement_problem import Counts, Limit, PlacementProblem
 

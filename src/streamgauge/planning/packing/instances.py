@@ -120,7 +120,11 @@ class PackingPlan:
     @property
     def price_per_month(self) -> float:
         """Of 730 hours."""
-        return self.price_per_hour * HOURS_PER_MONTH
+        return self.price_for(HOURS_PER_MONTH)
+
+    def price_for(self, hours: float) -> float:
+        """Of all machines for so long."""
+        return self.price_per_hour * hours
 
     @property
     def gap(self) -> float | None:

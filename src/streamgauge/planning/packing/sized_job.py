@@ -165,44 +165,73 @@ def size_job(
             for one in packable.workload.emissions
         )
     )
-    logical, traffic, cores = _spread_load(packable, behaviour, workload, executors, fill)
+    return size_plan(
+        behaviour,
+        _add_ackers(packable, behaviour, workload, executors, fill),
+        workload,
+        fill=fill,
+        latency_ms=packable.latency_ms,
+        tuple_bytes=packable.tuple_bytes,
+        needed=needed,
+    )
+
+
+def size_plan(
+    behaviour: JobBehaviour,
+    configuration: Configuration,
+    workload: Workload,
+    *,
+    fill: float = THRESHOLD,
+    latency_ms: float = USUAL_LATENCY_MS,
+    tuple_bytes: float | None = None,
+    needed: frozenset[Resource] = frozenset(Resource),
+) -> SizedJob:
+    """What the executors of a configuration need, whose numbers are decided already.
+
+    Args:
+        behaviour: What they do.
+        configuration: How many there are, ackers included.
+        workload: The load.
+        fill: Part of the time of executors and cores that is planned with.
+        latency_ms: One way, between machines.
+        tuple_bytes: Of streams whose tuples were not measured; None: refuse these where it matters.
+        needed: Resources that the machines limit; what cannot be known of others is left out.
+
+    Raises:
+        InvalidInput: The network is limited, and sizes of tuples are not known.
+    """
+    expected = expected_of(behaviour, configuration, workload)
+    order = load_engine(configuration.engine).task_order
+    logical = LogicalPlan.of(behaviour.topology, configuration, task_order=order)
+    traffic = even_traffic(logical, expected)
+    sizes = _sizes(tuple_bytes, behaviour, traffic) if Resource.NETWORK in needed else {}
     return SizedJob(
         behaviour=behaviour,
         workload=workload,
         logical=logical,
         fill=fill,
-        latency_ms=packable.latency_ms,
-        instances=_list_instances(packable, behaviour, traffic, cores / fill, needed),
+        latency_ms=latency_ms,
+        instances=_list_instances(traffic, cores_of(traffic, expected) / fill, sizes),
     )
 
 
-def _spread_load(
+def _add_ackers(
     packable: Packable,
     behaviour: JobBehaviour,
     workload: Workload,
     executors: Mapping[str, int],
     fill: float,
-) -> tuple[LogicalPlan, Traffic, Vector]:
-    """The executors with as many ackers as their work needs, and what each sends and uses."""
+) -> Configuration:
+    """The configuration with as many ackers as their work needs."""
     configuration = replace(packable.configuration, executors=dict(executors), workers=1, ackers=1)
-    order = load_engine(configuration.engine).task_order
-    expected = expected_of(behaviour, configuration, workload)
     ackers = packable.configuration.ackers
     if ackers is None:
-        ackers = max(int(np.ceil(expected.cores.get(ACKER, 0.0) / fill)), 1)
-    configuration = replace(configuration, ackers=ackers)
-    logical = LogicalPlan.of(behaviour.topology, configuration, task_order=order)
-    traffic = even_traffic(logical, expected)
-    return logical, traffic, cores_of(traffic, expected)
+        cores = expected_of(behaviour, configuration, workload).cores.get(ACKER, 0.0)
+        ackers = max(int(np.ceil(cores / fill)), 1)
+    return replace(configuration, ackers=ackers)
 
 
-def _list_instances(
-    packable: Packable,
-    behaviour: JobBehaviour,
-    traffic: Traffic,
-    cores: Vector,
-    needed: frozenset[Resource],
-) -> Instances:
+def _list_instances(traffic: Traffic, cores: Vector, sizes: Mapping[StreamKey, float]) -> Instances:
     logical = traffic.logical
     count = len(logical.executors)
     needs = np.zeros((count, len(Resource)))
@@ -210,7 +239,6 @@ def _list_instances(
     required = Requirements.of(logical)
     operators = tuple(executor.operator for executor in logical.executors)
     needs[:, 1] = [required.needs[operator].memory_bytes for operator in operators]
-    sizes = _sizes(packable, behaviour, traffic) if Resource.NETWORK in needed else {}
     senders, receivers, rates = [], [], []
     for carried in traffic.streams:
         size = sizes.get(carried.stream.key, 0.0)
@@ -237,7 +265,7 @@ def _list_instances(
 
 
 def _sizes(
-    packable: Packable, behaviour: JobBehaviour, traffic: Traffic
+    tuple_bytes: float | None, behaviour: JobBehaviour, traffic: Traffic
 ) -> Mapping[StreamKey, float]:
     """Bytes of a tuple, by stream; the engine's own messages are small beside them."""
     sizes: dict[StreamKey, float] = {}
@@ -250,8 +278,8 @@ def _sizes(
         size = known.bytes.get(key.name) if known is not None else None
         if size is not None:
             sizes[key] = float(size)
-        elif packable.tuple_bytes is not None:
-            sizes[key] = packable.tuple_bytes
+        elif tuple_bytes is not None:
+            sizes[key] = tuple_bytes
         else:
             unknown.append(str(key))
     if unknown:

@@ -56,7 +56,9 @@ def minimise(
     status = solver.solve(model)
     if status == model_builder.SolveStatus.INFEASIBLE:
         return [], math.inf
-    bound = float(solver.best_objective_bound) / scale
+    # A search that ended before its first relaxation was solved has no bound.
+    known = solver.best_objective_bound
+    bound = float(known) / scale if isinstance(known, int | float) else -math.inf
     if status not in (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE):
         return [], bound
     return [round(solver.value(column)) for column in columns], bound

@@ -31,11 +31,14 @@ class Minimise(StrEnum):
     EXECUTORS: Threads of operators, sources included, ackers not.
     WORKERS: Processes.
     MACHINES: Nodes in use.
+    MONEY: The price of machines that are bought for the plan; while executors are looked for, cores
+        that they keep busy stand for it.
     """
 
     EXECUTORS = "executors"
     WORKERS = "workers"
     MACHINES = "machines"
+    MONEY = "money"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

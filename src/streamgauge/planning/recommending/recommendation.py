@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from streamgauge.models.intervals import Intervals
 from streamgauge.models.load_limit import PRECISION
 from streamgauge.models.prediction import Explanation, Prediction
+from streamgauge.planning.packing.catalogue import Catalogue
+from streamgauge.planning.packing.choosing import JudgedPlan
 from streamgauge.planning.recommending.consensus import Consensus
 from streamgauge.planning.recommending.problem import Problem
 from streamgauge.planning.recommending.relaxing import WayOut
@@ -17,6 +19,7 @@ from streamgauge.planning.recommending.trials import Trial
 from streamgauge.profile.job import Assignment, Job
 from streamgauge.topology.configuration import Setting
 from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.physical_plan import PhysicalPlan
 
 # A simulated figure may be above a goal by this part, and chance could still be why.
 CHANCE = 0.05
@@ -41,6 +44,33 @@ class Judged:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Prices:
+    """What machines cost per hour.
+
+    Attributes:
+        now: Those that the present plan uses, as the cheapest types that have as much; None where
+            there is no plan, or no type has as much.
+        then: The cheapest that were found for the chosen plan's executors.
+        bought: What they are, what runs on each, and how the job would behave; None where those
+            that there are cost no more.
+        odds: That the objective is met on them; NaN where that is not known.
+        known: Of other plans, whose machines were looked for as well.
+    """
+
+    catalogue: Catalogue
+    now: float | None
+    then: float
+    bought: JudgedPlan | None
+    odds: float
+    known: Mapping[Trial, float] = field(default_factory=FrozenDict)
+
+    @property
+    def difference(self) -> float | None:
+        """Then less now."""
+        return None if self.now is None else self.then - self.now
+
+
+@dataclass(frozen=True, kw_only=True)
 class Recommendation:
     """What to do.
 
@@ -55,6 +85,7 @@ class Recommendation:
         ways_out: What would make an objective feasible that no plan meets.
         consensus: What schedulers and models agree on; None where nobody was asked.
         looked_at: How many plans were.
+        prices: None where nothing says what machines cost.
     """
 
     problem: Problem
@@ -69,6 +100,7 @@ class Recommendation:
     consensus: Consensus | None = None
     looked_at: int = 0
     by_scheduler: Mapping[str, Trial] = field(default_factory=FrozenDict)
+    prices: Prices | None = None
 
     @property
     def is_feasible(self) -> bool:
@@ -77,17 +109,7 @@ class Recommendation:
 
     def is_met(self, judged: Judged) -> bool:
         """Whether a plan meets the objective as it was asked, without any margin."""
-        problem = self.problem
-        limit = judged.prediction.limit.per_second
-        # The highest rate is found to a part of it only.
-        if limit * (1.0 + 2.0 * PRECISION) < problem.required_per_second:
-            return False
-        if judged.trial.refused or not _keeps_machines(problem, judged.prediction):
-            return False
-        return (
-            not problem.objective.latencies
-            or problem.objective.find_excess(judged.prediction) <= 0.0
-        )
+        return meets(self.problem, judged)
 
     @property
     def is_change(self) -> bool:
@@ -102,15 +124,32 @@ class Recommendation:
     @property
     def job(self) -> Job:
         """The job with the chosen plan, to be written."""
-        plan = self.chosen.trial.plan
-        configuration, added = plan.logical.configuration, self.settings
-        return replace(
-            self.problem.job,
-            configuration=replace(configuration, settings={**configuration.settings, **added}),
-            cluster=plan.cluster,
-            plan=Assignment.of(plan),
-            steps={},
-        )
+        return plan_job(self.problem.job, self.chosen.trial.plan, self.settings)
+
+
+def plan_job(job: Job, plan: PhysicalPlan, settings: Mapping[str, Setting]) -> Job:
+    """The job with a plan, to be written."""
+    configuration = plan.logical.configuration
+    return replace(
+        job,
+        configuration=replace(configuration, settings={**configuration.settings, **settings}),
+        cluster=plan.cluster,
+        plan=Assignment.of(plan),
+        steps={},
+    )
+
+
+def meets(problem: Problem, judged: Judged) -> bool:
+    """Whether a plan meets the objective as it was asked, without any margin."""
+    limit = judged.prediction.limit.per_second
+    # The highest rate is found to a part of it only.
+    if limit * (1.0 + 2.0 * PRECISION) < problem.required_per_second:
+        return False
+    if judged.trial.refused or not _keeps_machines(problem, judged.prediction):
+        return False
+    return (
+        not problem.objective.latencies or problem.objective.find_excess(judged.prediction) <= 0.0
+    )
 
 
 def _keeps_machines(problem: Problem, prediction: Prediction) -> bool:

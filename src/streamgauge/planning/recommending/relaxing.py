@@ -68,6 +68,9 @@ def _list_ways(problem: Problem, found: Candidates) -> Iterator[WayOut]:
         more = _with_tasks(problem.job, 2)
         wide = replace(problem, job=more, behaviour=JobBehaviour.from_job(more), current=None)
         yield from _try(Way.TASKS, 2.0, replace(wide, limits=free))
+    if problem.minimise is Minimise.MONEY:
+        # As many machines as are needed are bought anyway.
+        return
     nodes = len(problem.cluster.nodes)
     for machines in dict.fromkeys((1, max(nodes // 2, 1), nodes)):
         larger = replace(problem.job, cluster=_with_machines(problem.cluster, machines))

@@ -259,4 +259,8 @@ def cost_of(problem: Problem, trial: Trial) -> tuple[float, ...]:
         Minimise.WORKERS: float(len(plan.workers)),
         Minimise.MACHINES: float(len(plan.nodes)),
     }
+    if problem.minimise is Minimise.MONEY:
+        machines = () if trial.full is None else trial.full.machines
+        cores = math.fsum(one.busy + one.engine for one in machines)
+        return (cores, *sizes.values())
     return (sizes[problem.minimise], *(sizes[name] for name in sizes if name != problem.minimise))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from streamgauge.models.parameters import Parameters
 from streamgauge.planning.sharing.slo import Slo
+from streamgauge.topology.frozen import FrozenDict
 from streamgauge.topology.grouping import Fields
 from streamgauge.topology.topology import OperatorKind
 
@@ -18,7 +20,7 @@ class FluidOperator:
     """One operator.
 
     Attributes:
-        executors: How many it begins with.
+        executors: With how many its figures hold.
         tasks: How many it can have at most.
         inputs: Tuples that come to it for each that a parent processes, by parent.
         cpu_seconds: Of a core, for one tuple.
@@ -45,12 +47,20 @@ class FluidJob:
     Attributes:
         operators: In topological order.
         source_shares: Part of the job's input by source.
+        begins: Executors that it begins with, by operator, where they are others.
+        present: From when to when it is there, in seconds.
     """
 
     name: str
     slo: Slo
     operators: tuple[FluidOperator, ...]
     source_shares: Mapping[str, float]
+    begins: Mapping[str, int] = field(default_factory=FrozenDict)
+    present: tuple[float, float] = (0.0, math.inf)
+
+    def is_present(self, at: float) -> bool:
+        """Whether it is there at that time."""
+        return self.present[0] <= at < self.present[1]
 
     @classmethod
     def of(cls, name: str, slo: Slo, parameters: Parameters) -> FluidJob:

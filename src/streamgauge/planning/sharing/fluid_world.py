@@ -78,8 +78,11 @@ class FluidWorld:
         self._wait = np.asarray([one.wait_seconds for one in operators])
         self._exponent = np.asarray([one.exponent for one in operators])
         self._skew = np.asarray([one.skew for one in operators])
-        self._count = np.asarray([one.executors for one in operators], dtype=np.int64)
         self._tasks = np.asarray([one.tasks for one in operators], dtype=np.int64)
+        begins = [
+            job.begins.get(one.name, one.executors) for job in self.jobs for one in job.operators
+        ]
+        self._count = np.minimum(np.asarray(begins, dtype=np.int64), self._tasks)
         self._able = self._find_able()
         self._cpu_of_job = np.add.reduceat(self._gains * self._cpu, self._starts)
         self.lag = np.zeros(len(self.jobs))
@@ -124,6 +127,10 @@ class FluidWorld:
                 restarted.append(job.name)
         self._able = self._find_able()
         return restarted
+
+    def clear(self, number: int) -> None:
+        """Forget what a job has left over: it is gone."""
+        self.lag[number] = self._down[number] = 0.0
 
     def take_step(
         self, seconds: float, offered: Mapping[str, float], cores: float

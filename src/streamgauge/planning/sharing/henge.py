@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from streamgauge.errors import Findings
+from streamgauge.planning.sharing.congestion import Congestion, find_pressures
 from streamgauge.planning.sharing.observation import (
     CONGESTED,
     ClusterSeen,
@@ -36,6 +37,7 @@ class HengeParameters:
         settled_rounds: … over so many rounds; or after `quiescence_most_seconds`.
         quiescence_most_seconds: After which an action is judged in any case.
         stable_rounds: For how long all jobs must meet their objectives before Converged.
+        congestion: By which metric operators are congested: ``capacity``, ``queue`` or ``etp``.
         capacity_threshold: An operator with a higher capacity is congested.
         thread_multiplier: Executors more for each time that the threshold is exceeded (eq. 2.4).
         marginal_gain: A job that gains a smaller part is left alone for a while …
@@ -54,6 +56,7 @@ class HengeParameters:
     settled_rounds: int = 3
     quiescence_most_seconds: float = 300.0
     stable_rounds: int = 4
+    congestion: Congestion = Congestion.CAPACITY
     capacity_threshold: float = CONGESTED
     thread_multiplier: float = 10.0
     marginal_gain: float = 0.05
@@ -190,7 +193,12 @@ def extra_executors(capacity: float, rules: HengeParameters) -> int:
 
     Capacity is taken as one at most: what exceeds it is time that a thread waited for a core.
     """
-    over = min(capacity, 1.0) / rules.capacity_threshold - 1.0
+    return _relieve(capacity / rules.capacity_threshold, rules)
+
+
+def _relieve(pressure: float, rules: HengeParameters) -> int:
+    """The same of any metric's pressure; no more than for an operator that is always busy."""
+    over = min(pressure, 1.0 / rules.capacity_threshold) - 1.0
     # A capacity of just the threshold is no more than that by a rounding error.
     return max(0, math.ceil(over * rules.thread_multiplier - 1e-9))
 
@@ -264,9 +272,9 @@ def _reduce(
     kept = 1.0 - rules.reduction_fraction
     wanted = {
         name: {
-            operator: max(1, round(one.executors * kept))
-            for operator, one in seen.jobs[name].operators.items()
-            if not one.is_source and one.capacity <= rules.capacity_threshold
+            operator: max(1, round(seen.jobs[name].operators[operator].executors * kept))
+            for operator, pressure in _find_pressures(seen.jobs[name], rules).items()
+            if pressure <= 1.0
         }
         for name in targets
     }
@@ -366,12 +374,16 @@ def _urgency(name: str, job: JobSeen) -> tuple[float, float, str]:
 def _grow(job: JobSeen, rules: HengeParameters) -> dict[str, int]:
     """Executors of congested operators, with the new ones; sources execute nothing."""
     wanted = {}
-    for name, one in job.operators.items():
-        more = 0 if one.is_source else extra_executors(one.capacity, rules)
-        new = clamp(one.executors + more, one)
+    for name, pressure in _find_pressures(job, rules).items():
+        one = job.operators[name]
+        new = clamp(one.executors + _relieve(pressure, rules), one)
         if new > one.executors:
             wanted[name] = new
     return wanted
+
+
+def _find_pressures(job: JobSeen, rules: HengeParameters) -> dict[str, float]:
+    return find_pressures(job, rules.congestion, rules.capacity_threshold)
 
 
 def _blacklist(

@@ -29,6 +29,7 @@ class OperatorSeen:
         queue: Tuples that wait in front of it.
         queue_per_second: By how many that grows.
         held_back: Part of the time for which it held its senders back.
+        arrived_per_second: Tuples that were sent to it; None where that is not known.
     """
 
     executors: int
@@ -41,6 +42,7 @@ class OperatorSeen:
     queue: float = 0.0
     queue_per_second: float = 0.0
     held_back: float = 0.0
+    arrived_per_second: float | None = None
 
     @property
     def input_per_second(self) -> float:
@@ -51,10 +53,11 @@ class OperatorSeen:
     def per_executor(self) -> float:
         """Tuples per second that one executor could do, if the others did as well as the busiest.
 
-        Infinite where it did nothing.
+        Infinite where it did nothing, also while it was busy: what it could do is not known.
         """
         busy = self.capacity * self.executors
-        return self.input_per_second / busy if busy > 0.0 else math.inf
+        is_known = busy > 0.0 and self.input_per_second > 0.0
+        return self.input_per_second / busy if is_known else math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,7 @@ class JobSeen:
         lag: Tuples that are due and not emitted.
         lag_per_second: By how many that grows.
         quality: Latency and juice.
+        doubt: Why its figures are not to be acted upon, where that is so.
     """
 
     slo: Slo
@@ -75,6 +79,7 @@ class JobSeen:
     lag: float = 0.0
     lag_per_second: float = 0.0
     quality: Quality = field(default_factory=Quality)
+    doubt: str = ""
 
     @property
     def utility(self) -> float | None:

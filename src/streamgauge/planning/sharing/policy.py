@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
+from enum import Enum
 from typing import Protocol, runtime_checkable
 
 from streamgauge.errors import Findings, InvalidInput, suggest_name
@@ -24,11 +25,13 @@ class Decision:
         rule: Which rule fired, in one word or two: ``reconfiguration``, ``wait`` …
         reason: What was seen, in a sentence.
         executors: By job and operator, how many from now on; what is not named stays as it is.
+        refused: What was not done of what the policy wanted, and why; a sentence each.
     """
 
     rule: str
     reason: str = ""
     executors: Executors = field(default_factory=FrozenDict)
+    refused: tuple[str, ...] = ()
 
     @property
     def acts(self) -> bool:
@@ -103,7 +106,7 @@ def load_policy(text: str) -> Policy:
         # What is nothing by default may be nothing; all else is a length of time, a part or a size.
         nothing = not settings.__dataclass_fields__[setting].default
         above = {} if nothing else {"above": 0.0}
-        if not isinstance(value, bool):
+        if not isinstance(value, bool | str):
             check_number(findings, value, *PLACE, name, setting, **above)
     findings.raise_if_any()
     try:
@@ -120,7 +123,7 @@ def _check(policy: object) -> Policy:
     return policy
 
 
-def _read_setting(text: str, known: Mapping[str, type]) -> tuple[str, float | int | bool]:
+def _read_setting(text: str, known: Mapping[str, type]) -> tuple[str, float | int | bool | str]:
     """``target=0.5`` as a value of the setting's type."""
     name, _, value = text.partition("=")
     if name not in known:
@@ -137,6 +140,8 @@ def _read_setting(text: str, known: Mapping[str, type]) -> tuple[str, float | in
         if value in ("true", "false"):
             return name, value == "true"
     expected = {bool: "true or false", int: f"a whole number: {name}=3"}
+    if issubclass(kind, Enum):
+        expected[kind] = f"one of {', '.join(str(one) for one in kind)}"
     raise InvalidInput.single(
         PLACE, seen=repr(text), expected=expected.get(kind, f"a number: {name}=0.5")
     )

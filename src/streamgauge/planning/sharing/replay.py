@@ -6,140 +6,31 @@ jobs declare, and what a policy sees is noisy and one window late.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamgauge.errors import Findings
+from streamgauge.planning.sharing.arrivals import Arrivals, Present
+from streamgauge.planning.sharing.course import Acted, Course
 from streamgauge.planning.sharing.fluid_job import FluidJob
 from streamgauge.planning.sharing.fluid_world import FluidWorld, JobFlow
+from streamgauge.planning.sharing.guarded import LIMIT_SECONDS, Guarded
 from streamgauge.planning.sharing.observation import (
     ClusterSeen,
+    Executors,
     JobSeen,
     MachineSeen,
     OperatorSeen,
 )
 from streamgauge.planning.sharing.policy import Decision, Policy
 from streamgauge.planning.sharing.slo import Quality
-from streamgauge.topology.field_checks import check_number
+from streamgauge.planning.sharing.surroundings import Surroundings
 
 Vector = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What policies are up against.
-
-    Attributes:
-        step_seconds: Of the world, and the window of what policies see.
-        downtime_seconds: For how long a job stands still whose executors change.
-        service_error: Standard deviation of ln(true service time / declared one).
-        least_exponent: Executors do more by their number to a power from this one to 1.
-        noise: Standard deviation of ln(seen / true) of every figure that policies see.
-        outages: Times (from, to) in seconds in which metrics do not arrive.
-        failures: Times (from, to, cores) in which so many cores are missing.
-    """
-
-    step_seconds: float = 10.0
-    downtime_seconds: float = 30.0
-    service_error: float = 0.1
-    least_exponent: float = 0.7
-    noise: float = 0.05
-    outages: tuple[tuple[float, float], ...] = ()
-    failures: tuple[tuple[float, float, float], ...] = ()
-
-    def __post_init__(self) -> None:
-        findings = Findings()
-        check_number(findings, self.step_seconds, "step_seconds", above=0.0)
-        check_number(findings, self.downtime_seconds, "downtime_seconds")
-        check_number(findings, self.service_error, "service_error", most=1.0)
-        check_number(findings, self.least_exponent, "least_exponent", above=0.0, most=1.0)
-        check_number(findings, self.noise, "noise", most=1.0)
-        findings.raise_if_any()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acted:
-    """A decision that changed something."""
-
-    at: float
-    decision: Decision
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Course:
-    """What happened under one policy; arrays have a row for each step and a column for each job.
-
-    Attributes:
-        share: Utility over its maximum.
-        met: Whether the objective was met.
-        executors: That jobs had.
-        cores: That jobs used.
-        lag: Tuples left over.
-        weights: Maximum utility by job.
-        rescales: Changes of executors by job.
-        acted: All decisions that changed something.
-    """
-
-    policy: str
-    seed: int
-    jobs: tuple[str, ...]
-    step_seconds: float
-    share: Vector
-    met: NDArray[np.bool_]
-    executors: Vector
-    cores: Vector
-    lag: Vector
-    weights: Vector
-    rescales: Mapping[str, int]
-    downtime_seconds: float
-    acted: tuple[Acted, ...] = field(default=())
-
-    @property
-    def system(self) -> Vector:
-        """Satisfaction of the system in every step: its utility over the highest."""
-        found: Vector = self.share @ self.weights / self.weights.sum()
-        return found
-
-    @property
-    def hours(self) -> float:
-        """How long it took."""
-        return len(self.share) * self.step_seconds / 3600.0
-
-    @property
-    def satisfaction(self) -> float:
-        """Mean of it."""
-        return float(self.system.mean())
-
-    @property
-    def violations(self) -> float:
-        """Part of the jobs' time in which an objective was missed."""
-        return float(1.0 - self.met.mean())
-
-    @property
-    def executor_hours(self) -> float:
-        """Executors that jobs had, over time."""
-        return float(self.executors.sum()) * self.step_seconds / 3600.0
-
-    @property
-    def core_hours(self) -> float:
-        """Cores that jobs used, over time."""
-        return float(self.cores.sum()) * self.step_seconds / 3600.0
-
-    @property
-    def converged_seconds(self) -> float:
-        """From when on the system was worth 95 % of its final worth and more, for good.
-
-        The final worth is the mean of the last tenth; NaN where that is nothing.
-        """
-        system = self.system
-        final = float(system[-max(1, len(system) // 10) :].mean())
-        if final <= 0.0:
-            return float("nan")
-        below = np.flatnonzero(system < 0.95 * final)
-        return float(below[-1] + 1) * self.step_seconds if len(below) else 0.0
+# What is written down of every step and job.
+FIGURES = ("share", "executors", "cores", "lag", "offered", "processed", "latency_seconds")
 
 
 def replay(
@@ -150,6 +41,7 @@ def replay(
     *,
     seed: int = 1,
     surroundings: Surroundings | None = None,
+    limit_seconds: float = LIMIT_SECONDS,
 ) -> Course:
     """The whole traffic under one policy.
 
@@ -161,66 +53,106 @@ def replay(
         policy: Fresh: what it remembers is of this replay.
         seed: Of the world's deviations from the jobs, and of noise.
         surroundings: What the policy is up against.
+        limit_seconds: For how long a decision of the policy is waited for.
     """
     around = surroundings or Surroundings()
+    guarded = Guarded(policy, limit_seconds)
+    arrivals = Arrivals(jobs, admission=around.admission)
     random = np.random.default_rng(seed)
     world = FluidWorld([_deviate(job, around, random) for job in jobs], around.downtime_seconds)
+    watch = _Watch(world, jobs, around, random)
     steps = min(len(values) for values in offered.values())
-    course = {name: np.zeros((steps, len(jobs))) for name in ("share", "met", "executors")}
-    cores_used, lag = np.zeros((steps, len(jobs))), np.zeros((steps, len(jobs)))
+    present = np.asarray(
+        [[job.is_present(step * around.step_seconds) for job in jobs] for step in range(steps)]
+    )
+    course = {name: np.zeros((steps, len(jobs))) for name in FIGURES}
     rescales = dict.fromkeys((job.name for job in jobs), 0)
     acted: list[Acted] = []
+    remarks = _note_gaps(offered, around.step_seconds)
+    refused: tuple[str, ...] = ()
     load = dict.fromkeys((job.name for job in jobs), 0.0)
     late: ClusterSeen | None = None
-    next_round = 0.0
-    for step in range(steps):
+    next_round = around.policies_from_seconds
+    for step, wished in enumerate(present):
         at = step * around.step_seconds
         load = {name: _known(values[step], load[name]) for name, values in offered.items()}
-        available = _find_cores(machines, around, at)
+        here = present[step] = arrivals.take_step(wished, at, load, late)
+        for gone in np.flatnonzero(~here).tolist():
+            world.clear(gone)
+            load[jobs[gone].name] = 0.0
+        whole, free = _find_cores(machines, around, at)
+        for change in around.changes:
+            if at <= change.at < at + around.step_seconds:
+                world.apply(change.executors)
         if late is not None and at >= next_round:
             next_round = at + policy.period_seconds
-            decision = policy.decide(late)
+            decision = guarded.decide(late)
+            if decision.refused and decision.refused != refused:
+                remarks.append(Acted(at=at, decision=decision))
+            refused = decision.refused
             if decision.acts:
                 acted.append(Acted(at=at, decision=decision))
-                for name in world.apply(decision.executors):
+                for name in world.apply(_of_present(decision.executors, jobs, here)):
                     rescales[name] += 1
         lag_before = world.lag.copy()
-        flows = world.take_step(around.step_seconds, load, sum(available))
+        flows = world.take_step(around.step_seconds, load, free)
         growth = (world.lag - lag_before) / around.step_seconds
         # What nobody will look at is not made.
-        late = (
-            _observe(world, jobs, flows, growth, available, around, at, random)
-            if at + around.step_seconds >= next_round
-            else None
-        )
-        course["executors"][step] = world.counts
+        is_due = arrivals.waits or at + around.step_seconds >= next_round
+        late = watch.look(flows, growth, whole, free, at, here) if is_due else None
+        course["executors"][step] = np.where(here, world.counts, 0.0)
         for number, (job, flow) in enumerate(zip(jobs, flows, strict=True)):
             utility = job.slo.find_utility(flow.quality)
             # A job to which nothing comes misses nothing.
             part = 1.0 if utility is None else utility / job.slo.max_utility
             course["share"][step, number] = part
-            course["met"][step, number] = part >= 1.0
-            cores_used[step, number] = float(flow.cores.sum())
-            lag[step, number] = flow.lag
+            course["cores"][step, number] = float(flow.cores.sum())
+            course["lag"][step, number] = flow.lag
+            course["offered"][step, number] = flow.offered_per_second
+            course["processed"][step, number] = flow.processed_per_second
+            latency = flow.quality.latency_seconds[job.slo.statistic]
+            course["latency_seconds"][step, number] = latency
     return Course(
         policy=policy.name,
         seed=seed,
         jobs=tuple(job.name for job in jobs),
         step_seconds=around.step_seconds,
-        share=course["share"],
-        met=course["met"] > 0.0,
-        executors=course["executors"],
-        cores=cores_used,
-        lag=lag,
+        begun_seconds=around.policies_from_seconds,
+        present=present,
+        **course,
         weights=np.asarray([job.slo.max_utility for job in jobs]),
         rescales=rescales,
         downtime_seconds=around.downtime_seconds * sum(rescales.values()),
-        acted=tuple(acted),
+        acted=_in_order([*acted, *arrivals.admitted]),
+        remarks=_in_order([*remarks, *arrivals.waited]),
     )
+
+
+def _in_order(happened: list[Acted]) -> tuple[Acted, ...]:
+    return tuple(sorted(happened, key=lambda one: one.at))
+
+
+def _note_gaps(offered: Mapping[str, Vector], step_seconds: float) -> list[Acted]:
+    """Where traffic is not known from a step on, and for how long what was before goes on."""
+    remarks = []
+    for name, values in offered.items():
+        edges = np.flatnonzero(np.diff(np.isnan(values), prepend=False, append=False))
+        for begin, end in zip(edges[::2], edges[1::2], strict=True):
+            length = float(end - begin) * step_seconds
+            told = f"no traffic of {name} is known for {length:g} s: what was before goes on"
+            decision = Decision(rule="gap", refused=(told,))
+            remarks.append(Acted(at=float(begin) * step_seconds, decision=decision))
+    return remarks
 
 
 def _known(value: float, before: float) -> float:
     return before if np.isnan(value) else float(value)
+
+
+def _of_present(executors: Executors, jobs: Sequence[FluidJob], here: Present) -> Executors:
+    """Without jobs that left since the policy saw them."""
+    names = {job.name for job, is_here in zip(jobs, here, strict=True) if is_here}
+    return {name: changes for name, changes in executors.items() if name in names}
 
 
 def _deviate(job: FluidJob, around: Surroundings, random: np.random.Generator) -> FluidJob:
@@ -233,18 +165,20 @@ def _deviate(job: FluidJob, around: Surroundings, random: np.random.Generator) -
                 one,
                 cpu_seconds=one.cpu_seconds * factor,
                 wait_seconds=one.wait_seconds * factor,
-                exponent=float(random.uniform(around.least_exponent, 1.0)),
+                exponent=float(random.uniform(around.least_exponent, around.most_exponent)),
             )
         )
-    # What it can do with the executors that it begins with is what it declares.
+    # What it can do with the executors that its figures hold for is what it declares.
     operators = [
         replace(one, skew=one.skew * one.executors ** (one.exponent - 1.0)) for one in operators
     ]
     return replace(job, operators=tuple(operators))
 
 
-def _find_cores(machines: Sequence[float], around: Surroundings, at: float) -> list[float]:
-    """Cores of each machine; those that are missing are the last ones'."""
+def _find_cores(
+    machines: Sequence[float], around: Surroundings, at: float
+) -> tuple[list[float], float]:
+    """Cores of each machine that is there, the last ones fail first; and those that are free."""
     missing = sum(cores for begin, end, cores in around.failures if begin <= at < end)
     left = []
     for cores in reversed(machines):
@@ -252,67 +186,91 @@ def _find_cores(machines: Sequence[float], around: Surroundings, at: float) -> l
         missing -= gone
         if cores > gone:
             left.append(cores - gone)
+    taken = sum(cores for begin, end, cores in around.background if begin <= at < end)
     # A cluster without any core has no answer; the last thread never stops.
-    return left[::-1] or [1e-3]
+    whole = left[::-1] or [1e-3]
+    return whole, max(1e-3, sum(whole) - taken)
 
 
-def _observe(
-    world: FluidWorld,
-    jobs: Sequence[FluidJob],
-    flows: Sequence[JobFlow],
-    growth: Vector,
-    machines: Sequence[float],
-    around: Surroundings,
-    at: float,
-    random: np.random.Generator,
-) -> ClusterSeen:
-    """What agents would report of the step."""
+class _Watch:
+    """What agents would report of steps."""
 
-    def blur(value: float) -> float:
-        return value * float(np.exp(random.normal(0.0, around.noise)))
+    def __init__(
+        self,
+        world: FluidWorld,
+        jobs: Sequence[FluidJob],
+        around: Surroundings,
+        random: np.random.Generator,
+    ) -> None:
+        self._world = world
+        self._jobs = jobs
+        self._around = around
+        self._random = random
+        self._gains = [job.gains() for job in jobs]
 
-    seen = {}
-    all_executors = world.executors
-    for number, (job, flow) in enumerate(zip(jobs, flows, strict=True)):
-        executors = all_executors[job.name]
-        gains = job.gains() * flow.processed_per_second
-        processed = {one.name: float(rate) for one, rate in zip(job.operators, gains, strict=True)}
-        operators = {}
-        wanted = flow.offered_per_second + flow.lag / around.step_seconds
+    def look(
+        self,
+        flows: Sequence[JobFlow],
+        growth: Vector,
+        machines: Sequence[float],
+        free: float,
+        at: float,
+        here: Present,
+    ) -> ClusterSeen:
+        """All jobs that are there, and machines."""
+        executors = self._world.executors
+        seen = {
+            job.name: self._look_at(number, flows[number], executors, float(growth[number]))
+            for number, job in enumerate(self._jobs)
+            if here[number]
+        }
+        busy = sum(float(flow.cores.sum()) for flow in flows) * self._world.stretch
+        threads = (busy + sum(machines) - free) / sum(machines)
+        return ClusterSeen(
+            at=at,
+            jobs=seen,
+            machines=tuple(MachineSeen(load=threads * cores, cores=cores) for cores in machines),
+            stale=any(begin <= at < end for begin, end in self._around.outages),
+        )
+
+    def _look_at(self, number: int, flow: JobFlow, executors: Executors, growth: float) -> JobSeen:
+        job, step_seconds = self._jobs[number], self._around.step_seconds
+        noise = self._noise(3 * len(job.operators) + 1 + len(flow.quality.latency_seconds))
+        gains = (self._gains[number] * flow.processed_per_second).tolist()
+        processed = {one.name: rate for one, rate in zip(job.operators, gains, strict=True)}
+        wanted = flow.offered_per_second + flow.lag / step_seconds
         held = max(0.0, 1.0 - flow.limit_per_second / wanted) if wanted > 0.0 else 0.0
+        operators = {}
         for index, one in enumerate(job.operators):
-            noise = blur(1.0)
+            came = next(noise)
             operators[one.name] = OperatorSeen(
-                executors=executors[one.name],
+                executors=executors[job.name][one.name],
                 tasks=one.tasks,
                 is_source=one.is_source,
                 executed={
-                    parent: processed[parent] * times * noise
-                    for parent, times in one.inputs.items()
+                    parent: processed[parent] * times * came for parent, times in one.inputs.items()
                 },
-                sent_per_second=processed[one.name] * noise,
-                capacity=min(1.0, blur(float(flow.utilisation[index]))),
-                cores=blur(float(flow.cores[index])),
+                sent_per_second=processed[one.name] * came,
+                capacity=min(1.0, next(noise) * float(flow.utilisation[index])),
+                cores=next(noise) * float(flow.cores[index]),
                 held_back=held if index == flow.bottleneck else 0.0,
             )
         quality = flow.quality
-        seen[job.name] = JobSeen(
+        return JobSeen(
             slo=job.slo,
             operators=operators,
-            offered_per_second=blur(flow.offered_per_second),
+            offered_per_second=next(noise) * flow.offered_per_second,
             lag=flow.lag,
-            lag_per_second=float(growth[number]),
+            lag_per_second=growth,
             quality=Quality(
                 latency_seconds={
-                    name: blur(value) for name, value in quality.latency_seconds.items()
+                    name: next(noise) * value for name, value in quality.latency_seconds.items()
                 },
                 juice=quality.juice,
             ),
         )
-    threads = sum(float(flow.cores.sum()) for flow in flows) * world.stretch / sum(machines)
-    return ClusterSeen(
-        at=at,
-        jobs=seen,
-        machines=tuple(MachineSeen(load=threads * cores, cores=cores) for cores in machines),
-        stale=any(begin <= at < end for begin, end in around.outages),
-    )
+
+    def _noise(self, count: int) -> Iterator[float]:
+        """Factors by which figures are off."""
+        drawn: list[float] = np.exp(self._random.normal(0.0, self._around.noise, count)).tolist()
+        return iter(drawn)

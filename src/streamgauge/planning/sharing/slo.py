@@ -15,7 +15,7 @@ from enum import StrEnum
 from streamgauge.errors import Findings
 from streamgauge.planning.sharing.utility import Knee, Shape, check_shape
 from streamgauge.topology.field_checks import check_number
-from streamgauge.topology.frozen import FrozenDict
+from streamgauge.topology.frozen import FrozenDict, freeze
 
 # Juice is a ratio of counts that were not taken at the same moment.
 ROUNDING = 1e-9
@@ -53,6 +53,7 @@ class Slo:
         juice: The least part of the input to be processed; None where it does not matter.
         max_utility: What the job is worth that meets it: its priority.
         shape: Which part of that remains where it is missed.
+        sink_weights: What a tuple counts in juice by the sink where it ends; 1 unless named.
     """
 
     latency_seconds: float | None = None
@@ -60,9 +61,13 @@ class Slo:
     juice: float | None = None
     max_utility: float = 1.0
     shape: Shape = field(default_factory=Knee)
+    sink_weights: Mapping[str, float] = field(default_factory=FrozenDict)
 
     def __post_init__(self) -> None:
+        freeze(self, "sink_weights")
         findings = Findings()
+        for sink, weight in self.sink_weights.items():
+            check_number(findings, weight, "sink_weights", sink)
         if self.latency_seconds is None and self.juice is None:
             findings.add("slo", seen="no threshold", expected="one of latency, juice, or both")
         if self.latency_seconds is not None:

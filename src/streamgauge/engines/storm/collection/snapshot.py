@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from streamgauge.lake.metrics import Metric
 from streamgauge.topology.cluster import Slot
-from streamgauge.topology.configuration import Setting
+from streamgauge.topology.configuration import OBJECTIVE_PREFIX, Setting
 from streamgauge.topology.grouping import (
     All,
     Custom,
@@ -147,12 +147,18 @@ class TopologySnapshot:
 
     @property
     def settings(self) -> dict[str, Setting]:
-        """The settings that our models know, where they are set."""
-        return {
+        """The settings that our models know, where they are set, and the topology's objective."""
+        known = {
             name: self.configuration[name]
             for name in load_engine(self.engine).load_transport().settings
             if isinstance(self.configuration.get(name), bool | int | float)
         }
+        objective = {
+            name: value
+            for name, value in sorted(self.configuration.items())
+            if name.startswith(OBJECTIVE_PREFIX) and isinstance(value, bool | int | float | str)
+        }
+        return {**known, **objective}
 
     @property
     def sampling(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -9,84 +10,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from streamgauge.errors import Findings, InvalidInput
+from streamgauge.planning.sharing.files.slo_file import SloFile, check_length, find_slo, pairs_in
 from streamgauge.planning.sharing.offered import Diurnal, Offered, Recorded
-from streamgauge.planning.sharing.replay import Surroundings
+from streamgauge.planning.sharing.policy import load_policy
 from streamgauge.planning.sharing.shared_cluster import SharedCluster, SharedJob
-from streamgauge.planning.sharing.slo import Slo, Statistic
-from streamgauge.planning.sharing.utility import (
-    Custom,
-    Knee,
-    Linear,
-    Lognormal,
-    Piecewise,
-    Shape,
-    Step,
-)
+from streamgauge.planning.sharing.slo import Slo
+from streamgauge.planning.sharing.surroundings import ByHand, Surroundings
 from streamgauge.profile.files.jobs import load_job, parse_job
 from streamgauge.profile.job import Job
+from streamgauge.topology.field_checks import check_known, check_number, check_whole
 from streamgauge.topology.files.document import Document, dump_json, read_document
 from streamgauge.topology.files.file_model import FileModel, list_keys, validate
+from streamgauge.topology.frozen import FrozenDict
 from streamgauge.traffic.series_files import read_series_file
 
 VERSION = 1
-SHAPES = ("knee", "linear", "piecewise", "step", "lognormal", "custom")
-
-
-class UtilityFile(FileModel):
-    """What remains of the utility where the objective is missed; exactly one shape."""
-
-    knee: bool = False
-    linear: float | None = None
-    piecewise: list[list[float]] | None = None
-    step: list[list[float]] | None = None
-    lognormal: list[float] | None = None
-    custom: str | None = None
-
-    def build(self) -> Shape:
-        """The shape."""
-        given = [name for name in SHAPES if name in self.model_fields_set]
-        if len(given) != 1:
-            raise InvalidInput.single(
-                (), seen=", ".join(given) or "nothing", expected=f"one of {', '.join(SHAPES)}"
-            )
-        if self.linear is not None:
-            return Linear(zero_at=self.linear)
-        if self.piecewise is not None:
-            return Piecewise(points=_pairs(self.piecewise, "piecewise"))
-        if self.step is not None:
-            return Step(steps=_pairs(self.step, "step"))
-        if self.lognormal is not None:
-            (median, sigma) = _pairs([self.lognormal], "lognormal")[0]
-            return Lognormal(median=median, sigma=sigma)
-        return Knee() if self.custom is None else Custom(function=self.custom)
-
-
-class SloFile(FileModel):
-    """What a job is to reach."""
-
-    latency_ms: float | None = None
-    statistic: Literal["mean", "p50", "p95", "p99"] = "mean"
-    juice: float | None = None
-    max_utility: float = 1.0
-    utility: UtilityFile | Literal["knee", "step"] = "knee"
-
-    def build(self) -> Slo:
-        """The objective."""
-        if isinstance(self.utility, UtilityFile):
-            findings = Findings()
-            shape: Shape = Knee()
-            with findings.at("utility"):
-                shape = self.utility.build()
-            findings.raise_if_any()
-        else:
-            shape = Knee() if self.utility == "knee" else Step()
-        return Slo(
-            latency_seconds=None if self.latency_ms is None else self.latency_ms / 1e3,
-            statistic=Statistic(self.statistic),
-            juice=self.juice,
-            max_utility=self.max_utility,
-            shape=shape,
-        )
 
 
 class TrafficFile(FileModel):
@@ -129,29 +67,51 @@ class SharedJobFile(FileModel):
 
     job: dict[str, Any]
     step: str | None = None
-    slo: SloFile
+    slo: SloFile | None = None
     traffic: TrafficFile
     copies: int = 1
+    executors: dict[str, int] = {}
+    tasks: dict[str, int] = {}
+    from_hour: float = 0.0
+    until_hour: float | None = None
+
+
+class ByHandFile(FileModel):
+    """What a person changes at a time."""
+
+    at_seconds: float
+    executors: dict[str, dict[str, int]]
+
+    def build(self) -> ByHand:
+        """The same as a noun."""
+        return ByHand(at=self.at_seconds, executors=self.executors)
 
 
 class SurroundingsFile(FileModel):
     """What policies are up against."""
 
     step_seconds: float = Surroundings().step_seconds
+    policies_from_seconds: float = Surroundings().policies_from_seconds
     downtime_seconds: float = Surroundings().downtime_seconds
     service_error: float = Surroundings().service_error
     least_exponent: float = Surroundings().least_exponent
+    most_exponent: float = Surroundings().most_exponent
     noise: float = Surroundings().noise
     outages: list[list[float]] = []
     failures: list[list[float]] = []
+    background: list[list[float]] = []
+    changes: list[ByHandFile] = []
+    admission: bool = Surroundings().admission
 
     def build(self) -> Surroundings:
         """The same as a noun."""
-        given = self.model_dump(exclude={"outages", "failures"})
+        lists = {"outages", "failures", "background", "changes"}
         return Surroundings(
-            **given,
-            outages=_pairs(self.outages, "outages"),
+            **self.model_dump(exclude=lists),
+            outages=pairs_in(self.outages, "outages"),
             failures=tuple(_triples(self.failures, "failures")),
+            background=tuple(_triples(self.background, "background")),
+            changes=tuple(one.build() for one in self.changes),
         )
 
 
@@ -163,6 +123,8 @@ class SharedClusterFile(FileModel):
     about: str = ""
     machines: list[float]
     hours: float = 24.0
+    policies: list[str] = []
+    price_per_executor_hour: float = 0.0
     jobs: dict[str, SharedJobFile]
     surroundings: SurroundingsFile = SurroundingsFile()
 
@@ -218,6 +180,14 @@ def _build(document: Document) -> SharedCluster:
         findings.add("machines", seen=f"{file.machines}", expected="cores of each, above zero")
     if not 0.0 < file.hours <= 24 * 366:
         findings.add("hours", seen=f"{file.hours:g}", expected="above zero and at most a year")
+    check_number(findings, file.price_per_executor_hour, "price_per_executor_hour")
+    for index, name in enumerate(file.policies):
+        with findings.at("policies", index):
+            load_policy(name)
+    findings.raise_if_any()
+    for index, change in enumerate(surroundings.changes):
+        with findings.at("surroundings", "changes", index, "executors"):
+            _check_change(change, {one.name: one.job for one in jobs})
     findings.raise_if_any()
     return SharedCluster(
         name=file.sharing,
@@ -225,6 +195,8 @@ def _build(document: Document) -> SharedCluster:
         machines=tuple(file.machines),
         jobs=tuple(jobs),
         hours=file.hours,
+        policies=tuple(file.policies),
+        price_per_executor_hour=file.price_per_executor_hour,
         surroundings=surroundings,
     )
 
@@ -235,15 +207,69 @@ def _build_job(name: str, file: SharedJobFile, folder: Path) -> list[SharedJob]:
     with findings.at("job"):
         parts["job"] = _read_job(file.job, file.step, folder)
     with findings.at("slo"):
-        parts["slo"] = file.slo.build()
+        parts["slo"] = _choose_slo(file, parts.get("job"))
     with findings.at("traffic"):
         parts["offered"] = file.traffic.build(folder)
     if not 1 <= file.copies <= 1000:
         findings.add("copies", seen=f"{file.copies}", expected="1 to 1000")
+    until = math.inf if file.until_hour is None else file.until_hour
+    check_number(findings, file.from_hour, "from_hour")
+    if until <= file.from_hour:
+        findings.add("until_hour", seen=f"{until:g}", expected=f"after hour {file.from_hour:g}")
+    for key, executors in (("executors", file.executors), ("tasks", file.tasks)):
+        if "job" in parts:
+            with findings.at(key):
+                _check_executors(parts["job"], executors)
     findings.raise_if_any()
+    parts |= {
+        "executors": FrozenDict(file.executors),
+        "tasks": FrozenDict(file.tasks),
+        "hours": (file.from_hour, until),
+    }
     if file.copies == 1:
         return [SharedJob(name=name, **parts)]
     return [SharedJob(name=f"{name}-{number + 1}", **parts) for number in range(file.copies)]
+
+
+def _choose_slo(file: SharedJobFile, job: Job | None) -> Slo | None:
+    """The objective that stands here, or else in the job's own configuration."""
+    if file.slo is not None:
+        return file.slo.build(job.topology if job is not None else None)
+    if job is None:
+        # What is wrong with the job is told already.
+        return None
+    slo = find_slo(job.configuration, job.topology)
+    if slo is None:
+        raise InvalidInput.single(
+            (),
+            seen="no objective, neither here nor in the job's configuration",
+            expected="slo: {latency_ms: …}, or streamgauge.slo.latency_ms among its settings",
+        )
+    return slo
+
+
+def _check_change(change: ByHand, jobs: Mapping[str, Job]) -> None:
+    """Every job is one of the cluster's."""
+    findings = Findings()
+    for name, executors in change.executors.items():
+        if check_known(
+            findings, name, jobs, name, seen=f"job {name!r}", expected="one of the cluster's jobs"
+        ):
+            with findings.at(name):
+                _check_executors(jobs[name], executors)
+    findings.raise_if_any()
+
+
+def _check_executors(job: Job, executors: Mapping[str, int]) -> None:
+    """Every operator is one of the job's, and has at least one executor."""
+    findings = Findings()
+    known = job.topology.operator_names
+    for name, number in executors.items():
+        if check_known(
+            findings, name, known, name, seen=f"operator {name!r}", expected="one of the job's"
+        ):
+            check_whole(findings, number, name)
+    findings.raise_if_any()
 
 
 def _read_job(data: Mapping[str, Any], step: str | None, folder: Path) -> Job:
@@ -259,22 +285,9 @@ def _read_job(data: Mapping[str, Any], step: str | None, folder: Path) -> Job:
     return job if step is None else job.at_step(step)
 
 
-def _pairs(rows: list[list[float]], place: str) -> tuple[tuple[float, float], ...]:
-    _check_length(rows, 2, place)
-    return tuple((first, second) for first, second in rows)
-
-
 def _triples(rows: list[list[float]], place: str) -> list[tuple[float, float, float]]:
-    _check_length(rows, 3, place)
+    check_length(rows, 3, place)
     return [(first, second, third) for first, second, third in rows]
-
-
-def _check_length(rows: list[list[float]], length: int, place: str) -> None:
-    for index, row in enumerate(rows):
-        if len(row) != length:
-            raise InvalidInput.single(
-                (place, index), seen=f"{len(row)} numbers", expected=f"{length}"
-            )
 
 
 def _refuse(given: Mapping[str, Any], wrong: set[str], what: str) -> None:

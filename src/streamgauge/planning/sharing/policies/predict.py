@@ -3,8 +3,9 @@
 It knows no more than the others: what every operator did, how busy it was, and what came. Of these
 it learns, operator by operator, what one executor can do, by which power of their number executors
 do more, and by which factor latency is off what queues would make it. It looks ahead as far as a
-change takes, changes several operators and jobs at once, frees only what it does not expect to
-need, and a prediction that did not come true is in the next one's factor.
+change takes, changes several operators and jobs at once, and frees only what it does not expect to
+need. How far its predictions were off is in the next one's factor and in its interval; a change
+that made a job worse is undone.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
+from streamgauge.models.model_error import ENOUGH, find_conformal_quantile
 from streamgauge.planning.sharing.demand import find_demand
 from streamgauge.planning.sharing.observation import ClusterSeen, JobSeen, OperatorSeen
 from streamgauge.planning.sharing.policy import Decision
-from streamgauge.planning.sharing.slo import Quality
+from streamgauge.planning.sharing.slo import Quality, Statistic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +36,9 @@ class PredictParameters:
         memory_seconds: Over which the course of the load, and its largest value, are looked at.
         settle_seconds: After a change of a job, until what is seen of it counts.
         stay_seconds: After a change of a job, until executors are taken from it.
-        margin: Part by which more load is planned for than is expected.
-        spare: The same where executors are taken away: what is given back soon costs two changes.
+        margin: Part by which more load than is expected must be met without a change.
+        spare: Part by which more load is planned for where executors change: what is changed again
+            soon costs two changes.
         catch_up_seconds: Within which a backlog is to be gone.
         busiest: Part of the time that an executor may be busy.
         aim: Part of a latency threshold that is aimed at.
@@ -42,6 +46,9 @@ class PredictParameters:
         saving: Part of a job's executors that must be to spare for them to be taken.
         exponent: Of executors that were never changed.
         most_busy: Part of all cores that jobs may use together.
+        interval: Probability with which utility is in its interval; a change must gain more than
+            half of that is wide.
+        oldest_seconds: With figures of operators that are older nothing is planned.
     """
 
     interval_seconds: float = 10.0
@@ -55,18 +62,48 @@ class PredictParameters:
     busiest: float = 0.8
     aim: float = 0.8
     gain: float = 0.02
-    saving: float = 0.15
+    saving: float = 0.4
     exponent: float = 0.9
     most_busy: float = 0.9
+    interval: float = 0.9
+    oldest_seconds: float = 3600.0
 
 
 # How much of what was learned a new value replaces.
 LEARNING = 0.2
 # Of so many windows the median is the load of now: one is as noisy as any figure.
 LATEST = 6
+# What a statistic is of an exponential distribution's mean, until it was measured.
+OF_MEAN = {
+    Statistic.MEAN: 1.0,
+    Statistic.P50: math.log(2.0),
+    Statistic.P95: math.log(20.0),
+    Statistic.P99: math.log(100.0),
+}
 # Between these an exponent is believed.
 EXPONENTS = (0.3, 1.0)
 MOST_STEPS = 500
+# So many of the last predictions say how far the next one may be off; and never by more than this.
+RESIDUALS, WIDEST = 60, 0.5
+# A load that differs by more than this part is another one, under which nothing is judged.
+SAME_LOAD = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trial:
+    """A change whose effect is not known yet.
+
+    Attributes:
+        executors: What the job had before.
+        utility: What it was worth then.
+        load: Under which load.
+        expected: What it is to be worth.
+    """
+
+    executors: Mapping[str, int]
+    utility: float
+    load: float
+    expected: float
 
 
 @dataclass(slots=True)
@@ -77,17 +114,33 @@ class _Learned:
         per_executor: By operator, tuples per second, with as many executors as it then had.
         exponent: By operator.
         latency_factor: Measured latency over what queues would make it.
+        begun: When the job was seen first.
+        factors: How often that factor was measured.
         loads: Of the last while, with their times.
         changed: When its executors were changed last.
         before: By operator: executors, and what one of them did, before that change.
+        learned: When what one executor can do was measured last.
+        utilities: Measured ones, of the last windows.
+        residuals: Measured less expected utility, over its maximum, where nothing was in between.
+        trial: The last change, until it is judged.
+        barred: Until when nothing is changed, after a change that was undone …
+        barred_load: … unless there is more load than this.
     """
 
+    latency_factor: float
+    begun: float
+    factors: int = 0
     per_executor: dict[str, tuple[int, float]] = field(default_factory=dict)
     exponent: dict[str, float] = field(default_factory=dict)
-    latency_factor: float = 1.0
     loads: deque[tuple[float, float]] = field(default_factory=deque)
     changed: float = -math.inf
     before: dict[str, tuple[int, float]] = field(default_factory=dict)
+    learned: float = -math.inf
+    utilities: deque[float] = field(default_factory=lambda: deque(maxlen=LATEST))
+    residuals: deque[float] = field(default_factory=lambda: deque(maxlen=RESIDUALS))
+    trial: _Trial | None = None
+    barred: float = -math.inf
+    barred_load: float = 0.0
 
 
 class Predicting:
@@ -111,41 +164,144 @@ class Predicting:
             return Decision(rule="outage", reason="no new metrics")
         wanted: dict[str, Mapping[str, int]] = {}
         reasons = []
-        room = self.parameters.most_busy * sum(one.cores for one in seen.machines)
+        room = self._find_room(seen)
         for name in sorted(seen.jobs, key=lambda name: -seen.jobs[name].slo.max_utility):
             job = seen.jobs[name]
-            learned = self._learned.setdefault(name, _Learned(changed=seen.at))
-            self._learn(learned, seen.at, job)
+            learned = self._learned.setdefault(
+                name, _Learned(latency_factor=OF_MEAN[job.slo.statistic], begun=seen.at)
+            )
+            self._learn(learned, seen.at, job, is_crowded=seen.is_congested)
             cores = sum(one.cores for one in job.operators.values())
-            if seen.at - learned.changed >= self.parameters.settle_seconds:
-                plan, reason = self._plan(learned, seen.at, job)
+            known = seen.at - max(learned.changed, learned.begun)
+            if known >= self.parameters.settle_seconds and learned.loads:
+                plan, reason = self._decide_for(learned, seen.at, job)
                 growth = self._expect_load(learned, job) / max(job.offered_per_second, 1e-9)
-                if plan and (room > cores * growth or sum(plan.values()) < _count(job)):
+                if plan and room <= cores * growth and sum(plan.values()) >= _count(job):
+                    plan, reason = {}, f"no cores are left: {reason}"
+                if plan:
                     wanted[name] = plan
+                if reason:
                     reasons.append(f"{name}: {reason}")
             room -= cores
         decision = Decision.of("prediction", seen, wanted, "; ".join(reasons))
         for name in decision.executors:
-            learned = self._learned[name]
-            learned.changed = seen.at
-            learned.before = dict(learned.per_executor)
+            self._begin_trial(self._learned[name], seen.at, seen.jobs[name], wanted[name])
         return decision
 
-    def _learn(self, learned: _Learned, at: float, job: JobSeen) -> None:
+    def _find_room(self, seen: ClusterSeen) -> float:
+        """Cores that jobs may use: none more where threads wait for them, whoever's they are."""
+        if seen.is_congested:
+            return 0.0
+        return self.parameters.most_busy * sum(one.cores for one in seen.machines)
+
+    def _decide_for(
+        self, learned: _Learned, at: float, job: JobSeen
+    ) -> tuple[Mapping[str, int], str]:
+        """The executors to have, or none where nothing is to change, and why."""
+        undone = self._judge(learned, at, job)
+        if undone is not None:
+            return undone
+        age = at - learned.learned
+        if age > self.parameters.oldest_seconds:
+            if math.isinf(age):
+                return {}, "nothing is known of its operators yet"
+            return {}, f"its profile is {age:.0f} s old, too old to act on"
+        if self._waits(learned, at, job):
+            return {}, ""
+        plan, reason = self._plan(learned, at, job)
+        return plan, f"{reason} (profile {age:.0f} s old)" if reason else ""
+
+    def _waits(self, learned: _Learned, at: float, job: JobSeen) -> bool:
+        """Whether the last change was undone, or may still help, and there is no more to do."""
+        load, trial = self._now(learned), learned.trial
+        if at < learned.barred:
+            return load <= learned.barred_load
+        if trial is None or len(learned.utilities) >= LATEST or job.lag_per_second > 0.0:
+            return False
+        return load <= (1.0 + SAME_LOAD) * trial.load
+
+    def _begin_trial(
+        self, learned: _Learned, at: float, job: JobSeen, plan: Mapping[str, int]
+    ) -> None:
+        """Remember what a job was before a change of it, unless the change undoes another."""
+        load = self._now(learned)
+        known = at >= learned.barred and learned.utilities
+        learned.trial = None
+        if known:
+            demand = find_demand(job, load)
+            learned.trial = _Trial(
+                executors=job.executors,
+                utility=float(np.median(learned.utilities)),
+                load=load,
+                expected=self._find_utility(learned, job, plan, demand),
+            )
+        learned.changed = at
+        learned.before = dict(learned.per_executor)
+        learned.utilities.clear()
+
+    def _judge(
+        self, learned: _Learned, at: float, job: JobSeen
+    ) -> tuple[Mapping[str, int], str] | None:
+        """Undo the last change where it made the job worse; nothing where it did not or may yet."""
+        trial = learned.trial
+        if trial is None or len(learned.utilities) < LATEST:
+            return None
+        learned.trial = None
+        if abs(self._now(learned) - trial.load) > SAME_LOAD * trial.load:
+            return None
+        worth = job.slo.max_utility
+        measured = float(np.median(learned.utilities))
+        if measured >= trial.utility - self.parameters.gain * worth:
+            return None
+        learned.residuals.append((measured - trial.expected) / worth)
+        learned.barred = at + self.parameters.stay_seconds
+        learned.barred_load = (1.0 + SAME_LOAD) * trial.load
+        back = f"worth {measured:.3g} where {trial.expected:.3g} was expected: back to before"
+        return trial.executors, back
+
+    def _learn(self, learned: _Learned, at: float, job: JobSeen, *, is_crowded: bool) -> None:
+        if job.doubt:
+            return
         learned.loads.append((at, job.offered_per_second))
         while learned.loads[0][0] < at - self.parameters.memory_seconds:
             learned.loads.popleft()
         if at - learned.changed < self.parameters.settle_seconds:
             return
         for name, one in job.operators.items():
-            if math.isfinite(one.per_executor):
+            # Threads that wait for a core do less: not for there being many of their operator.
+            waits = is_crowded and name in learned.per_executor
+            if math.isfinite(one.per_executor) and not waits:
                 self._learn_operator(learned, name, one)
+                learned.learned = learned.learned if one.is_source else at
+        self._note_utility(learned, at, job)
         latency = job.quality.latency_seconds.get(job.slo.statistic)
         demand = find_demand(job, job.offered_per_second)
         expected = self._find_latency(learned, job, job.executors, demand)
-        if latency is not None and math.isfinite(expected) and job.lag <= job.offered_per_second:
+        if latency is not None and 0.0 < expected < math.inf and not _is_behind(job):
             ratio = latency / expected / learned.latency_factor
-            learned.latency_factor *= ratio**LEARNING
+            learned.factors += 1
+            # The first ones are averaged: what was there before is a guess.
+            learned.latency_factor *= ratio ** max(LEARNING, 1.0 / learned.factors)
+
+    def _note_utility(self, learned: _Learned, at: float, job: JobSeen) -> None:
+        """Keep what the job is worth, and how far that is from what the model says."""
+        # While a job catches up with what came while it stood still, latency is of then.
+        catches_up = _is_behind(job) and at - learned.changed < self.parameters.catch_up_seconds
+        if job.utility is None or catches_up:
+            return
+        learned.utilities.append(job.utility)
+        # How far off a model was that was not fitted yet says nothing of one that is.
+        if not _is_behind(job) and learned.factors >= LATEST:
+            demand = find_demand(job, job.offered_per_second)
+            expected = self._find_utility(learned, job, job.executors, demand)
+            learned.residuals.append((job.utility - expected) / job.slo.max_utility)
+
+    def _find_interval(self, learned: _Learned) -> float:
+        """Half the width of a utility's interval, over its maximum; zero of few predictions."""
+        if len(learned.residuals) < ENOUGH:
+            return 0.0
+        errors = [abs(one) for one in learned.residuals]
+        return min(WIDEST, find_conformal_quantile(errors, self.parameters.interval))
 
     def _learn_operator(self, learned: _Learned, name: str, one: OperatorSeen) -> None:
         count, rate = learned.per_executor.get(name, (one.executors, one.per_executor))
@@ -171,8 +327,13 @@ class Predicting:
             apart = times[recent] - times[recent].mean()
             slope = float(apart @ loads[recent]) / float(apart @ apart)
             rise = max(0.0, slope * rules.ahead_seconds)
-        load = float(np.median(loads[-LATEST:])) + rise
+        load = self._now(learned) + rise
         return load * (1.0 + rules.margin) + job.lag / rules.catch_up_seconds
+
+    def _now(self, learned: _Learned) -> float:
+        """The load of now."""
+        latest = sorted(load for _, load in islice(reversed(learned.loads), LATEST))
+        return 0.5 * (latest[(len(latest) - 1) // 2] + latest[len(latest) // 2])
 
     def _plan(self, learned: _Learned, at: float, job: JobSeen) -> tuple[dict[str, int], str]:
         """The executors to have, or none where it is not worth a change."""
@@ -180,10 +341,12 @@ class Predicting:
         load = self._expect_load(learned, job)
         now, demand = job.executors, find_demand(job, load)
         expected = self._find_utility(learned, job, now, demand)
-        best = self._find_plan(learned, job, demand)
+        # Once executors change there are some to spare, or the next change is soon due.
+        ample = find_demand(job, load * (1.0 + rules.spare) / (1.0 + rules.margin))
+        best = self._find_plan(learned, job, ample)
         better = self._find_utility(learned, job, best, demand)
         worth = job.slo.max_utility
-        if better > expected + rules.gain * worth:
+        if better > expected + max(rules.gain, self._find_interval(learned)) * worth:
             grown = {name: max(now[name], count) for name, count in best.items()}
             return grown, f"worth {expected:.3g} as it is at {load:.4g}/s, {better:.3g} then"
         known = [one for _, one in learned.loads]
@@ -192,12 +355,16 @@ class Predicting:
         )
         most = find_demand(job, peak)
         fewer = self._find_plan(learned, job, most)
-        kept = {name: min(now[name], count) for name, count in fewer.items()}
+        # What so much fewer would do was never seen: half of them is far enough.
+        kept = {
+            name: min(now[name], max(count, math.ceil(now[name] / 2)))
+            for name, count in fewer.items()
+        }
         saved = _count(job) - sum(kept.values())
         still = self._find_utility(learned, job, kept, most)
         if (
             saved >= rules.saving * _count(job)
-            and at - learned.changed >= rules.stay_seconds
+            and at - max(learned.changed, learned.begun) >= rules.stay_seconds
             and still >= expected - rules.gain * worth
             and job.lag <= job.offered_per_second
         ):
@@ -280,6 +447,11 @@ class Predicting:
         quality = Quality(latency_seconds={job.slo.statistic: latency}, juice=min(1.0, part))
         worth = replace(job, quality=quality).utility
         return 0.0 if worth is None else worth
+
+
+def _is_behind(job: JobSeen) -> bool:
+    """Whether it has a backlog of more than a second."""
+    return job.lag > job.offered_per_second
 
 
 def _count(job: JobSeen) -> int:

@@ -45,16 +45,21 @@ final class HostSamples implements AutoCloseable {
         if (!bucket.whole || now == null || last == null || now.cores() != last.cores()) {
             return;
         }
+        int cores = Runtime.getRuntime().availableProcessors();
+        // A container with a share of the cores says nothing of what else the machine does.
+        boolean whole = cores == now.cores();
         long busy = Math.max(now.busy() - last.busy(), 0);
         // What a node uses is known where it has its machine for itself.
-        if (!sharedMachine && speaksForNode()) {
+        if (whole && !sharedMachine && speaksForNode()) {
             bucket.spent(Subject.node(seat.node(), seat.machine()), "node_cpu", busy);
         }
         if (holds("machine-" + seat.machine())) {
             Subject machine = Subject.machine(seat.machine());
-            bucket.spent(machine, "machine_cpu", busy);
+            if (whole) {
+                bucket.spent(machine, "machine_cpu", busy);
+            }
             bucket.spent(machine, "machine_stolen", Math.max(now.stolen() - last.stolen(), 0));
-            bucket.gauge(machine, "machine_cores", Runtime.getRuntime().availableProcessors(), 1);
+            bucket.gauge(machine, "machine_cores", cores, 1);
         }
     }
 

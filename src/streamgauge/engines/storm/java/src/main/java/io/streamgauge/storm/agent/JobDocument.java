@@ -29,6 +29,8 @@ import org.apache.storm.utils.Utils;
 final class JobDocument {
     static final String ENGINE = "storm-2";
 
+    /** Settings that begin so are the topology's objective. */
+    private static final String OBJECTIVE = "streamgauge.slo.";
     private static final double MILLIS = 1000.0;
 
     private JobDocument() {
@@ -230,7 +232,10 @@ final class JobDocument {
         return found;
     }
 
-    /** Storm's own settings that the topology or its cluster has changed; nothing of users' own. */
+    /**
+     * Storm's own settings that the topology or its cluster has changed, and the topology's
+     * objective; nothing else of users' own.
+     */
     private static Map<String, Object> settings(Map<String, Object> conf) {
         Map<String, Object> defaults = Utils.readDefaultConfig();
         Map<String, Object> settings = new TreeMap<>();
@@ -241,7 +246,8 @@ final class JobDocument {
             boolean elsewhere = key.equals(Config.TOPOLOGY_NAME)
                 || key.equals(Config.TOPOLOGY_WORKERS)
                 || key.equals(Config.TOPOLOGY_ACKER_EXECUTORS);
-            boolean known = key.startsWith("topology.") && defaults.containsKey(key);
+            boolean known = (key.startsWith("topology.") && defaults.containsKey(key))
+                || key.startsWith(OBJECTIVE);
             if (known && scalar && !elsewhere && !value.equals(defaults.get(key))) {
                 settings.put(key, value);
             }

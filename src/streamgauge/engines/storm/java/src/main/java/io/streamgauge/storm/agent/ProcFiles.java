@@ -4,9 +4,12 @@ import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** What Linux says of the machine and of this process; below zero where it does not. */
 final class ProcFiles {
@@ -15,6 +18,8 @@ final class ProcFiles {
     private static final Path STAT = Path.of("/proc/stat");
     // What write and its kin were given, of sockets as well as of files.
     private static final String WRITTEN = "wchar:";
+    private static final String ALLOWED = "Cpus_allowed_list:";
+    private static final Pattern CORE = Pattern.compile("cpu(\\d+)");
     // The unit of /proc/stat is fixed for programs, whatever the kernel's own.
     private static final long NANOS_PER_TICK = 10_000_000;
     private static final int IDLE = 4;
@@ -99,26 +104,50 @@ final class ProcFiles {
         return Double.NaN;
     }
 
-    /** CPU time of the whole machine and time that its host took, or null. */
+    /** CPU time of the cores that this process may use and time that their host took, or null. */
     static Machine machine() {
         try {
-            return parseMachine(Files.readAllLines(STAT), System.nanoTime());
+            BitSet allowed = parseAllowed(Files.readAllLines(STATUS));
+            return parseMachine(Files.readAllLines(STAT), allowed, System.nanoTime());
         } catch (IOException | RuntimeException unreadable) {
             return null;
         }
     }
 
+    /** The cores that the lines of {@code /proc/self/status} allow, such as 0-3 and 8. */
+    static BitSet parseAllowed(List<String> lines) {
+        BitSet allowed = new BitSet();
+        for (String line : lines) {
+            if (line.startsWith(ALLOWED)) {
+                for (String range : line.substring(ALLOWED.length()).strip().split(",")) {
+                    String[] ends = range.split("-");
+                    int last = Integer.parseInt(ends[ends.length - 1]);
+                    allowed.set(Integer.parseInt(ends[0]), last + 1);
+                }
+            }
+        }
+        return allowed;
+    }
+
     /**
-     * The machine by the lines of {@code /proc/stat} at a moment.
+     * Some cores of the machine by the lines of {@code /proc/stat} at a moment.
      *
      * <p>Busy is what cores are not idle. The kernel's busy times are counted by ticks of its clock
      * and miss most of what threads do that sleep and wake; how long cores are idle it measures.
      */
-    static Machine parseMachine(List<String> lines, long nanos) {
-        String[] fields = lines.get(0).split("\\s+");
-        long cores = lines.stream().filter(line -> line.matches("cpu\\d+ .*")).count();
-        long idle = Long.parseLong(fields[IDLE]) + Long.parseLong(fields[WAITING_FOR_DISKS]);
-        long stolen = fields.length > STOLEN ? Long.parseLong(fields[STOLEN]) : 0;
+    static Machine parseMachine(List<String> lines, BitSet allowed, long nanos) {
+        long cores = 0;
+        long idle = 0;
+        long stolen = 0;
+        for (String line : lines) {
+            String[] fields = line.split("\\s+");
+            Matcher core = CORE.matcher(fields[0]);
+            if (core.matches() && allowed.get(Integer.parseInt(core.group(1)))) {
+                cores += 1;
+                idle += Long.parseLong(fields[IDLE]) + Long.parseLong(fields[WAITING_FOR_DISKS]);
+                stolen += fields.length > STOLEN ? Long.parseLong(fields[STOLEN]) : 0;
+            }
+        }
         return new Machine(
             cores, cores * nanos - (idle + stolen) * NANOS_PER_TICK, stolen * NANOS_PER_TICK);
     }

@@ -1,5 +1,6 @@
 package io.streamgauge.storm.agent;
 
+import java.util.function.DoubleSupplier;
 import org.apache.storm.task.TopologyContext;
 
 /**
@@ -49,6 +50,16 @@ public final class Recorder {
         output.emitWall.add(Math.max(wallNanos, 0));
         if (cpuNanos >= 0) {
             output.emitCpu.add(cpuNanos);
+        }
+    }
+
+    /**
+     * How many tuples are due at a source and not emitted; asked from another thread whenever a
+     * bucket ends.
+     */
+    public void lag(DoubleSupplier tuples) {
+        if (task != null) {
+            task.lag = tuples;
         }
     }
 

@@ -31,11 +31,26 @@ final class TaskSamples {
             if (held > 0) {
                 bucket.spent(who, "backpressure_held", held);
             }
+            lag(bucket, who, executor);
             for (TaskTally task : executor.tasks()) {
                 executed += one(bucket, who.task(task.component, task.task), whole, task);
             }
         }
         bucket.counted(whole, "worker_executed", Keys.NONE, executed);
+    }
+
+    private static void lag(Bucket bucket, Subject who, ExecutorTally executor) {
+        double tuples = 0.0;
+        boolean known = false;
+        for (TaskTally task : executor.tasks()) {
+            if (task.lag != null) {
+                known = true;
+                tuples += task.lag.getAsDouble();
+            }
+        }
+        if (known) {
+            bucket.gauge(who, "source_lag", tuples, 1);
+        }
     }
 
     /** Writes what a task did, and says how many tuples and messages it executed. */

@@ -3,6 +3,7 @@ package io.streamgauge.storm.agent;
 import java.util.Collection;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.DoubleSupplier;
 
 /** Everything counted of one task. */
 final class TaskTally {
@@ -22,6 +23,8 @@ final class TaskTally {
     /** Of sinks, by source: since a root's emission, and since it was due. */
     final ConcurrentMap<String, Distribution> endToEnd = new ConcurrentHashMap<>();
     final ConcurrentMap<String, Distribution> sinceDue = new ConcurrentHashMap<>();
+    /** Of sources that know: tuples that are due and not emitted. */
+    volatile DoubleSupplier lag;
     /** Set by a component that times its own executions, which the hook then leaves to it. */
     volatile boolean timesItself;
 

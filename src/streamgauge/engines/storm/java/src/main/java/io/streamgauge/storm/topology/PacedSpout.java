@@ -33,6 +33,7 @@ final class PacedSpout extends BaseRichSpout {
     private transient List<Stream> streams;
     private transient Deque<Root> again;
     private transient TimeZero zero;
+    private transient volatile boolean active;
 
     /** A root under way: what Storm hands back when its tree has ended. */
     private record Root(String stream, long due, long emittedNanoTime) {
@@ -42,12 +43,21 @@ final class PacedSpout extends BaseRichSpout {
     private final class Stream {
         private final String name;
         private final Schedule schedule;
+        private final double perSecond;
         private double dueSeconds;
         private long due;
 
-        Stream(String name, Schedule schedule) {
+        Stream(String name, Schedule schedule, double perSecond) {
             this.name = name;
             this.schedule = schedule;
+            this.perSecond = perSecond;
+        }
+
+        /** The tuple that is due next, where it is late, and as many as are due since then. */
+        double lag(long now) {
+            double late = (now - due) / 1e9;
+            boolean waits = schedule != null && now >= due;
+            return waits ? 1.0 + late * perSecond * control.factor() : 0.0;
         }
 
         void restart(long now) {
@@ -91,21 +101,40 @@ final class PacedSpout extends BaseRichSpout {
         for (Emission emission : source.emissions()) {
             double perSecond = emission.perSecond()[index];
             if (emission.unlimited()) {
-                streams.add(new Stream(emission.stream(), null));
+                streams.add(new Stream(emission.stream(), null, 0.0));
             } else if (perSecond > 0.0) {
                 RandomGenerator numbers = draws("schedule " + emission.stream());
                 streams.add(new Stream(
-                        emission.stream(), Schedule.of(emission, perSecond, numbers)));
+                        emission.stream(), Schedule.of(emission, perSecond, numbers), perSecond));
             }
         }
         control.changes();
         restart();
+        recorder.lag(this::lag);
     }
 
     /** What was due while the topology was inactive is not late: nobody wanted it. */
     @Override
     public void activate() {
         restart();
+        active = true;
+    }
+
+    @Override
+    public void deactivate() {
+        active = false;
+    }
+
+    /**
+     * Tuples that are due and not emitted, by the mean rate since the next one was due; called by
+     * other threads, which may see a due time late.
+     */
+    double lag() {
+        if (!active) {
+            return 0.0;
+        }
+        long now = Clock.now();
+        return again.size() + streams.stream().mapToDouble(stream -> stream.lag(now)).sum();
     }
 
     @Override

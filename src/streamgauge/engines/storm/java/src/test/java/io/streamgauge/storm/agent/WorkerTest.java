@@ -127,6 +127,8 @@ class WorkerTest {
             new Plans.Placed("lines", 1, 1, "n1", 6700),
             new Plans.Placed("split", 2, 3, "n1", 6700),
             new Plans.Placed("counter", 4, 4, "n2", 6700));
+        conf.put("streamgauge.slo.juice", 0.9);
+        conf.put("password", "of the user's own");
         String text = JobDocument.of(Contexts.of(2, conf, new HashMap<>()), conf, plan);
         JsonObject topology = JsonParser.parseString(text).getAsJsonObject()
             .getAsJsonObject("topology");
@@ -140,7 +142,7 @@ class WorkerTest {
             + "\"stream\":\"default\",\"grouping\":\"shuffle\"}]",
             topology.get("streams").toString());
         assertEquals("2", configuration.get("workers").toString());
-        assertEquals("{\"topology.max.spout.pending\":500}",
+        assertEquals("{\"streamgauge.slo.juice\":0.9,\"topology.max.spout.pending\":500}",
             configuration.get("settings").toString());
     }
 }

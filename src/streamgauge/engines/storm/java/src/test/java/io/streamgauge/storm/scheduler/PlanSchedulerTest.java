@@ -2,11 +2,13 @@ package io.streamgauge.storm.scheduler;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
@@ -108,6 +110,48 @@ class PlanSchedulerTest {
         assertEquals(3, places.size());
         assertFalse(places.containsValue("two:6700"));
         assertTrue(status().contains("127.0.0.2:6700 is not free"));
+    }
+
+    @Test
+    void aNewTopologyWaitsWhileTheGateIsClosedAndItsStatusSaysWhy() throws IOException {
+        write(PLAN);
+        Files.writeString(plans.resolve(Gate.CLOSED), "orders misses the objective\n");
+        Cluster cluster = cluster(Map.of());
+        scheduler.schedule(cluster.getTopologies(), cluster);
+        assertNull(cluster.getAssignmentById(ID));
+        assertEquals("waits: orders misses the objective; streamgauge storm release tiny lets it in",
+                cluster.getStatusMap().get(ID));
+        Files.delete(plans.resolve(Gate.CLOSED));
+        assertEquals(3, scheduled(cluster).size());
+    }
+
+    @Test
+    void whatIsReleasedDoesNotWait() throws IOException {
+        Files.writeString(plans.resolve(Gate.CLOSED), "full");
+        Path released = plans.resolve("tiny" + Gate.RELEASED);
+        Files.writeString(released, "");
+        Cluster cluster = cluster(Map.of());
+        assertEquals(3, scheduled(cluster).size());
+        scheduled(cluster);
+        assertFalse(Files.exists(released));
+    }
+
+    @Test
+    void whatRunsGoesOnThoughItsSlotsAreLost() throws IOException {
+        Cluster cluster = cluster(Map.of());
+        scheduled(cluster);
+        Files.writeString(plans.resolve(Gate.CLOSED), "full");
+        scheduled(cluster);
+        assertEquals(3, scheduled(cluster(Map.of())).size());
+    }
+
+    @Test
+    void aGateThatNobodyKeepsIsOpen() throws IOException {
+        Path gate = plans.resolve(Gate.CLOSED);
+        Files.writeString(gate, "full");
+        Files.setLastModifiedTime(gate,
+                FileTime.fromMillis(System.currentTimeMillis() - 2 * Gate.PATIENCE_MILLIS));
+        assertEquals(3, scheduled(cluster(Map.of())).size());
     }
 
     @Test

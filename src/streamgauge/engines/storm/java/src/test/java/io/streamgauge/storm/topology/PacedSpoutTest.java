@@ -63,6 +63,25 @@ class PacedSpoutTest {
     }
 
     @Test
+    void whatIsDueAndNotEmittedIsItsLag() throws InterruptedException {
+        PacedSpout spout = opened(true, source("in", "false", FAST), Map.of());
+        assertEquals(0.0, spout.lag());
+        spout.activate();
+        Thread.sleep(5);
+        // A million a second.
+        assertTrue(spout.lag() >= 4999.0);
+        spout.deactivate();
+        assertEquals(0.0, spout.lag());
+    }
+
+    @Test
+    void aSourceWithoutAScheduleHasNoLag() {
+        PacedSpout spout = opened(true, source("in", "false", UNLIMITED), Map.of());
+        spout.activate();
+        assertEquals(0.0, spout.lag());
+    }
+
+    @Test
     void idsAreGivenOnlyWhereTuplesAreTracked() throws InterruptedException {
         PacedSpout spout = opened(true, source("in", "false", FAST), Map.of());
         Thread.sleep(1);
