@@ -97,10 +97,12 @@ def test_the_analytic_model_predicts_each_case_as_it_would_alone(files):
 def test_both_models_see_the_same_plans(files):
     report = sg.sweep(files(SWEEP + "models: [cost, analytic]\n"))
     moved = {
-        model: [row["remote_bytes"] for row in rows_of(report, model=model)]
+        model: np.asarray([row["remote_bytes"] for row in rows_of(report, model=model)])
         for model in ("cost", "analytic")
     }
-    assert moved["cost"] == pytest.approx(moved["analytic"])
+    # Of 44 bytes; up to two more at the end of a batch, which the cost model leaves out.
+    assert (moved["cost"] <= moved["analytic"]).all()
+    assert (moved["analytic"] <= moved["cost"] * 46 / 44).all()
     assert max(moved["cost"]) > 0.0
 
 

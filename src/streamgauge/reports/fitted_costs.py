@@ -44,7 +44,7 @@ class FittedCostsReport(Report):
     @property
     def about(self) -> str:
         """What they were fitted to."""
-        return f"{self.title}: fitted to CPU of {count(self.costs.figures, 'executor and thread')}"
+        return f"{self.title}: fitted to CPU of {count(self.costs.figures, 'thread')}"
 
     @property
     def verdict(self) -> Verdict:
