@@ -112,8 +112,9 @@ def _find_fault(job: JobSeen, operator: str, wanted: object) -> str:
     one = job.operators.get(operator)
     if one is None:
         return f"there is no operator {operator!r} to change"
-    whole = isinstance(wanted, Integral) and not isinstance(wanted, bool)
-    if not whole or not 1 <= int(wanted) <= one.tasks:  # type: ignore[call-overload]
+    # To Python, true and false are whole numbers.
+    is_whole = isinstance(wanted, Integral) and not isinstance(wanted, bool)
+    if not is_whole or wanted not in range(1, one.tasks + 1):
         return f"{wanted!r} executors of {operator}, which can have 1 to {one.tasks}"
     return ""
 
