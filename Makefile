@@ -2,7 +2,7 @@
 
 # What each command needs on top of the core: `--extra NAME` for an extra of pyproject.toml,
 # `--java 17` where it starts Spark.
-DEMO_NEEDS  := --extra simulation --extra pipeline --java 17
+DEMO_NEEDS  := --extra simulation --extra planning --extra pipeline --java 17
 TEST_NEEDS  := --extra test --java 17
 LINT_NEEDS  := --extra test --extra bench --extra lint
 BENCH_NEEDS := --extra bench --java 17

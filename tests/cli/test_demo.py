@@ -1,5 +1,6 @@
 import json
 import re
+import sys
 
 import pytest
 
@@ -46,6 +47,17 @@ def test_the_demo_needs_neither_simulator_nor_storm(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr("streamgauge.api.simulator.load_simulator", refuse)
     assert run("demo", "--no-spark", "--output", tmp_path).code == 0
+
+
+def test_without_the_package_for_prices_the_demo_says_so_and_goes_on(run, tmp_path, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("ortools")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "ortools", None)
+    outcome = run("demo", "--no-spark", "--output", tmp_path)
+    assert outcome.code == 0
+    last = " ".join(outcome.out.partition("Recommendation: ")[2].split())
+    assert "streamgauge[planning]" in last
+    assert "as recommended" in (tmp_path / "recommendation.svg").read_text()
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -98,6 +110,9 @@ def test_the_demo_tells_seven_steps_and_ends_with_what_to_do_next(run, spark, tm
     titles = ["The job", "First answer", "Profile", "Prediction", "Plan"]
     titles += ["Outlook", "Recommendation"]
     assert steps == [f"{number}. {title}" for number, title in enumerate(titles, start=1)]
+    # The bundled profile is the one that the same metrics give.
+    first, second = re.findall(r"Fits. Up to [\d,]+ tuples/s", outcome.out)
+    assert first == second
     named = re.compile(r"   → ([\w.-]+/?(, [\w.-]+/?)*)")
     written = [name for line in lines if (m := named.fullmatch(line)) for name in m[1].split(", ")]
     assert all((tmp_path / name).exists() for name in written)

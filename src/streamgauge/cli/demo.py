@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -110,11 +111,12 @@ def demo(
         files="outlook.html",
     )
     document |= ahead.to_dict()
-    advised = _recommend(run, output)
+    advised, remark = _recommend(run, output)
+    where = "as it is deployed" if remark else "on the cheapest machines of an example catalogue"
     story.tell(
-        f"Recommendation: {ADVISED_RATE:,g} tuples/s with {OBJECTIVE}, on the cheapest machines"
-        " of an example catalogue",
+        f"Recommendation: {ADVISED_RATE:,g} tuples/s with {OBJECTIVE}, {where}",
         str(advised.verdict),
+        *remark,
         files="recommendation.svg, recommendation.html",
     )
     document |= advised.to_dict()
@@ -256,24 +258,26 @@ def _look_ahead(run: RecordedRun, output: Path, traffic: Path) -> OutlookReport:
     return report
 
 
-def _recommend(run: RecordedRun, output: Path) -> RecommendationReport:
-    """The cheapest plan for a much higher load, drawn before and after, with its price."""
+def _recommend(run: RecordedRun, output: Path) -> tuple[RecommendationReport, list[str]]:
+    """The cheapest plan for a much higher load, drawn before and after, with its price.
+
+    And what is missing where there is no price.
+    """
     from streamgauge.api.recommend import recommend
     from streamgauge.cli.examples import examples_folder
+    from streamgauge.errors import MissingExtra
 
-    report = recommend(
-        run.folder / PROFILE,
-        OBJECTIVE,
-        rate=ADVISED_RATE,
-        catalogue=examples_folder() / CATALOGUE,
-        minimise="money",
-        confirm=False,
-    )
+    ask = partial(recommend, run.folder / PROFILE, OBJECTIVE, rate=ADVISED_RATE, confirm=False)
+    remark = []
+    try:
+        report = ask(catalogue=examples_folder() / CATALOGUE, minimise="money")
+    except MissingExtra as missing:
+        report, remark = ask(), [f"No price: {missing}."]
     write_text(output / "recommendation.svg", report.plot().svg)
     write_text(
         output / "recommendation.html", report.to_html(f"streamgauge demo --output {output}")
     )
-    return report
+    return report, remark
 
 
 def _scale(run: RecordedRun, profile: Profile, output: Path) -> ScalingRanking:
